@@ -1,0 +1,104 @@
+"""Pieces of Markdown that keep what they hold: nothing inside can end the piece early.
+
+Lines are split at "\\n" alone. Other line separators of Unicode are ordinary characters here, as they
+are for the readers of Markdown.
+"""
+
+from __future__ import annotations
+
+import re
+
+# A bullet's text starts on its own line when it would otherwise be read as more than a paragraph.
+_BLOCK_START = re.compile(r"\s|[-+*>|#=~`\[]|\d+[.)]\s")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_LONG_COMMAND = 100
+
+
+def clean(text: str) -> str:
+    """Text as it may stand in a record: "\\n" line ends, no control characters, no trailing blank lines.
+
+    Surrogates (bytes that were no UTF-8) and control characters other than tab become U+FFFD.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _CONTROL.sub("\ufffd", text).rstrip("\n ")
+
+
+def one_line(text: str) -> str:
+    """Text on one line: line ends become spaces, and no HTML comment can open in it."""
+    return " ".join(clean(text).split("\n")).strip().replace("<!--", "&lt;!--")
+
+
+def indent(text: str, prefix: str = "  ") -> str:
+    """Every line indented, blank lines left blank."""
+    return "\n".join(prefix + line if line.strip() else "" for line in text.split("\n"))
+
+
+def dedent(text: str, prefix: str = "  ") -> str:
+    """The inverse of `indent` for lines that carry the prefix; others are left as they are."""
+    return "\n".join(line.removeprefix(prefix) for line in text.split("\n"))
+
+
+def _longest_run(text: str, character: str) -> int:
+    return max((len(m.group()) for m in re.finditer(f"{re.escape(character)}+", text)), default=0)
+
+
+def inline_code(text: str) -> str:
+    """A code span that holds `text` as it is: longer backticks than any inside, padded where needed."""
+    text = one_line_code(text)
+    ticks = "`" * (_longest_run(text, "`") + 1)
+    # CommonMark strips one space on both sides, so a span that starts or ends with a backtick gets one.
+    pad = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
+    return f"{ticks}{pad}{text}{pad}{ticks}"
+
+
+def one_line_code(text: str) -> str:
+    return " ".join(clean(text).split("\n"))
+
+
+def fence(text: str, language: str = "") -> str:
+    """A fenced block that no line of `text` can close."""
+    text = clean(text)
+    ticks = "`" * max(3, _longest_run(text, "`") + 1)
+    return f"{ticks}{language}\n{text}\n{ticks}"
+
+
+def command(text: str) -> str:
+    """A command as a reader copies it: a code span when short and on one line, else a bash fence."""
+    if "\n" in text or len(text) > _LONG_COMMAND:
+        return fence(text, "bash")
+    return inline_code(text)
+
+
+def bullet(label: str, text: str) -> str:
+    """`- Label: text` on one line, or the text as an indented block below `- Label:`."""
+    text = clean(text)
+    if not text:
+        return f"- {label}:"
+    if "\n" not in text and not _starts_block(text):
+        return f"- {label}: {text}"
+    return f"- {label}:\n{indent(text)}"
+
+
+def _starts_block(text: str) -> bool:
+    # A code span may follow the label; a fence may not.
+    if text.startswith("`"):
+        return text.startswith("```")
+    return bool(_BLOCK_START.match(text))
+
+
+def items(lines: list[str]) -> str:
+    """A nested list: one item per text, continuation lines indented below their item."""
+    return "\n".join("- " + indent(text).removeprefix("  ") for text in lines)
+
+
+def cell(text: str) -> str:
+    """Text inside a table cell: one line, pipes escaped."""
+    return one_line(text).replace("|", "\\|")
+
+
+def table(header: list[str], rows: list[list[str]], *, numeric: list[bool]) -> str:
+    """A Markdown table; numeric columns are aligned to the right."""
+    rule = ["---:" if right else "---" for right in numeric]
+    body = [[cell(c) for c in row] for row in rows]
+    lines = [[cell(h) for h in header], rule, *body]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -1,0 +1,98 @@
+"""The header of a logbook: what a research thread is about, written once by `start`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from logbook_agent.model.run import Scalar
+from logbook_agent.units import Direction
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """A declared metric; `direction` says which way is better (None: not stated)."""
+
+    name: str
+    direction: Direction | None = None
+    unit: str | None = None
+    primary: bool = True
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    label: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineNumbers:
+    """Numbers of one baseline case: its config and what was measured there."""
+
+    config: dict[str, Scalar] = field(default_factory=dict)
+    metrics: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """The fixed case that results are compared with."""
+
+    date: str | None = None
+    code_refs: tuple[str, ...] = ()
+    config: dict[str, Scalar] = field(default_factory=dict)
+    numbers: tuple[BaselineNumbers, ...] = ()
+    entry: str | None = None
+    source: str | None = None
+    confidence: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Criterion:
+    """One stop criterion: prose, and optionally a machine-checkable predicate (kept as written)."""
+
+    text: str
+    predicate: dict[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixAxis:
+    """One axis of the initial experiment matrix, with its planned values as written."""
+
+    axis: str
+    values: tuple[str, ...] = ()
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandTemplate:
+    label: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """logbook.yaml. `opened` is UTC, ISO 8601; `zone` is the IANA zone times are shown in."""
+
+    format: int = FORMAT
+    topic: str
+    title: str
+    prefix: str
+    opened: str
+    zone: str = "UTC"
+    goal: str | None = None
+    metrics: tuple[Metric, ...] = ()
+    constraints: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+    baseline: Baseline | None = None
+    stop_criteria: tuple[Criterion, ...] = ()
+    matrix: tuple[MatrixAxis, ...] = ()
+    command_templates: tuple[CommandTemplate, ...] = ()
+    extra: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The config keys that the experiment matrix varies."""
+        return tuple(a.axis for a in self.matrix)

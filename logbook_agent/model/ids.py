@@ -1,0 +1,29 @@
+"""Experiment IDs: `PREFIX-NNN`, three digits and more when needed."""
+
+from __future__ import annotations
+
+import re
+
+PREFIX = re.compile(r"[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*")
+ID = re.compile(rf"(?P<prefix>{PREFIX.pattern})-(?P<number>\d{{3,}})")
+TOPIC = re.compile(r"[a-z0-9][a-z0-9_-]*")
+
+
+def format_id(prefix: str, number: int) -> str:
+    """`format_id("MOE-I8", 3) == "MOE-I8-003"`."""
+    return f"{prefix}-{number:03d}"
+
+
+def parse_id(text: str) -> tuple[str, int] | None:
+    """Prefix and number of an ID; None when the text is not exactly one (`X-0003` is not `X-003`)."""
+    match = ID.fullmatch(text)
+    if match is None:
+        return None
+    prefix, number = match["prefix"], int(match["number"])
+    return (prefix, number) if format_id(prefix, number) == text else None
+
+
+def id_number(entry_id: str, prefix: str) -> int | None:
+    """The number of an ID that belongs to `prefix`, else None."""
+    parsed = parse_id(entry_id)
+    return parsed[1] if parsed is not None and parsed[0] == prefix else None

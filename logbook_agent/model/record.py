@@ -1,0 +1,91 @@
+"""A record is an entry with its runs; its state follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from logbook_agent.model.entry import COMMAND, NEXT_ACTION, Confidence, Entry, PlannedCommand, State
+from logbook_agent.model.run import Run
+
+# What is left of an unfinished run: its tool, only its child, nothing, or it is on another machine.
+Life = Literal["tool", "child", "gone", "elsewhere"]
+
+# Worst first: the state of an entry is the worst among the latest attempts at each of its commands.
+_SEVERITY: tuple[State, ...] = ("orphaned", "running", "interrupted", "failed", "timeout", "finished")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStatus:
+    run: Run
+    state: State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """An entry, its runs with their states, and the entry's own state."""
+
+    entry: Entry
+    runs: tuple[RunStatus, ...] = ()
+    state: State
+
+    @property
+    def id(self) -> str:
+        return self.entry.id
+
+    @property
+    def pending_commands(self) -> tuple[PlannedCommand, ...]:
+        """Planned commands that no run has executed yet."""
+        done = {(r.run.label, r.run.argv) for r in self.runs}
+        return tuple(c for c in self.entry.commands if (c.label, c.argv) not in done)
+
+    @property
+    def confidence(self) -> Confidence | None:
+        """As stated, else computed. From single runs nothing stronger than exploratory follows."""
+        if self.entry.confidence is not None:
+            return self.entry.confidence
+        is_claim = self.entry.kind == "experiment"
+        return "exploratory" if is_claim and (self.runs or self.entry.commands) else None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody still has to act on it."""
+        return self.state in ("planned", "running", "interrupted", "orphaned", "blocked")
+
+    @property
+    def next_action(self) -> str | None:
+        return self.entry.text(NEXT_ACTION) or self.entry.text("Next step")
+
+
+def run_state(run: Run, life: Callable[[Run], Life]) -> State:
+    """The state of one run; `life` tells what is left of one that has not ended."""
+    if run.exit is None or run.ended is None:
+        return {"tool": "running", "child": "orphaned", "gone": "interrupted", "elsewhere": "running"}[
+            life(run)
+        ]  # type: ignore[return-value]
+    if run.exit.timeout:
+        return "timeout"
+    if run.exit.interrupted:
+        return "interrupted"
+    return "finished" if run.exit.code == 0 else "failed"
+
+
+def record_of(entry: Entry, runs: tuple[Run, ...], life: Callable[[Run], Life]) -> Record:
+    """An entry with the states of its runs and its own."""
+    statuses = tuple(RunStatus(run=r, state=run_state(r, life)) for r in runs)
+    return Record(entry=entry, runs=statuses, state=_entry_state(entry, statuses))
+
+
+def _entry_state(entry: Entry, statuses: tuple[RunStatus, ...]) -> State:
+    if entry.state is not None and not (entry.state == "planned" and statuses):
+        return entry.state
+    if not statuses:
+        return "planned" if entry.commands else "noted"
+    latest = {(s.run.label, s.run.argv): s.state for s in statuses}
+    return min(latest.values(), key=_SEVERITY.index)
+
+
+def section_label(record: Record) -> str:
+    """The label of the command section: planned until something was executed."""
+    return COMMAND if record.runs else f"{COMMAND} (planned)"

@@ -1,0 +1,180 @@
+"""A run: the facts of one execution of one command, and the rows it measured.
+
+Unknown is None, never 0. Durations are seconds, sizes bytes, times UTC ISO 8601.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from logbook_agent.units import Direction
+
+Scalar = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """All samples of one metric, in the order they were taken; summaries are derived, never stored."""
+
+    samples: tuple[float, ...]
+    unit: str | None = None
+    direction: Direction | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a case of a run has no measurement."""
+
+    reason: str
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """`count` devices of one kind that are visible, of which `used` took part (None: unknown)."""
+
+    platform: str
+    kind: str | None = None
+    count: int | None = None
+    used: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One measured case: config identifies it, metrics are its measurements.
+
+    Observations are numbers that are neither declared metric nor config; labels are other words.
+    """
+
+    config: dict[str, Scalar] = field(default_factory=dict)
+    metrics: dict[str, Measurement] = field(default_factory=dict)
+    observations: dict[str, float | None] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    devices: tuple[Device, ...] = ()
+    software: dict[str, str] = field(default_factory=dict)
+    host: str | None = None
+    failed: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """A prefix that carries the command to another machine; config and devices are that machine's.
+
+    `prefix` are the words before the command, `name` the launcher, `target` the machine it was told.
+    """
+
+    name: str
+    target: str | None = None
+    prefix: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Env:
+    """`declared`: what this run set; `relevant`: what was set around it and matters to the result."""
+
+    declared: dict[str, str] = field(default_factory=dict)
+    relevant: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UntrackedFile:
+    """A file that git does not track, named in the command; `kept` is its copy beside the record."""
+
+    path: str
+    sha256: str
+    bytes: int
+    kept: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Code:
+    """Which code ran. `identity` = HEAD's tree + diff + untracked files, all without the logbook root."""
+
+    commit: str | None = None
+    branch: str | None = None
+    identity: str | None = None
+    dirty: bool | None = None
+    diff_sha256: str | None = None
+    diff_bytes: int | None = None
+    diff_kept: str | None = None
+    untracked: tuple[UntrackedFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    name: str | None = None
+    os: str | None = None
+    cpu: str | None = None
+    cores: int | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """Pid and start time (seconds since the epoch): together they name one process for good."""
+
+    pid: int
+    started: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exit:
+    """How the run ended. Exactly one of `code` and `signal` is set; `timeout` when the limit ended it.
+
+    `interrupted` when the user did (Ctrl-C on the tool).
+    """
+
+    code: int | None = None
+    signal: str | None = None
+    timeout: bool = False
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What the command printed: sizes of the whole, digest of the log kept, bounded excerpts.
+
+    `head` and `tail` are readable lines of both streams, `error_tail` of stderr alone.
+    """
+
+    bytes: int
+    lines: int
+    sha256: str
+    head: tuple[str, ...] = ()
+    tail: tuple[str, ...] = ()
+    error_tail: tuple[str, ...] = ()
+    log_bytes: int | None = None
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """runs/ID/NN/run.json, written by the tool alone. `ended` None: still running, or cut off."""
+
+    format: int = 1
+    entry: str
+    run: int
+    label: str | None = None
+    repeat: int | None = None
+    argv: tuple[str, ...]
+    shell: bool = False
+    cwd: str | None = None
+    timeout_s: float | None = None
+    launcher: Launch | None = None
+    env: Env = field(default_factory=Env)
+    config: dict[str, Scalar] = field(default_factory=dict)
+    code: Code | None = None
+    host: Host = field(default_factory=Host)
+    devices: tuple[Device, ...] = ()
+    software: dict[str, str] = field(default_factory=dict)
+    tool: Process | None = None
+    child: Process | None = None
+    started: str
+    ended: str | None = None
+    duration_s: float | None = None
+    exit: Exit | None = None
+    peak_memory_bytes: int | None = None
+    output: Output | None = None
+    rows: tuple[Row, ...] = ()
+    problems: tuple[str, ...] = ()

@@ -1,0 +1,68 @@
+"""Unit, direction and format of the metrics the field reports; one row each, no formula.
+
+A logbook's own declaration (`--metric NAME:max:UNIT`) always wins over this table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Direction = Literal["max", "min"]
+DIRECTIONS: tuple[Direction, ...] = ("max", "min")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantity:
+    """How one metric is read: its unit, which way is better, and how many digits a table shows."""
+
+    unit: str | None = None
+    direction: Direction | None = None
+    decimals: int | None = None
+
+
+KNOWN: dict[str, Quantity] = {
+    "tflops": Quantity(unit="TF/s", direction="max", decimals=3),
+    "tflops_per_device": Quantity(unit="TF/s", direction="max", decimals=3),
+    "tokens_per_s": Quantity(unit="tokens/s", direction="max", decimals=0),
+    "tokens_per_s_per_device": Quantity(unit="tokens/s", direction="max", decimals=0),
+    "time_s": Quantity(unit="s", direction="min", decimals=6),
+    "latency_s": Quantity(unit="s", direction="min", decimals=6),
+    "compile_s": Quantity(unit="s", direction="min", decimals=3),
+    "duration_s": Quantity(unit="s", direction="min", decimals=3),
+    "mfu": Quantity(unit=None, direction="max", decimals=4),
+    "loss": Quantity(unit=None, direction="min", decimals=4),
+    "accuracy": Quantity(unit=None, direction="max", decimals=4),
+    "peak_memory_bytes": Quantity(unit="bytes", direction="min", decimals=0),
+}
+
+
+def known(name: str) -> Quantity:
+    """The table's row for a metric name; an empty Quantity for a name it does not have."""
+    return KNOWN.get(name, Quantity())
+
+
+def format_value(value: float | None, *, decimals: int | None = None) -> str:
+    """A number as a table shows it: thousands separators, fixed decimals when known, else 6 digits.
+
+    Unknown (None) is shown as `?`, never as zero.
+    """
+    if value is None:
+        return "?"
+    if decimals is not None:
+        return f"{value:,.{decimals}f}"
+    if isinstance(value, int) or (abs(value) < 1e15 and value == int(value)):
+        return f"{int(value):,}"
+    magnitude = abs(value)
+    if magnitude >= 1000:
+        return f"{value:,.1f}"
+    if magnitude >= 1e-3:
+        return f"{value:.6g}"
+    return f"{value:.3e}"
+
+
+def format_delta(first: float | None, last: float | None) -> str:
+    """The change from `first` to `last` in percent, signed; `?` where it cannot be said."""
+    if first is None or last is None or first == 0:
+        return "?"
+    return f"{(last / first - 1) * 100:+.2f}%"
