@@ -1,0 +1,241 @@
+"""One logbook on disk: where its files are, and the few operations that read and write them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from logbook_agent.errors import LogbookError, NotFound, RecordError, StoreError, Taken
+from logbook_agent.model.entry import Entry
+from logbook_agent.model.header import Header
+from logbook_agent.model.ids import id_number, parse_id
+from logbook_agent.model.record import Record, record_of
+from logbook_agent.model.run import Run
+from logbook_agent.store import records
+from logbook_agent.store.files import make_folder, read_text, write_error, write_text
+from logbook_agent.store.ids import reservation_folder, reserve
+from logbook_agent.store.liveness import life
+from logbook_agent.store.locks import locked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """Everything in a logbook that can be read, and what could not be."""
+
+    header: Header
+    records: tuple[Record, ...]
+    damaged: tuple[LogbookError, ...] = ()
+
+
+class Book:
+    """An existing logbook. `durable=False` leaves out fsync (for tests and benchmarks alone)."""
+
+    def __init__(self, root: Path, topic: str, *, durable: bool = True) -> None:
+        self.root = root
+        self.topic = topic
+        self.durable = durable
+        self.folder = root / topic
+        self.header_path = self.folder / "logbook.yaml"
+        self.view_path = root / f"{topic}.md"
+        self.entries_folder = self.folder / "entries"
+        self.runs_folder = self.folder / "runs"
+        self.open_folder = self.folder / "open"
+        self._header: Header | None = None
+
+    @property
+    def header(self) -> Header:
+        if self._header is None:
+            self._header = records.read_header(self.header_path)
+        return self._header
+
+    def lock(self) -> AbstractContextManager[None]:
+        return locked(self.folder / ".lock")
+
+    # -- entries ---------------------------------------------------------------------------------
+
+    def entry_path(self, entry_id: str) -> Path:
+        return self.entries_folder / f"{entry_id}.yaml"
+
+    def entry_ids(self) -> list[str]:
+        """IDs of all entries in order of their numbers."""
+        prefix = self.header.prefix
+        if not self.entries_folder.is_dir():
+            return []
+        stems = [Path(e.name).stem for e in os.scandir(self.entries_folder) if e.name.endswith(".yaml")]
+        numbered = [(n, stem) for stem in stems if (n := id_number(stem, prefix)) is not None]
+        return [stem for _, stem in sorted(numbered)]
+
+    def reserve_id(self, owner: dict[str, object]) -> tuple[str, str | None]:
+        """The next ID, never handed out before, and a warning when other worktrees cannot know of it."""
+        folder, warning = reservation_folder(self.root, self.header.prefix)
+        return reserve(folder, self.header.prefix, self.entry_ids(), json.dumps(owner).encode()), warning
+
+    def has_entry(self, entry_id: str) -> bool:
+        return self.entry_path(entry_id).exists()
+
+    def entry(self, entry_id: str) -> Entry:
+        """One entry. Raises NotFound with the nearest IDs."""
+        if not self.has_entry(entry_id):
+            raise self._unknown(entry_id)
+        return records.read_entry(self.entry_path(entry_id))
+
+    def write_entry(self, entry: Entry) -> None:
+        make_folder(self.entries_folder)
+        records.write_entry(self.entry_path(entry.id), entry, durable=self.durable)
+
+    def write_header(self, header: Header) -> None:
+        make_folder(self.folder)
+        records.write_header(self.header_path, header, durable=self.durable)
+        self._header = header
+
+    def _unknown(self, entry_id: str) -> NotFound:
+        ids = self.entry_ids()
+        if not ids:
+            cause, hint = f"{self.topic} has no entries yet", "record one with: logbook run -- COMMAND"
+        elif parse_id(entry_id) is None:
+            cause, hint = f"an ID looks like {ids[-1]}", f"try: logbook show {ids[-1]}"
+        else:
+            cause = f"{self.topic} holds {len(ids)} entries, {ids[0]} to {ids[-1]}"
+            hint = "list them with: logbook list"
+        return NotFound(f"no entry {entry_id}", cause=cause, hint=hint)
+
+    # -- runs ------------------------------------------------------------------------------------
+
+    def run_folder(self, entry_id: str, run: int) -> Path:
+        return self.runs_folder / entry_id / f"{run:02d}"
+
+    def log_path(self, entry_id: str, run: int) -> Path:
+        return self.run_folder(entry_id, run) / "output.log"
+
+    def new_run(self, entry_id: str) -> int:
+        """The next run number of an entry; its folder is created exclusively."""
+        parent = self.runs_folder / entry_id
+        make_folder(parent)
+        number = max(self._run_numbers(entry_id), default=0) + 1
+        while True:
+            try:
+                self.run_folder(entry_id, number).mkdir()
+            except FileExistsError:
+                number += 1
+            except OSError as error:
+                raise write_error(parent, error) from error
+            else:
+                return number
+
+    def write_run(self, run: Run) -> None:
+        folder = self.run_folder(run.entry, run.run)
+        records.write_run(folder / "run.json", run, durable=self.durable)
+        marker = self.open_folder / f"{run.entry}.{run.run:02d}"
+        if run.exit is None:
+            make_folder(self.open_folder)
+            write_text(marker, "", durable=False)
+        else:
+            marker.unlink(missing_ok=True)
+
+    def runs(self, entry_id: str) -> tuple[Run, ...]:
+        """All runs of an entry in order. A run folder without a record yet was cut off before it started."""
+        return tuple(self._read_runs(entry_id))
+
+    def _read_runs(self, entry_id: str) -> Iterator[Run]:
+        for number in sorted(self._run_numbers(entry_id)):
+            path = self.run_folder(entry_id, number) / "run.json"
+            if path.exists():
+                yield records.read_run(path)
+
+    def _run_numbers(self, entry_id: str) -> list[int]:
+        folder = self.runs_folder / entry_id
+        if not folder.is_dir():
+            return []
+        return [int(e.name) for e in os.scandir(folder) if e.name.isdigit()]
+
+    # -- the whole -------------------------------------------------------------------------------
+
+    def record(self, entry_id: str) -> Record:
+        """An entry with its runs and state."""
+        return record_of(self.entry(entry_id), self.runs(entry_id), life)
+
+    def contents(self) -> Contents:
+        """All records in order; one that cannot be read is reported and the others still come."""
+        good: list[Record] = []
+        damaged: list[LogbookError] = []
+        for entry_id in self.entry_ids():
+            try:
+                good.append(self.record(entry_id))
+            except (RecordError, StoreError) as error:
+                damaged.append(error)
+        return Contents(header=self.header, records=tuple(good), damaged=tuple(damaged))
+
+    def read_view(self) -> str | None:
+        return read_text(self.view_path) if self.view_path.exists() else None
+
+    def write_view(self, text: str) -> None:
+        write_text(self.view_path, text, durable=self.durable)
+
+    def backup_view(self, stamp: str) -> Path:
+        """Save the view as it is beside it, under a name that is git-ignored."""
+        backup = self.folder / "backups" / f"{self.topic}.{stamp}.md"
+        make_folder(backup.parent)
+        write_text(backup, read_text(self.view_path), durable=self.durable)
+        return backup
+
+
+_GITIGNORE = """\
+# Kept on the machine that ran the experiment; the records beside them are the evidence.
+/*/runs/*/*/output.log
+/*/open/
+/*/backups/
+/*/.lock
+/.ids/
+.*.tmp
+"""
+
+_GITATTRIBUTES = """\
+# Records are text with "\\n" everywhere; facts written by the tool are folded away in reviews.
+*.md text eol=lf
+*.yaml text eol=lf
+*.json text eol=lf
+*/runs/** linguist-generated
+*.diff -text
+"""
+
+
+def create(root: Path, header: Header, *, durable: bool = True) -> Book:
+    """A new logbook under `root`. Raises Taken when its topic or prefix exists there."""
+    for book in books(root):
+        if book.topic == header.topic:
+            raise Taken(
+                f"the logbook {header.topic} exists already",
+                cause=f"{book.header_path.relative_to(root.parent)} is there",
+                hint=f"go on in it with: logbook -L {header.topic} status",
+            )
+        if book.header.prefix == header.prefix:
+            raise Taken(
+                f"the prefix {header.prefix} is taken by {book.topic}",
+                cause="IDs are unique in a root, so each logbook has a prefix of its own",
+                hint=f"choose another --prefix, or go on with: logbook -L {book.topic} status",
+            )
+    book = Book(root, header.topic, durable=durable)
+    if book.view_path.exists() or book.folder.exists():
+        raise Taken(
+            f"{header.topic}.md or {header.topic}/ exists in {root.name}/ and is no logbook",
+            cause="a file of that name was put there by hand",
+            hint="choose another topic, or move that file away",
+        )
+    make_folder(root)
+    for name, text in ((".gitignore", _GITIGNORE), (".gitattributes", _GITATTRIBUTES)):
+        if not (root / name).exists():
+            write_text(root / name, text, durable=durable)
+    book.write_header(header)
+    return book
+
+
+def books(root: Path, *, durable: bool = True) -> list[Book]:
+    """All logbooks under `root`, by topic."""
+    if not root.is_dir():
+        return []
+    topics = sorted(e.name for e in os.scandir(root) if (root / e.name / "logbook.yaml").is_file())
+    return [Book(root, topic, durable=durable) for topic in topics]

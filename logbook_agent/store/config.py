@@ -1,0 +1,103 @@
+"""The project's settings: `logbook.toml`, or `[tool.logbook]` in pyproject.toml, from here upwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from logbook_agent.errors import UsageError
+from logbook_agent.store.gitdir import git_place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Settings of a project; `file` is where they stand, and paths are relative to its `folder`.
+
+    `require`: fields that `run` and `plan` demand. `env`: patterns of further variables that matter.
+    `secrets`: names of further variables whose values are redacted. `packages`: further packages whose
+    versions are recorded. `launchers`: prefixes for `--on`. `log_bytes`: size limit of one output.log.
+    """
+
+    file: Path | None = None
+    root: str | None = None
+    logbook: str | None = None
+    templates: str | None = None
+    zone: str | None = None
+    require: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    launchers: dict[str, Any] = field(default_factory=dict)
+    log_bytes: int = 256 * 1024 * 1024
+
+    @property
+    def folder(self) -> Path | None:
+        return self.file.parent if self.file is not None else None
+
+
+_TEXT = ("root", "logbook", "templates", "zone")
+_LISTS = ("require", "env", "secrets", "packages")
+REQUIRABLE = ("hypothesis", "title", "label", "interpretation", "next")
+
+
+def load_config(cwd: Path) -> Config:
+    """The nearest settings from `cwd` up to the top of the repository; the defaults where there are none."""
+    place = git_place(cwd)
+    top = place.top if place is not None else None
+    for folder in (cwd, *cwd.parents):
+        for name in ("logbook.toml", "pyproject.toml"):
+            path = folder / name
+            if path.is_file():
+                table = _table(path)
+                if table is not None:
+                    return config_of(table, path)
+        if folder == top:
+            break
+    return Config()
+
+
+def _table(path: Path) -> dict[str, Any] | None:
+    text = path.read_text(encoding="utf-8")
+    if path.name == "pyproject.toml" and "[tool.logbook" not in text:
+        return None
+    import tomllib
+
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(
+            f"{path.name}: {error}",
+            cause="the settings are not valid TOML",
+            hint=f"correct that line in {path}",
+        ) from error
+    table: dict[str, Any] = data if path.name == "logbook.toml" else data["tool"]["logbook"]
+    return table
+
+
+def config_of(table: dict[str, Any], file: Path) -> Config:
+    """Settings of a table. Raises UsageError for an unknown key or a wrong type, naming it."""
+    names = [f.name for f in fields(Config) if f.name != "file"]
+    values: dict[str, Any] = {"file": file}
+    for key, value in table.items():
+        if key not in names:
+            raise _bad(file, f"unknown setting {key!r}", f"the settings are: {', '.join(names)}")
+        if key in _TEXT and not isinstance(value, str):
+            raise _bad(file, f"{key} must be text", f'write: {key} = "..."')
+        if key in _LISTS:
+            if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+                raise _bad(file, f"{key} must be a list of texts", f'write: {key} = ["..."]')
+            value = tuple(value)
+        if key == "launchers" and not isinstance(value, dict):
+            raise _bad(file, "launchers must be tables", 'write: [launchers.NAME] command = "..."')
+        if key == "log_bytes" and (not isinstance(value, int) or value <= 0):
+            raise _bad(file, "log_bytes must be a positive number", "write: log_bytes = 268435456")
+        values[key] = value
+    unknown = [name for name in values.get("require", ()) if name not in REQUIRABLE]
+    if unknown:
+        raise _bad(file, f"require names {unknown[0]!r}", f"it may name: {', '.join(REQUIRABLE)}")
+    return Config(**values)
+
+
+def _bad(file: Path, message: str, hint: str) -> UsageError:
+    return UsageError(f"{file.name}: {message}", cause=f"the settings in {file} do not fit", hint=hint)

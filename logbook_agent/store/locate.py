@@ -1,0 +1,79 @@
+"""Which root and which logbook a command is about."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+
+from logbook_agent.errors import NotFound, UsageError
+from logbook_agent.model.ids import parse_id
+from logbook_agent.store.book import Book, books
+from logbook_agent.store.config import Config
+from logbook_agent.store.gitdir import git_place
+
+START_LINE = "logbook start TOPIC --prefix PREFIX --goal 'What this thread should find out'"
+
+
+def find_root(cwd: Path, environ: Mapping[str, str], config: Config, option: str | None) -> Path:
+    """The folder that holds the logbooks: --root, $LOGBOOK_ROOT, the configured one, the nearest
+    `logbooks/` from here up to the top of the repository, else `logbooks/` at that top (or here)."""
+    named = option or environ.get("LOGBOOK_ROOT")
+    if named:
+        return (cwd / Path(named).expanduser()).absolute()
+    if config.root is not None and config.folder is not None:
+        return (config.folder / config.root).absolute()
+    place = git_place(cwd)
+    top = place.top if place is not None else None
+    for folder in (cwd, *cwd.parents):
+        if books(folder / "logbooks"):
+            return folder / "logbooks"
+        if folder == top:
+            break
+    return (top or cwd) / "logbooks"
+
+
+def choose(
+    root: Path, environ: Mapping[str, str], config: Config, option: str | None, entry_id: str | None = None
+) -> Book:
+    """The logbook that -L, $LOGBOOK, an entry's prefix or the configuration names, or the only one."""
+    there = books(root)
+    if not there:
+        raise NotFound(
+            f"no logbook in {root}",
+            cause="none was started here, or this is another folder",
+            hint=f"start one with: {START_LINE}",
+        )
+    name = option or environ.get("LOGBOOK")
+    if name:
+        return _named(there, name)
+    parsed = parse_id(entry_id) if entry_id else None
+    if parsed is not None:
+        by_prefix = [b for b in there if b.header.prefix == parsed[0]]
+        if by_prefix:
+            return by_prefix[0]
+    if config.logbook:
+        return _named(there, config.logbook)
+    if len(there) == 1:
+        return there[0]
+    raise UsageError(
+        f"{len(there)} logbooks, and none named: {_list(there)}",
+        cause="several threads live in this root",
+        hint=f"name one: logbook -L {there[0].topic} ..., or set LOGBOOK={there[0].topic}",
+    )
+
+
+def _named(there: list[Book], name: str) -> Book:
+    for book in there:
+        if name in (book.topic, book.header.prefix):
+            return book
+    near = difflib.get_close_matches(name, [b.topic for b in there], n=1)
+    raise NotFound(
+        f"no logbook {name}",
+        cause=f"there are: {_list(there)}",
+        hint=f"try: logbook -L {near[0] if near else there[0].topic} status",
+    )
+
+
+def _list(there: list[Book]) -> str:
+    return ", ".join(f"{b.topic} ({b.header.prefix})" for b in there)
