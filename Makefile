@@ -1,0 +1,46 @@
+# Two commands do all: `make quickstart` and `make test`. Nothing but Python 3.11+, make and git is needed.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help setup quickstart test test-fast check format constraints bench wheel
+
+help:  ## these lines
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(READY)  ## the virtual environment with everything in it
+
+$(READY): pyproject.toml constraints/dev.txt scripts/setup
+	@scripts/setup $(VENV)
+
+quickstart: setup  ## start a logbook, run and log a real A/B of the MoE benchmark
+	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/quickstart
+
+test: setup  ## all tests
+	@$(BIN)/python -m pytest -n auto --dist loadgroup
+
+test-fast: setup  ## the tests that take no time
+	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow"
+
+check: setup  ## style, types, layers
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest -q tests/test_layers.py
+
+format: setup  ## put the code into shape
+	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format .
+
+bench: setup  ## the speed figures in benchmarks/README.md
+	@$(BIN)/python benchmarks/cli_speed.py
+
+wheel: setup  ## build and check the wheel
+	@$(BIN)/python -m pytest -q tests/project/test_wheel.py
+
+constraints:  ## pin all dependencies anew (needs uv)
+	uv pip compile pyproject.toml --extra bench --group dev --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/dev.txt
+	uv pip compile pyproject.toml --extra tpu --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/tpu.txt

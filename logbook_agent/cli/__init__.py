@@ -1,0 +1,120 @@
+"""The `logbook` command: finds the subcommand, runs it, turns errors into three lines and an exit code.
+
+Only the module of the subcommand that was asked for is imported, so that `--help` and short commands
+start at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import typer
+from typer.main import get_command
+
+from logbook_agent.cli.output import report_error, wants_json
+from logbook_agent.errors import LogbookError, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Subcommand:
+    name: str
+    module: str
+    help: str
+
+
+SUBCOMMANDS = (
+    Subcommand("start", "start", "Start a logbook: scope, metrics, baseline, stop criteria, an ID prefix."),
+    Subcommand("run", "run", "Run a command as an experiment: next ID, live output, full record."),
+    Subcommand("bench", "run", "Run the in-house MoE benchmark as an experiment."),
+    Subcommand("plan", "entries", "Write down an experiment to be run later with `run --id`."),
+    Subcommand("note", "entries", "Add an entry without a command: note, decision or incident."),
+    Subcommand("edit", "entries", "Change the prose, confidence or state of an entry."),
+    Subcommand("list", "reading", "One line per entry."),
+    Subcommand("show", "reading", "One entry with its runs."),
+    Subcommand("status", "reading", "Where the thread stands, in at most 8,000 bytes."),
+    Subcommand("search", "reading", "Entries that contain all words of a text."),
+    Subcommand("table", "table", "Rows of entries as a table: Markdown or CSV, pivots, deltas, means."),
+    Subcommand("render", "render", "Render the whole view again."),
+)
+
+
+def build(wanted: str | None) -> typer.Typer:
+    """The app with one command in full and the others as names with a line of help."""
+    app = typer.Typer(
+        name="logbook",
+        help="A research logbook for experiments that agents and people run from the shell.",
+        epilog="`logbook COMMAND --help` tells the options. Data goes to stdout, messages to stderr.",
+        rich_markup_mode=None,
+        add_completion=False,
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    )
+    app.callback()(_version_option)
+    for command in SUBCOMMANDS:
+        function: Callable[..., object]
+        if command.name == wanted:
+            module = importlib.import_module(f"logbook_agent.cli.{command.module}")
+            function = getattr(module, f"{command.name}_command")
+        else:
+            function = _not_loaded
+        app.command(command.name, help=_help(command, function), short_help=command.help)(function)
+    return app
+
+
+def _help(command: Subcommand, function: Callable[..., object]) -> str:
+    """The docstring below its first line, which the table of subcommands repeats."""
+    _, _, rest = (function.__doc__ or "").partition("\n")
+    return f"{command.help}\n{rest}"
+
+
+def _not_loaded() -> None:
+    raise AssertionError("a subcommand that was not asked for was called")
+
+
+def _version_option(version: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
+    if version:
+        from logbook_agent import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code. Errors go to stderr as text, with --json to stdout as JSON."""
+    words = list(sys.argv[1:] if args is None else args)
+    names = [c.name for c in SUBCOMMANDS]
+    wanted = next((w for w in words if w in names), None) if words and not words[0].startswith("--") else None
+    as_json = wants_json(words)
+    try:
+        command = get_command(build(wanted))
+        result = command.main(args=words, prog_name="logbook", standalone_mode=False)
+    except LogbookError as error:
+        return report_error(error, as_json=as_json)
+    except typer.TyperException as error:
+        return report_error(_usage(error, wanted), as_json=as_json)
+    except (KeyboardInterrupt, typer.Abort):
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of a pipe (head, less) went away: not our error, and nothing is lost.
+        sys.stderr.close()
+        return 141
+    return result if isinstance(result, int) else 0
+
+
+def _usage(error: typer.TyperException, wanted: str | None) -> UsageError:
+    """A misuse that the option parser found, in the form of all our errors."""
+    message = error.format_message().rstrip(".")
+    if "No such option" in message and wanted in ("run", "bench"):
+        return UsageError(
+            message,
+            cause="options of the command itself go behind --",
+            hint=f"logbook {wanted} [OPTIONS] -- CMD",
+        )
+    name = f"logbook {wanted}" if wanted else "logbook"
+    if not message:
+        message = "a command is missing"
+    return UsageError(message, cause="the command line does not fit", hint=f"{name} --help")

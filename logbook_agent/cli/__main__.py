@@ -1,0 +1,5 @@
+import sys
+
+from logbook_agent.cli import main
+
+sys.exit(main())

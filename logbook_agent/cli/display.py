@@ -1,0 +1,68 @@
+"""Live output of a run: passed on as it comes, with a progress line on a terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from typing import BinaryIO, Literal
+
+from logbook_agent.runner import progress_line
+
+_REDRAW_S = 0.5
+
+
+class LiveDisplay:
+    """Copies a run's output to ours. With `all_to_stderr` stdout stays free for JSON.
+
+    The progress line is drawn on a terminal alone, only while the cursor stands at the start of a line,
+    and is wiped before anything else is written.
+    """
+
+    def __init__(self, *, all_to_stderr: bool) -> None:
+        self._sinks: dict[str, BinaryIO | None] = {
+            "stdout": sys.stderr.buffer if all_to_stderr else sys.stdout.buffer,
+            "stderr": sys.stderr.buffer,
+        }
+        self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._drawn = False
+        self._fresh_line = True
+        self._started = time.monotonic()
+        self._last_draw = 0.0
+
+    def output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
+        sink = self._sinks[stream]
+        if sink is None:
+            return
+        self._wipe()
+        try:
+            sink.write(data)
+            sink.flush()
+        except BrokenPipeError:
+            # Whoever watched (head, less) is gone; the run and its record go on.
+            self._sinks[stream] = None
+        self._fresh_line = data.endswith(b"\n")
+
+    def tick(self, last_result: str | None, log_bytes: int) -> None:
+        now = time.monotonic()
+        if not self._terminal or not self._fresh_line or now - self._last_draw < _REDRAW_S:
+            return
+        self._last_draw = now
+        line = progress_line(
+            now - self._started, last_result, log_bytes, shutil.get_terminal_size().columns - 1
+        )
+        self._wipe()
+        sys.stderr.write(f"\x1b[2m{line}\x1b[0m")
+        sys.stderr.flush()
+        self._drawn = True
+
+    def done(self) -> None:
+        self._wipe()
+        self._started = time.monotonic()
+
+    def _wipe(self) -> None:
+        if self._drawn:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
+            self._drawn = False

@@ -1,0 +1,89 @@
+"""Options that several commands share, and how their values are read."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from logbook_agent.errors import UsageError
+from logbook_agent.workflows.workspace import Workspace, utc_now
+
+LogbookOption = Annotated[
+    str | None,
+    typer.Option("-L", "--logbook", metavar="TOPIC", help="Which logbook: its topic or prefix. [$LOGBOOK]"),
+]
+RootOption = Annotated[
+    str | None,
+    typer.Option("--root", metavar="DIR", help="The folder of logbooks. [$LOGBOOK_ROOT, else logbooks/]"),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Answer as JSON with a schema name.")]
+
+_PROSE = "Text, @FILE, or - for standard input."
+TitleOption = Annotated[str | None, typer.Option("--title", metavar="TEXT", help=f"Title. {_PROSE}")]
+HypothesisOption = Annotated[
+    str | None, typer.Option("--hypothesis", metavar="TEXT", help=f"What is expected, and why. {_PROSE}")
+]
+InterpretationOption = Annotated[
+    str | None, typer.Option("--interpretation", metavar="TEXT", help=f"What the result means. {_PROSE}")
+]
+NextOption = Annotated[str | None, typer.Option("--next", metavar="TEXT", help=f"Next action. {_PROSE}")]
+ResultOption = Annotated[
+    str | None,
+    typer.Option("--result", metavar="TEXT", help=f"Result in words; numbers come from runs. {_PROSE}"),
+]
+FieldOption = Annotated[
+    list[str] | None,
+    typer.Option("--field", metavar="LABEL=TEXT", help="A field with a label of your own; may be repeated."),
+]
+ContinuesOption = Annotated[
+    str | None, typer.Option("--continues", metavar="ID", help="The entry that this one goes on from.")
+]
+CompletesOption = Annotated[
+    str | None, typer.Option("--completes", metavar="ID", help="The entry whose open part this one does.")
+]
+SupersedesOption = Annotated[
+    str | None, typer.Option("--supersedes", metavar="ID", help="The entry that this one corrects.")
+]
+
+
+def workspace(logbook: str | None, root: str | None) -> Workspace:
+    """The workspace of this process."""
+    if sys.platform not in ("linux", "darwin"):
+        raise UsageError(
+            f"{sys.platform} is not supported",
+            cause="runs are ended by process groups and logbooks locked by flock, which it lacks",
+            hint="use Linux, macOS, or WSL",
+        )
+    return Workspace(cwd=Path.cwd(), environ=os.environ, root_option=root, logbook_option=logbook, now=utc_now)
+
+
+def prose(text: str | None) -> str | None:
+    """The text of a prose option: as typed, `@FILE` for a file's, `-` for standard input's; `@@` is `@`."""
+    if text is None or not text.startswith(("@", "-")):
+        return text
+    if text == "-":
+        return sys.stdin.read()
+    if text.startswith("@@") or not text.startswith("@"):
+        return text.removeprefix("@") if text.startswith("@@") else text
+    path = Path(text[1:])
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}",
+            cause="a text that starts with @ names a file",
+            hint=f"write @{text} for text that starts with @",
+        ) from error
+
+
+def prose_fields(texts: list[str] | None) -> tuple[str, ...]:
+    """`LABEL=TEXT` options with `LABEL=@FILE` and `LABEL=-` read."""
+    found = []
+    for text in texts or ():
+        label, separator, value = text.partition("=")
+        found.append(f"{label}{separator}{prose(value) or ''}" if separator else text)
+    return tuple(found)

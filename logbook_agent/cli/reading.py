@@ -1,0 +1,144 @@
+"""`logbook list`, `show`, `status` and `search`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
+from logbook_agent.cli.output import columns, emit
+from logbook_agent.markdown.text import one_line
+from logbook_agent.report.times import minute
+from logbook_agent.workflows.reading import listed, search, shown
+from logbook_agent.workflows.status import status
+from logbook_agent.workflows.views import superseding
+
+
+def list_command(
+    state: Annotated[
+        str | None, typer.Option("--state", metavar="STATE", help="Only entries in this state.")
+    ] = None,
+    kind: Annotated[
+        str | None, typer.Option("--kind", metavar="KIND", help="Only entries of this kind.")
+    ] = None,
+    last: Annotated[int | None, typer.Option("--last", metavar="N", help="Only the last N.")] = None,
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """One line per entry.
+
+    Example: logbook list --state failed
+    """
+    space = workspace(logbook, root)
+    book = space.book()
+    contents = book.contents()
+    space.warnings += [e.message for e in contents.damaged]
+    lines = listed(contents, state=state, kind=kind, last=last)
+    emit("list", lines, _lines(lines, contents.header.zone), as_json=as_json, warnings=space.warnings)
+
+
+def _lines(lines: list[dict[str, Any]], zone: str) -> str:
+    if not lines:
+        return "no entries"
+    rows = [
+        [
+            e["id"],
+            minute(e["opened"], zone),
+            e["state"],
+            one_line(e["title"])[:60],
+            one_line(e["result"] or "")[:90],
+        ]
+        for e in lines
+    ]
+    return columns(rows)
+
+
+def show_command(
+    entry_id: Annotated[str, typer.Argument(metavar="ID", help="The entry.")],
+    full: Annotated[
+        bool, typer.Option("--full", help="With --json: every sample and all provenance.")
+    ] = False,
+    log: Annotated[
+        bool, typer.Option("--log", help="Print the whole output of its last run instead.")
+    ] = False,
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """One entry with its runs.
+
+    Example: logbook show MOE-I8-002
+    """
+    space = workspace(logbook, root)
+    book = space.book(entry_id)
+    record = book.record(entry_id)
+    if log and not as_json:
+        for number in [s.run.run for s in record.runs][-1:]:
+            path = book.log_path(entry_id, number)
+            if path.exists():
+                sys.stdout.flush()
+                sys.stdout.buffer.write(path.read_bytes())
+            else:
+                space.warnings.append(f"{path} is not here: logs stay on the machine that ran the experiment")
+        emit("show", None, "", as_json=False, warnings=space.warnings)
+        return
+    text = ""
+    if not as_json:
+        later = superseding(book, entry_id, book.entry_ids())
+        text = space.blocks(book).entry(record, superseded_by=later).strip("\n")
+    data = shown(book, entry_id, full=full) if as_json else None
+    if text and sys.stdout.isatty():
+        _pretty(text)
+        text = ""
+    emit("show", data, text, as_json=as_json, warnings=space.warnings)
+
+
+def _pretty(markdown: str) -> None:
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console().print(Markdown(markdown))
+
+
+def status_command(
+    logbook: LogbookOption = None, root: RootOption = None, as_json: JsonOption = False
+) -> None:
+    """Where the thread stands.
+
+    The one call to make when all context is lost. Example: logbook status --json
+    """
+    space = workspace(logbook, root)
+    data = status(space, space.book())
+    emit("status", data, "" if as_json else _status_text(data), as_json=as_json, warnings=space.warnings)
+
+
+def _status_text(data: dict[str, Any]) -> str:
+    """The answer as YAML: the shortest text that still shows its structure."""
+    from logbook_agent.store.records import dump_yaml
+
+    return dump_yaml({k: v for k, v in data.items() if v not in (None, [], {})}).rstrip()
+
+
+def search_command(
+    text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Words that must all occur.")],
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Entries that contain all words of a text.
+
+    Titles, fields, commands, config, results and ends of outputs are searched. Example: logbook search int8 gmm
+    """
+    space = workspace(logbook, root)
+    book = space.book()
+    found = search(space, book, " ".join(text))
+    lines = []
+    for entry in found:
+        lines.append(f"{entry['id']}  {entry['state']}  {one_line(entry['title'])}")
+        lines += [f"    {hit['where']}: {hit['text']}" for hit in entry["found"]]
+        if entry["more"]:
+            lines.append(f"    and {entry['more']} more places")
+    emit("search", found, "\n".join(lines) or "nothing found", as_json=as_json, warnings=space.warnings)

@@ -1,0 +1,35 @@
+"""`logbook render`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
+from logbook_agent.cli.output import emit
+from logbook_agent.workflows.views import edited_blocks, render
+
+
+def render_command(
+    discard_edits: Annotated[
+        bool, typer.Option("--discard-edits", help="Rebuild what was edited by hand too, after a backup.")
+    ] = False,
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Render the whole view again.
+
+    Needed after a change of templates or of logbook.yaml. Example: logbook render
+    """
+    space = workspace(logbook, root)
+    book = space.book()
+    render(space, book, discard_edits=discard_edits)
+    data = {
+        "view": str(book.view_path),
+        "entries": len(book.entry_ids()),
+        "edited_by_hand": edited_blocks(book),
+    }
+    text = f"rendered {data['entries']} entries into {book.view_path}"
+    emit("render", data, text, as_json=as_json, warnings=space.warnings)

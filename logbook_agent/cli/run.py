@@ -1,0 +1,213 @@
+"""`logbook run` and `logbook bench`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from logbook_agent.cli.display import LiveDisplay
+from logbook_agent.cli.options import (
+    CompletesOption,
+    ContinuesOption,
+    FieldOption,
+    HypothesisOption,
+    InterpretationOption,
+    JsonOption,
+    LogbookOption,
+    NextOption,
+    RootOption,
+    SupersedesOption,
+    TitleOption,
+    prose,
+    prose_fields,
+    workspace,
+)
+from logbook_agent.cli.output import emit
+from logbook_agent.units import format_value, known
+from logbook_agent.workflows.bench import bench_argv
+from logbook_agent.workflows.entries import Prose
+from logbook_agent.workflows.prepare import parse_duration, parse_env
+from logbook_agent.workflows.run import RunRequest, RunResult, run
+from logbook_agent.workflows.start import parse_pair
+
+_SHOWN_ROWS = 12
+
+LabelOption = Annotated[
+    str | None,
+    typer.Option("--label", metavar="LABEL", help="What this run is: Baseline, Int8, Negative control."),
+]
+ConfigOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--config", metavar="K=V", help="Config that the command does not report itself; repeatable."
+    ),
+]
+EnvOption = Annotated[
+    list[str] | None, typer.Option("--env", metavar="K=V", help="Set a variable for the command; repeatable.")
+]
+RepeatOption = Annotated[int, typer.Option("--repeat", metavar="N", help="Run it N times; each is a run.")]
+TimeoutOption = Annotated[
+    str | None, typer.Option("--timeout", metavar="TIME", help="End it after 90s, 30m, 2h (INT, TERM, KILL).")
+]
+CwdOption = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="Run it in this folder.")]
+OnOption = Annotated[
+    str | None,
+    typer.Option("--on", metavar="LAUNCHER[:TARGET]", help="Run it through a configured launcher."),
+]
+IdOption = Annotated[
+    str | None, typer.Option("--id", metavar="ID", help="Add to this entry, or execute its planned commands.")
+]
+ShellOption = Annotated[bool, typer.Option("--shell", help="Hand the command to /bin/sh as one text.")]
+
+
+def run_command(
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="-- [K=V...] CMD...", help="The command, behind --.")
+    ] = None,
+    title: TitleOption = None,
+    hypothesis: HypothesisOption = None,
+    interpretation: InterpretationOption = None,
+    next_action: NextOption = None,
+    field: FieldOption = None,
+    label: LabelOption = None,
+    config: ConfigOption = None,
+    env: EnvOption = None,
+    repeat: RepeatOption = 1,
+    timeout: TimeoutOption = None,
+    cwd: CwdOption = None,
+    on: OnOption = None,
+    entry_id: IdOption = None,
+    shell: ShellOption = False,
+    continues: ContinuesOption = None,
+    completes: CompletesOption = None,
+    supersedes: SupersedesOption = None,
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Run a command as an experiment.
+
+    Its output is passed on live and its exit code is ours. Lines that start with RESULT, METRIC or
+    RESULT_JSON become rows. Example: logbook run --label Baseline -- python bench.py --quant-mode none
+    """
+    request = RunRequest(
+        argv=command or (),
+        prose=Prose(
+            title=prose(title),
+            hypothesis=prose(hypothesis),
+            interpretation=prose(interpretation),
+            next_action=prose(next_action),
+            fields=prose_fields(field),
+            continues=continues,
+            completes=completes,
+            supersedes=supersedes,
+        ),
+        label=label,
+        config=dict(parse_pair(c, "--config") for c in config or ()),
+        env=parse_env(env or ()),
+        repeat=repeat,
+        timeout_s=parse_duration(timeout) if timeout is not None else None,
+        cwd=cwd,
+        on=on,
+        entry_id=entry_id,
+        shell=shell,
+    )
+    return _run("run", request, logbook, root, as_json)
+
+
+def bench_command(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="-- BENCHMARK [ITS OPTIONS]", help="Behind --: hillclimb ..."),
+    ] = None,
+    title: TitleOption = None,
+    hypothesis: HypothesisOption = None,
+    interpretation: InterpretationOption = None,
+    next_action: NextOption = None,
+    field: FieldOption = None,
+    label: LabelOption = None,
+    config: ConfigOption = None,
+    env: EnvOption = None,
+    repeat: RepeatOption = 1,
+    timeout: TimeoutOption = None,
+    cwd: CwdOption = None,
+    entry_id: IdOption = None,
+    continues: ContinuesOption = None,
+    completes: CompletesOption = None,
+    supersedes: SupersedesOption = None,
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Run the in-house MoE benchmark as an experiment.
+
+    The same as `logbook run`, with this Python's bench_core.
+    Example: logbook bench --label Int8 -- hillclimb --tokens 128 --quant-mode int8
+    """
+    return run_command(
+        command=bench_argv(command or (), adds_run=entry_id is not None),
+        title=title,
+        hypothesis=hypothesis,
+        interpretation=interpretation,
+        next_action=next_action,
+        field=field,
+        label=label,
+        config=config,
+        env=env,
+        repeat=repeat,
+        timeout=timeout,
+        cwd=cwd,
+        entry_id=entry_id,
+        continues=continues,
+        completes=completes,
+        supersedes=supersedes,
+        logbook=logbook,
+        root=root,
+        as_json=as_json,
+    )
+
+
+def _run(name: str, request: RunRequest, logbook: str | None, root: str | None, as_json: bool) -> int:
+    space = workspace(logbook, root)
+    result = run(space, request, LiveDisplay(all_to_stderr=as_json))
+    data = result.data()
+    if as_json:
+        emit(name, data, "", as_json=True, warnings=space.warnings)
+    else:
+        # The command's own output has stdout; what we say of it goes to stderr.
+        for line in [*_summary(result, data), *(f"warning: {w}" for w in space.warnings)]:
+            print(line, file=sys.stderr)
+    return result.exit_status
+
+
+def _summary(result: RunResult, data: dict[str, Any]) -> list[str]:
+    """What was recorded, a line per run and row."""
+    lines = []
+    for run_data in data["runs"]:
+        label = f" [{run_data['label']}]" if run_data["label"] else ""
+        count = len(run_data["rows"])
+        took = f" in {run_data['duration_s']:.2f} s" if run_data["duration_s"] is not None else ""
+        lines.append(
+            f"{data['id']} run {run_data['run']}{label}: {run_data['state']}{took},"
+            f" {count} row{'' if count == 1 else 's'}"
+        )
+        lines += [f"  {_row_text(row)}" for row in run_data["rows"][:_SHOWN_ROWS]]
+        if count > _SHOWN_ROWS:
+            lines.append(f"  and {count - _SHOWN_ROWS} more rows: logbook table {data['id']}")
+        lines += [f"  problem: {p}" for p in run_data["problems"][:3]]
+    lines.append(f"recorded in {result.book.view_path}")
+    return lines
+
+
+def _row_text(row: dict[str, Any]) -> str:
+    if "failed" in row:
+        return f"failed: {row['failed']['reason']}"
+    metrics: dict[str, dict[str, Any]] = row.get("metrics", {})
+    texts = [
+        f"{name} {format_value(m['median'], decimals=known(name).decimals)}"
+        + (f" {m['unit']}" if m["unit"] else "")
+        for name, m in metrics.items()
+    ]
+    return ", ".join(texts) or "no metric"

@@ -1,0 +1,111 @@
+"""`logbook table`."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from typing import Annotated
+
+import typer
+
+from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
+from logbook_agent.cli.output import emit
+from logbook_agent.errors import UsageError
+from logbook_agent.tables import TableSpec, to_csv
+from logbook_agent.workflows.tabling import table
+
+Repeated = list[str] | None
+
+
+def table_command(
+    entry_ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Entries whose rows to show.")],
+    metric: Annotated[
+        Repeated,
+        typer.Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [declared]"),
+    ] = None,
+    axis: Annotated[
+        Repeated,
+        typer.Option("--axis", metavar="KEY", help="A config key, label or entry; repeatable. [varied]"),
+    ] = None,
+    pivot: Annotated[
+        str | None, typer.Option("--pivot", metavar="KEY", help="Its values become columns.")
+    ] = None,
+    value: Annotated[
+        Repeated,
+        typer.Option("--value", metavar="V", help="Only these pivot values, in this order; repeatable."),
+    ] = None,
+    first_last: Annotated[
+        bool, typer.Option("--first-last", help="Only the first and last pivot column.")
+    ] = False,
+    delta: Annotated[
+        bool,
+        typer.Option("--delta", help="Change in percent: first to last pivot column, else to the first row."),
+    ] = False,
+    each: Annotated[
+        bool, typer.Option("--each", help="Delta or ratio of every pivot column, not of the last alone.")
+    ] = False,
+    ratio: Annotated[
+        bool, typer.Option("--ratio", help="Ratio to the first pivot column, else to the first row.")
+    ] = False,
+    base: Annotated[
+        str | None, typer.Option("--base", metavar="V", help="Pivot value that deltas and ratios refer to.")
+    ] = None,
+    implied: Annotated[
+        Repeated, typer.Option("--implied", metavar="KEY", help="Config that the pivot implies; repeatable.")
+    ] = None,
+    per_device: Annotated[
+        bool, typer.Option("--per-device", help="Total, with per device in brackets.")
+    ] = False,
+    means: Annotated[
+        bool,
+        typer.Option("--means", help="Arithmetic and geometric mean of deltas and ratios over the rows."),
+    ] = False,
+    where: Annotated[
+        Repeated, typer.Option("--where", metavar="K=V", help="Only rows with this config; repeatable.")
+    ] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="All rows as CSV, numbers in full precision.")] = False,
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Rows of entries as a table.
+
+    Example: logbook table MOE-I8-002 --pivot quant_mode --delta
+    """
+    space = workspace(logbook, root)
+    spec = TableSpec(
+        metrics=tuple(metric or ()),
+        axes=tuple(axis or ()),
+        pivot=pivot,
+        values=tuple(value or ()),
+        first_last=first_last,
+        delta=delta,
+        each=each,
+        ratio=ratio,
+        base=base,
+        implied=tuple(implied or ()),
+        per_device=per_device,
+        means=means,
+        where=dict(_pair(w) for w in where or ()),
+    )
+    book, cases, made = table(space, entry_ids, spec)
+    if csv and not as_json:
+        sys.stdout.write(to_csv(cases))
+        return
+    data = {
+        "columns": [dataclasses.asdict(c) for c in made.columns],
+        "rows": [list(row) for row in made.rows],
+        "values": [list(row) for row in made.values],
+        "constants": made.constants,
+        "notes": list(made.notes),
+    }
+    emit("table", data, space.blocks(book).table(made), as_json=as_json, warnings=space.warnings)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, separator, value = text.partition("=")
+    if not separator or not key:
+        raise UsageError(
+            f"--where {text!r} is not KEY=VALUE", cause="the = or the key is missing", hint="--where topk=2"
+        )
+    return key, value

@@ -1,0 +1,1 @@
+"""Command lines as words: quoting, flags, launchers, titles. Pure; nothing here starts a process."""

@@ -1,0 +1,63 @@
+"""Between argument vectors and shell text, exactly and both ways."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ENV_WORD = re.compile(rf"({_NAME.pattern})=(.*)", re.DOTALL)
+
+# Words that a shell reads as syntax when they come first; quoted they are plain command names.
+_SYNTAX = "case coproc do done elif else esac fi for function if in select then time until while"
+_RESERVED = frozenset(_SYNTAX.split())
+
+
+def split_env_word(word: str) -> tuple[str, str] | None:
+    """`("K", "V")` of a word `K=V` whose K is a valid shell name, else None."""
+    match = _ENV_WORD.fullmatch(word)
+    return None if match is None else (match[1], match[2])
+
+
+def split_env_words(argv: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The leading `K=V` words as environment, and the words after them.
+
+    Raises nothing; when every word is `K=V`, the rest is empty and the caller has no command.
+    """
+    env: dict[str, str] = {}
+    for i, word in enumerate(argv):
+        pair = split_env_word(word)
+        if pair is None:
+            return env, tuple(argv[i:])
+        env[pair[0]] = pair[1]
+    return env, ()
+
+
+def env_word(key: str, value: str) -> str:
+    """`K='v'` as shell text; only the value is quoted, so that a shell still sees an assignment."""
+    return f"{key}={shlex.quote(value)}"
+
+
+def command_line(argv: Sequence[str], env: Mapping[str, str] | None = None, *, shell: bool = False) -> str:
+    """Shell text that runs `argv` with `env` when pasted: `K='v' cmd 'a b'`.
+
+    With `shell`, `argv` is one string of shell text and stays as typed; an assignment in front of it
+    would hold for its first command alone, so its environment is exported instead.
+    """
+    env = env or {}
+    plain = [env_word(k, v) for k, v in env.items() if _NAME.fullmatch(k)]
+    # `env` takes names that no shell assignment can have.
+    odd = [shlex.quote(f"{k}={v}") for k, v in env.items() if not _NAME.fullmatch(k)]
+    if shell:
+        exports = f"export {' '.join(plain)}; " if plain else ""
+        return exports + " ".join(argv)
+    words = [_quote_first(argv[0]), *map(shlex.quote, argv[1:])] if argv else []
+    return " ".join([*plain, *(["env", *odd] if odd else []), *words])
+
+
+def _quote_first(word: str) -> str:
+    """The command word: also quoted where it would read as an assignment or as shell syntax."""
+    if word in _RESERVED or _ENV_WORD.fullmatch(word):
+        return "'" + word.replace("'", "'\"'\"'") + "'"
+    return shlex.quote(word)

@@ -1,0 +1,131 @@
+"""The blocks of a view as text: header, one per entry, footer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from logbook_agent.markdown import text as md
+from logbook_agent.model.header import Header, Metric
+from logbook_agent.model.record import Record
+from logbook_agent.report.sections import sections
+from logbook_agent.report.templates import Templates
+from logbook_agent.report.times import minute
+from logbook_agent.tables import Table
+from logbook_agent.units import format_value, known
+
+NEGATIVE_RESULT = "Negative result"
+DECISION = "Decision"
+
+
+class Blocks:
+    """Text of each block, through the templates of a project."""
+
+    def __init__(self, templates: Templates, header: Header) -> None:
+        self._templates = templates
+        self._header = header
+
+    def header(self) -> str:
+        return self._templates.render("logbook.md.j2", {"logbook": _header_values(self._header)})
+
+    def entry(self, record: Record, *, superseded_by: Sequence[str] = ()) -> str:
+        entry = record.entry
+        found = sections(record, self._header.metrics, self.table, superseded_by=superseded_by)
+        values = {
+            "id": entry.id,
+            "title": md.one_line(entry.title),
+            "opened": minute(entry.opened, self._header.zone),
+            "kind": entry.kind,
+            "state": record.state,
+            "confidence": record.confidence,
+            "superseded_by": list(superseded_by),
+            "sections": [{"label": s.label, "text": s.text, "computed": s.computed} for s in found],
+            "section": {s.label: s.text for s in found},
+        }
+        return self._templates.render(
+            "entry.md.j2", {"entry": values, "logbook": _header_values(self._header)}
+        )
+
+    def table(self, table: Table) -> str:
+        columns = [{"name": c.name, "numeric": c.numeric} for c in table.columns]
+        values = {"columns": columns, "rows": table.rows, "notes": table.notes, "constants": table.constants}
+        return self._templates.render("table.md.j2", {"table": values}).rstrip("\n")
+
+    def footer(self, records: Sequence[Record]) -> str:
+        """Decisions and negative results, gathered from the entries that state them; may be empty."""
+        values = {
+            "decisions": [self._line(r, DECISION) for r in records if r.entry.kind == "decision"],
+            "negative_results": [
+                self._line(r, NEGATIVE_RESULT) for r in records if r.entry.text(NEGATIVE_RESULT)
+            ],
+        }
+        return self._templates.render("footer.md.j2", values)
+
+    def _line(self, record: Record, label: str) -> dict[str, str]:
+        return {
+            "id": record.id,
+            "opened": minute(record.entry.opened, self._header.zone),
+            "title": md.one_line(record.entry.title),
+            "text": record.entry.text(label) or "",
+        }
+
+
+def in_footer(record: Record) -> bool:
+    """Whether the footer speaks of this entry."""
+    return record.entry.kind == "decision" or record.entry.text(NEGATIVE_RESULT) is not None
+
+
+def metric_text(metric: Metric) -> str:
+    """A declared metric in words: `tflops` (TF/s, higher is better)."""
+    better = {"max": "higher is better", "min": "lower is better", None: ""}[metric.direction]
+    about = ", ".join(t for t in (metric.unit or "", better) if t)
+    text = md.inline_code(metric.name) + (f" ({about})" if about else "")
+    return f"{text}: {md.one_line(metric.text)}" if metric.text else text
+
+
+def number_text(name: str, value: float, metrics: Sequence[Metric]) -> str:
+    """`tflops 239.150 TF/s`: a stated number with the metric's unit and digits."""
+    declared = next((m for m in metrics if m.name == name), None)
+    unit = (declared.unit if declared else None) or known(name).unit
+    return f"{name} {format_value(value, decimals=known(name).decimals)}" + (f" {unit}" if unit else "")
+
+
+def config_text(config: dict[str, Any]) -> str:
+    return " ".join(f"{k}={v}" for k, v in config.items())
+
+
+def _header_values(header: Header) -> dict[str, Any]:
+    baseline = header.baseline
+    return {
+        "topic": header.topic,
+        "title": md.one_line(header.title),
+        "prefix": header.prefix,
+        "opened": minute(header.opened, header.zone),
+        "zone": header.zone,
+        "goal": header.goal,
+        "metrics": [metric_text(m) for m in header.metrics if m.primary],
+        "secondary_metrics": [metric_text(m) for m in header.metrics if not m.primary],
+        "constraints": list(header.constraints),
+        "links": [{"label": link.label, "url": link.url} for link in header.links],
+        "baseline": None
+        if baseline is None
+        else {
+            "date": baseline.date,
+            "code_refs": list(baseline.code_refs),
+            "case": config_text(baseline.config),
+            "numbers": [
+                {
+                    "case": config_text(n.config),
+                    "metrics": [number_text(k, v, header.metrics) for k, v in n.metrics.items()],
+                }
+                for n in baseline.numbers
+            ],
+            "entry": baseline.entry,
+            "source": baseline.source,
+            "confidence": baseline.confidence,
+            "text": baseline.text,
+        },
+        "stop_criteria": [c.text for c in header.stop_criteria],
+        "matrix": [{"axis": a.axis, "values": list(a.values), "text": a.text} for a in header.matrix],
+        "command_templates": [{"label": c.label, "command": c.command} for c in header.command_templates],
+    }

@@ -1,0 +1,213 @@
+"""The computed sections of an entry: what was executed, under which config, and what came out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from logbook_agent.commands.words import command_line
+from logbook_agent.markdown import text as md
+from logbook_agent.model.header import Metric
+from logbook_agent.model.record import Record, RunStatus
+from logbook_agent.model.run import Code, Device, Row, Run, Scalar
+from logbook_agent.report.times import duration
+from logbook_agent.tables import Case, Table, TableSpec, tabulate
+
+RenderTable = Callable[[Table], str]
+_TAIL_LINES = 8
+_SHOWN_PROBLEMS = 5
+
+
+def executed(run: Run) -> str:
+    """The command of a run as one types it, with the variables it set in front."""
+    return command_line(run.argv, run.env.declared, shell=run.shell)
+
+
+def cases(record: Record) -> list[Case]:
+    """The rows of an entry's runs, in the order they were run, each with the devices it ran on."""
+    return [
+        Case(entry=record.id, run=s.run.run, label=s.run.label, row=_with_devices(row, s.run))
+        for s in record.runs
+        for row in s.run.rows
+    ]
+
+
+def _with_devices(row: Row, run: Run) -> Row:
+    """Devices that a row does not report are this host's, unless a launcher ran it elsewhere."""
+    if row.devices or run.launcher is not None:
+        return row
+    return dataclasses.replace(row, devices=run.devices)
+
+
+def command_section(record: Record) -> str:
+    """Executed commands, each once, under their labels; repeats are counted."""
+    counts: dict[tuple[str | None, str], int] = {}
+    for status in record.runs:
+        key = (status.run.label, executed(status.run))
+        counts[key] = counts.get(key, 0) + 1
+    return _commands([(label, text, n) for (label, text), n in counts.items()])
+
+
+def planned_section(record: Record) -> str:
+    """Planned commands that have not been executed yet."""
+    return _commands([(c.label, command_line(c.argv, shell=c.shell), 1) for c in record.pending_commands])
+
+
+def _commands(found: list[tuple[str | None, str, int]]) -> str:
+    if len(found) == 1 and found[0][0] is None and found[0][2] == 1:
+        return md.command(found[0][1])
+    lines: list[str] = []
+    for label, text, count in found:
+        times = f" (×{count})" if count > 1 else ""
+        if label is None:
+            lines.append(md.command(text) + times)
+        else:
+            lines.append(f"{md.one_line(label)}{times}:\n{md.items([md.command(text)])}")
+    return md.items(lines)
+
+
+def config_section(record: Record, metrics: Sequence[Metric]) -> str:
+    """What identifies the runs: constant config, env that matters, code, devices, software."""
+    runs = [s.run for s in record.runs]
+    lines = []
+    constants: dict[str, Scalar] = {**tabulate(cases(record), TableSpec(), declared=metrics).constants}
+    if not constants and not any(r.rows for r in runs):
+        constants = runs[-1].config
+    if constants:
+        lines.append(md.inline_code(" ".join(f"{k}={_word(v)}" for k, v in constants.items())))
+    lines += _per_run("env", [_environment(r) for r in runs])
+    lines += _per_run("timeout", [duration(r.timeout_s) if r.timeout_s else "" for r in runs])
+    lines += _per_run("launcher", [_launcher(r) for r in runs])
+    lines += _per_run("code", [_code(r.code) for r in runs])
+    lines += _per_run("devices", [_devices(r) for r in runs])
+    lines += _per_run("software", [_software(r) for r in runs])
+    return md.items(lines) if lines else ""
+
+
+def _per_run(name: str, texts: list[str]) -> list[str]:
+    """One line when all runs agree; else which runs have which."""
+    distinct = list(dict.fromkeys(texts))
+    if len(distinct) == 1:
+        return [f"{name}: {distinct[0]}"] if distinct[0] else []
+    where = {t: [i + 1 for i, u in enumerate(texts) if u == t] for t in distinct}
+    parts = [f"{t or 'none'} (run {', '.join(map(str, numbers))})" for t, numbers in where.items()]
+    return [f"{name} differs: {'; '.join(parts)}"]
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    return str(value)
+
+
+def _environment(run: Run) -> str:
+    return ", ".join(md.inline_code(command_line((), {k: v})) for k, v in run.env.relevant.items())
+
+
+def _launcher(run: Run) -> str:
+    if run.launcher is None:
+        return ""
+    return run.launcher.name + (f" on {run.launcher.target}" if run.launcher.target else "")
+
+
+def _code(code: Code | None) -> str:
+    if code is None or code.commit is None:
+        return "not in a git repository" if code is None else "no commit yet"
+    text = f"`{code.commit[:9]}`" + (f" on {code.branch}" if code.branch else "")
+    if code.dirty:
+        text += ", with uncommitted changes"
+    if code.untracked:
+        text += ", untracked " + ", ".join(md.inline_code(f.path) for f in code.untracked)
+    return text
+
+
+def _devices(run: Run) -> str:
+    """Devices that the rows report; those of this host when they report none and ran here."""
+    found: tuple[Device, ...] = tuple(dict.fromkeys(d for row in run.rows for d in row.devices))
+    if not found and run.launcher is not None:
+        return "unknown (the remote command did not report them)"
+    parts = []
+    for device in found or run.devices:
+        kind = f" ({device.kind})" if device.kind and device.kind != device.platform else ""
+        used = f", {device.used} used" if device.used is not None and device.used != device.count else ""
+        parts.append(f"{device.count if device.count is not None else '?'} × {device.platform}{kind}{used}")
+    host = next((row.host for row in run.rows if row.host), None)
+    host = host or (run.host.name if run.launcher is None else None)
+    return "; ".join(parts) + (f"; host {host}" if host else "")
+
+
+def _software(run: Run) -> str:
+    found = {k: v for row in run.rows for k, v in row.software.items()} or run.software
+    return ", ".join(f"{name} {version}" for name, version in found.items())
+
+
+def result_section(record: Record, metrics: Sequence[Metric], render_table: RenderTable) -> str:
+    """The measured rows, then what failed and why, then what the records complain about."""
+    parts: list[str] = []
+    found = cases(record)
+    if found:
+        table = tabulate(found, TableSpec(), declared=metrics)
+        parts.append(_single(table) if len(table.rows) == 1 else render_table(table))
+    notes: list[str] = []
+    for status in record.runs:
+        notes += _outcome(status, alone=len(record.runs) == 1)
+    problems = [p for s in record.runs for p in s.run.problems]
+    if problems:
+        more = len(problems) - _SHOWN_PROBLEMS
+        shown = [md.one_line(p) for p in problems[:_SHOWN_PROBLEMS]]
+        notes.append(
+            "Recorded with problems:\n" + md.items(shown + ([f"and {more} more"] if more > 0 else []))
+        )
+    if notes:
+        parts.append(md.items(notes))
+    return "\n\n".join(parts)
+
+
+def _single(table: Table) -> str:
+    """One row reads better as a list."""
+    lines = []
+    for column, value in zip(table.columns, table.rows[0], strict=True):
+        unit = f" ({column.unit})" if column.unit else ""
+        has_unit = unit != "" and column.name.endswith(unit)
+        name = column.name.removesuffix(unit) if has_unit else column.name
+        lines.append(f"{name}: {value}" + (f" {column.unit}" if has_unit else ""))
+    return md.items(lines + list(table.notes))
+
+
+def _outcome(status: RunStatus, *, alone: bool) -> list[str]:
+    """What is to be said of one run beyond its rows; nothing when it simply finished with rows."""
+    run = status.run
+    name = run.label or (None if alone else f"run {run.run}")
+    subject = f"{md.one_line(name)}: " if name else ""
+    if status.state in ("running", "orphaned", "interrupted") and run.ended is None:
+        what = {
+            "running": f"running since {run.started}",
+            "orphaned": f"its tool is gone, the command still runs (pid {run.child.pid if run.child else '?'})",
+            "interrupted": "interrupted: tool and command are gone; the output read until then is kept",
+        }[status.state]
+        return [subject + what]
+    if status.state == "finished" and run.rows:
+        return []
+    shown: tuple[str, ...] = ()
+    if run.output is not None:
+        failed = status.state != "finished"
+        shown = (run.output.error_tail if failed else ()) or run.output.tail
+    said = f"{subject}{_ending(run)}" + ("" if run.rows else ", no result lines")
+    if not shown:
+        return [said + ("" if run.rows else "; it printed nothing")]
+    return [f"{said}:\n{md.fence(chr(10).join(shown[-_TAIL_LINES:]), 'text')}"]
+
+
+def _ending(run: Run) -> str:
+    """How a run ended, in words."""
+    took = f" after {duration(run.duration_s)}"
+    ended = run.exit
+    if ended is None:
+        return "not ended"
+    if ended.timeout:
+        return f"stopped at its limit of {duration(run.timeout_s)}"
+    if ended.interrupted:
+        return f"interrupted by the user{took}"
+    if ended.signal:
+        return f"ended by {ended.signal}{took}"
+    return (f"exit {ended.code}" if ended.code else "exit 0") + took

@@ -1,0 +1,88 @@
+"""An entry as its sections: prose in its own order, the computed parts in the places the form gives them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from logbook_agent.model.entry import COMMAND, CONFIG, HYPOTHESIS, INTERPRETATION, NEXT_ACTION, RESULT
+from logbook_agent.model.header import Metric
+from logbook_agent.model.record import Record
+from logbook_agent.report import facts
+
+# The form of an entry; a field with another label stays behind the one it was written after.
+_RANK = {
+    label.casefold(): rank
+    for rank, label in enumerate((HYPOTHESIS, COMMAND, CONFIG, RESULT, INTERPRETATION, NEXT_ACTION))
+}
+_SUFFIX = re.compile(r"\s*\([^)]*\)\s*$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One bullet of an entry. `computed` sections come from the runs and are never edited."""
+
+    label: str
+    text: str
+    computed: bool = False
+
+
+def sections(
+    record: Record,
+    metrics: Sequence[Metric],
+    render_table: facts.RenderTable,
+    *,
+    superseded_by: Sequence[str] = (),
+) -> tuple[Section, ...]:
+    """All sections in order; what is unset has none."""
+    found = [Section(label=f.label, text=f.text) for f in record.entry.fields if f.text.strip()]
+    taken = {s.label.casefold() for s in found}
+    for label, suffix, text in _computed(record, metrics, render_table):
+        if text:
+            name = f"{label} ({suffix})" if label.casefold() in taken else label
+            found.insert(_place(found, label), Section(label=name, text=text, computed=True))
+    return (*_relations(record, superseded_by), *found)
+
+
+def _computed(
+    record: Record, metrics: Sequence[Metric], render_table: facts.RenderTable
+) -> list[tuple[str, str, str]]:
+    planned = facts.planned_section(record) if record.pending_commands else ""
+    if not record.runs:
+        return [(f"{COMMAND} (planned)", "not yet run", planned)]
+    return [
+        (COMMAND, "executed", facts.command_section(record)),
+        (f"{COMMAND} (planned)", "not yet run", planned),
+        (CONFIG, "recorded", facts.config_section(record, metrics)),
+        (RESULT, "measured", facts.result_section(record, metrics, render_table)),
+    ]
+
+
+def _rank(label: str) -> int | None:
+    return _RANK.get(_SUFFIX.sub("", label).casefold())
+
+
+def _place(found: list[Section], label: str) -> int:
+    """Before the first section that the form puts after `label`; the fields themselves never move."""
+    wanted = _rank(label)
+    assert wanted is not None  # noqa: S101  computed labels are all in the form
+    for at, section in enumerate(found):
+        rank = _rank(section.label)
+        if rank is not None and rank > wanted:
+            return at
+    return len(found)
+
+
+def _relations(record: Record, superseded_by: Sequence[str]) -> list[Section]:
+    entry = record.entry
+    pairs = [
+        ("Continues", entry.continues),
+        ("Completes", entry.completes),
+        ("Supersedes", entry.supersedes),
+        ("Superseded by", ", ".join(superseded_by) or None),
+    ]
+    found = [Section(label=label, text=text, computed=True) for label, text in pairs if text]
+    if record.state in ("planned", "blocked", "abandoned", "void"):
+        found.append(Section(label="State", text=record.state, computed=True))
+    return found

@@ -1,0 +1,73 @@
+"""Which lines of output report a result, and what stands on them. Any text is accepted."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Literal
+
+Kind = Literal["RESULT", "METRIC", "RESULT_JSON"]
+
+_SGR = re.compile(r"\x1b\[[0-9;]*m")
+# `(pid=123, ip=10.1.2.3) ` or `(Worker pid=123) `, as Ray puts it before the lines of its workers,
+# and what it adds to the end of a line that several of them printed.
+_PREFIX = re.compile(r"\s*(?:\((?:[^()\s]{1,200} )?pid=\d{1,20}(?:, ip=[^()\s]{1,100})?\)\s*)?")
+_REPEATED = re.compile(r"\s*\[repeated \d+x across cluster\][^\n]*$")
+_WORD = re.compile(r"(RESULT_JSON|RESULT|METRIC)(?::?(?=\s|$)|:(?=\{))")
+_UNIT_AFTER = re.compile(r"(?P<name>[^\s=]+)=(?P<value>\S+)(?:\s+(?P<unit>\S.*))?")
+
+
+def split_line(line: str) -> tuple[Kind, str] | None:
+    """The kind and body of a line that starts, after any worker prefix, with RESULT, METRIC or
+    RESULT_JSON as a whole word (a colon after it is allowed); None for every other line."""
+    if "RESULT" not in line and "METRIC" not in line:
+        return None
+    if "\x1b" in line[:200]:
+        line = _SGR.sub("", line)
+    prefix = _PREFIX.match(line)
+    start = prefix.end() if prefix else 0
+    word = _WORD.match(line, start)
+    if word is None:
+        return None
+    body = line[word.end() :].strip()
+    if not body.isascii():
+        body = body.encode("utf-8", "replace").decode()
+    if body.endswith("across cluster]") or "x across cluster]" in body[-200:]:
+        body = _REPEATED.sub("", body)
+    return word[1], body  # type: ignore[return-value]
+
+
+def split_pairs(body: str) -> tuple[dict[str, str], list[str]]:
+    """The `key=value` pairs of a RESULT line, values unquoted, and what is wrong with the line.
+
+    The pairs that can be read count even where others cannot; of a repeated key, the first does.
+    """
+    problems: list[str] = []
+    words = body.split()
+    if any(c in body for c in "'\"\\"):
+        try:
+            words = shlex.split(body)
+        except ValueError as error:
+            problems.append(f"{str(error).lower()}; split at blanks")
+    pairs: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            problems.append(f"{cut(word, 40)!r} is no key=value")
+        elif pairs.setdefault(key, value) != value:
+            problems.append(f"{cut(key, 40)} is given twice")
+    if not pairs and not problems:
+        problems.append("no key=value")
+    return pairs, problems
+
+
+def split_metric(body: str) -> tuple[str, str, str | None] | None:
+    """Name, value and unit of `name=value [unit]`; None when it is not of that form."""
+    match = _UNIT_AFTER.fullmatch(body)
+    return None if match is None else (match["name"], match["value"], match["unit"])
+
+
+def cut(text: str, limit: int) -> str:
+    """At most `limit` characters of one line, `…` when cut; control characters are replaced."""
+    head = "".join(c if c.isprintable() else "�" for c in text[: limit + 1].strip())
+    return head if len(head) <= limit else head[: limit - 1] + "…"

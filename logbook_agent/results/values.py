@@ -1,0 +1,73 @@
+"""Scalars as text gives them, and the form in which two of them are compared."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+
+from logbook_agent.model.run import Scalar
+
+# A leading zero makes a word (a commit, a date part), not a number.
+_INT = re.compile(r"[+-]?(?:0|[1-9]\d{0,299})", re.ASCII)
+_FLOAT = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?", re.ASCII)
+_NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+# `none` stays a word: it is a value of many flags (`--quant-mode none`).
+_WORDS: dict[str, Scalar] = {"true": True, "True": True, "false": False, "False": False}
+_WORDS |= {"null": None, "None": None}
+
+Key = tuple[tuple[str, str], ...]
+
+
+def parse_scalar(text: str) -> Scalar:
+    """The number, true / false or null that `text` is, else the text itself. `nan` and `inf` are text."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if len(text) > 300:
+        return text
+    if _INT.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        value = float(text)
+        return value if math.isfinite(value) else text
+    return text
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_not_finite(text: object) -> bool:
+    """Whether `text` spells nan or an infinity."""
+    return isinstance(text, str) and _NOT_FINITE.fullmatch(text) is not None
+
+
+def canonical(value: Scalar) -> str:
+    """One text for every spelling of a value: 0.1, "0.10" and 1e-1 agree, and so do 2 and 2.0."""
+    if isinstance(value, str):
+        parsed = parse_scalar(value)
+        return value if isinstance(parsed, str) else canonical(parsed)
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return _canonical_int(value)
+    if value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return repr(value)
+
+
+def _canonical_int(value: int) -> str:
+    if abs(value) < 2**53:
+        return str(value)
+    try:
+        as_float = float(value)
+    except OverflowError:
+        return hex(value)
+    return repr(as_float) if int(as_float) == value else str(value)
+
+
+def row_key(config: Mapping[str, Scalar]) -> Key:
+    """What identifies a case: its config, by name, values canonical."""
+    return tuple(sorted((name, canonical(value)) for name, value in config.items()))

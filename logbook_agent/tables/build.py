@@ -1,0 +1,85 @@
+"""Cases to a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from logbook_agent.model.header import Metric
+from logbook_agent.model.run import Scalar
+from logbook_agent.tables.axes import Layout, lay_out
+from logbook_agent.tables.compare import MEANS, mean_notes, mean_of
+from logbook_agent.tables.frame import Frame, frame_of, key_of, show, varies
+from logbook_agent.tables.grid import check_pivot, choose_values, lay_cells
+from logbook_agent.tables.metrics import choose
+from logbook_agent.tables.notes import cell_notes
+from logbook_agent.tables.spec import Case, Column, Table, TableSpec
+from logbook_agent.tables.strips import Strip, axis_strip, failure_strips, metric_strips, sample_strips
+
+
+def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metric]) -> Table:
+    """The table that `spec` asks for; an empty one when no case is left.
+
+    Values are medians of samples, and over the runs that repeat a case. Rows stand in the order they ran.
+    Cases that differ in config, devices, entry or label never share a cell: what they differ in becomes a
+    column. Raises UsageError for a name or value that the cases do not have, and for options that contradict
+    each other.
+    """
+    check_pivot(spec)
+    frame = _selected(frame_of(cases), spec)
+    if not frame.items:
+        return Table()
+    frame.check("axis", spec.axes)
+    frame.check("pivot axis", [spec.pivot] if spec.pivot is not None else [])
+    metrics, metric_notes = choose(frame, spec, declared)
+    frame, shown, value_notes = choose_values(frame, spec)
+    layout = lay_out(frame, spec)
+    grid = lay_cells(frame, spec, layout, shown)
+    strips = [axis_strip(grid, name) for name in layout.axes]
+    width = len(strips)
+    strips += metric_strips(grid, metrics, spec) or failure_strips(grid)
+    if spec.pivot is None:
+        strips += sample_strips(grid, metrics)
+    comparisons = [s.comparison for s in strips if s.comparison is not None]
+    notes = [*value_notes, *layout.notes, *metric_notes, *cell_notes(frame, layout, grid, metrics)]
+    if spec.means:
+        notes += mean_notes(comparisons)
+    return _assembled(strips, width, spec, constants=_constants(frame, layout), notes=notes)
+
+
+def _selected(frame: Frame, spec: TableSpec) -> Frame:
+    if not frame.items:
+        return frame
+    frame.check("axis", spec.where)
+    wanted = {name: key_of(value) for name, value in spec.where.items()}
+    return frame.only(lambda item: all(item.key(name) == value for name, value in wanted.items()))
+
+
+def _constants(frame: Frame, layout: Layout) -> dict[str, str]:
+    """Config that every case has with one value, and that no column shows."""
+    hidden = [k for k in frame.config if k not in layout.axes and k != layout.pivot]
+    same = [k for k in hidden if not varies(frame.items, k)]
+    held = {k: next(i.place[k] for i in frame.items if k in i.place) for k in same}
+    return {k: show(value) for k, value in held.items()}
+
+
+def _assembled(
+    strips: list[Strip], width: int, spec: TableSpec, *, constants: dict[str, str], notes: list[str]
+) -> Table:
+    if spec.means and width == 0:
+        blank: list[Scalar] = [""] * len(strips[0].texts)
+        strips = [Strip(column=Column(name="rows"), texts=[""] * len(blank), values=blank), *strips]
+    rows = list(zip(*(s.texts for s in strips), strict=True))
+    values = list(zip(*(s.values for s in strips), strict=True))
+    if spec.means and any(s.comparison is not None for s in strips):
+        for name, mean in MEANS:
+            means = [None if s.comparison is None else mean_of(s.comparison, mean) for s in strips]
+            pairs = list(zip(strips, means, strict=True))[1:]
+            rows.append((name, *(s.comparison.format(m) if s.comparison else "" for s, m in pairs)))
+            values.append((name, *(s.comparison.raw(m) if s.comparison else None for s, m in pairs)))
+    return Table(
+        columns=tuple(s.column for s in strips),
+        rows=tuple(rows),
+        values=tuple(values),
+        constants=constants,
+        notes=tuple(dict.fromkeys(notes)),
+    )

@@ -1,0 +1,104 @@
+"""Deltas and ratios of a table, and their means over its rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from logbook_agent.stats import arithmetic_mean, geometric_mean
+from logbook_agent.tables.reading import Reading
+from logbook_agent.units import format_delta
+
+Kind = Literal["delta", "ratio"]
+BASE = "base"
+
+Readings = Sequence[Reading | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One column of deltas or ratios: last / base for each row, None where it cannot be said.
+
+    `base_row` is the row that the others are compared with, when rows are compared and not columns.
+    """
+
+    name: str
+    kind: Kind
+    quotients: tuple[float | None, ...]
+    base_row: int | None = None
+
+    def text(self, row: int) -> str:
+        return BASE if row == self.base_row else self.format(self.quotients[row])
+
+    def format(self, quotient: float | None) -> str:
+        """`+7.50%` for a delta, `1.08x` for a ratio, `?` for what cannot be said."""
+        if quotient is None:
+            return "?"
+        if self.kind == "delta":
+            return format_delta(1.0, quotient)
+        return f"{quotient:.2f}x" if abs(quotient) >= 0.1 else f"{quotient:.3g}x"
+
+    def raw(self, quotient: float | None) -> float | None:
+        if quotient is None or self.kind == "ratio":
+            return quotient
+        return quotient - 1
+
+    def counted(self) -> list[float | None]:
+        """The quotients of the rows that are not the base."""
+        return [q for row, q in enumerate(self.quotients) if row != self.base_row]
+
+
+def between_columns(name: str, kind: Kind, base: Readings, last: Readings) -> Comparison:
+    """The second column against the first, row by row."""
+    pairs = zip(base, last, strict=True)
+    return Comparison(name=name, kind=kind, quotients=tuple(quotient(a, b) for a, b in pairs))
+
+
+def with_first_row(name: str, kind: Kind, readings: Readings) -> Comparison:
+    """Every row against the first."""
+    quotients = tuple(quotient(readings[0], reading) for reading in readings)
+    return Comparison(name=name, kind=kind, quotients=quotients, base_row=0)
+
+
+def quotient(base: Reading | None, last: Reading | None) -> float | None:
+    """last / base; None unless both are finite numbers and the base is positive."""
+    if base is None or last is None or base.value is None or last.value is None:
+        return None
+    if not (math.isfinite(base.value) and math.isfinite(last.value)) or base.value <= 0:
+        return None
+    found = last.value / base.value
+    return found if math.isfinite(found) else None
+
+
+MEANS: tuple[tuple[str, Callable[[Sequence[float]], float]], ...] = (
+    ("arithmetic mean", arithmetic_mean),
+    ("geometric mean", geometric_mean),
+)
+
+
+def mean_of(comparison: Comparison, mean: Callable[[Sequence[float]], float]) -> float | None:
+    """The mean of a comparison's quotients; None when none is known or the mean does not exist.
+
+    The mean of deltas is the mean of the quotients less one, which for the geometric mean is the only
+    one that exists: deltas may be negative.
+    """
+    known = [q for q in comparison.counted() if q is not None]
+    if not known:
+        return None
+    try:
+        return mean(known)
+    except ValueError:
+        return None
+
+
+def mean_notes(comparisons: Sequence[Comparison]) -> list[str]:
+    """How many rows a mean leaves out, for those that leave out some."""
+    notes = []
+    for c in comparisons:
+        values = c.counted()
+        unknown = sum(q is None for q in values)
+        if unknown:
+            notes.append(f"means of {c.name}: over {len(values) - unknown} of {len(values)} rows")
+    return notes

@@ -1,0 +1,120 @@
+"""The rows and pivot columns of a table, and which cases fall into each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from logbook_agent.errors import UsageError
+from logbook_agent.tables.axes import Layout
+from logbook_agent.tables.frame import Frame, Item, by, key_of, show, unknown
+from logbook_agent.tables.reading import Reading, read
+from logbook_agent.tables.spec import TableSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """`rows` hold the items of one row each; `pivots` are the pivot values as text, `(None,)` without one.
+
+    A cell is (row, column). `base` and `last` are columns.
+    """
+
+    rows: tuple[tuple[Item, ...], ...]
+    pivots: tuple[str | None, ...]
+    cells: dict[tuple[int, int], list[Item]]
+    base: int = 0
+
+    @property
+    def last(self) -> int:
+        """The last pivot value that is not the base."""
+        final = len(self.pivots) - 1
+        return final - 1 if final == self.base and final > 0 else final
+
+    def readings(self, metric: str) -> list[list[Reading | None]]:
+        """The readings of a metric, column by column; None where nothing was run."""
+        return [
+            [self._read(row, column, metric) for row in range(len(self.rows))]
+            for column in range(len(self.pivots))
+        ]
+
+    def _read(self, row: int, column: int, metric: str) -> Reading | None:
+        items = self.cells.get((row, column))
+        return None if items is None else read(items, metric)
+
+
+def choose_values(frame: Frame, spec: TableSpec) -> tuple[Frame, list[str | None], list[str]]:
+    """The frame without the pivot values that are not shown, those shown in order, and notes."""
+    if spec.pivot is None:
+        return frame, [None], []
+    pivot = spec.pivot
+    present = list(dict.fromkeys(item.key(pivot) for item in frame.items))
+    texts = _texts(frame, pivot)
+    shown = [_find(value, texts, pivot) for value in spec.values] or present
+    if spec.base is not None and (base := _find(spec.base, texts, pivot)) not in shown:
+        shown.insert(0, base)
+    notes = []
+    if spec.first_last and len(shown) > 2:
+        first = shown[0] if spec.base is None else _find(spec.base, texts, pivot)
+        last = next(value for value in reversed(shown) if value != first)
+        left_out = len(shown) - 2
+        shown = [first, last]
+        notes.append(f"{left_out} other value{'s' * (left_out > 1)} of {pivot} not shown")
+    if len(shown) < len(present):
+        frame = frame.only(lambda item: item.key(pivot) in shown)
+    return frame, list(dict.fromkeys(shown)), notes
+
+
+def lay_cells(frame: Frame, spec: TableSpec, layout: Layout, shown: Sequence[str | None]) -> Grid:
+    """Every case in its cell, rows in the order they ran."""
+    rows = by(frame.items, lambda item: item.keys(layout.axes))
+    if layout.pivot is None:
+        cells = {(number, 0): items for number, items in enumerate(rows.values())}
+        return Grid(rows=tuple(map(tuple, rows.values())), pivots=(None,), cells=cells)
+    pivot = layout.pivot
+    column = {value: number for number, value in enumerate(shown)}
+    cells = {}
+    for number, items in enumerate(rows.values()):
+        for item in items:
+            cells.setdefault((number, column[item.key(pivot)]), []).append(item)
+    texts = _texts(frame, pivot)
+    base = 0 if spec.base is None else column[_find(spec.base, texts, pivot)]
+    pivots = tuple(texts[value] for value in shown)
+    return Grid(rows=tuple(map(tuple, rows.values())), pivots=pivots, cells=cells, base=base)
+
+
+def _texts(frame: Frame, pivot: str) -> dict[str | None, str]:
+    """Every pivot value as it was first spelt."""
+    texts: dict[str | None, str] = {}
+    for item in frame.items:
+        texts.setdefault(item.key(pivot), show(item.place.get(pivot)))
+    return texts
+
+
+def _find(value: str, texts: dict[str | None, str], pivot: str) -> str | None:
+    found = key_of(value)
+    if found not in texts:
+        raise unknown(f"value of {pivot}", value, texts.values())
+    return found
+
+
+def check_pivot(spec: TableSpec) -> None:
+    """UsageError for options that say nothing together."""
+    pairs = (
+        ("values", spec.values),
+        ("first_last", spec.first_last),
+        ("base", spec.base),
+        ("each", spec.each),
+    )
+    lost = [name for name, given in pairs if given]
+    if spec.pivot is None and lost:
+        raise UsageError(
+            f"{' and '.join(lost)} without a pivot",
+            cause="they choose among the columns that a pivot makes",
+            hint="name the axis to pivot on",
+        )
+    if spec.means and not (spec.delta or spec.ratio):
+        raise UsageError(
+            "means of nothing",
+            cause="means are taken of deltas or ratios, never of the metrics of unlike rows",
+            hint="ask for delta or ratio as well",
+        )

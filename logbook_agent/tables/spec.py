@@ -1,0 +1,78 @@
+"""What goes into a table and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from logbook_agent.model.run import Row, Scalar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One measured row with where it comes from."""
+
+    entry: str
+    run: int
+    label: str | None = None
+    row: Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSpec:
+    """What a table shows.
+
+    An axis is a config key, a label or observation of the rows, or one of `entry`, `run`, `label`, `devices`.
+
+    metrics     metrics or observations, in this order; empty: the declared ones, else all of the rows
+    axes        columns that tell rows apart; empty: the config keys that vary, and `label` when a row has one
+    pivot       the axis whose values become columns, in order of appearance
+    values      the pivot values to show, in this order; empty: all
+    first_last  only the first (or `base`) and the last pivot value
+    base        the pivot value that deltas and ratios are against; None: the first
+    delta       change in percent from base to last pivot value; without a pivot, against the first row
+    each        with a pivot, the delta of every pivot value against the base, not of the last alone
+    ratio       every pivot column over the base; without a pivot, every row over the first
+    per_device  a rate's share per used device, in brackets after the total
+    means       arithmetic and geometric mean of the deltas and ratios over the rows
+    implied     keys that may differ between the pivot values of one row, because the pivot implies them
+    where       only the rows with these values
+    """
+
+    metrics: tuple[str, ...] = ()
+    axes: tuple[str, ...] = ()
+    pivot: str | None = None
+    values: tuple[str, ...] = ()
+    first_last: bool = False
+    base: str | None = None
+    delta: bool = False
+    each: bool = False
+    ratio: bool = False
+    per_device: bool = False
+    means: bool = False
+    implied: tuple[str, ...] = ()
+    where: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A heading; numeric columns are aligned to the right. `unit` is that of the raw values."""
+
+    name: str
+    numeric: bool = False
+    unit: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """`rows` as a reader sees them; `values` the same cells raw and in full precision.
+
+    A raw delta is a fraction (+7.5% is 0.075), a raw ratio a quotient, an unknown or missing cell None.
+    `constants` is the config that all rows share. `notes` are what the cells cannot say.
+    """
+
+    columns: tuple[Column, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    values: tuple[tuple[Scalar, ...], ...] = ()
+    constants: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()

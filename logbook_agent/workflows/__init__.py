@@ -1,0 +1,1 @@
+"""Use cases: one function each, with files, processes, clock and console passed in."""

@@ -1,0 +1,300 @@
+"""Writing entries: `plan`, `note` and `edit`."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from logbook_agent.errors import UsageError
+from logbook_agent.markdown.text import clean, one_line
+from logbook_agent.model.entry import (
+    CONFIDENCES,
+    HYPOTHESIS,
+    INTERPRETATION,
+    KINDS,
+    NEXT_ACTION,
+    RESULT,
+    SETTABLE_STATES,
+    Confidence,
+    Entry,
+    Field,
+    PlannedCommand,
+    SettableState,
+)
+from logbook_agent.model.record import record_of
+from logbook_agent.store.book import Book
+from logbook_agent.store.liveness import life
+from logbook_agent.workflows.views import refresh
+from logbook_agent.workflows.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prose:
+    """What a person says about an entry, in the options that `run`, `plan`, `note` and `edit` share."""
+
+    title: str | None = None
+    hypothesis: str | None = None
+    result: str | None = None
+    interpretation: str | None = None
+    next_action: str | None = None
+    fields: Sequence[str] = ()
+    continues: str | None = None
+    completes: str | None = None
+    supersedes: str | None = None
+
+    def field_list(self) -> list[Field]:
+        """The fields that are set: the form's own, in its order, with the free ones where the form has
+        its middle (before Interpretation)."""
+        front = [(HYPOTHESIS, self.hypothesis), (RESULT, self.result)]
+        back = [(INTERPRETATION, self.interpretation), (NEXT_ACTION, self.next_action)]
+        return [*_set_fields(front), *map(parse_field, self.fields), *_set_fields(back)]
+
+
+def _set_fields(pairs: Sequence[tuple[str, str | None]]) -> list[Field]:
+    return [Field(label=label, text=clean(text)) for label, text in pairs if text]
+
+
+def parse_field(text: str) -> Field:
+    """`LABEL=TEXT`. Raises UsageError for a label that could not be read back from the view."""
+    label, separator, value = text.partition("=")
+    label = label.strip()
+    if not separator or not label:
+        raise UsageError(
+            f"--field {one_line(text)[:60]!r} is not LABEL=TEXT",
+            cause="the = or the label is missing",
+            hint="write: --field 'Observation=modes are forced to full'",
+        )
+    return Field(label=checked_label(label), text=clean(value))
+
+
+def checked_label(label: str) -> str:
+    if len(label) > 100 or ":" in label or "\n" in label or label[0] in "#-*>|`<":
+        raise UsageError(
+            f"{one_line(label)[:60]!r} cannot be a field's label",
+            cause="a label is one line of at most 100 characters, without a colon, that starts with a word",
+            hint="put the rest into the text",
+        )
+    return label
+
+
+def check_relations(book: Book, prose: Prose) -> None:
+    """Raises NotFound when an entry that this one refers to does not exist."""
+    for target in (prose.continues, prose.completes, prose.supersedes):
+        if target is not None:
+            book.entry(target)
+
+
+def check_required(workspace: Workspace, prose: Prose, label: str | None) -> None:
+    """Raises UsageError when the project demands something that was not given."""
+    given = {
+        "title": prose.title,
+        "hypothesis": prose.hypothesis,
+        "interpretation": prose.interpretation,
+        "next": prose.next_action,
+        "label": label,
+    }
+    missing = [name for name in workspace.config.require if not given[name]]
+    if missing:
+        where = workspace.config.file.name if workspace.config.file else "the settings"
+        raise UsageError(
+            f"this project demands --{missing[0]}" + "".join(f" and --{m}" for m in missing[1:]),
+            cause=f"`require` in {where}",
+            hint=f"add: --{missing[0]} '...' (text, @FILE or - for standard input)",
+        )
+
+
+def create_entry(workspace: Workspace, book: Book, draft: Entry) -> Entry:
+    """Reserve the next ID and write the entry. A template that does not fit is met before that."""
+    draft = workspace.redacted_entry(draft)
+    workspace.blocks(book).entry(record_of(draft, (), life))
+    entry_id, warning = book.reserve_id(workspace.owner())
+    if warning:
+        workspace.warnings.append(warning)
+    entry = dataclasses.replace(draft, id=entry_id)
+    book.write_entry(entry)
+    return entry
+
+
+def draft_entry(
+    workspace: Workspace,
+    prose: Prose,
+    *,
+    title: str,
+    kind: str = "experiment",
+    state: SettableState | None = None,
+    commands: Sequence[PlannedCommand] = (),
+) -> Entry:
+    """An entry without an ID yet."""
+    if kind not in KINDS:
+        raise UsageError(f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint="--kind note")
+    return Entry(
+        id="",
+        title=one_line(title),
+        opened=workspace.stamp(),
+        kind=kind,
+        state=state,
+        continues=prose.continues,
+        completes=prose.completes,
+        supersedes=prose.supersedes,
+        commands=tuple(commands),
+        fields=tuple(prose.field_list()),
+    )
+
+
+def plan(workspace: Workspace, prose: Prose, commands: Sequence[str]) -> tuple[Book, Entry]:
+    """An entry whose commands are to be executed later with `run --id`."""
+    if not prose.title:
+        raise UsageError(
+            "a plan needs a title", cause="--title is missing", hint="logbook plan --title '...'"
+        )
+    book = workspace.book()
+    check_required(workspace, prose, None)
+    check_relations(book, prose)
+    planned = [parse_planned(c) for c in commands]
+    draft = draft_entry(workspace, prose, title=prose.title, state="planned", commands=planned)
+    entry = create_entry(workspace, book, draft)
+    refresh(workspace, book, _touched(entry))
+    return book, entry
+
+
+def parse_planned(text: str) -> PlannedCommand:
+    """`LABEL: CMD` or `CMD`, the command as typed in a shell. A label ends at the first `: `."""
+    label, separator, rest = text.partition(": ")
+    if not separator or "=" in label or len(label) > 60 or not rest.strip():
+        label, rest = "", text
+    try:
+        argv = tuple(shlex.split(rest))
+    except ValueError as error:
+        raise UsageError(
+            f"the command {one_line(rest)[:60]!r} cannot be read: {error}",
+            cause="a quote is open",
+            hint="quote it as in a shell: --command \"Baseline: bash -lc 'a; b'\"",
+        ) from error
+    if not argv:
+        raise UsageError(
+            "--command is empty", cause="there is nothing to run", hint="--command 'LABEL: CMD ...'"
+        )
+    return PlannedCommand(label=label.strip() or None, argv=argv)
+
+
+def note(workspace: Workspace, prose: Prose, *, kind: str) -> tuple[Book, Entry]:
+    """An entry without a command: a kickoff, an observation, a decision, an incident."""
+    if not prose.title:
+        raise UsageError(
+            "a note needs a title", cause="--title is missing", hint="logbook note --title '...'"
+        )
+    book = workspace.book()
+    check_relations(book, prose)
+    entry = create_entry(workspace, book, draft_entry(workspace, prose, title=prose.title, kind=kind))
+    refresh(workspace, book, _touched(entry))
+    return book, entry
+
+
+def _touched(entry: Entry) -> list[str]:
+    return [entry.id, *([entry.supersedes] if entry.supersedes else [])]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditRequest:
+    """What `edit` changes; None leaves a part as it is, an empty text removes a field."""
+
+    prose: Prose
+    confidence: str | None = None
+    state: str | None = None
+    append: bool = False
+
+
+def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Book, Entry]:
+    """Change prose, confidence or state of an entry. Facts of runs cannot be edited."""
+    book = workspace.book(entry_id)
+    prose = request.prose
+    check_relations(book, prose)
+    with book.lock():
+        old = book.entry(entry_id)
+        new = dataclasses.replace(
+            old,
+            title=one_line(prose.title) if prose.title else old.title,
+            fields=edited_fields(old.fields, prose, append=request.append),
+            confidence=_confidence(request.confidence, old.confidence),
+            state=_state(request.state, old.state),
+            continues=prose.continues or old.continues,
+            completes=prose.completes or old.completes,
+            supersedes=prose.supersedes or old.supersedes,
+        )
+        if new == old:
+            raise UsageError(
+                f"nothing to change in {entry_id}",
+                cause="no option was given, or the entry says so already",
+                hint=f"logbook edit {entry_id} --interpretation '...'",
+            )
+        new = workspace.redacted_entry(new)
+        workspace.blocks(book).entry(record_of(new, book.runs(entry_id), life))
+        book.write_entry(new)
+    refresh(workspace, book, _touched(new))
+    return book, new
+
+
+def edited_fields(old: Sequence[Field], prose: Prose, *, append: bool) -> tuple[Field, ...]:
+    """Fields with the given ones changed in place; new ones go where the form has them, else last."""
+    fields = list(old)
+    given = [
+        (HYPOTHESIS, prose.hypothesis),
+        (RESULT, prose.result),
+        (INTERPRETATION, prose.interpretation),
+        (NEXT_ACTION, prose.next_action),
+        *((f.label, f.text) for f in map(parse_field, prose.fields)),
+    ]
+    for label, text in given:
+        if text is None:
+            continue
+        at = next((i for i, f in enumerate(fields) if f.label.casefold() == label.casefold()), None)
+        if at is None:
+            if text:
+                fields.insert(_place(fields, label), Field(label=label, text=clean(text)))
+        elif append and text:
+            fields[at] = Field(label=fields[at].label, text=f"{fields[at].text}\n{clean(text)}")
+        elif text:
+            fields[at] = Field(label=fields[at].label, text=clean(text))
+        else:
+            del fields[at]
+    return tuple(fields)
+
+
+_FORM = [HYPOTHESIS, RESULT, INTERPRETATION, NEXT_ACTION]
+
+
+def _place(fields: Sequence[Field], label: str) -> int:
+    if label not in _FORM:
+        return len(fields)
+    after = {later.casefold() for later in _FORM[_FORM.index(label) + 1 :]}
+    return next((i for i, f in enumerate(fields) if f.label.casefold() in after), len(fields))
+
+
+def _confidence(given: str | None, old: Confidence | None) -> Confidence | None:
+    if given is None:
+        return old
+    if given == "computed":
+        return None
+    if given not in CONFIDENCES:
+        raise UsageError(
+            f"unknown confidence {given!r}",
+            cause=f"it is one of {', '.join(CONFIDENCES)}, or computed",
+            hint="--confidence exploratory",
+        )
+    return given
+
+
+def _state(given: str | None, old: SettableState | None) -> SettableState | None:
+    if given is None:
+        return old
+    if given == "computed":
+        return None
+    if given not in SETTABLE_STATES:
+        raise UsageError(
+            f"{given!r} cannot be set",
+            cause=f"a person sets {', '.join(SETTABLE_STATES)}, or computed; other states follow from the runs",
+            hint="--state blocked",
+        )
+    return given

@@ -1,0 +1,248 @@
+"""One execution: facts before, process, output, rows, facts after; each written as soon as it is known."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from logbook_agent import __version__
+from logbook_agent.commands.flags import flags
+from logbook_agent.model.run import Code, Env, Output, Process, Run, Scalar
+from logbook_agent.provenance.snapshot import Snapshot, snapshot
+from logbook_agent.results import Reading, ResultReader
+from logbook_agent.runner import Job, LineSplitter, Outcome, OutputLog, execute
+from logbook_agent.store.book import Book
+from logbook_agent.store.files import write_atomic
+from logbook_agent.store.gitdir import git_place
+from logbook_agent.store.liveness import this_process
+from logbook_agent.workflows.prepare import Command
+from logbook_agent.workflows.workspace import Workspace
+
+Stream = Literal["stdout", "stderr"]
+_RESULT_FILE_BYTES = 64 * 1024 * 1024
+
+
+class Display(Protocol):
+    """Where the user watches: raw output as it comes, and ticks between."""
+
+    def output(self, stream: Stream, data: bytes) -> None: ...
+    def tick(self, last_result: str | None, log_bytes: int) -> None: ...
+    def done(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What one execution is to be: the command, which entry and run it is, its declared config."""
+
+    command: Command
+    entry_id: str
+    repeat: int | None = None
+    timeout_s: float | None = None
+    config: dict[str, Scalar]
+
+
+class _Sinks:
+    """Hands each piece of output to the log, the result reader and the display."""
+
+    def __init__(
+        self, log: OutputLog, reader: ResultReader, display: Display, on_start: Callable[[Process], None]
+    ) -> None:
+        self._log = log
+        self._reader = reader
+        self._display = display
+        self._on_start = on_start
+        self._splitters = {"stdout": LineSplitter(), "stderr": LineSplitter()}
+
+    def started(self, pid: int, create_time: float | None) -> None:
+        self._on_start(Process(pid=pid, started=create_time))
+
+    def output(self, stream: Stream, data: bytes) -> None:
+        self._log.feed(stream, data)
+        self._display.output(stream, data)
+        for line in self._splitters[stream].feed(data):
+            self._reader.feed(line)
+
+    def idle(self) -> None:
+        self._log.idle()
+        self._display.tick(self._reader.last, self._log.bytes)
+
+    def finish(self) -> list[str]:
+        """Feed what was left of a last line; problems with lines that were too long."""
+        problems = []
+        for stream, splitter in self._splitters.items():
+            for line in splitter.finish():
+                self._reader.feed(line)
+            if splitter.dropped:
+                problems.append(f"{splitter.dropped} lines of {stream} were too long to be read for results")
+        return problems
+
+
+def run_once(workspace: Workspace, book: Book, plan: Plan, display: Display) -> Run:
+    """Execute, record and return the run. The record stands on disk before the process starts."""
+    command = plan.command
+    number = book.new_run(plan.entry_id)
+    folder = book.run_folder(plan.entry_id, number)
+    facts = snapshot(
+        cwd=command.cwd,
+        root=book.root,
+        argv=command.argv,
+        environ=_environ(workspace, command),
+        env_patterns=workspace.config.env,
+        packages=workspace.config.packages,
+        remote=command.launch is not None,
+    )
+    run = _started(workspace, plan, number, facts)
+    run = dataclasses.replace(run, code=_keep_code(workspace, folder, facts))
+    book.write_run(workspace.redacted_run(run))
+    state = {"run": run}
+
+    def on_start(child: Process) -> None:
+        state["run"] = dataclasses.replace(state["run"], child=child)
+        book.write_run(workspace.redacted_run(state["run"]))
+
+    reader = ResultReader()
+    log = OutputLog(folder / "output.log", workspace.redactor, max_bytes=workspace.config.log_bytes)
+    sinks = _Sinks(log, reader, display, on_start)
+    with _result_file() as result_file:
+        try:
+            outcome = execute(_job(workspace, plan, number, result_file), sinks)
+        finally:
+            problems = sinks.finish()
+            output = log.finish()
+            display.done()
+        file_text, file_problems = _read_result_file(result_file)
+    reading = reader.finish(
+        declared=book.header.metrics,
+        axes=book.header.axes,
+        argv_flags=flags(command.argv),
+        config=plan.config,
+        file_text=file_text,
+    )
+    problems = [*facts.problems, *problems, *file_problems, *log.problems, *outcome.problems]
+    done = _finished(workspace, state["run"], outcome, output, reading, problems)
+    done = workspace.redacted_run(done)
+    book.write_run(done)
+    return done
+
+
+def _started(workspace: Workspace, plan: Plan, number: int, facts: Snapshot) -> Run:
+    command = plan.command
+    return Run(
+        entry=plan.entry_id,
+        run=number,
+        label=command.label,
+        repeat=plan.repeat,
+        argv=command.argv,
+        shell=command.shell,
+        cwd=_relative(command.cwd, workspace),
+        timeout_s=plan.timeout_s,
+        launcher=command.launch,
+        env=Env(
+            declared=command.env,
+            relevant=command.far_env
+            if command.launch is not None
+            else {k: v for k, v in facts.relevant_env.items() if k not in command.env},
+        ),
+        config=plan.config,
+        host=facts.host,
+        devices=facts.devices,
+        software={**facts.software, "logbook-agent": __version__},
+        tool=this_process(),
+        started=workspace.stamp(),
+    )
+
+
+def _relative(cwd: Path, workspace: Workspace) -> str:
+    """The working folder from the top of the repository, else from the root's parent, else whole."""
+    place = git_place(cwd)
+    for base in (place.top if place is not None else None, workspace.root.parent):
+        if base is not None and cwd.is_relative_to(base):
+            return cwd.relative_to(base).as_posix()
+    return str(cwd)
+
+
+def _finished(
+    workspace: Workspace,
+    run: Run,
+    outcome: Outcome,
+    output: Output,
+    reading: Reading,
+    problems: list[str],
+) -> Run:
+    return dataclasses.replace(
+        run,
+        ended=workspace.stamp(),
+        duration_s=round(outcome.duration_s, 6),
+        exit=outcome.exit,
+        peak_memory_bytes=outcome.peak_memory_bytes,
+        output=output,
+        rows=reading.rows,
+        problems=(*problems, *reading.problems),
+    )
+
+
+def _keep_code(workspace: Workspace, folder: Path, facts: Snapshot) -> Code | None:
+    """Write the diff and small untracked files beside the record, redacted, and name them in it."""
+    code = facts.code
+    if code is None:
+        return None
+    if facts.diff is not None:
+        write_atomic(folder / "changes.diff", _redacted_bytes(workspace, facts.diff), durable=False)
+        code = dataclasses.replace(code, diff_kept="changes.diff")
+    files = []
+    for number, file in enumerate(code.untracked, 1):
+        content = facts.untracked.get(file.path)
+        if content is not None:
+            kept = f"files/{number:02d}-{Path(file.path).name}"
+            (folder / "files").mkdir(exist_ok=True)
+            write_atomic(folder / kept, _redacted_bytes(workspace, content), durable=False)
+            file = dataclasses.replace(file, kept=kept)
+        files.append(file)
+    return dataclasses.replace(code, untracked=tuple(files))
+
+
+def _redacted_bytes(workspace: Workspace, data: bytes) -> bytes:
+    text = data.decode("utf-8", "surrogateescape")
+    return workspace.redactor.text(text).encode("utf-8", "surrogateescape")
+
+
+def _environ(workspace: Workspace, command: Command) -> Mapping[str, str]:
+    return {**workspace.environ, **command.env}
+
+
+def _job(workspace: Workspace, plan: Plan, number: int, result_file: Path) -> Job:
+    command = plan.command
+    env = {
+        **_environ(workspace, command),
+        "LOGBOOK_ENTRY_ID": plan.entry_id,
+        "LOGBOOK_RUN": str(number),
+        "LOGBOOK_RESULT_FILE": str(result_file),
+    }
+    argv = command.argv if command.shell else (command.executable, *command.argv[1:])
+    return Job(argv=argv, shell=command.shell, cwd=command.cwd, env=env, timeout_s=plan.timeout_s)
+
+
+@contextmanager
+def _result_file() -> Iterator[Path]:
+    """A path outside the logbook for the command's JSON, since it is not redacted yet."""
+    folder = Path(tempfile.mkdtemp(prefix="logbook-"))
+    try:
+        yield folder / "result.json"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _read_result_file(path: Path) -> tuple[str | None, list[str]]:
+    if not path.exists():
+        return None, []
+    size = os.stat(path).st_size
+    if size > _RESULT_FILE_BYTES:
+        return None, [f"$LOGBOOK_RESULT_FILE has {size} bytes, over the limit of {_RESULT_FILE_BYTES}"]
+    return path.read_text(encoding="utf-8", errors="replace"), []

@@ -1,0 +1,203 @@
+"""Questions about a logbook: `list`, `show`, `search`. Answers are plain data, short and complete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from logbook_agent.commands.words import command_line
+from logbook_agent.errors import UsageError
+from logbook_agent.markdown.text import one_line
+from logbook_agent.model.codec import encode
+from logbook_agent.model.header import Header
+from logbook_agent.model.record import Record, RunStatus
+from logbook_agent.model.run import Row
+from logbook_agent.report.facts import executed
+from logbook_agent.stats import median
+from logbook_agent.store.book import Book, Contents
+from logbook_agent.units import format_value, known
+from logbook_agent.workflows.views import superseding
+from logbook_agent.workflows.workspace import Workspace
+
+STATES = [
+    "planned",
+    "running",
+    "finished",
+    "failed",
+    "timeout",
+    "interrupted",
+    "orphaned",
+    "blocked",
+    "abandoned",
+    "void",
+    "noted",
+]
+_SNIPPET = 80
+
+
+def listed(
+    contents: Contents, *, state: str | None, kind: str | None, last: int | None
+) -> list[dict[str, Any]]:
+    """One line of data per entry, in order."""
+    if state is not None and state not in STATES:
+        raise UsageError(
+            f"unknown state {state!r}", cause=f"states are {', '.join(STATES)}", hint="--state failed"
+        )
+    found = [
+        r
+        for r in contents.records
+        if (state is None or r.state == state) and (kind is None or r.entry.kind == kind)
+    ]
+    return [line_of(r, contents.header) for r in (found[-last:] if last else found)]
+
+
+def line_of(record: Record, header: Header) -> dict[str, Any]:
+    """An entry in one line: what it is, how it stands, what came out."""
+    return {
+        "id": record.id,
+        "opened": record.entry.opened,
+        "kind": record.entry.kind,
+        "state": record.state,
+        "confidence": record.confidence,
+        "title": record.entry.title,
+        "runs": len(record.runs),
+        "result": headline(record, header),
+    }
+
+
+def headline(record: Record, header: Header) -> str | None:
+    """The result in a few words: range of the first metric over the rows, or how it failed."""
+    rows = [row for s in record.runs for row in s.run.rows]
+    for name in dict.fromkeys([*(m.name for m in header.metrics), *(n for r in rows for n in r.metrics)]):
+        values = [median(r.metrics[name].samples) for r in rows if name in r.metrics]
+        if values:
+            low, high = (format_value(v, decimals=known(name).decimals) for v in (min(values), max(values)))
+            unit = next((r.metrics[name].unit for r in rows if name in r.metrics), None)
+            span = low if low == high else f"{low} .. {high}"
+            return f"{len(rows)} row{'s' if len(rows) > 1 else ''}, {name} {span}" + (
+                f" {unit}" if unit else ""
+            )
+    if record.runs:
+        last = record.runs[-1]
+        if last.state == "finished":
+            return f"{len(rows)} rows without a metric" if rows else "finished, no result lines"
+        output = last.run.output
+        said = (output.error_tail or output.tail)[-1:] if output is not None else ()
+        return f"{last.state}" + (f": {_cut(said[0], 120)}" if said else "")
+    return _cut(record.entry.text("Result") or "", 120) or None
+
+
+def shown(book: Book, entry_id: str, *, full: bool) -> dict[str, Any]:
+    """An entry with its runs. `full` gives every sample and all provenance as recorded."""
+    record = book.record(entry_id)
+    entry = record.entry
+    return {
+        **line_of(record, book.header),
+        "continues": entry.continues,
+        "completes": entry.completes,
+        "supersedes": entry.supersedes,
+        "superseded_by": superseding(book, entry_id, book.entry_ids()),
+        "fields": [{"label": f.label, "text": f.text} for f in entry.fields],
+        "planned": [
+            {"label": c.label, "command": command_line(c.argv, shell=c.shell)}
+            for c in record.pending_commands
+        ],
+        "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, book) for s in record.runs],
+    }
+
+
+def brief_run(status: RunStatus, book: Book) -> dict[str, Any]:
+    """A run as an agent needs it to go on: command, outcome, rows as medians, end of the output."""
+    run = status.run
+    output = run.output
+    failed = status.state != "finished"
+    return {
+        "run": run.run,
+        "label": run.label,
+        "state": status.state,
+        "command": executed(run),
+        "started": run.started,
+        "duration_s": run.duration_s,
+        "exit": encode(run.exit) if run.exit is not None else None,
+        "commit": run.code.commit if run.code is not None else None,
+        "rows": [brief_row(row) for row in run.rows],
+        "tail": list((output.error_tail if failed else ()) or output.tail)[-10:]
+        if output is not None
+        else [],
+        "problems": list(run.problems),
+        "log": str(book.log_path(run.entry, run.run)),
+    }
+
+
+def brief_row(row: Row) -> dict[str, Any]:
+    """A row with the median and the number of samples of each metric."""
+    found: dict[str, Any] = {"config": row.config}
+    if row.metrics:
+        found["metrics"] = {
+            name: {"median": median(m.samples), "n": len(m.samples), "unit": m.unit}
+            for name, m in row.metrics.items()
+        }
+    if row.observations:
+        found["observations"] = row.observations
+    if row.labels:
+        found["labels"] = row.labels
+    if row.failed is not None:
+        found["failed"] = encode(row.failed)
+    return found
+
+
+def search(workspace: Workspace, book: Book, text: str) -> list[dict[str, Any]]:
+    """Entries in which every word of `text` occurs (case does not matter), each with where it was found."""
+    words = text.casefold().split()
+    if not words:
+        raise UsageError("nothing to search for", cause="the text is empty", hint="logbook search int8")
+    contents = book.contents()
+    workspace.warnings += [e.message for e in contents.damaged]
+    found = []
+    for record in contents.records:
+        places = list(_places(record))
+        whole = "\n".join(content for _, content in places).casefold()
+        if all(w in whole for w in words):
+            hits = _hits(places, words)
+            found.append(
+                {**line_of(record, contents.header), "found": hits[:5], "more": max(0, len(hits) - 5)}
+            )
+    return found
+
+
+def _places(record: Record) -> Iterator[tuple[str, str]]:
+    entry = record.entry
+    yield "id", entry.id
+    yield "title", entry.title
+    for f in entry.fields:
+        yield f.label, f.text
+    for command in entry.commands:
+        yield "Command (planned)", command_line(command.argv, shell=command.shell)
+    for status in record.runs:
+        yield from _run_places(status)
+
+
+def _run_places(status: RunStatus) -> Iterator[tuple[str, str]]:
+    run = status.run
+    name = f"run {run.run}"
+    yield name, f"{run.label or ''} {executed(run)} {' '.join(run.problems)}"
+    for row in run.rows:
+        words: Iterable[str] = (f"{k}={v}" for k, v in {**row.config, **row.labels}.items())
+        yield f"{name} row", " ".join([*words, *row.metrics, *row.observations])
+    if run.output is not None:
+        yield f"{name} output", "\n".join((*run.output.tail, *run.output.error_tail))
+
+
+def _hits(places: list[tuple[str, str]], words: list[str]) -> list[dict[str, str]]:
+    hits: list[dict[str, str]] = []
+    for where, content in places:
+        at = min((i for w in words if (i := content.casefold().find(w)) >= 0), default=-1)
+        if at >= 0:
+            start = max(0, at - _SNIPPET // 2)
+            hits.append({"where": where, "text": one_line(content[start : at + _SNIPPET])})
+    return list({(h["where"], h["text"]): h for h in hits}.values())
+
+
+def _cut(text: str, limit: int) -> str:
+    text = one_line(text)
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,160 @@
+"""`logbook run`: reserve, record, execute, record, show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from logbook_agent.commands.title import title_of
+from logbook_agent.errors import UsageError
+from logbook_agent.model.entry import Entry
+from logbook_agent.model.record import RunStatus, run_state
+from logbook_agent.model.run import Run, Scalar
+from logbook_agent.runner import exit_status
+from logbook_agent.store.book import Book
+from logbook_agent.store.liveness import life
+from logbook_agent.workflows.entries import (
+    Prose,
+    check_relations,
+    check_required,
+    create_entry,
+    draft_entry,
+)
+from logbook_agent.workflows.execution import Display, Plan, run_once
+from logbook_agent.workflows.prepare import Command, prepare
+from logbook_agent.workflows.reading import brief_run
+from logbook_agent.workflows.views import refresh
+from logbook_agent.workflows.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What to run and how to record it. Without `argv`, `entry_id`'s planned commands are executed."""
+
+    argv: Sequence[str] = ()
+    prose: Prose = field(default_factory=Prose)
+    label: str | None = None
+    config: Mapping[str, Scalar] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    repeat: int = 1
+    timeout_s: float | None = None
+    cwd: str | None = None
+    on: str | None = None
+    entry_id: str | None = None
+    shell: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """The entry, the runs just made, and the exit status that `logbook run` passes on."""
+
+    book: Book
+    entry: Entry
+    runs: tuple[Run, ...]
+    exit_status: int
+
+    def data(self) -> dict[str, Any]:
+        """For machines: complete enough to decide what to do next."""
+        statuses = [RunStatus(run=r, state=run_state(r, life)) for r in self.runs]
+        return {
+            "id": self.entry.id,
+            "title": self.entry.title,
+            "exit_status": self.exit_status,
+            "runs": [brief_run(s, self.book) for s in statuses],
+            "view": str(self.book.view_path),
+        }
+
+
+def run(workspace: Workspace, request: RunRequest, display: Display) -> RunResult:
+    """Execute a command as an experiment. Nothing is written when the request does not fit."""
+    book = workspace.book(request.entry_id)
+    if request.repeat < 1:
+        raise UsageError("--repeat must be at least 1", cause=f"it is {request.repeat}", hint="--repeat 3")
+    check_relations(book, request.prose)
+    if request.entry_id is not None:
+        entry = book.entry(request.entry_id)
+        commands = _commands_for(workspace, book, request, entry)
+    else:
+        commands = [_prepared(workspace, request, request.argv, request.label)]
+        check_required(workspace, request.prose, request.label)
+        title = request.prose.title or title_of(
+            commands[0].launch.command if commands[0].launch else commands[0].argv
+        )
+        entry = create_entry(workspace, book, draft_entry(workspace, request.prose, title=title))
+    runs = _execute_all(workspace, book, request, entry, commands, display)
+    changed = [entry.id, *([entry.supersedes] if entry.supersedes else [])]
+    refresh(workspace, book, changed)
+    statuses = [exit_status(r.exit) for r in runs if r.exit is not None]
+    return RunResult(
+        book=book, entry=entry, runs=tuple(runs), exit_status=next((s for s in statuses if s), 0)
+    )
+
+
+def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: Entry) -> list[Command]:
+    """For an entry that exists: the command given, or its planned ones that have not been executed."""
+    if request.prose != Prose():
+        raise UsageError(
+            f"--id {entry.id} adds a run; the words of an entry are changed with edit",
+            cause="--title, --hypothesis and the like were given with --id",
+            hint=f"logbook edit {entry.id} --hypothesis '...'",
+        )
+    if request.argv:
+        return [_prepared(workspace, request, request.argv, request.label)]
+    pending = [
+        c for c in book.record(entry.id).pending_commands if request.label is None or c.label == request.label
+    ]
+    if not pending:
+        labels = [c.label for c in entry.commands if c.label]
+        raise UsageError(
+            f"{entry.id} has no planned command left"
+            + (f" labelled {request.label}" if request.label else ""),
+            cause=f"its planned commands: {', '.join(labels) or len(entry.commands)}",
+            hint=f"give one: logbook run --id {entry.id} -- COMMAND",
+        )
+    return [_prepared(workspace, request, c.argv, c.label, shell=c.shell) for c in pending]
+
+
+def _prepared(
+    workspace: Workspace,
+    request: RunRequest,
+    argv: Sequence[str],
+    label: str | None,
+    *,
+    shell: bool | None = None,
+) -> Command:
+    return prepare(
+        workspace,
+        argv,
+        env=request.env,
+        cwd=request.cwd,
+        on=request.on,
+        shell=request.shell if shell is None else shell,
+        label=label,
+    )
+
+
+def _execute_all(
+    workspace: Workspace,
+    book: Book,
+    request: RunRequest,
+    entry: Entry,
+    commands: Sequence[Command],
+    display: Display,
+) -> list[Run]:
+    """Every command, each `repeat` times; an interrupt ends the series, a failure does not."""
+    runs: list[Run] = []
+    for command in commands:
+        for repeat in range(1, request.repeat + 1):
+            plan = Plan(
+                command=command,
+                entry_id=entry.id,
+                repeat=repeat if request.repeat > 1 else None,
+                timeout_s=request.timeout_s,
+                config=dict(request.config),
+            )
+            runs.append(run_once(workspace, book, plan, display))
+            ended = runs[-1].exit
+            if ended is not None and ended.interrupted:
+                return runs
+    return runs

@@ -1,0 +1,129 @@
+"""Bringing the view up to date: the blocks that changed, or all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from logbook_agent.errors import LogbookError
+from logbook_agent.markdown import view as views
+from logbook_agent.report.blocks import Blocks, in_footer
+from logbook_agent.store.book import Book
+from logbook_agent.workflows.workspace import Workspace
+
+HEADER = "header"
+FOOTER = "footer"
+
+
+def refresh(workspace: Workspace, book: Book, changed: Iterable[str]) -> None:
+    """Splice the blocks of `changed` entries, and of any that the view lacks, into the view.
+
+    What was edited by hand is left alone and warned about. A view that is missing, has conflict markers
+    or unpaired block markers is rebuilt as a whole, after a backup.
+    """
+    with book.lock():
+        text = book.read_view()
+        try:
+            segments = views.parse(text) if text is not None and not views.has_conflict(text) else None
+        except views.ViewError as error:
+            workspace.warnings.append(f"{book.view_path.name}: {error}")
+            segments = None
+        if text is None or segments is None:
+            _rebuild(workspace, book)
+            return
+        order = book.entry_ids()
+        present = {s.name for s in segments if isinstance(s, views.Block)}
+        wanted = set(changed) | (set(order) - present)
+        blocks = workspace.blocks(book)
+        texts: dict[str, str | None] = {}
+        footer = next((s.text for s in segments if isinstance(s, views.Block) and s.name == FOOTER), "")
+        footer_changed = False
+        for entry_id in (i for i in order if i in wanted):
+            record = book.record(entry_id)
+            later = superseding(book, entry_id, order)
+            texts[entry_id] = blocks.entry(record, superseded_by=later)
+            footer_changed |= in_footer(record) or f"{entry_id} " in footer
+        if HEADER not in present:
+            texts[HEADER] = blocks.header()
+        if footer_changed:
+            texts[FOOTER] = blocks.footer(book.contents().records) or None
+        _write(workspace, book, text, texts, order)
+
+
+def render(workspace: Workspace, book: Book, *, discard_edits: bool = False) -> None:
+    """Render every block again (a template or the header changed). Hand edits stay unless discarded,
+    and then the view as it was is saved first."""
+    with book.lock():
+        text = book.read_view()
+        if text is None or discard_edits or views.has_conflict(text):
+            _rebuild(workspace, book)
+            return
+        try:
+            present = {s.name for s in views.parse(text) if isinstance(s, views.Block)}
+        except views.ViewError as error:
+            workspace.warnings.append(f"{book.view_path.name}: {error}")
+            _rebuild(workspace, book)
+            return
+        texts: dict[str, str | None] = dict(_all_blocks(workspace, book))
+        order = book.entry_ids()
+        texts.update({name: None for name in present if name not in texts})
+        _write(workspace, book, text, texts, order)
+
+
+def edited_blocks(book: Book) -> list[str]:
+    """Names of the blocks that were edited by hand."""
+    text = book.read_view()
+    if text is None or views.has_conflict(text):
+        return []
+    try:
+        return [s.name for s in views.parse(text) if isinstance(s, views.Block) and s.edited]
+    except views.ViewError:
+        return []
+
+
+def superseding(book: Book, entry_id: str, order: Sequence[str]) -> list[str]:
+    """Later entries that supersede this one. Only later files are read, so a new entry costs nothing."""
+    after = order[order.index(entry_id) + 1 :] if entry_id in order else ()
+    needle = f"\nsupersedes: {entry_id}\n"
+    return [i for i in after if needle in book.entry_path(i).read_text(encoding="utf-8", errors="replace")]
+
+
+def _all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
+    blocks: Blocks = workspace.blocks(book)
+    contents = book.contents()
+    superseded: dict[str, list[str]] = {}
+    for record in contents.records:
+        if record.entry.supersedes:
+            superseded.setdefault(record.entry.supersedes, []).append(record.id)
+    found = [(HEADER, blocks.header())]
+    for record in contents.records:
+        found.append((record.id, blocks.entry(record, superseded_by=superseded.get(record.id, ()))))
+    footer = blocks.footer(contents.records)
+    if footer:
+        found.append((FOOTER, footer))
+    workspace.warnings += [f"not rendered: {_brief(e)}" for e in contents.damaged]
+    return found
+
+
+def _rebuild(workspace: Workspace, book: Book) -> None:
+    text = views.build(_all_blocks(workspace, book))
+    if book.read_view() is not None:
+        backup = book.backup_view(workspace.now().strftime("%Y%m%dT%H%M%S%f"))
+        workspace.warnings.append(f"{book.view_path.name} was rebuilt; the old one is {backup}")
+    book.write_view(text)
+
+
+def _write(
+    workspace: Workspace, book: Book, text: str, texts: dict[str, str | None], order: Sequence[str]
+) -> None:
+    new, kept = views.splice(text, texts, (HEADER, *order, FOOTER))
+    for name in kept:
+        workspace.warnings.append(
+            f"{book.view_path.name}: {name} was edited by hand and left as it is;"
+            " `logbook render --discard-edits` rebuilds it, after a backup"
+        )
+    if new != text:
+        book.write_view(new)
+
+
+def _brief(error: LogbookError) -> str:
+    return f"{error.message} ({error.cause})" if error.cause else error.message

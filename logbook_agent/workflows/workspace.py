@@ -1,0 +1,103 @@
+"""What every use case needs to know about where it runs; read once, passed on."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from logbook_agent.model.codec import decode, encode
+from logbook_agent.model.entry import Entry
+from logbook_agent.model.header import Header
+from logbook_agent.model.run import Run
+from logbook_agent.redaction import Redactor, secrets_in
+from logbook_agent.report.blocks import Blocks
+from logbook_agent.report.templates import Templates
+from logbook_agent.report.times import stamp
+from logbook_agent.store.book import Book
+from logbook_agent.store.config import Config, load_config
+from logbook_agent.store.locate import choose, find_root
+
+
+def utc_now() -> datetime:
+    """This moment."""
+    return datetime.now(UTC)
+
+
+@dataclass(kw_only=True)
+class Workspace:
+    """Folder, environment, options and clock of one invocation; `warnings` are told at its end."""
+
+    cwd: Path
+    environ: Mapping[str, str]
+    root_option: str | None = None
+    logbook_option: str | None = None
+    now: Callable[[], datetime] = utc_now
+    warnings: list[str] = field(default_factory=list)
+
+    @cached_property
+    def config(self) -> Config:
+        return load_config(self.cwd)
+
+    @cached_property
+    def root(self) -> Path:
+        return find_root(self.cwd, self.environ, self.config, self.root_option)
+
+    def book(self, entry_id: str | None = None) -> Book:
+        """The logbook this invocation is about."""
+        return choose(self.root, self.environ, self.config, self.logbook_option, entry_id)
+
+    @cached_property
+    def templates(self) -> Templates:
+        config = self.config
+        own = config.folder / config.templates if config.folder and config.templates else None
+        return Templates(own)
+
+    def blocks(self, book: Book) -> Blocks:
+        return Blocks(self.templates, book.header)
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        return Redactor(secrets=secrets_in(self.environ, self.config.secrets))
+
+    def stamp(self) -> str:
+        """This moment as records store it."""
+        return stamp(self.now())
+
+    def owner(self) -> dict[str, object]:
+        """Who reserves an ID."""
+        return {"host": socket.gethostname(), "pid": os.getpid(), "at": self.stamp()}
+
+    def redacted_entry(self, entry: Entry) -> Entry:
+        return decode(Entry, _redacted(encode(entry), self.redactor))
+
+    def redacted_header(self, header: Header) -> Header:
+        return decode(Header, _redacted(encode(header), self.redactor))
+
+    def redacted_run(self, run: Run) -> Run:
+        """A run whose words, variables and every other text are free of secrets."""
+        plain = encode(run)
+        plain["argv"] = list(self.redactor.argv(run.argv))
+        if run.launcher is not None:
+            plain["launcher"]["prefix"] = list(self.redactor.argv(run.launcher.prefix))
+            plain["launcher"]["command"] = list(self.redactor.argv(run.launcher.command))
+        plain["env"] = {
+            "declared": self.redactor.mapping(run.env.declared),
+            "relevant": self.redactor.mapping(run.env.relevant),
+        }
+        return decode(Run, _redacted(plain, self.redactor))
+
+
+def _redacted(plain: Any, redactor: Redactor) -> Any:
+    if isinstance(plain, str):
+        return redactor.text(plain)
+    if isinstance(plain, dict):
+        return {redactor.text(k): _redacted(v, redactor) for k, v in plain.items()}
+    if isinstance(plain, list):
+        return [_redacted(v, redactor) for v in plain]
+    return plain

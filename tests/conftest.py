@@ -1,0 +1,129 @@
+"""Fixtures every test may use: an isolated folder, a fixed clock, and the command line inside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from logbook_agent.cli import main
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+class FixedClock:
+    """10:43 on a day in February, and a minute later at every call of `tick`."""
+
+    def __init__(self) -> None:
+        self.moment = datetime(2026, 2, 10, 10, 43, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.moment
+
+    def tick(self, minutes: int = 1) -> None:
+        self.moment += timedelta(minutes=minutes)
+
+
+@dataclass
+class Answer:
+    """What a command line did: exit code, stdout, stderr."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.out)["data"]
+
+    @property
+    def error(self) -> dict[str, str]:
+        found: dict[str, str] = json.loads(self.out)["error"]
+        return found
+
+
+Cli = Callable[..., Answer]
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing of the developer's machine: no logbook variables, secrets, accelerator flags or git identity."""
+    for name in list(os.environ):
+        if name.startswith(("LOGBOOK", "GIT_", "GH_", "GITHUB_", "XLA_", "LIBTPU", "CUDA_")):
+            monkeypatch.delenv(name)
+    for name, value in {
+        "COLUMNS": "100",
+        "NO_COLOR": "1",
+        "TZ": "UTC",
+        "GIT_AUTHOR_NAME": "Ada",
+        "GIT_AUTHOR_EMAIL": "ada@example.org",
+        "GIT_COMMITTER_NAME": "Ada",
+        "GIT_COMMITTER_EMAIL": "ada@example.org",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> FixedClock:
+    fixed = FixedClock()
+    monkeypatch.setattr("logbook_agent.cli.options.utc_now", fixed)
+    return fixed
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder outside any repository, and the current one."""
+    place = tmp_path / "work"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    return place
+
+
+@pytest.fixture
+def cli(folder: Path, capfd: pytest.CaptureFixture[str]) -> Iterator[Cli]:
+    """Runs `logbook ARGS` in this process, in `folder`; the answer has code, out and err."""
+
+    def invoke(*args: str) -> Answer:
+        capfd.readouterr()
+        code = main(args)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        out, err = capfd.readouterr()
+        return Answer(code, out, err)
+
+    yield invoke
+
+
+@pytest.fixture
+def started(cli: Cli) -> Cli:
+    """The command line in a folder with one logbook, `moe` with prefix MOE."""
+    assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s").code == 0
+    return cli
+
+
+@pytest.fixture
+def git(folder: Path) -> Callable[..., str]:
+    """`git ARGS` in `folder`, which becomes a repository with one commit."""
+
+    def run(*args: str, cwd: Path | None = None) -> str:
+        done = subprocess.run(
+            ["git", *args], cwd=cwd or folder, check=True, capture_output=True, text=True, timeout=30
+        )
+        return done.stdout.strip()
+
+    run("init", "-q", "-b", "main")
+    (folder / "bench.py").write_text("print('RESULT tflops=1.5')\n")
+    run("add", "bench.py")
+    run("commit", "-q", "-m", "A benchmark")
+    return run
