@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.errors import UsageError
-from logbook_agent.store.gitdir import git_place
+from logbook_agent.repository import repository_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ REQUIRABLE = ("hypothesis", "title", "label", "interpretation", "next")
 
 def load_config(cwd: Path) -> Config:
     """The nearest settings from `cwd` up to the top of the repository; the defaults where there are none."""
-    place = git_place(cwd)
+    place = repository_of(cwd)
     top = place.top if place is not None else None
     for folder in (cwd, *cwd.parents):
         for name in ("logbook.toml", "pyproject.toml"):

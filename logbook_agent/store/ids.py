@@ -8,8 +8,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from logbook_agent.model.ids import format_id, id_number
+from logbook_agent.repository import repository_of
 from logbook_agent.store.files import create_exclusive, make_folder
-from logbook_agent.store.gitdir import git_place
 
 
 def reservation_folder(root: Path, prefix: str) -> tuple[Path, str | None]:
@@ -19,14 +19,14 @@ def reservation_folder(root: Path, prefix: str) -> tuple[Path, str | None]:
     the same ID; elsewhere, or when that folder is read-only, `<root>/.ids/`.
     """
     own = root / ".ids" / prefix
-    place = git_place(root)
+    place = repository_of(root)
     if place is None:
         return own, None
-    relative = os.path.relpath(root.absolute(), place.top)
-    shared = place.common / "logbook-agent" / "ids" / quote(relative, safe="") / prefix
+    relative = os.path.relpath(os.path.realpath(root), place.top)
+    shared = place.common_dir / "logbook-agent" / "ids" / quote(relative, safe="") / prefix
     if shared.is_dir() or os.access(_existing(shared), os.W_OK):
         return shared, None
-    return own, f"{place.common} is read-only: IDs are not shared with other worktrees of this clone"
+    return own, f"{place.common_dir} is read-only: IDs are not shared with other worktrees of this clone"
 
 
 def _existing(path: Path) -> Path:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from logbook_agent.errors import NotFound, UsageError
 from logbook_agent.model.ids import parse_id
+from logbook_agent.repository import repository_of
 from logbook_agent.store.book import Book, books
 from logbook_agent.store.config import Config
-from logbook_agent.store.gitdir import git_place
 
 START_LINE = "logbook start TOPIC --prefix PREFIX --goal 'What this thread should find out'"
 
@@ -23,7 +23,7 @@ def find_root(cwd: Path, environ: Mapping[str, str], config: Config, option: str
         return (cwd / Path(named).expanduser()).absolute()
     if config.root is not None and config.folder is not None:
         return (config.folder / config.root).absolute()
-    place = git_place(cwd)
+    place = repository_of(cwd)
     top = place.top if place is not None else None
     for folder in (cwd, *cwd.parents):
         if books(folder / "logbooks"):

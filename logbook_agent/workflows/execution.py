@@ -16,11 +16,11 @@ from logbook_agent import __version__
 from logbook_agent.commands.flags import flags
 from logbook_agent.model.run import Code, Env, Output, Process, Run, Scalar
 from logbook_agent.provenance.snapshot import Snapshot, snapshot
+from logbook_agent.repository import repository_of
 from logbook_agent.results import Reading, ResultReader
 from logbook_agent.runner import Job, LineSplitter, Outcome, OutputLog, execute
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import write_atomic
-from logbook_agent.store.gitdir import git_place
 from logbook_agent.store.liveness import this_process
 from logbook_agent.workflows.prepare import Command
 from logbook_agent.workflows.workspace import Workspace
@@ -161,7 +161,7 @@ def _started(workspace: Workspace, plan: Plan, number: int, facts: Snapshot) -> 
 
 def _relative(cwd: Path, workspace: Workspace) -> str:
     """The working folder from the top of the repository, else from the root's parent, else whole."""
-    place = git_place(cwd)
+    place = repository_of(cwd)
     for base in (place.top if place is not None else None, workspace.root.parent):
         if base is not None and cwd.is_relative_to(base):
             return cwd.relative_to(base).as_posix()

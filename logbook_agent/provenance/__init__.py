@@ -1,0 +1,1 @@
+"""Facts about where a run ran: code, host, devices, software, environment."""

@@ -1,0 +1,53 @@
+"""Everything recorded about where and with what a run happens, taken just before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from logbook_agent.model.run import Code, Device, Host
+from logbook_agent.provenance.devices import visible_devices
+from logbook_agent.provenance.environment import relevant_env
+from logbook_agent.provenance.git import code_facts
+from logbook_agent.provenance.host import host_facts
+from logbook_agent.provenance.software import software_versions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """Facts of one moment. `diff` and `untracked` hold what is to be kept beside the record, unredacted."""
+
+    code: Code | None
+    diff: bytes | None = None
+    untracked: dict[str, bytes] = field(default_factory=dict)
+    host: Host
+    devices: tuple[Device, ...] = ()
+    software: dict[str, str] = field(default_factory=dict)
+    relevant_env: dict[str, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+
+def snapshot(
+    *,
+    cwd: Path,
+    root: Path,
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+    env_patterns: Sequence[str] = (),
+    packages: Sequence[str] = (),
+    remote: bool = False,
+) -> Snapshot:
+    """Facts about `argv` as started in `cwd`. With `remote` a launcher carries the command elsewhere, so
+    this host's devices, packages and variables say nothing about it and are left unknown."""
+    code = code_facts(cwd, root, argv, environ=environ)
+    return Snapshot(
+        code=code.code,
+        diff=code.diff,
+        untracked=code.untracked,
+        host=host_facts(),
+        devices=() if remote else visible_devices(environ),
+        software={} if remote else software_versions(argv, cwd, environ, packages),
+        relevant_env={} if remote else relevant_env(environ, env_patterns),
+        problems=code.problems,
+    )

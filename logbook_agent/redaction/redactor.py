@@ -1,0 +1,167 @@
+"""Secrets out of text, argument vectors and mappings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from logbook_agent.redaction import rules
+from logbook_agent.redaction.gate import Gate
+from logbook_agent.redaction.names import is_secret_value, kind_of, mark
+from logbook_agent.redaction.secrets import Secret, forms
+
+_FLAG = re.compile(r"--?[A-Za-z][\w.-]*", re.ASCII)
+_ASSIGNMENT = re.compile(r"(?P<head>(?P<name>(?:--?)?[A-Za-z_][\w.-]*)=)(?P<value>.*)", re.ASCII | re.DOTALL)
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
+# A replacement may, together with its surroundings, look like another secret; twice is already rare.
+_MAX_PASSES = 4
+
+
+@dataclass(frozen=True)
+class Redactor:
+    """Known secrets become `$NAME`, those known by their shape `[redacted:kind]`.
+
+    Redacting twice changes nothing more. `extra_names` are further names that hold secrets.
+    """
+
+    secrets: tuple[Secret, ...] = ()
+    extra_names: tuple[str, ...] = ()
+    # Every printed form of every secret, longest first, with its `$NAME`.
+    _forms: tuple[tuple[str, str], ...] = field(init=False, repr=False, compare=False)
+    _placeholder: re.Pattern[str] = field(init=False, repr=False, compare=False)
+    _extra: frozenset[str] = field(init=False, repr=False, compare=False)
+    gate: Gate = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        names: dict[str, str] = {}
+        for secret in self.secrets:
+            for form in forms(secret.value):
+                names.setdefault(form, f"${secret.name}")
+        ordered = sorted(names.items(), key=lambda item: (-len(item[0]), item[0]))
+        shown = "|".join(re.escape(s.name) for s in sorted(self.secrets, key=lambda s: -len(s.name)))
+        extra = frozenset(self.extra_names) | {s.name for s in self.secrets}
+        set_ = object.__setattr__
+        set_(self, "_forms", tuple(ordered))
+        set_(
+            self, "_placeholder", re.compile(rf"\$(?:{shown or '(?!)'})(?!\w)|\[redacted:[a-z-]+\]", re.ASCII)
+        )
+        set_(self, "_extra", extra)
+        set_(self, "gate", Gate([f.encode("utf-8", "surrogateescape") for f in names], sorted(extra)))
+
+    @property
+    def needles(self) -> tuple[bytes, ...]:
+        """Every form of every known secret, as bytes."""
+        return tuple(form.encode("utf-8", "surrogateescape") for form, _ in self._forms)
+
+    def text(self, text: str) -> str:
+        """The text without secrets. A key block over several lines becomes one mark."""
+        lines = LineRedactor(self)
+        done = (lines.line(line) for line in text.split("\n"))
+        return "\n".join(line for line in done if line is not None)
+
+    def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
+        """An argument vector; the word after a flag such as `--token` is its value."""
+        out: list[str] = []
+        flag = kind = None
+        for word in map(self.known, argv):
+            if flag is not None and kind is not None and not word.startswith("-"):
+                out.append(mark(kind) if is_secret_value(flag, kind, word) else self.text(word))
+                flag = None
+                continue
+            out.append(self._word(word))
+            kind = kind_of(word.lstrip("-"), self._extra) if _FLAG.fullmatch(word) else None
+            flag = word.lstrip("-") if kind is not None else None
+        return tuple(out)
+
+    def _word(self, word: str) -> str:
+        """One argument; in `NAME=value` all the rest is the value, whatever it contains."""
+        m = _ASSIGNMENT.fullmatch(word)
+        name = m["name"].lstrip("-") if m is not None else ""
+        kind = kind_of(name, self._extra) if name else None
+        if m is None or kind is None or not is_secret_value(name, kind, m["value"]):
+            return self.text(word)
+        return m["head"] + (f"${name}" if _VARIABLE.fullmatch(m["name"]) else mark(kind))
+
+    def mapping(self, mapping: Mapping[str, str]) -> dict[str, str]:
+        """Names with their values; a value under a secret-looking name becomes `$NAME` as a whole."""
+        return {name: self._named(name, value) for name, value in mapping.items()}
+
+    def _named(self, name: str, value: str) -> str:
+        value = self.known(value)
+        kind = kind_of(name, self._extra)
+        if kind is not None and ((name in self._extra and value) or is_secret_value(name, kind, value)):
+            return f"${name}"
+        return self.text(value)
+
+    def line(self, text: str) -> str:
+        """One line without secrets, apart from a key block that goes on in the next."""
+        for _ in range(_MAX_PASSES):
+            done = rules.apply(self.known(text), self._extra)
+            if done == text:
+                break
+            text = done
+        return text
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Where secrets by their shape stand in one line; a key block without an end takes the rest."""
+        found = rules.spans(text, self._extra)
+        last_end = max((m.end() for m in rules.KEY_ENDS.finditer(text)), default=0)
+        begin = rules.KEY_BEGINS.search(text, last_end)
+        return found if begin is None else [*found, (begin.start(), len(text))]
+
+    def known(self, text: str) -> str:
+        """The text with the known secrets replaced; of those that overlap nothing is left."""
+        hits = sorted((*span, shown) for form, shown in self._forms for span in _occurrences(form, text))
+        if not hits:
+            return text
+        kept = [m.span() for m in self._placeholder.finditer(text)]
+        out: list[str] = []
+        at = -1
+        done = 0
+        for start, end, shown in hits:
+            if any(a <= start and end <= b for a, b in kept):
+                continue
+            if start >= at:
+                out += [text[done:start], shown]
+            at = max(at, end)
+            done = at
+        return "".join([*out, text[done:]])
+
+
+def _occurrences(form: str, text: str) -> Iterator[tuple[int, int]]:
+    at = text.find(form)
+    while at >= 0:
+        yield at, at + len(form)
+        at = text.find(form, at + 1)
+
+
+class LineRedactor:
+    """Line after line, with the memory that a key block goes on."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._key_lines_left = 0
+
+    @property
+    def in_key(self) -> bool:
+        return self._key_lines_left > 0
+
+    def line(self, line: str) -> str | None:
+        """The line (no newline in it) without secrets; None when all of it belonged to a key block."""
+        if self._key_lines_left:
+            end = rules.KEY_ENDS.search(line)
+            if end is not None:
+                self._key_lines_left = 0
+                rest = line[end.end() :]
+                return self.line(rest) if rest.strip() else None
+            if rules.KEY_BODY.fullmatch(line) is not None:
+                self._key_lines_left -= 1
+                return None
+            self._key_lines_left = 0
+        line = self._redactor.line(line)
+        begin = rules.KEY_BEGINS.search(line)
+        if begin is None:
+            return line
+        self._key_lines_left = rules.MAX_KEY_LINES
+        return line[: begin.start()] + mark("private-key")

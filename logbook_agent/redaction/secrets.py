@@ -1,0 +1,86 @@
+"""Values of secret-looking variables, and the forms in which programs print them."""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from logbook_agent.redaction.names import is_secret_value, secret_kind
+
+# Shorter values are too common as ordinary words to be replaced everywhere.
+MIN_LENGTH = 8
+# A longer value is looked for in pieces, so that a stream need hold back no more than this.
+MAX_FORM_BYTES = 8192
+_URL_SAFE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+# `base64` wraps at 76 columns, PEM at 64.
+_BASE64_COLUMNS = (76, 64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secret:
+    name: str
+    value: str
+
+
+def secrets_in(environ: Mapping[str, str], extra_names: Sequence[str] = ()) -> tuple[Secret, ...]:
+    """Values of eight characters or more whose name looks secret or is in `extra_names`."""
+    extra = frozenset(extra_names)
+    found: dict[str, str] = {}
+    for name, value in environ.items():
+        if len(value) < MIN_LENGTH:
+            continue
+        kind = secret_kind(name)
+        if name in extra or (kind is not None and is_secret_value(name, kind, value)):
+            found.setdefault(value, name)
+    return tuple(Secret(name=name, value=value) for value, name in found.items())
+
+
+def forms(value: str) -> Iterator[str]:
+    """The value as it may be printed: line by line, quoted, percent-encoded, in base64; none is short."""
+    for form in _all_forms(value):
+        for start in range(0, len(form), MAX_FORM_BYTES // 4):
+            piece = form[start : start + MAX_FORM_BYTES // 4]
+            if len(piece) >= MIN_LENGTH:
+                yield piece
+
+
+def _all_forms(value: str) -> Iterator[str]:
+    lines = [line.strip() for line in value.splitlines()]
+    # The frame of a key block is no secret, and it is what the rule for key blocks looks for.
+    yield from (line for line in lines if not line.startswith("-----"))
+    if len(lines) == 1:
+        yield value
+        yield value.replace("\\", "\\\\").replace('"', '\\"')
+        yield value.replace("'", "'\"'\"'")
+    raw = value.encode("utf-8", "surrogateescape")
+    for safe in (b"", b"/"):
+        encoded = _percent(raw, _URL_SAFE | set(safe))
+        yield from (encoded, _lower_escapes(encoded), encoded.replace("%20", "+"))
+    yield from _base64(raw)
+
+
+def _percent(raw: bytes, safe: frozenset[int]) -> str:
+    return "".join(chr(b) if b in safe else f"%{b:02X}" for b in raw)
+
+
+def _lower_escapes(encoded: str) -> str:
+    head, *rest = encoded.split("%")
+    return head + "".join(f"%{part[:2].lower()}{part[2:]}" for part in rest)
+
+
+def _base64(raw: bytes) -> Iterator[str]:
+    for text in _base64_at_any_offset(raw):
+        yield from (text, text.replace("+", "-").replace("/", "_"))
+        for columns in _BASE64_COLUMNS:
+            if len(text) > columns:
+                yield from (text[i : i + columns] for i in range(0, len(text), columns))
+
+
+def _base64_at_any_offset(raw: bytes) -> Iterator[str]:
+    """base64 of the value, with padding, and of the value inside something longer (`user:value`)."""
+    yield binascii.b2a_base64(raw, newline=False).decode("ascii")
+    for offset in range(3):
+        text = binascii.b2a_base64(b"\0" * offset + raw, newline=False).decode("ascii")
+        # Only the characters that the neighbours have no part in.
+        yield text[(0, 2, 3)[offset] : (offset + len(raw)) * 8 // 6]

@@ -1,0 +1,59 @@
+"""Where a git repository lies, from its files alone: no process, nothing written."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """`top`: the working tree; `git_dir`: this worktree's own; `common_dir`: what all worktrees share."""
+
+    top: Path
+    git_dir: Path
+    common_dir: Path
+
+
+def repository_of(path: Path) -> Repository | None:
+    """The repository that `path` lies in (it need not exist yet); None when there is none.
+
+    Worktrees and submodules have a file `.git` that names their git directory; `commondir` in there names the
+    directory that a worktree shares. GIT_DIR is not read: the place of the files decides.
+    """
+    place = Path(os.path.realpath(path))
+    for folder in (place, *place.parents):
+        git_dir = _git_dir(folder / ".git")
+        if git_dir is not None:
+            return Repository(top=folder, git_dir=git_dir, common_dir=_common_dir(git_dir))
+    return None
+
+
+def branch_of(repository: Repository) -> str | None:
+    """The branch that is checked out, also before its first commit; None when HEAD is detached."""
+    head = _first_line(repository.git_dir / "HEAD")
+    return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else None
+
+
+def _git_dir(entry: Path) -> Path | None:
+    if entry.is_dir():
+        return entry if (entry / "HEAD").is_file() else None
+    named = _first_line(entry)
+    if not named.startswith("gitdir: "):
+        return None
+    git_dir = Path(os.path.realpath(entry.parent / named.removeprefix("gitdir: ")))
+    return git_dir if (git_dir / "HEAD").is_file() else None
+
+
+def _common_dir(git_dir: Path) -> Path:
+    named = _first_line(git_dir / "commondir")
+    return Path(os.path.realpath(git_dir / named)) if named else git_dir
+
+
+def _first_line(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return os.fsdecode(file.readline(65536)).rstrip("\n")
+    except OSError:
+        return ""

@@ -1,0 +1,33 @@
+"""Running one command: found, started, watched, ended, and its output kept.
+
+resolve   where the command is, before anything is recorded
+job       what to run, where it reports to, and how it ended
+ladder    when to send which signal (policy)
+signals   requests to stop the tool, caught instead of obeyed
+process   one child in a process group of its own
+execute   the loop that joins them
+output    the log on disk and its readable excerpts
+lines     complete lines for whoever reads results
+progress  the line a terminal shows meanwhile
+"""
+
+from logbook_agent.runner.execute import execute
+from logbook_agent.runner.job import Graces, Job, Outcome, Sinks, Stream, exit_status
+from logbook_agent.runner.lines import LineSplitter
+from logbook_agent.runner.output import OutputLog
+from logbook_agent.runner.progress import progress_line
+from logbook_agent.runner.resolve import resolve
+
+__all__ = [
+    "Graces",
+    "Job",
+    "LineSplitter",
+    "Outcome",
+    "OutputLog",
+    "Sinks",
+    "Stream",
+    "execute",
+    "exit_status",
+    "progress_line",
+    "resolve",
+]
