@@ -6,6 +6,7 @@ start at once.
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import sys
 from collections.abc import Callable, Sequence
@@ -41,6 +42,9 @@ SUBCOMMANDS = (
 )
 
 
+_NAMES = [c.name for c in SUBCOMMANDS]
+
+
 def build(wanted: str | None) -> typer.Typer:
     """The app with one command in full and the others as names with a line of help."""
     app = typer.Typer(
@@ -49,7 +53,6 @@ def build(wanted: str | None) -> typer.Typer:
         epilog="`logbook COMMAND --help` tells the options. Data goes to stdout, messages to stderr.",
         rich_markup_mode=None,
         add_completion=False,
-        no_args_is_help=True,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     )
     app.callback()(_version_option)
@@ -84,9 +87,8 @@ def _version_option(version: bool = typer.Option(False, "--version", help="Print
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code. Errors go to stderr as text, with --json to stdout as JSON."""
-    words = list(sys.argv[1:] if args is None else args)
-    names = [c.name for c in SUBCOMMANDS]
-    wanted = next((w for w in words if w in names), None) if words and not words[0].startswith("--") else None
+    words = _shared_options_last(list(sys.argv[1:] if args is None else args) or ["--help"])
+    wanted = words[0] if words[0] in _NAMES else None
     as_json = wants_json(words)
     try:
         command = get_command(build(wanted))
@@ -94,7 +96,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except LogbookError as error:
         return report_error(error, as_json=as_json)
     except typer.TyperException as error:
-        return report_error(_usage(error, wanted), as_json=as_json)
+        return report_error(_usage(error, words[0], wanted), as_json=as_json)
     except (KeyboardInterrupt, typer.Abort):
         print("interrupted", file=sys.stderr)
         return 130
@@ -105,16 +107,26 @@ def main(args: Sequence[str] | None = None) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _usage(error: typer.TyperException, wanted: str | None) -> UsageError:
+def _shared_options_last(words: list[str]) -> list[str]:
+    """`logbook -L moe status` means `logbook status -L moe`: what every command takes may come first."""
+    front: list[str] = []
+    rest = list(words)
+    while rest and rest[0].split("=")[0] in ("-L", "--logbook", "--root", "--json"):
+        takes_value = rest[0] != "--json" and "=" not in rest[0]
+        count = 2 if takes_value else 1
+        front, rest = front + rest[:count], rest[count:]
+    return [*rest[:1], *front, *rest[1:]] if rest else front
+
+
+def _usage(error: typer.TyperException, first: str, wanted: str | None) -> UsageError:
     """A misuse that the option parser found, in the form of all our errors."""
     message = error.format_message().rstrip(".")
+    if wanted is None:
+        near = difflib.get_close_matches(first, _NAMES, n=1)
+        hint = f"logbook {near[0]} --help" if near else "logbook --help"
+        return UsageError(message, cause=f"the commands are {', '.join(_NAMES)}", hint=hint)
     if "No such option" in message and wanted in ("run", "bench"):
         return UsageError(
-            message,
-            cause="options of the command itself go behind --",
-            hint=f"logbook {wanted} [OPTIONS] -- CMD",
+            message, cause="options of the command itself go behind --", hint=f"logbook {wanted} [OPTIONS] -- CMD"
         )
-    name = f"logbook {wanted}" if wanted else "logbook"
-    if not message:
-        message = "a command is missing"
-    return UsageError(message, cause="the command line does not fit", hint=f"{name} --help")
+    return UsageError(message, cause="the command line does not fit", hint=f"logbook {wanted} --help")

@@ -49,9 +49,7 @@ class LiveDisplay:
         if not self._terminal or not self._fresh_line or now - self._last_draw < _REDRAW_S:
             return
         self._last_draw = now
-        line = progress_line(
-            now - self._started, last_result, log_bytes, shutil.get_terminal_size().columns - 1
-        )
+        line = progress_line(now - self._started, last_result, log_bytes, shutil.get_terminal_size().columns - 1)
         self._wipe()
         sys.stderr.write(f"\x1b[2m{line}\x1b[0m")
         sys.stderr.flush()

@@ -35,9 +35,7 @@ def plan_command(
     hypothesis: HypothesisOption = None,
     command: Annotated[
         list[str] | None,
-        typer.Option(
-            "--command", metavar="'LABEL: CMD'", help="A command to execute later; may be repeated."
-        ),
+        typer.Option("--command", metavar="'LABEL: CMD'", help="A command to execute later; may be repeated."),
     ] = None,
     interpretation: InterpretationOption = None,
     next_action: NextOption = None,
@@ -122,9 +120,7 @@ def edit_command(
         str | None,
         typer.Option("--state", metavar="STATE", help="planned, blocked, abandoned, void, or computed."),
     ] = None,
-    append: Annotated[
-        bool, typer.Option("--append", help="Add to the fields instead of replacing them.")
-    ] = False,
+    append: Annotated[bool, typer.Option("--append", help="Add to the fields instead of replacing them.")] = False,
     continues: ContinuesOption = None,
     completes: CompletesOption = None,
     supersedes: SupersedesOption = None,

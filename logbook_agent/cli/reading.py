@@ -17,12 +17,8 @@ from logbook_agent.workflows.views import superseding
 
 
 def list_command(
-    state: Annotated[
-        str | None, typer.Option("--state", metavar="STATE", help="Only entries in this state.")
-    ] = None,
-    kind: Annotated[
-        str | None, typer.Option("--kind", metavar="KIND", help="Only entries of this kind.")
-    ] = None,
+    state: Annotated[str | None, typer.Option("--state", metavar="STATE", help="Only entries in this state.")] = None,
+    kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Only entries of this kind.")] = None,
     last: Annotated[int | None, typer.Option("--last", metavar="N", help="Only the last N.")] = None,
     logbook: LogbookOption = None,
     root: RootOption = None,
@@ -58,12 +54,8 @@ def _lines(lines: list[dict[str, Any]], zone: str) -> str:
 
 def show_command(
     entry_id: Annotated[str, typer.Argument(metavar="ID", help="The entry.")],
-    full: Annotated[
-        bool, typer.Option("--full", help="With --json: every sample and all provenance.")
-    ] = False,
-    log: Annotated[
-        bool, typer.Option("--log", help="Print the whole output of its last run instead.")
-    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="With --json: every sample and all provenance.")] = False,
+    log: Annotated[bool, typer.Option("--log", help="Print the whole output of its last run instead.")] = False,
     logbook: LogbookOption = None,
     root: RootOption = None,
     as_json: JsonOption = False,
@@ -103,9 +95,7 @@ def _pretty(markdown: str) -> None:
     Console().print(Markdown(markdown))
 
 
-def status_command(
-    logbook: LogbookOption = None, root: RootOption = None, as_json: JsonOption = False
-) -> None:
+def status_command(logbook: LogbookOption = None, root: RootOption = None, as_json: JsonOption = False) -> None:
     """Where the thread stands.
 
     The one call to make when all context is lost. Example: logbook status --json

@@ -40,9 +40,7 @@ LabelOption = Annotated[
 ]
 ConfigOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--config", metavar="K=V", help="Config that the command does not report itself; repeatable."
-    ),
+    typer.Option("--config", metavar="K=V", help="Config that the command does not report itself; repeatable."),
 ]
 EnvOption = Annotated[
     list[str] | None, typer.Option("--env", metavar="K=V", help="Set a variable for the command; repeatable.")
@@ -206,8 +204,7 @@ def _row_text(row: dict[str, Any]) -> str:
         return f"failed: {row['failed']['reason']}"
     metrics: dict[str, dict[str, Any]] = row.get("metrics", {})
     texts = [
-        f"{name} {format_value(m['median'], decimals=known(name).decimals)}"
-        + (f" {m['unit']}" if m["unit"] else "")
+        f"{name} {format_value(m['median'], decimals=known(name).decimals)}" + (f" {m['unit']}" if m["unit"] else "")
         for name, m in metrics.items()
     ]
     return ", ".join(texts) or "no metric"

@@ -15,15 +15,11 @@ Repeated = list[str] | None
 
 
 def start_command(
-    topic: Annotated[
-        str | None, typer.Argument(metavar="TOPIC", help="Name of the thread and its files.")
-    ] = None,
+    topic: Annotated[str | None, typer.Argument(metavar="TOPIC", help="Name of the thread and its files.")] = None,
     prefix: Annotated[
         str | None, typer.Option("--prefix", metavar="PREFIX", help="Experiment ID prefix, as MOE-I8.")
     ] = None,
-    title: Annotated[
-        str | None, typer.Option("--title", metavar="TEXT", help="Title of the document.")
-    ] = None,
+    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Title of the document.")] = None,
     goal: Annotated[
         str | None, typer.Option("--goal", metavar="TEXT", help="What to find out; text, @FILE or -.")
     ] = None,
@@ -34,9 +30,7 @@ def start_command(
     constraint: Annotated[
         Repeated, typer.Option("--constraint", metavar="TEXT", help="A constraint; repeatable.")
     ] = None,
-    stop: Annotated[
-        Repeated, typer.Option("--stop", metavar="TEXT", help="A stop criterion; repeatable.")
-    ] = None,
+    stop: Annotated[Repeated, typer.Option("--stop", metavar="TEXT", help="A stop criterion; repeatable.")] = None,
     link: Annotated[Repeated, typer.Option("--link", metavar="LABEL=URL", help="A link; repeatable.")] = None,
     baseline: Annotated[
         Repeated,
@@ -58,13 +52,9 @@ def start_command(
     ] = None,
     command_template: Annotated[
         Repeated,
-        typer.Option(
-            "--command-template", metavar="'LABEL: CMD'", help="A command to start from; repeatable."
-        ),
+        typer.Option("--command-template", metavar="'LABEL: CMD'", help="A command to start from; repeatable."),
     ] = None,
-    zone: Annotated[
-        str | None, typer.Option("--zone", metavar="ZONE", help="Time zone of the document. [UTC]")
-    ] = None,
+    zone: Annotated[str | None, typer.Option("--zone", metavar="ZONE", help="Time zone of the document. [UTC]")] = None,
     from_file: Annotated[
         str | None,
         typer.Option("--from", metavar="FILE.yaml", help="Read all of this from a file; options add."),

@@ -27,16 +27,12 @@ def table_command(
         Repeated,
         typer.Option("--axis", metavar="KEY", help="A config key, label or entry; repeatable. [varied]"),
     ] = None,
-    pivot: Annotated[
-        str | None, typer.Option("--pivot", metavar="KEY", help="Its values become columns.")
-    ] = None,
+    pivot: Annotated[str | None, typer.Option("--pivot", metavar="KEY", help="Its values become columns.")] = None,
     value: Annotated[
         Repeated,
         typer.Option("--value", metavar="V", help="Only these pivot values, in this order; repeatable."),
     ] = None,
-    first_last: Annotated[
-        bool, typer.Option("--first-last", help="Only the first and last pivot column.")
-    ] = False,
+    first_last: Annotated[bool, typer.Option("--first-last", help="Only the first and last pivot column.")] = False,
     delta: Annotated[
         bool,
         typer.Option("--delta", help="Change in percent: first to last pivot column, else to the first row."),
@@ -53,9 +49,7 @@ def table_command(
     implied: Annotated[
         Repeated, typer.Option("--implied", metavar="KEY", help="Config that the pivot implies; repeatable.")
     ] = None,
-    per_device: Annotated[
-        bool, typer.Option("--per-device", help="Total, with per device in brackets.")
-    ] = False,
+    per_device: Annotated[bool, typer.Option("--per-device", help="Total, with per device in brackets.")] = False,
     means: Annotated[
         bool,
         typer.Option("--means", help="Arithmetic and geometric mean of deltas and ratios over the rows."),

@@ -61,9 +61,7 @@ class Record:
 def run_state(run: Run, life: Callable[[Run], Life]) -> State:
     """The state of one run; `life` tells what is left of one that has not ended."""
     if run.exit is None or run.ended is None:
-        return {"tool": "running", "child": "orphaned", "gone": "interrupted", "elsewhere": "running"}[
-            life(run)
-        ]  # type: ignore[return-value]
+        return {"tool": "running", "child": "orphaned", "gone": "interrupted", "elsewhere": "running"}[life(run)]  # type: ignore[return-value]
     if run.exit.timeout:
         return "timeout"
     if run.exit.interrupted:

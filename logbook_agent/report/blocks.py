@@ -42,9 +42,7 @@ class Blocks:
             "sections": [{"label": s.label, "text": s.text, "computed": s.computed} for s in found],
             "section": {s.label: s.text for s in found},
         }
-        return self._templates.render(
-            "entry.md.j2", {"entry": values, "logbook": _header_values(self._header)}
-        )
+        return self._templates.render("entry.md.j2", {"entry": values, "logbook": _header_values(self._header)})
 
     def table(self, table: Table) -> str:
         columns = [{"name": c.name, "numeric": c.numeric} for c in table.columns]
@@ -55,9 +53,7 @@ class Blocks:
         """Decisions and negative results, gathered from the entries that state them; may be empty."""
         values = {
             "decisions": [self._line(r, DECISION) for r in records if r.entry.kind == "decision"],
-            "negative_results": [
-                self._line(r, NEGATIVE_RESULT) for r in records if r.entry.text(NEGATIVE_RESULT)
-            ],
+            "negative_results": [self._line(r, NEGATIVE_RESULT) for r in records if r.entry.text(NEGATIVE_RESULT)],
         }
         return self._templates.render("footer.md.j2", values)
 

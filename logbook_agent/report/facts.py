@@ -155,9 +155,7 @@ def result_section(record: Record, metrics: Sequence[Metric], render_table: Rend
     if problems:
         more = len(problems) - _SHOWN_PROBLEMS
         shown = [md.one_line(p) for p in problems[:_SHOWN_PROBLEMS]]
-        notes.append(
-            "Recorded with problems:\n" + md.items(shown + ([f"and {more} more"] if more > 0 else []))
-        )
+        notes.append("Recorded with problems:\n" + md.items(shown + ([f"and {more} more"] if more > 0 else [])))
     if notes:
         parts.append(md.items(notes))
     return "\n\n".join(parts)

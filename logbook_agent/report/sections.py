@@ -45,9 +45,7 @@ def sections(
     return (*_relations(record, superseded_by), *found)
 
 
-def _computed(
-    record: Record, metrics: Sequence[Metric], render_table: facts.RenderTable
-) -> list[tuple[str, str, str]]:
+def _computed(record: Record, metrics: Sequence[Metric], render_table: facts.RenderTable) -> list[tuple[str, str, str]]:
     planned = facts.planned_section(record) if record.pending_commands else ""
     if not record.runs:
         return [(f"{COMMAND} (planned)", "not yet run", planned)]

@@ -146,9 +146,7 @@ def draft_entry(
 def plan(workspace: Workspace, prose: Prose, commands: Sequence[str]) -> tuple[Book, Entry]:
     """An entry whose commands are to be executed later with `run --id`."""
     if not prose.title:
-        raise UsageError(
-            "a plan needs a title", cause="--title is missing", hint="logbook plan --title '...'"
-        )
+        raise UsageError("a plan needs a title", cause="--title is missing", hint="logbook plan --title '...'")
     book = workspace.book()
     check_required(workspace, prose, None)
     check_relations(book, prose)
@@ -173,18 +171,14 @@ def parse_planned(text: str) -> PlannedCommand:
             hint="quote it as in a shell: --command \"Baseline: bash -lc 'a; b'\"",
         ) from error
     if not argv:
-        raise UsageError(
-            "--command is empty", cause="there is nothing to run", hint="--command 'LABEL: CMD ...'"
-        )
+        raise UsageError("--command is empty", cause="there is nothing to run", hint="--command 'LABEL: CMD ...'")
     return PlannedCommand(label=label.strip() or None, argv=argv)
 
 
 def note(workspace: Workspace, prose: Prose, *, kind: str) -> tuple[Book, Entry]:
     """An entry without a command: a kickoff, an observation, a decision, an incident."""
     if not prose.title:
-        raise UsageError(
-            "a note needs a title", cause="--title is missing", hint="logbook note --title '...'"
-        )
+        raise UsageError("a note needs a title", cause="--title is missing", hint="logbook note --title '...'")
     book = workspace.book()
     check_relations(book, prose)
     entry = create_entry(workspace, book, draft_entry(workspace, prose, title=prose.title, kind=kind))

@@ -106,9 +106,7 @@ def _demand(command: str) -> None:
 def _folder(workspace: Workspace, cwd: str | None) -> Path:
     folder = (workspace.cwd / cwd).absolute() if cwd else workspace.cwd
     if not folder.is_dir():
-        raise UsageError(
-            f"--cwd {cwd} is no folder", cause="it does not exist from here", hint=f"mkdir -p {cwd}"
-        )
+        raise UsageError(f"--cwd {cwd} is no folder", cause="it does not exist from here", hint=f"mkdir -p {cwd}")
     return folder
 
 

@@ -35,18 +35,12 @@ STATES = [
 _SNIPPET = 80
 
 
-def listed(
-    contents: Contents, *, state: str | None, kind: str | None, last: int | None
-) -> list[dict[str, Any]]:
+def listed(contents: Contents, *, state: str | None, kind: str | None, last: int | None) -> list[dict[str, Any]]:
     """One line of data per entry, in order."""
     if state is not None and state not in STATES:
-        raise UsageError(
-            f"unknown state {state!r}", cause=f"states are {', '.join(STATES)}", hint="--state failed"
-        )
+        raise UsageError(f"unknown state {state!r}", cause=f"states are {', '.join(STATES)}", hint="--state failed")
     found = [
-        r
-        for r in contents.records
-        if (state is None or r.state == state) and (kind is None or r.entry.kind == kind)
+        r for r in contents.records if (state is None or r.state == state) and (kind is None or r.entry.kind == kind)
     ]
     return [line_of(r, contents.header) for r in (found[-last:] if last else found)]
 
@@ -74,9 +68,7 @@ def headline(record: Record, header: Header) -> str | None:
             low, high = (format_value(v, decimals=known(name).decimals) for v in (min(values), max(values)))
             unit = next((r.metrics[name].unit for r in rows if name in r.metrics), None)
             span = low if low == high else f"{low} .. {high}"
-            return f"{len(rows)} row{'s' if len(rows) > 1 else ''}, {name} {span}" + (
-                f" {unit}" if unit else ""
-            )
+            return f"{len(rows)} row{'s' if len(rows) > 1 else ''}, {name} {span}" + (f" {unit}" if unit else "")
     if record.runs:
         last = record.runs[-1]
         if last.state == "finished":
@@ -99,8 +91,7 @@ def shown(book: Book, entry_id: str, *, full: bool) -> dict[str, Any]:
         "superseded_by": superseding(book, entry_id, book.entry_ids()),
         "fields": [{"label": f.label, "text": f.text} for f in entry.fields],
         "planned": [
-            {"label": c.label, "command": command_line(c.argv, shell=c.shell)}
-            for c in record.pending_commands
+            {"label": c.label, "command": command_line(c.argv, shell=c.shell)} for c in record.pending_commands
         ],
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, book) for s in record.runs],
     }
@@ -121,9 +112,7 @@ def brief_run(status: RunStatus, book: Book) -> dict[str, Any]:
         "exit": encode(run.exit) if run.exit is not None else None,
         "commit": run.code.commit if run.code is not None else None,
         "rows": [brief_row(row) for row in run.rows],
-        "tail": list((output.error_tail if failed else ()) or output.tail)[-10:]
-        if output is not None
-        else [],
+        "tail": list((output.error_tail if failed else ()) or output.tail)[-10:] if output is not None else [],
         "problems": list(run.problems),
         "log": str(book.log_path(run.entry, run.run)),
     }
@@ -134,8 +123,7 @@ def brief_row(row: Row) -> dict[str, Any]:
     found: dict[str, Any] = {"config": row.config}
     if row.metrics:
         found["metrics"] = {
-            name: {"median": median(m.samples), "n": len(m.samples), "unit": m.unit}
-            for name, m in row.metrics.items()
+            name: {"median": median(m.samples), "n": len(m.samples), "unit": m.unit} for name, m in row.metrics.items()
         }
     if row.observations:
         found["observations"] = row.observations
@@ -159,9 +147,7 @@ def search(workspace: Workspace, book: Book, text: str) -> list[dict[str, Any]]:
         whole = "\n".join(content for _, content in places).casefold()
         if all(w in whole for w in words):
             hits = _hits(places, words)
-            found.append(
-                {**line_of(record, contents.header), "found": hits[:5], "more": max(0, len(hits) - 5)}
-            )
+            found.append({**line_of(record, contents.header), "found": hits[:5], "more": max(0, len(hits) - 5)})
     return found
 
 

@@ -78,17 +78,13 @@ def run(workspace: Workspace, request: RunRequest, display: Display) -> RunResul
     else:
         commands = [_prepared(workspace, request, request.argv, request.label)]
         check_required(workspace, request.prose, request.label)
-        title = request.prose.title or title_of(
-            commands[0].launch.command if commands[0].launch else commands[0].argv
-        )
+        title = request.prose.title or title_of(commands[0].launch.command if commands[0].launch else commands[0].argv)
         entry = create_entry(workspace, book, draft_entry(workspace, request.prose, title=title))
     runs = _execute_all(workspace, book, request, entry, commands, display)
     changed = [entry.id, *([entry.supersedes] if entry.supersedes else [])]
     refresh(workspace, book, changed)
     statuses = [exit_status(r.exit) for r in runs if r.exit is not None]
-    return RunResult(
-        book=book, entry=entry, runs=tuple(runs), exit_status=next((s for s in statuses if s), 0)
-    )
+    return RunResult(book=book, entry=entry, runs=tuple(runs), exit_status=next((s for s in statuses if s), 0))
 
 
 def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: Entry) -> list[Command]:
@@ -101,14 +97,11 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
         )
     if request.argv:
         return [_prepared(workspace, request, request.argv, request.label)]
-    pending = [
-        c for c in book.record(entry.id).pending_commands if request.label is None or c.label == request.label
-    ]
+    pending = [c for c in book.record(entry.id).pending_commands if request.label is None or c.label == request.label]
     if not pending:
         labels = [c.label for c in entry.commands if c.label]
         raise UsageError(
-            f"{entry.id} has no planned command left"
-            + (f" labelled {request.label}" if request.label else ""),
+            f"{entry.id} has no planned command left" + (f" labelled {request.label}" if request.label else ""),
             cause=f"its planned commands: {', '.join(labels) or len(entry.commands)}",
             hint=f"give one: logbook run --id {entry.id} -- COMMAND",
         )

@@ -117,9 +117,7 @@ def parse_metric(text: str) -> Metric:
     if rest and rest[0] in DIRECTIONS:
         direction = cast(Direction, rest.pop(0))
     elif rest and rest[0].casefold() in ("maximize", "minimize", "higher", "lower", "up", "down", ""):
-        raise _bad(
-            f"metric {text!r} has the direction {rest[0]!r}", "a direction is max or min", f"{name}:max"
-        )
+        raise _bad(f"metric {text!r} has the direction {rest[0]!r}", "a direction is max or min", f"{name}:max")
     elif len(rest) > 1:
         raise _bad(
             f"metric {text!r} has the direction {rest[0]!r}",
@@ -189,9 +187,7 @@ def _prefix(prefix: str | None) -> str:
 def _distinct(names: Sequence[str], what: str) -> None:
     twice = [n for n in names if names.count(n) > 1]
     if twice:
-        raise UsageError(
-            f"{what} {twice[0]} is given twice", cause="each stands once", hint="remove one of them"
-        )
+        raise UsageError(f"{what} {twice[0]} is given twice", cause="each stands once", hint="remove one of them")
 
 
 def _labelled(text: str, option: str, separator: str, example: str) -> tuple[str, str]:
@@ -262,9 +258,7 @@ def _from_file(path: Path) -> dict[str, Any]:
         ) from error
     data = parse_yaml(text, str(path))
     if not isinstance(data, dict):
-        raise UsageError(
-            f"{path} holds no keys", cause="a header is a mapping", hint="start with: topic: NAME"
-        )
+        raise UsageError(f"{path} holds no keys", cause="a header is a mapping", hint="start with: topic: NAME")
     unknown = [k for k in data if k not in _FILE_KEYS]
     if unknown:
         raise UsageError(

@@ -66,9 +66,7 @@ class _Cutter:
         return kept
 
 
-def _answer(
-    book: Book, contents: Contents, edited: list[str], text_limit: int, list_limit: int
-) -> dict[str, Any]:
+def _answer(book: Book, contents: Contents, edited: list[str], text_limit: int, list_limit: int) -> dict[str, Any]:
     cut = _Cutter(text_limit, list_limit)
     header, records = contents.header, contents.records
     counts: dict[str, int] = {}

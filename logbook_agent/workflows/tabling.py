@@ -14,9 +14,7 @@ from logbook_agent.workflows.workspace import Workspace
 def table(workspace: Workspace, entry_ids: Sequence[str], spec: TableSpec) -> tuple[Book, list[Case], Table]:
     """The rows of the entries, in the order they are named. Raises UsageError when they have none."""
     if not entry_ids:
-        raise UsageError(
-            "no entry named", cause="a table needs the rows of an entry", hint="logbook table ID"
-        )
+        raise UsageError("no entry named", cause="a table needs the rows of an entry", hint="logbook table ID")
     book = workspace.book(entry_ids[0])
     found = [case for entry_id in entry_ids for case in cases(book.record(entry_id))]
     if not found:

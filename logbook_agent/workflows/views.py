@@ -112,9 +112,7 @@ def _rebuild(workspace: Workspace, book: Book) -> None:
     book.write_view(text)
 
 
-def _write(
-    workspace: Workspace, book: Book, text: str, texts: dict[str, str | None], order: Sequence[str]
-) -> None:
+def _write(workspace: Workspace, book: Book, text: str, texts: dict[str, str | None], order: Sequence[str]) -> None:
     new, kept = views.splice(text, texts, (HEADER, *order, FOOTER))
     for name in kept:
         workspace.warnings.append(

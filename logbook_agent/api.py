@@ -1,0 +1,169 @@
+"""The Python API: the same use cases as the command line, for scripts and notebooks.
+
+from logbook_agent import Logbook
+
+book = Logbook.start("moe_ep_int8", prefix="MOE-I8", metrics=["tflops:max:TF/s"])
+run = book.run(["python", "bench.py", "--quant-mode", "int8"], label="Int8")
+print(run.entry.id, run.exit_status)
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from logbook_agent.model.header import Header
+from logbook_agent.model.record import Record
+from logbook_agent.model.run import Scalar
+from logbook_agent.store.book import Book
+from logbook_agent.workflows import entries as writing
+from logbook_agent.workflows.reading import search
+from logbook_agent.workflows.run import RunRequest, RunResult
+from logbook_agent.workflows.run import run as run_experiment
+from logbook_agent.workflows.start import StartRequest
+from logbook_agent.workflows.start import start as start_logbook
+from logbook_agent.workflows.status import status
+from logbook_agent.workflows.workspace import Workspace
+
+
+class Logbook:
+    """One logbook. Make it with `Logbook.start` or `Logbook.open`; errors are LogbookErrors."""
+
+    def __init__(self, workspace: Workspace, book: Book) -> None:
+        self._workspace = workspace
+        self._book = book
+
+    @classmethod
+    def start(
+        cls,
+        topic: str,
+        *,
+        prefix: str,
+        root: str | Path | None = None,
+        goal: str | None = None,
+        title: str | None = None,
+        metrics: Sequence[str] = (),
+        constraints: Sequence[str] = (),
+        stop_criteria: Sequence[str] = (),
+    ) -> Logbook:
+        """Start a logbook. Raises Taken when the topic or prefix exists."""
+        workspace = _workspace(root)
+        request = StartRequest(
+            topic=topic,
+            prefix=prefix,
+            title=title,
+            goal=goal,
+            metrics=metrics,
+            constraints=constraints,
+            stops=stop_criteria,
+        )
+        return cls(workspace, start_logbook(workspace, request))
+
+    @classmethod
+    def open(cls, logbook: str | None = None, *, root: str | Path | None = None) -> Logbook:
+        """Open a logbook by topic or prefix; without a name, the only one there is."""
+        workspace = _workspace(root, logbook)
+        return cls(workspace, workspace.book())
+
+    @property
+    def header(self) -> Header:
+        return self._book.header
+
+    @property
+    def view(self) -> Path:
+        """The rendered Markdown."""
+        return self._book.view_path
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the calls so far had to say beyond their results."""
+        return self._workspace.warnings
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        title: str | None = None,
+        hypothesis: str | None = None,
+        label: str | None = None,
+        config: Mapping[str, Scalar] | None = None,
+        env: Mapping[str, str] | None = None,
+        repeat: int = 1,
+        timeout_s: float | None = None,
+        entry_id: str | None = None,
+    ) -> RunResult:
+        """Run a command as an experiment; its output is passed on to stderr."""
+        request = RunRequest(
+            argv=argv,
+            prose=writing.Prose(title=title, hypothesis=hypothesis),
+            label=label,
+            config=config or {},
+            env=env or {},
+            repeat=repeat,
+            timeout_s=timeout_s,
+            entry_id=entry_id,
+        )
+        return run_experiment(self._workspace, request, _Passed())
+
+    def note(self, title: str, *, kind: str = "note", fields: Mapping[str, str] | None = None) -> str:
+        """Add an entry without a command; its ID."""
+        prose = writing.Prose(title=title, fields=tuple(f"{k}={v}" for k, v in (fields or {}).items()))
+        return writing.note(self._workspace, prose, kind=kind)[1].id
+
+    def edit(
+        self,
+        entry_id: str,
+        *,
+        interpretation: str | None = None,
+        next_action: str | None = None,
+        fields: Mapping[str, str] | None = None,
+    ) -> None:
+        """Change prose of an entry; an empty text removes a field."""
+        prose = writing.Prose(
+            interpretation=interpretation,
+            next_action=next_action,
+            fields=tuple(f"{k}={v}" for k, v in (fields or {}).items()),
+        )
+        writing.edit(self._workspace, entry_id, writing.EditRequest(prose=prose))
+
+    def record(self, entry_id: str) -> Record:
+        """One entry with its runs, rows and state."""
+        return self._book.record(entry_id)
+
+    def records(self) -> tuple[Record, ...]:
+        """All entries that can be read, in order."""
+        return self._book.contents().records
+
+    def search(self, text: str) -> list[dict[str, Any]]:
+        """Entries that contain all words of `text`."""
+        return search(self._workspace, self._book, text)
+
+    def status(self) -> dict[str, Any]:
+        """What `logbook status --json` tells."""
+        return status(self._workspace, self._book)
+
+
+class _Passed:
+    """A run's output goes to stderr as it comes."""
+
+    def output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
+        sys.stderr.buffer.write(data)
+        sys.stderr.flush()
+
+    def tick(self, last_result: str | None, log_bytes: int) -> None:
+        pass
+
+    def done(self) -> None:
+        pass
+
+
+def _workspace(root: str | Path | None, logbook: str | None = None) -> Workspace:
+    return Workspace(
+        cwd=Path.cwd(),
+        environ=os.environ,
+        root_option=str(root) if root is not None else None,
+        logbook_option=logbook,
+    )
