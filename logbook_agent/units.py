@@ -45,11 +45,12 @@ def known(name: str) -> Quantity:
 def format_value(value: float | None, *, decimals: int | None = None) -> str:
     """A number as a table shows it: thousands separators, fixed decimals when known, else 6 digits.
 
-    Unknown (None) is shown as `?`, never as zero.
+    Fixed decimals that would leave fewer than two digits of a value are not used. Unknown (None) is
+    shown as `?`, never as zero.
     """
     if value is None:
         return "?"
-    if decimals is not None:
+    if decimals is not None and (value == 0 or abs(value) >= 10.0 ** (1 - decimals)):
         return f"{value:,.{decimals}f}"
     if isinstance(value, int) or (abs(value) < 1e15 and value == int(value)):
         return f"{int(value):,}"

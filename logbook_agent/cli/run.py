@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -26,11 +28,10 @@ from logbook_agent.cli.options import (
 )
 from logbook_agent.cli.output import emit
 from logbook_agent.units import format_value, known
-from logbook_agent.workflows.bench import bench_argv
+from logbook_agent.workflows.bench import bench_argv, bench_folder
 from logbook_agent.workflows.entries import Prose
-from logbook_agent.workflows.prepare import parse_duration, parse_env
+from logbook_agent.workflows.prepare import parse_duration, parse_env, parse_pair
 from logbook_agent.workflows.run import RunRequest, RunResult, run
-from logbook_agent.workflows.start import parse_pair
 
 _SHOWN_ROWS = 12
 
@@ -90,29 +91,18 @@ def run_command(
     Its output is passed on live and its exit code is ours. Lines that start with RESULT, METRIC or
     RESULT_JSON become rows. Example: logbook run --label Baseline -- python bench.py --quant-mode none
     """
-    request = RunRequest(
-        argv=command or (),
-        prose=Prose(
-            title=prose(title),
-            hypothesis=prose(hypothesis),
-            interpretation=prose(interpretation),
-            next_action=prose(next_action),
-            fields=prose_fields(field),
-            continues=continues,
-            completes=completes,
-            supersedes=supersedes,
-        ),
-        label=label,
-        config=dict(parse_pair(c, "--config") for c in config or ()),
-        env=parse_env(env or ()),
-        repeat=repeat,
-        timeout_s=parse_duration(timeout) if timeout is not None else None,
-        cwd=cwd,
-        on=on,
-        entry_id=entry_id,
-        shell=shell,
+    words = Prose(
+        title=prose(title),
+        hypothesis=prose(hypothesis),
+        interpretation=prose(interpretation),
+        next_action=prose(next_action),
+        fields=prose_fields(field),
+        continues=continues,
+        completes=completes,
+        supersedes=supersedes,
     )
-    return _run("run", request, logbook, root, as_json)
+    request = _request(command or (), words, label, config, env, repeat, timeout, cwd, entry_id)
+    return _run("run", dataclasses.replace(request, on=on, shell=shell), logbook, root, as_json)
 
 
 def bench_command(
@@ -144,26 +134,43 @@ def bench_command(
     The same as `logbook run`, with this Python's bench_core.
     Example: logbook bench --label Int8 -- hillclimb --tokens 128 --quant-mode int8
     """
-    return run_command(
-        command=bench_argv(command or (), adds_run=entry_id is not None),
-        title=title,
-        hypothesis=hypothesis,
-        interpretation=interpretation,
-        next_action=next_action,
-        field=field,
-        label=label,
-        config=config,
-        env=env,
-        repeat=repeat,
-        timeout=timeout,
-        cwd=cwd,
-        entry_id=entry_id,
+    argv = bench_argv(command or (), adds_run=entry_id is not None)
+    words = Prose(
+        title=prose(title),
+        hypothesis=prose(hypothesis),
+        interpretation=prose(interpretation),
+        next_action=prose(next_action),
+        fields=prose_fields(field),
         continues=continues,
         completes=completes,
         supersedes=supersedes,
-        logbook=logbook,
-        root=root,
-        as_json=as_json,
+    )
+    request = _request(argv, words, label, config, env, repeat, timeout, cwd, entry_id)
+    return _run("bench", dataclasses.replace(request, search_first=bench_folder()), logbook, root, as_json)
+
+
+def _request(
+    argv: Sequence[str],
+    words: Prose,
+    label: str | None,
+    config: Sequence[str] | None,
+    env: Sequence[str] | None,
+    repeat: int,
+    timeout: str | None,
+    cwd: str | None,
+    entry_id: str | None,
+) -> RunRequest:
+    """The options that `run` and `bench` share, read."""
+    return RunRequest(
+        argv=argv,
+        prose=words,
+        label=label,
+        config=dict(parse_pair(c, "--config") for c in config or ()),
+        env=parse_env(env or ()),
+        repeat=repeat,
+        timeout_s=parse_duration(timeout) if timeout is not None else None,
+        cwd=cwd,
+        entry_id=entry_id,
     )
 
 

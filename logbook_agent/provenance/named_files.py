@@ -21,6 +21,10 @@ _SYSTEM += tuple(map(Path, ("/proc", "/dev", "/sys", "/System", "/Library")))
 _OUTPUT_FLAG = re.compile(r"-o|--?(?:out|output|log|save|dump|trace|profile|result|report|json|csv)\b[\w-]*")
 
 
+# A Python that lies anywhere (pyenv, conda) is not code of the project; its version is recorded apart.
+_INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedFile:
     """A file outside git: `path` relative to the repository's top where it lies in there, else absolute.
@@ -43,7 +47,7 @@ def files_named(argv: Sequence[str], cwd: Path) -> list[Path]:
     for simple in simple_commands_of(argv):
         for word in _words([w.text for w in simple if not w.expanded]):
             path = _file(word, cwd)
-            if path is not None and not _is_foreign(path):
+            if path is not None:
                 found[path] = None
             if len(found) >= MAX_NAMED:
                 return list(found)
@@ -66,14 +70,19 @@ def _words(words: Sequence[str]) -> Iterator[str]:
 def _file(word: str, cwd: Path) -> Path | None:
     if not word or len(word) > 4096 or "\0" in word:
         return None
+    named = Path(os.path.abspath(cwd / word))  # noqa: PTH100  `..` goes, links stay
     try:
-        return Path(os.path.realpath(cwd / word)) if (cwd / word).is_file() else None
+        if not named.is_file():
+            return None
+        # Both ends of a link count: a virtual environment's python leads to one that lies elsewhere.
+        real = Path(os.path.realpath(named))
     except OSError:
         return None
+    return None if _is_foreign(named) or _is_foreign(real) else real
 
 
 def _is_foreign(path: Path) -> bool:
-    if any(path.is_relative_to(folder) for folder in _SYSTEM):
+    if any(path.is_relative_to(folder) for folder in _SYSTEM) or _INTERPRETER.fullmatch(path.name):
         return True
     return any((parent / "pyvenv.cfg").exists() for parent in path.parents[:6])
 

@@ -54,7 +54,7 @@ _TRIGGERS: tuple[tuple[bytes, bytes], ...] = (
     (b"npm_", rb"[a-z0-9]{30}"),
     (b"pypi-", rb"[a-z0-9_-]{16}"),
     (b"k_live_", rb""),
-    (b"eyj", rb"[a-z0-9_-]{8,}\."),
+    (b"eyj", rb"[a-z0-9_-]{8}"),
     (b"://", rb"""[^\s/"'<>`\\]+@"""),
     (b"bearer", rb""),
     (b"wandb", rb"\s{1,8}login"),

@@ -109,13 +109,11 @@ _DESCRIBES = frozenset(
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BREAK = re.compile(r"[^A-Za-z0-9]+")
 _NUMBER = re.compile(r"[-+]?[0-9][0-9_,]*(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?")
-_REFERENCE = re.compile(r"\\?\$(?:[A-Za-z_]\w*|\{[^}]*\}|\(.*)\\?[\"']?|%[A-Za-z_]\w*%", re.DOTALL)
-_PLACEHOLDER = re.compile(r"<[^>]*>?|\{[^}]*\}|[*.xX…]+|\.\.\.")
+_REFERENCE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[^}]*\}?|\(.*)|%[A-Za-z_]\w*%", re.DOTALL)
+_PLACEHOLDER = re.compile(r"<[^>]*>?|\{[^}]*\}?|[*.xX…]+|\.\.\.")
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.(\w+)")
 _PATH = re.compile(r"(?:~|\.{1,2})?/[\w.@%+~-]+(?:/[\w.@%+~ -]+)*/?")
-_SWITCHES = frozenset(
-    {"true", "false", "yes", "no", "on", "off", "none", "null", "nil", "unset", "undefined", "auto"}
-)
+_SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off", "none", "null", "nil", "unset", "undefined", "auto"})
 # Any secret-looking name has one of these in it.
 NAME_PARTS = ("token", "secret", "pass", "key", "auth", "credential", "jwt", "bearer", "pwd", "pat")
 _REDACTED = "[redacted:"
@@ -164,6 +162,7 @@ def mark(kind: str) -> str:
 
 def is_reference(value: str) -> bool:
     """Whether the value stands for a secret without being one: redacted already, `$NAME`, `<token>`."""
+    value = value.strip("\"'\\")
     return (
         not value
         or value.startswith(_REDACTED)

@@ -12,6 +12,8 @@ from logbook_agent.redaction.names import is_secret_value, kind_of, mark
 from logbook_agent.redaction.secrets import Secret, forms
 
 _FLAG = re.compile(r"--?[A-Za-z][\w.-]*", re.ASCII)
+# `sh -c`, `bash -lc`: what follows is a script, not one value.
+_SHELL_FLAG = re.compile(r"-[a-z]*c", re.ASCII)
 _ASSIGNMENT = re.compile(r"(?P<head>(?P<name>(?:--?)?[A-Za-z_][\w.-]*)=)(?P<value>.*)", re.ASCII | re.DOTALL)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 # A replacement may, together with its surroundings, look like another secret; twice is already rare.
@@ -43,9 +45,7 @@ class Redactor:
         extra = frozenset(self.extra_names) | {s.name for s in self.secrets}
         set_ = object.__setattr__
         set_(self, "_forms", tuple(ordered))
-        set_(
-            self, "_placeholder", re.compile(rf"\$(?:{shown or '(?!)'})(?!\w)|\[redacted:[a-z-]+\]", re.ASCII)
-        )
+        set_(self, "_placeholder", re.compile(rf"\$(?:{shown or '(?!)'})(?!\w)|\[redacted:[a-z-]+\]", re.ASCII))
         set_(self, "_extra", extra)
         set_(self, "gate", Gate([f.encode("utf-8", "surrogateescape") for f in names], sorted(extra)))
 
@@ -69,7 +69,8 @@ class Redactor:
                 out.append(mark(kind) if is_secret_value(flag, kind, word) else self.text(word))
                 flag = None
                 continue
-            out.append(self._word(word))
+            is_script = len(argv) == 1 or (bool(out) and _SHELL_FLAG.fullmatch(out[-1]) is not None)
+            out.append(self.text(word) if is_script else self._word(word))
             kind = kind_of(word.lstrip("-"), self._extra) if _FLAG.fullmatch(word) else None
             flag = word.lstrip("-") if kind is not None else None
         return tuple(out)
@@ -81,7 +82,7 @@ class Redactor:
         kind = kind_of(name, self._extra) if name else None
         if m is None or kind is None or not is_secret_value(name, kind, m["value"]):
             return self.text(word)
-        return m["head"] + (f"${name}" if _VARIABLE.fullmatch(m["name"]) else mark(kind))
+        return self.text(m["head"]) + (f"${name}" if _VARIABLE.fullmatch(m["name"]) else mark(kind))
 
     def mapping(self, mapping: Mapping[str, str]) -> dict[str, str]:
         """Names with their values; a value under a secret-looking name becomes `$NAME` as a whole."""
@@ -112,14 +113,14 @@ class Redactor:
 
     def known(self, text: str) -> str:
         """The text with the known secrets replaced; of those that overlap nothing is left."""
-        hits = sorted((*span, shown) for form, shown in self._forms for span in _occurrences(form, text))
+        hits = [(a, b, shown) for form, shown in self._forms for a, b in _occurrences(form, text)]
         if not hits:
             return text
         kept = [m.span() for m in self._placeholder.finditer(text)]
         out: list[str] = []
         at = -1
         done = 0
-        for start, end, shown in hits:
+        for start, end, shown in sorted(hits, key=lambda hit: (hit[0], -hit[1])):
             if any(a <= start and end <= b for a, b in kept):
                 continue
             if start >= at:
@@ -164,4 +165,4 @@ class LineRedactor:
         if begin is None:
             return line
         self._key_lines_left = rules.MAX_KEY_LINES
-        return line[: begin.start()] + mark("private-key")
+        return self._redactor.line(line[: begin.start()] + mark("private-key"))

@@ -41,7 +41,7 @@ def _compiled(rule: _Rule) -> re.Pattern[str]:
 
 def _format(kind: str, literals: str, pattern: str) -> _Rule:
     """A provider's token format, replaced as a whole."""
-    return _Rule(literals, _LEFT + pattern, lambda m: mark(kind))
+    return _Rule(literals, pattern, lambda m: mark(kind))
 
 
 def _value(kind: str) -> Callable[[Match], str]:
@@ -72,15 +72,15 @@ _PROVIDERS: tuple[_Rule, ...] = (
     _format("gitlab-token", "glpat-", r"glpat-[A-Za-z0-9_.-]{16,}"),
     _format("huggingface-token", "hf_", r"hf_[A-Za-z0-9]{16,}"),
     _format("anthropic-key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{12,}"),
-    _format("openai-key", "sk-", r"sk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}"),
+    _format("openai-key", "sk-", _LEFT + r"sk-(?=[A-Za-z_-]{0,64}[0-9])[A-Za-z0-9_-]{16,}"),
     _format("slack-token", "xox", r"xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{8,}"),
     _format("slack-webhook", "hooks.slack.com/", r"hooks\.slack\.com/services/[A-Za-z0-9/_-]{16,}"),
-    _format("aws-key-id", "akia asia", r"(?:AKIA|ASIA)[A-Z0-9]{16,}"),
+    _format("aws-key-id", "akia asia", _LEFT + r"(?:AKIA|ASIA)[A-Z0-9]{16,}"),
     _format("google-key", "aiza ya29.", r"(?:AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,})"),
     _format("npm-token", "npm_", r"npm_[A-Za-z0-9]{30,}"),
-    _format("pypi-token", "pypi-", r"pypi-(?=[a-z_-]*[A-Z0-9])[A-Za-z0-9_-]{16,}"),
+    _format("pypi-token", "pypi-", r"pypi-(?=[a-z_-]{0,64}[A-Z0-9])[A-Za-z0-9_-]{16,}"),
     _format("stripe-key", "k_live_", r"[rs]k_live_[A-Za-z0-9]{16,}"),
-    _format("jwt", "eyj", r"eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){1,4}"),
+    _format("jwt", "eyj", _LEFT + r"eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){1,4}"),
 )
 
 
@@ -95,7 +95,8 @@ def _url(m: Match) -> str:
 
 _AUTHORIZATION = rf"authorization{_QUOTES}\s{{0,8}}[:=]\s{{0,8}}{_QUOTES}"
 _HEADERS: tuple[_Rule, ...] = (
-    _Rule("://", r"[A-Za-z][A-Za-z0-9+.-]{1,20}://(?P<value>[^\s/\"'<>`\\]+)@", _url),
+    # An image's digest (docker://name:tag@sha256:...) is no host.
+    _Rule("://", r"://(?P<value>[^\s/\"'<>`\\]+)@(?!sha256:)", _url),
     _Rule(
         "authorization",
         _AUTHORIZATION + r"(?:bearer|basic|token|negotiate|apikey|bot)\s{1,8}(?P<value>[^\s\"',;\\\x1b]+)",
@@ -133,7 +134,7 @@ _NAME = re.compile(
     r"(?P<sep>\s{0,8}:?=\s{0,8}|\s{0,8}:\s{0,8})",
     re.ASCII,
 )
-_QUOTED = re.compile(r"""(?P<open>\\?["'])(?P<value>.{0,4096}?)(?P=open)""")
+_QUOTED = re.compile(r"""(?P<open>\\?["'])(?P<value>(?:\\.|.){0,4096}?)(?P=open)""")
 _WORD = re.compile(r"""["']?(?P<value>[^\s"'`;&|()<>\\\x1b]*)""", re.ASCII)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 
@@ -155,16 +156,21 @@ def _named_values(text: str, head: re.Pattern[str], extra: Names) -> Iterator[_E
         if kind is None:
             continue
         found = _QUOTED.match(text, m.end()) or _WORD.match(text, m.end())
-        if found is None or not is_secret_value(m["name"], kind, found["value"]):
+        if found is None:
             continue
         is_quoted = found.re is _QUOTED
+        # What closes a list around an unquoted value is not part of it.
+        value = found["value"] if is_quoted else found["value"].rstrip(",]}")
+        if not is_secret_value(m["name"], kind, value):
+            continue
         if not is_quoted and head is _NAME and _is_prose_or_code(text, m, found):
             continue
         if m["sep"].isspace() and not m[0].startswith("--"):
             continue
         is_variable = head is _NAME and not m["close"] and _VARIABLE.fullmatch(m["name"]) is not None
-        end = found.end()
-        yield _Edit(m.start(), *found.span("value"), f"${m['name']}" if is_variable else mark(kind))
+        start = found.start("value")
+        end = start + len(value)
+        yield _Edit(m.start(), start, end, f"${m['name']}" if is_variable else mark(kind))
 
 
 def _is_prose_or_code(text: str, head: Match, value: Match) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from logbook_agent.markdown import text as md
 from logbook_agent.model.header import Header, Metric
@@ -11,8 +11,10 @@ from logbook_agent.model.record import Record
 from logbook_agent.report.sections import sections
 from logbook_agent.report.templates import Templates
 from logbook_agent.report.times import minute
-from logbook_agent.tables import Table
 from logbook_agent.units import format_value, known
+
+if TYPE_CHECKING:
+    from logbook_agent.tables import Table
 
 NEGATIVE_RESULT = "Negative result"
 DECISION = "Decision"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from logbook_agent.commands.words import command_line
 from logbook_agent.markdown import text as md
@@ -11,9 +12,11 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Code, Device, Row, Run, Scalar
 from logbook_agent.report.times import duration
-from logbook_agent.tables import Case, Table, TableSpec, tabulate
 
-RenderTable = Callable[[Table], str]
+if TYPE_CHECKING:
+    from logbook_agent.tables import Case, Table
+
+RenderTable: TypeAlias = "Callable[[Table], str]"
 _TAIL_LINES = 8
 _SHOWN_PROBLEMS = 5
 
@@ -25,11 +28,23 @@ def executed(run: Run) -> str:
 
 def cases(record: Record) -> list[Case]:
     """The rows of an entry's runs, in the order they were run, each with the devices it ran on."""
+    # Imported where rows are met: most commands have none to show, and tables take as long to load as a fsync.
+    from logbook_agent.tables import Case
+
     return [
         Case(entry=record.id, run=s.run.run, label=s.run.label, row=_with_devices(row, s.run))
         for s in record.runs
         for row in s.run.rows
     ]
+
+
+def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
+    """All rows of an entry with what varies among them; None when it has no rows."""
+    if not any(s.run.rows for s in record.runs):
+        return None
+    from logbook_agent.tables import TableSpec, tabulate
+
+    return tabulate(cases(record), TableSpec(), declared=metrics)
 
 
 def _with_devices(row: Row, run: Run) -> Row:
@@ -70,7 +85,8 @@ def config_section(record: Record, metrics: Sequence[Metric]) -> str:
     """What identifies the runs: constant config, env that matters, code, devices, software."""
     runs = [s.run for s in record.runs]
     lines = []
-    constants: dict[str, Scalar] = {**tabulate(cases(record), TableSpec(), declared=metrics).constants}
+    table = table_of(record, metrics)
+    constants: dict[str, Scalar] = {**table.constants} if table is not None else {}
     if not constants and not any(r.rows for r in runs):
         constants = runs[-1].config
     if constants:
@@ -144,9 +160,8 @@ def _software(run: Run) -> str:
 def result_section(record: Record, metrics: Sequence[Metric], render_table: RenderTable) -> str:
     """The measured rows, then what failed and why, then what the records complain about."""
     parts: list[str] = []
-    found = cases(record)
-    if found:
-        table = tabulate(found, TableSpec(), declared=metrics)
+    table = table_of(record, metrics)
+    if table is not None:
         parts.append(_single(table) if len(table.rows) == 1 else render_table(table))
     notes: list[str] = []
     for status in record.runs:
@@ -165,10 +180,11 @@ def _single(table: Table) -> str:
     """One row reads better as a list."""
     lines = []
     for column, value in zip(table.columns, table.rows[0], strict=True):
-        unit = f" ({column.unit})" if column.unit else ""
-        has_unit = unit != "" and column.name.endswith(unit)
-        name = column.name.removesuffix(unit) if has_unit else column.name
-        lines.append(f"{name}: {value}" + (f" {column.unit}" if has_unit else ""))
+        if column.name == "label":
+            continue  # it stands above, with the command
+        unit = f" {column.unit}" if column.unit and column.numeric else ""
+        name = column.name.removesuffix(f" ({column.unit})")
+        lines.append(f"{name}: {value}{unit}")
     return md.items(lines + list(table.notes))
 
 

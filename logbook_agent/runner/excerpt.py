@@ -12,9 +12,7 @@ LINE_CHARACTERS = 500
 # Of one line; what is shown of it is much shorter.
 _LINE_BYTES = 64 * 1024
 # Controls, line separators and what turns the direction of text: they would change what stands around them.
-_UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
-)
+_UNPRINTABLE = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 Redact = Callable[[str], str]
 

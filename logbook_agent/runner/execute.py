@@ -51,9 +51,7 @@ def execute(job: Job, sinks: Sinks, *, clock: Clock = time.monotonic, graces: Gr
 
 
 class _Loop:
-    def __init__(
-        self, job: Job, child: Child, sinks: Sinks, stops: StopRequests, clock: Clock, graces: Graces
-    ) -> None:
+    def __init__(self, job: Job, child: Child, sinks: Sinks, stops: StopRequests, clock: Clock, graces: Graces) -> None:
         self._child, self._sinks, self._stops, self._clock = child, sinks, stops, clock
         self._graces = graces
         self._ladder = ladders.Ladder(ladders.steps(graces))

@@ -101,9 +101,7 @@ def start(job: Job) -> Child:
     except OSError as error:
         raise _spawn_error(error, job, argv[0]) from error
     except ValueError as error:
-        raise ToolError(
-            f"cannot start {argv[0]!r}: {error}", cause="an argument contains a NUL byte"
-        ) from error
+        raise ToolError(f"cannot start {argv[0]!r}: {error}", cause="an argument contains a NUL byte") from error
     return Child(process, floor if sys.platform != "darwin" else 0)
 
 

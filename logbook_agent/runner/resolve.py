@@ -20,9 +20,7 @@ def resolve(argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> str:
     Raises UsageError (no command), CommandNotFound or NotExecutable.
     """
     if not argv or not argv[0]:
-        raise UsageError(
-            "no command to run", cause="nothing stands after --", hint="logbook run -- COMMAND ..."
-        )
+        raise UsageError("no command to run", cause="nothing stands after --", hint="logbook run -- COMMAND ...")
     name = argv[0]
     if "/" in name:
         return _by_path(name, cwd)
@@ -67,9 +65,7 @@ def _not_found(name: str, argv: Sequence[str], env: Mapping[str, str], cwd: Path
         return CommandNotFound(message, cause=cause, hint="leave out the quotes, or add --shell")
     if name in _SHELL_WORDS:
         rest = " ".join(argv)
-        return CommandNotFound(
-            message, cause="it is a word of the shell, not a program", hint=f"bash -lc {rest!r}"
-        )
+        return CommandNotFound(message, cause="it is a word of the shell, not a program", hint=f"bash -lc {rest!r}")
     if (cwd / name).is_file():
         cause = "it is a file here, but . is not on PATH"
         return CommandNotFound(message, cause=cause, hint=f"./{name}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from urllib.parse import quote
 
 from logbook_agent.model.ids import format_id, id_number
 from logbook_agent.repository import repository_of
@@ -23,7 +22,7 @@ def reservation_folder(root: Path, prefix: str) -> tuple[Path, str | None]:
     if place is None:
         return own, None
     relative = os.path.relpath(os.path.realpath(root), place.top)
-    shared = place.common_dir / "logbook-agent" / "ids" / quote(relative, safe="") / prefix
+    shared = place.common_dir / "logbook-agent" / "ids" / _one_name(relative) / prefix
     if shared.is_dir() or os.access(_existing(shared), os.W_OK):
         return shared, None
     return own, f"{place.common_dir} is read-only: IDs are not shared with other worktrees of this clone"
@@ -52,3 +51,8 @@ def reserve(folder: Path, prefix: str, taken: Iterable[str], owner: bytes) -> st
 
 def _names(folder: Path) -> list[str]:
     return [e.name for e in os.scandir(folder)] if folder.is_dir() else []
+
+
+def _one_name(path: str) -> str:
+    """A path as one file name, different for different paths."""
+    return path.replace("%", "%25").replace("/", "%2F")

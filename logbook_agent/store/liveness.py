@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 
 from logbook_agent.model.record import Life
 from logbook_agent.model.run import Process, Run
@@ -21,7 +20,7 @@ def this_process() -> Process:
 
 def life(run: Run) -> Life:
     """What is left of a run that has not ended."""
-    if run.host.name is not None and run.host.name != socket.gethostname():
+    if run.host.name is not None and run.host.name != os.uname().nodename:
         return "elsewhere"
     if run.tool is not None and alive(run.tool):
         return "tool"

@@ -119,7 +119,8 @@ def _notes(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
             continue
         follows = _follows(frame.items, spec.pivot, name)
         if follows is not None:
-            notes.append(f"{name} differs with {spec.pivot}: {follows}")
+            if name != label:  # a label only names what the pivot says
+                notes.append(f"{name} differs with {spec.pivot}: {follows}")
         else:
             notes.append(f"{name} differs between the rows and is not shown")
     return notes

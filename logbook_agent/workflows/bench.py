@@ -5,12 +5,17 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from logbook_agent.errors import UsageError
 
+PROGRAM = "bench-core"
+
 
 def bench_argv(words: Sequence[str], *, adds_run: bool) -> list[str]:
-    """The command that runs `words` with this Python's bench_core; none when a planned entry names its own.
+    """The command that runs `words` with bench_core; none when a planned entry names its own.
+
+    The record says `bench-core ...`, which anybody can copy, not where this machine keeps it.
 
     Raises UsageError when the benchmark's packages are not installed.
     """
@@ -28,4 +33,9 @@ def bench_argv(words: Sequence[str], *, adds_run: bool) -> list[str]:
             cause=f"{sys.executable} was installed without the extra `bench`",
             hint="pip install 'logbook-agent[bench]'",
         )
-    return [sys.executable, "-m", "bench_core", *words]
+    return [PROGRAM, *words]
+
+
+def bench_folder() -> Path:
+    """Where this Python's own `bench-core` lies."""
+    return Path(sys.executable).parent

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -242,7 +241,7 @@ def _result_file() -> Iterator[Path]:
 def _read_result_file(path: Path) -> tuple[str | None, list[str]]:
     if not path.exists():
         return None, []
-    size = os.stat(path).st_size
+    size = path.stat().st_size
     if size > _RESULT_FILE_BYTES:
         return None, [f"$LOGBOOK_RESULT_FILE has {size} bytes, over the limit of {_RESULT_FILE_BYTES}"]
     return path.read_text(encoding="utf-8", errors="replace"), []

@@ -3,6 +3,7 @@ found here, before an ID is taken."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,8 @@ from pathlib import Path
 from logbook_agent.commands.launchers import Launched, launchers_from, recognise, wrap
 from logbook_agent.commands.words import split_env_words
 from logbook_agent.errors import UsageError
-from logbook_agent.model.run import Launch
+from logbook_agent.model.run import Launch, Scalar
+from logbook_agent.results.values import parse_scalar
 from logbook_agent.runner import resolve
 from logbook_agent.workflows.workspace import Workspace
 
@@ -46,6 +48,7 @@ def prepare(
     on: str | None,
     shell: bool,
     label: str | None,
+    search_first: Path | None = None,
 ) -> Command:
     """Check and resolve a command. Raises UsageError, CommandNotFound (127) or NotExecutable (126)."""
     folder = _folder(workspace, cwd)
@@ -58,13 +61,16 @@ def prepare(
                 hint="write the shell out: --on NAME -- bash -lc '...'",
             )
         _demand(text.strip())
-        return Command(argv=(text,), executable="/bin/sh", shell=True, label=label, cwd=folder, env=dict(env))
+        return Command(argv=(text,), executable="/bin/sh", shell=shell, label=label, cwd=folder, env=dict(env))
     leading, words = split_env_words(argv)
     _demand(" ".join(words).strip())
     launched = _launched(workspace, argv, words, {**env, **leading}, on)
     if launched is None:
         command_env = {**env, **leading}
-        executable = resolve(words, {**workspace.environ, **command_env}, folder)
+        found_in = {**workspace.environ, **command_env}
+        if search_first is not None:
+            found_in["PATH"] = f"{search_first}{os.pathsep}{found_in.get('PATH', '')}"
+        executable = resolve(words, found_in, folder)
         return Command(argv=words, executable=executable, label=label, cwd=folder, env=command_env)
     local = {**launched.local_env, **(env if on is None else {})}
     return Command(
@@ -136,3 +142,15 @@ def parse_env(texts: Sequence[str]) -> dict[str, str]:
             )
         found[name] = value
     return found
+
+
+def parse_pair(text: str, option: str) -> tuple[str, Scalar]:
+    """`K=V` with the value as number, true, false or text."""
+    key, separator, value = text.partition("=")
+    if not separator or not key.strip():
+        raise UsageError(
+            f"{option} {text!r} is not KEY=VALUE",
+            cause="the = or the key is missing",
+            hint=f"{option} topk=2",
+        )
+    return key.strip(), parse_scalar(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from logbook_agent.commands.title import title_of
@@ -30,7 +31,10 @@ from logbook_agent.workflows.workspace import Workspace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """What to run and how to record it. Without `argv`, `entry_id`'s planned commands are executed."""
+    """What to run and how to record it. Without `argv`, `entry_id`'s planned commands are executed.
+
+    Programs are looked for in the folder `search_first`, then on PATH.
+    """
 
     argv: Sequence[str] = ()
     prose: Prose = field(default_factory=Prose)
@@ -43,6 +47,7 @@ class RunRequest:
     on: str | None = None
     entry_id: str | None = None
     shell: bool = False
+    search_first: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +129,7 @@ def _prepared(
         on=request.on,
         shell=request.shell if shell is None else shell,
         label=label,
+        search_first=request.search_first,
     )
 
 

@@ -25,10 +25,10 @@ from logbook_agent.model.ids import PREFIX, TOPIC
 from logbook_agent.model.run import Scalar
 from logbook_agent.report.blocks import Blocks
 from logbook_agent.report.times import zone_of
-from logbook_agent.results import parse_scalar
 from logbook_agent.store.book import Book, create
 from logbook_agent.store.records import parse_yaml
 from logbook_agent.units import DIRECTIONS, Direction, known
+from logbook_agent.workflows.prepare import parse_pair
 from logbook_agent.workflows.views import refresh
 from logbook_agent.workflows.workspace import Workspace
 
@@ -132,18 +132,6 @@ def parse_metric(text: str) -> Metric:
         )
     unit = ":".join(rest) or None
     return Metric(name=name, direction=direction or known(name).direction, unit=unit or known(name).unit)
-
-
-def parse_pair(text: str, option: str) -> tuple[str, Scalar]:
-    """`K=V` with the value as number, true, false or text."""
-    key, separator, value = text.partition("=")
-    if not separator or not key.strip():
-        raise UsageError(
-            f"{option} {text!r} is not KEY=VALUE",
-            cause="the = or the key is missing",
-            hint=f"{option} topk=2",
-        )
-    return key.strip(), parse_scalar(value)
 
 
 def _bad(message: str, cause: str, example: str) -> UsageError:

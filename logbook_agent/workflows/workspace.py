@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -71,7 +70,7 @@ class Workspace:
 
     def owner(self) -> dict[str, object]:
         """Who reserves an ID."""
-        return {"host": socket.gethostname(), "pid": os.getpid(), "at": self.stamp()}
+        return {"host": os.uname().nodename, "pid": os.getpid(), "at": self.stamp()}
 
     def redacted_entry(self, entry: Entry) -> Entry:
         return decode(Entry, _redacted(encode(entry), self.redactor))

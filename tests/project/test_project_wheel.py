@@ -1,0 +1,53 @@
+"""The wheel holds everything the command needs: built, unpacked elsewhere and used from there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.report.templates import NAMES, builtin_folder
+from tests.conftest import REPOSITORY
+
+
+def test_a_source_checkout_finds_its_own_templates() -> None:
+    assert builtin_folder("templates") == REPOSITORY / "templates"
+    assert sorted(NAMES) == sorted(p.name for p in builtin_folder("templates").glob("*.j2"))
+    assert builtin_folder("recipes").is_dir()
+
+
+@pytest.mark.slow
+def test_the_wheel_works_without_the_checkout(tmp_path: Path) -> None:
+    built = tmp_path / "built"
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(built)],
+        cwd=REPOSITORY, check=True, capture_output=True, timeout=120,
+    )  # fmt: skip
+    [wheel] = built.glob("*.whl")
+    site = tmp_path / "site"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    names = {p.relative_to(site).as_posix() for p in site.rglob("*")}
+    assert {f"logbook_agent/_data/templates/{n}" for n in NAMES} <= names
+    assert "logbook_agent/_data/recipes" in names
+    assert not any(n.startswith(("tests/", "docs/")) for n in names)
+
+    work = tmp_path / "work"
+    work.mkdir()
+    # -P and PYTHONPATH: the unpacked wheel comes before the editable install of the checkout.
+    environ = {**os.environ, "PYTHONPATH": str(site)}
+    for args in (["start", "moe", "--prefix", "MOE"], ["run", "--", "echo", "METRIC answer=42"]):
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "logbook_agent", *args], cwd=work, env=environ, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+    assert "answer: 42" in (work / "logbooks" / "moe.md").read_text()
+    where = subprocess.run(
+        [sys.executable, "-P", "-c", "import logbook_agent; print(logbook_agent.__file__)"],
+        cwd=work, env=environ, capture_output=True, text=True, check=True, timeout=60,
+    ).stdout  # fmt: skip
+    assert where.startswith(str(site)), "the test must use the wheel"
