@@ -45,12 +45,12 @@ def known(name: str) -> Quantity:
 def format_value(value: float | None, *, decimals: int | None = None) -> str:
     """A number as a table shows it: thousands separators, fixed decimals when known, else 6 digits.
 
-    Fixed decimals that would leave fewer than two digits of a value are not used. Unknown (None) is
+    Fixed decimals that would leave fewer than three digits of a value are not used. Unknown (None) is
     shown as `?`, never as zero.
     """
     if value is None:
         return "?"
-    if decimals is not None and (value == 0 or abs(value) >= 10.0 ** (1 - decimals)):
+    if decimals is not None and (value == 0 or abs(value) >= 10.0 ** (2 - decimals)):
         return f"{value:,.{decimals}f}"
     if isinstance(value, int) or (abs(value) < 1e15 and value == int(value)):
         return f"{int(value):,}"

@@ -159,8 +159,7 @@ def _named_values(text: str, head: re.Pattern[str], extra: Names) -> Iterator[_E
         if found is None:
             continue
         is_quoted = found.re is _QUOTED
-        # What closes a list around an unquoted value is not part of it.
-        value = found["value"] if is_quoted else found["value"].rstrip(",]}")
+        value = found["value"] if is_quoted else _without_closers(found["value"])
         if not is_secret_value(m["name"], kind, value):
             continue
         if not is_quoted and head is _NAME and _is_prose_or_code(text, m, found):
@@ -171,6 +170,13 @@ def _named_values(text: str, head: re.Pattern[str], extra: Names) -> Iterator[_E
         start = found.start("value")
         end = start + len(value)
         yield _Edit(m.start(), start, end, f"${m['name']}" if is_variable else mark(kind))
+
+
+def _without_closers(value: str) -> str:
+    """What closes a list around an unquoted value is not part of it; what closes a mark is."""
+    bare = value.rstrip(",]}")
+    opened = bare.rfind(mark("")[:-1])
+    return bare + "]" if opened >= 0 and "]" not in bare[opened:] else bare
 
 
 def _is_prose_or_code(text: str, head: Match, value: Match) -> bool:

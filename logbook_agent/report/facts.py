@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from logbook_agent.commands.words import command_line
@@ -73,11 +73,8 @@ def _commands(found: list[tuple[str | None, str, int]]) -> str:
         return md.command(found[0][1])
     lines: list[str] = []
     for label, text, count in found:
-        times = f" (×{count})" if count > 1 else ""
-        if label is None:
-            lines.append(md.command(text) + times)
-        else:
-            lines.append(f"{md.one_line(label)}{times}:\n{md.items([md.command(text)])}")
+        name = " ".join([*([md.one_line(label)] if label else []), *([f"(×{count})"] if count > 1 else [])])
+        lines.append(f"{name}:\n{md.items([md.command(text)])}" if name else md.command(text))
     return md.items(lines)
 
 
@@ -91,7 +88,7 @@ def config_section(record: Record, metrics: Sequence[Metric]) -> str:
         constants = runs[-1].config
     if constants:
         lines.append(md.inline_code(" ".join(f"{k}={_word(v)}" for k, v in constants.items())))
-    lines += _per_run("env", [_environment(r) for r in runs])
+    lines += _environment([r.env.relevant for r in runs])
     lines += _per_run("timeout", [duration(r.timeout_s) if r.timeout_s else "" for r in runs])
     lines += _per_run("launcher", [_launcher(r) for r in runs])
     lines += _per_run("code", [_code(r.code) for r in runs])
@@ -116,8 +113,15 @@ def _word(value: object) -> str:
     return str(value)
 
 
-def _environment(run: Run) -> str:
-    return ", ".join(md.inline_code(command_line((), {k: v})) for k, v in run.env.relevant.items())
+def _environment(found: Sequence[Mapping[str, str]]) -> list[str]:
+    """Variables that all runs share, and apart from them those in which the runs differ."""
+    shared = {k: v for k, v in found[0].items() if all(env.get(k) == v for env in found)}
+    rest = [{k: v for k, v in env.items() if k not in shared} for env in found]
+    return _per_run("env", [_assignments(shared)]) + _per_run("env", [_assignments(env) for env in rest])
+
+
+def _assignments(env: Mapping[str, str]) -> str:
+    return ", ".join(md.inline_code(command_line((), {k: v})) for k, v in env.items())
 
 
 def _launcher(run: Run) -> str:
@@ -127,9 +131,14 @@ def _launcher(run: Run) -> str:
 
 
 def _code(code: Code | None) -> str:
-    if code is None or code.commit is None:
-        return "not in a git repository" if code is None else "no commit yet"
-    text = f"`{code.commit[:9]}`" + (f" on {code.branch}" if code.branch else "")
+    if code is None or (code.commit is None and code.branch is None):
+        text = "not in a git repository"
+    elif code.commit is None:
+        text = "no commit yet"
+    else:
+        text = f"`{code.commit[:9]}`" + (f" on {code.branch}" if code.branch else "")
+    if code is None:
+        return text
     if code.dirty:
         text += ", with uncommitted changes"
     if code.untracked:
@@ -148,7 +157,8 @@ def _devices(run: Run) -> str:
         used = f", {device.used} used" if device.used is not None and device.used != device.count else ""
         parts.append(f"{device.count if device.count is not None else '?'} × {device.platform}{kind}{used}")
     host = next((row.host for row in run.rows if row.host), None)
-    host = host or (run.host.name if run.launcher is None else None)
+    if host is None and run.launcher is None and run.host.name is not None:
+        host = run.host.name + (f" ({run.host.cores} cores)" if run.host.cores is not None else "")
     return "; ".join(parts) + (f"; host {host}" if host else "")
 
 

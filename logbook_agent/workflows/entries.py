@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from logbook_agent.errors import UsageError
 from logbook_agent.markdown.text import clean, one_line
 from logbook_agent.model.entry import (
+    COMMAND,
     CONFIDENCES,
+    CONFIG,
     HYPOTHESIS,
     INTERPRETATION,
     KINDS,
@@ -45,15 +47,16 @@ class Prose:
     supersedes: str | None = None
 
     def field_list(self) -> list[Field]:
-        """The fields that are set: the form's own, in its order, with the free ones where the form has
-        its middle (before Interpretation)."""
+        """The fields that are set, in the order of the form."""
+        return list(edited_fields((), self, append=False))
+
+    def given(self) -> list[tuple[str, str]]:
+        """Labels and texts that were given; free ones come where the form has its middle (before
+        Interpretation)."""
         front = [(HYPOTHESIS, self.hypothesis), (RESULT, self.result)]
+        free = [(f.label, f.text) for f in map(parse_field, self.fields)]
         back = [(INTERPRETATION, self.interpretation), (NEXT_ACTION, self.next_action)]
-        return [*_set_fields(front), *map(parse_field, self.fields), *_set_fields(back)]
-
-
-def _set_fields(pairs: Sequence[tuple[str, str | None]]) -> list[Field]:
-    return [Field(label=label, text=clean(text)) for label, text in pairs if text]
+        return [(label, text) for label, text in (*front, *free, *back) if text is not None]
 
 
 def parse_field(text: str) -> Field:
@@ -79,11 +82,20 @@ def checked_label(label: str) -> str:
     return label
 
 
-def check_relations(book: Book, prose: Prose) -> None:
-    """Raises NotFound when an entry that this one refers to does not exist."""
+def check_relations(book: Book, prose: Prose, own_id: str | None = None) -> None:
+    """Raises NotFound when an entry that this one refers to does not exist, UsageError when it is not
+    an earlier one."""
+    order = book.entry_ids()
     for target in (prose.continues, prose.completes, prose.supersedes):
-        if target is not None:
-            book.entry(target)
+        if target is None:
+            continue
+        book.entry(target)
+        if own_id in order and order.index(target) >= order.index(own_id):
+            raise UsageError(
+                f"{own_id} cannot refer to {target}",
+                cause="an entry goes on from, completes or supersedes an earlier one",
+                hint=f"say it the other way round: logbook edit {target} --supersedes {own_id}",
+            )
 
 
 def check_required(workspace: Workspace, prose: Prose, label: str | None) -> None:
@@ -204,7 +216,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
     """Change prose, confidence or state of an entry. Facts of runs cannot be edited."""
     book = workspace.book(entry_id)
     prose = request.prose
-    check_relations(book, prose)
+    check_relations(book, prose, entry_id)
     with book.lock():
         old = book.entry(entry_id)
         new = dataclasses.replace(
@@ -226,23 +238,14 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         new = workspace.redacted_entry(new)
         workspace.blocks(book).entry(record_of(new, book.runs(entry_id), life))
         book.write_entry(new)
-    refresh(workspace, book, _touched(new))
+    refresh(workspace, book, [*_touched(old), *_touched(new)])
     return book, new
 
 
 def edited_fields(old: Sequence[Field], prose: Prose, *, append: bool) -> tuple[Field, ...]:
     """Fields with the given ones changed in place; new ones go where the form has them, else last."""
     fields = list(old)
-    given = [
-        (HYPOTHESIS, prose.hypothesis),
-        (RESULT, prose.result),
-        (INTERPRETATION, prose.interpretation),
-        (NEXT_ACTION, prose.next_action),
-        *((f.label, f.text) for f in map(parse_field, prose.fields)),
-    ]
-    for label, text in given:
-        if text is None:
-            continue
+    for label, text in prose.given():
         at = next((i for i, f in enumerate(fields) if f.label.casefold() == label.casefold()), None)
         if at is None:
             if text:
@@ -256,7 +259,7 @@ def edited_fields(old: Sequence[Field], prose: Prose, *, append: bool) -> tuple[
     return tuple(fields)
 
 
-_FORM = [HYPOTHESIS, RESULT, INTERPRETATION, NEXT_ACTION]
+_FORM = [HYPOTHESIS, COMMAND, CONFIG, RESULT, INTERPRETATION, NEXT_ACTION]
 
 
 def _place(fields: Sequence[Field], label: str) -> int:

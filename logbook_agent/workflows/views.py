@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from logbook_agent.errors import LogbookError
+from logbook_agent.errors import LogbookError, StoreError
 from logbook_agent.markdown import view as views
 from logbook_agent.report.blocks import Blocks, in_footer
 from logbook_agent.store.book import Book
@@ -38,7 +38,11 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str]) -> None:
         footer = next((s.text for s in segments if isinstance(s, views.Block) and s.name == FOOTER), "")
         footer_changed = False
         for entry_id in (i for i in order if i in wanted):
-            record = book.record(entry_id)
+            try:
+                record = book.record(entry_id)
+            except StoreError as error:
+                workspace.warnings.append(f"not rendered: {_brief(error)}")
+                continue
             later = superseding(book, entry_id, order)
             texts[entry_id] = blocks.entry(record, superseded_by=later)
             footer_changed |= in_footer(record) or f"{entry_id} " in footer
@@ -65,7 +69,8 @@ def render(workspace: Workspace, book: Book, *, discard_edits: bool = False) -> 
             return
         texts: dict[str, str | None] = dict(_all_blocks(workspace, book))
         order = book.entry_ids()
-        texts.update({name: None for name in present if name not in texts})
+        # A damaged entry keeps the block it had.
+        texts.update({name: None for name in present if name not in texts and name not in order})
         _write(workspace, book, text, texts, order)
 
 
@@ -83,8 +88,17 @@ def edited_blocks(book: Book) -> list[str]:
 def superseding(book: Book, entry_id: str, order: Sequence[str]) -> list[str]:
     """Later entries that supersede this one. Only later files are read, so a new entry costs nothing."""
     after = order[order.index(entry_id) + 1 :] if entry_id in order else ()
-    needle = f"\nsupersedes: {entry_id}\n"
-    return [i for i in after if needle in book.entry_path(i).read_text(encoding="utf-8", errors="replace")]
+    return [i for i in after if _supersedes(book, i, entry_id)]
+
+
+def _supersedes(book: Book, later: str, entry_id: str) -> bool:
+    text = book.entry_path(later).read_text(encoding="utf-8", errors="replace")
+    if "\nsupersedes:" not in text or entry_id not in text:
+        return False
+    try:
+        return book.entry(later).supersedes == entry_id
+    except StoreError:
+        return False
 
 
 def _all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
