@@ -82,7 +82,9 @@ class Redactor:
         kind = kind_of(name, self._extra) if name else None
         if m is None or kind is None or not is_secret_value(name, kind, m["value"]):
             return self.text(word)
-        return self.text(m["head"]) + (f"${name}" if _VARIABLE.fullmatch(m["name"]) else mark(kind))
+        head = self.text(m["head"])
+        is_variable = head == m["head"] and _VARIABLE.fullmatch(m["name"]) is not None
+        return head + (f"${name}" if is_variable else mark(kind))
 
     def mapping(self, mapping: Mapping[str, str]) -> dict[str, str]:
         """Names with their values; a value under a secret-looking name becomes `$NAME` as a whole."""

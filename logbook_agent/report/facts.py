@@ -44,7 +44,11 @@ def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
         return None
     from logbook_agent.tables import TableSpec, tabulate
 
-    return tabulate(cases(record), TableSpec(), declared=metrics)
+    found = cases(record)
+    measured = {name for c in found for name in (*c.row.metrics, *c.row.observations)}
+    # That a secondary metric was not measured is no news.
+    expected = [m for m in metrics if m.primary or m.name in measured]
+    return tabulate(found, TableSpec(), declared=expected)
 
 
 def _with_devices(row: Row, run: Run) -> Row:
@@ -69,13 +73,18 @@ def planned_section(record: Record) -> str:
 
 
 def _commands(found: list[tuple[str | None, str, int]]) -> str:
-    if len(found) == 1 and found[0][0] is None and found[0][2] == 1:
-        return md.command(found[0][1])
-    lines: list[str] = []
+    lines = []
     for label, text, count in found:
-        name = " ".join([*([md.one_line(label)] if label else []), *([f"(×{count})"] if count > 1 else [])])
-        lines.append(f"{name}:\n{md.items([md.command(text)])}" if name else md.command(text))
-    return md.items(lines)
+        times = f" (×{count})" if count > 1 else ""
+        command = md.command(text)
+        if label is not None:
+            lines.append(f"{md.one_line(label)}{times}:\n{md.items([command])}")
+        elif "\n" in command and times:
+            # Behind the end of a fence nothing may stand.
+            lines.append(f"{times.strip()}:\n{command}")
+        else:
+            lines.append(command + times)
+    return lines[0] if len(found) == 1 and found[0][0] is None else md.items(lines)
 
 
 def config_section(record: Record, metrics: Sequence[Metric]) -> str:

@@ -35,14 +35,14 @@ def sections(
     *,
     superseded_by: Sequence[str] = (),
 ) -> tuple[Section, ...]:
-    """All sections in order; what is unset has none."""
-    found = [Section(label=f.label, text=f.text) for f in record.entry.fields if f.text.strip()]
-    taken = {s.label.casefold() for s in found}
+    """All sections in order; what is unset has none. A field without text holds a place for a computed one."""
+    found = [Section(label=f.label, text=f.text) for f in record.entry.fields]
+    taken = {s.label.casefold() for s in found if s.text.strip()}
     for label, suffix, text in _computed(record, metrics, render_table):
         if text:
             name = f"{label} ({suffix})" if label.casefold() in taken else label
             found.insert(_place(found, label), Section(label=name, text=text, computed=True))
-    return (*_relations(record, superseded_by), *found)
+    return (*_relations(record, superseded_by), *(s for s in found if s.text.strip()))
 
 
 def _computed(record: Record, metrics: Sequence[Metric], render_table: facts.RenderTable) -> list[tuple[str, str, str]]:
@@ -62,9 +62,13 @@ def _rank(label: str) -> int | None:
 
 
 def _place(found: list[Section], label: str) -> int:
-    """Before the first section that the form puts after `label`; the fields themselves never move."""
+    """Behind the field of this kind, else before the first section that the form puts after it; the fields
+    themselves never move."""
     wanted = _rank(label)
     assert wanted is not None  # noqa: S101  computed labels are all in the form
+    same = [at for at, section in enumerate(found) if _rank(section.label) == wanted]
+    if same:
+        return same[0] + 1
     for at, section in enumerate(found):
         rank = _rank(section.label)
         if rank is not None and rank > wanted:

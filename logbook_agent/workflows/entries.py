@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logbook_agent.errors import UsageError
-from logbook_agent.markdown.text import clean, one_line
+from logbook_agent.markdown.text import one_line
 from logbook_agent.model.entry import (
-    COMMAND,
     CONFIDENCES,
-    CONFIG,
     HYPOTHESIS,
     INTERPRETATION,
     KINDS,
@@ -28,6 +26,7 @@ from logbook_agent.model.entry import (
 from logbook_agent.model.record import record_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.liveness import life
+from logbook_agent.workflows.fields import edited_fields, parse_field, with_place_for_result
 from logbook_agent.workflows.views import refresh
 from logbook_agent.workflows.workspace import Workspace
 
@@ -48,7 +47,7 @@ class Prose:
 
     def field_list(self) -> list[Field]:
         """The fields that are set, in the order of the form."""
-        return list(edited_fields((), self, append=False))
+        return list(edited_fields((), self.given(), append=False))
 
     def given(self) -> list[tuple[str, str]]:
         """Labels and texts that were given; free ones come where the form has its middle (before
@@ -57,29 +56,6 @@ class Prose:
         free = [(f.label, f.text) for f in map(parse_field, self.fields)]
         back = [(INTERPRETATION, self.interpretation), (NEXT_ACTION, self.next_action)]
         return [(label, text) for label, text in (*front, *free, *back) if text is not None]
-
-
-def parse_field(text: str) -> Field:
-    """`LABEL=TEXT`. Raises UsageError for a label that could not be read back from the view."""
-    label, separator, value = text.partition("=")
-    label = label.strip()
-    if not separator or not label:
-        raise UsageError(
-            f"--field {one_line(text)[:60]!r} is not LABEL=TEXT",
-            cause="the = or the label is missing",
-            hint="write: --field 'Observation=modes are forced to full'",
-        )
-    return Field(label=checked_label(label), text=clean(value))
-
-
-def checked_label(label: str) -> str:
-    if len(label) > 100 or ":" in label or "\n" in label or label[0] in "#-*>|`<":
-        raise UsageError(
-            f"{one_line(label)[:60]!r} cannot be a field's label",
-            cause="a label is one line of at most 100 characters, without a colon, that starts with a word",
-            hint="put the rest into the text",
-        )
-    return label
 
 
 def check_relations(book: Book, prose: Prose, own_id: str | None = None) -> None:
@@ -222,7 +198,11 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         new = dataclasses.replace(
             old,
             title=one_line(prose.title) if prose.title else old.title,
-            fields=edited_fields(old.fields, prose, append=request.append),
+            fields=edited_fields(
+                with_place_for_result(old.fields) if prose.fields and book.runs(entry_id) else old.fields,
+                prose.given(),
+                append=request.append,
+            ),
             confidence=_confidence(request.confidence, old.confidence),
             state=_state(request.state, old.state),
             continues=prose.continues or old.continues,
@@ -240,33 +220,6 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         book.write_entry(new)
     refresh(workspace, book, [*_touched(old), *_touched(new)])
     return book, new
-
-
-def edited_fields(old: Sequence[Field], prose: Prose, *, append: bool) -> tuple[Field, ...]:
-    """Fields with the given ones changed in place; new ones go where the form has them, else last."""
-    fields = list(old)
-    for label, text in prose.given():
-        at = next((i for i, f in enumerate(fields) if f.label.casefold() == label.casefold()), None)
-        if at is None:
-            if text:
-                fields.insert(_place(fields, label), Field(label=label, text=clean(text)))
-        elif append and text:
-            fields[at] = Field(label=fields[at].label, text=f"{fields[at].text}\n{clean(text)}")
-        elif text:
-            fields[at] = Field(label=fields[at].label, text=clean(text))
-        else:
-            del fields[at]
-    return tuple(fields)
-
-
-_FORM = [HYPOTHESIS, COMMAND, CONFIG, RESULT, INTERPRETATION, NEXT_ACTION]
-
-
-def _place(fields: Sequence[Field], label: str) -> int:
-    if label not in _FORM:
-        return len(fields)
-    after = {later.casefold() for later in _FORM[_FORM.index(label) + 1 :]}
-    return next((i for i, f in enumerate(fields) if f.label.casefold() in after), len(fields))
 
 
 def _confidence(given: str | None, old: Confidence | None) -> Confidence | None:
