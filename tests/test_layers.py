@@ -20,7 +20,7 @@ LOGBOOK = (
     {"tables"},
     {"redaction", "commands", "results", "stats", "markdown", "criteria", "recipes"},
     {"model"},
-    {"repository", "errors", "units"},
+    {"repository", "processes", "errors", "units"},
 )
 # Siblings that may import each other, because one is made of the other.
 LOGBOOK_SIBLINGS = {("errors", "units")}
@@ -42,7 +42,7 @@ HOMES = {
     "rich": {"cli"},
     "jinja2": {"report"},
     "yaml": {"store"},
-    "psutil": {"store", "runner"},
+    "psutil": {"processes"},
     "github": {"sync"},
 }
 NEVER = {"jax", "jaxlib", "numpy", "scipy"}

@@ -105,9 +105,7 @@ def _check(launcher: Launcher, where: str) -> None:
         raise UsageError(f"{where}: its template starts no program", hint=_EXAMPLE)
 
 
-def wrap(
-    launcher: Launcher, argv: Sequence[str], env: Mapping[str, str], target: str | None = None
-) -> Launched:
+def wrap(launcher: Launcher, argv: Sequence[str], env: Mapping[str, str], target: str | None = None) -> Launched:
     """`argv` behind the launcher. Leading `K=V` words of `argv` join `env`, as they mean the far side.
 
     Raises UsageError when a target or environment is needed and the template has no place for it.

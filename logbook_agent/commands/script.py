@@ -10,9 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 # Syntax in front of a command; `for NAME in WORDS` and `case` hold no command at all.
-_LEADING = frozenset(
-    {"do", "then", "else", "elif", "if", "while", "until", "!", "{", "}", "time", "done", "fi"}
-)
+_LEADING = frozenset({"do", "then", "else", "elif", "if", "while", "until", "!", "{", "}", "time", "done", "fi"})
 _NO_COMMAND = frozenset({"for", "case", "select", "esac", "function"})
 _HEREDOC = re.compile(r"<<(?!<)-?[ \t]*(?P<quote>['\"]?)(?P<end>[\w.-]+)(?P=quote)")
 

@@ -105,7 +105,5 @@ def uses_uv(argv: Sequence[str]) -> bool:
             return "run" in argv[i + 1 :]
         if split_env_word(word) is None and posixpath.basename(word) not in _WRAPPERS:
             script = script_of(argv[i:])
-            return script is not None and any(
-                uses_uv([w.text for w in simple]) for simple in simple_commands(script)
-            )
+            return script is not None and any(uses_uv([w.text for w in simple]) for simple in simple_commands(script))
     return False

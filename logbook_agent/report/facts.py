@@ -81,7 +81,7 @@ def _commands(found: list[tuple[str | None, str, int]]) -> str:
             lines.append(f"{md.one_line(label)}{times}:\n{md.items([command])}")
         elif "\n" in command and times:
             # Behind the end of a fence nothing may stand.
-            lines.append(f"{times.strip()}:\n{command}")
+            lines.append(f"×{count}:\n{command}")
         else:
             lines.append(command + times)
     return lines[0] if len(found) == 1 and found[0][0] is None else md.items(lines)

@@ -19,9 +19,7 @@ from logbook_agent.results.lines import cut
 from logbook_agent.results.values import Key, canonical, row_key
 from logbook_agent.units import KNOWN
 
-_MEASURED = re.compile(
-    r"(?:.*_)?(?:[num]?s|secs?|seconds|elapsed|time|[kmgt]i?b|bytes|t?flops|per_s\w*|pct|percent)"
-)
+_MEASURED = re.compile(r"(?:.*_)?(?:[num]?s|secs?|seconds|elapsed|time|[kmgt]i?b|bytes|t?flops|per_s\w*|pct|percent)")
 
 
 def fold(rows: Sequence[Row], problem: Callable[[str], None], *, explicit: bool) -> tuple[list[Row], int]:
@@ -103,9 +101,7 @@ def _with_samples(row: Row, more: Row) -> Row:
 def add_new_samples(row: Row, more: Row) -> Row:
     """`row` with the measurements of `more` that it does not hold already."""
     fresh = {
-        n: replace(
-            m, samples=tuple(s for s in m.samples if n not in row.metrics or s not in row.metrics[n].samples)
-        )
+        n: replace(m, samples=tuple(s for s in m.samples if n not in row.metrics or s not in row.metrics[n].samples))
         for n, m in more.metrics.items()
     }
     return _with_samples(row, replace(more, metrics={n: m for n, m in fresh.items() if m.samples}))

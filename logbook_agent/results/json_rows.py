@@ -50,10 +50,7 @@ def _row(data: object, problem: Problem) -> Row | None:
     for key in data:
         if key not in _ROW_KEYS:
             problem(f"unknown key {cut(key, 40)!r}")
-    parts = {
-        key: _object(data, key, problem)
-        for key in ("config", "metrics", "observations", "labels", "software")
-    }
+    parts = {key: _object(data, key, problem) for key in ("config", "metrics", "observations", "labels", "software")}
     host = data.get("host")
     if host is not None and not isinstance(host, str):
         problem("host is not text")

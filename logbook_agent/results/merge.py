@@ -13,9 +13,7 @@ from logbook_agent.results.values import canonical
 _LOOK_AT = 20
 
 
-def merge_lines(
-    json_rows: Sequence[Row], line_rows: Sequence[Row], run_config: Mapping[str, Scalar]
-) -> list[Row]:
+def merge_lines(json_rows: Sequence[Row], line_rows: Sequence[Row], run_config: Mapping[str, Scalar]) -> list[Row]:
     """JSON rows, completed by the lines that report the same cases, then the lines' other cases.
 
     A line reports a JSON row's case when the config keys that both have agree, at least one of them not from

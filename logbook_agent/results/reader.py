@@ -157,9 +157,7 @@ class ResultReader:
         )
 
 
-def _quantities(
-    rows: Sequence[Row], metrics: Sequence[tuple[str, float, str | None]]
-) -> dict[str, Measurement]:
+def _quantities(rows: Sequence[Row], metrics: Sequence[tuple[str, float, str | None]]) -> dict[str, Measurement]:
     """What the run itself says about a metric's unit and direction, JSON before METRIC lines."""
     found: dict[str, Measurement] = {}
     for row in rows:

@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import IO, cast
 
 from logbook_agent.model.run import Exit
+from logbook_agent.processes import create_time
 from logbook_agent.runner import ladder as ladders
 from logbook_agent.runner.job import Graces, Job, Outcome, Sinks, Stream
-from logbook_agent.runner.process import Child, Ended, create_time, start
+from logbook_agent.runner.process import Child, Ended, start
 from logbook_agent.runner.signals import StopRequests
 
 # Two signals within this time are one request.

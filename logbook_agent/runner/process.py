@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import functools
 import os
 import resource
 import signal
@@ -15,9 +14,9 @@ from typing import IO
 
 from logbook_agent.errors import CommandNotFound, NotExecutable, ToolError
 from logbook_agent.model.run import Exit
+from logbook_agent.processes import HAS_PROC, stat_fields
 from logbook_agent.runner.job import Job
 
-_HAS_PROC = sys.platform == "linux" and Path("/proc/stat").exists()
 # Linux counts kibibytes, macOS bytes.
 _MAXRSS_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024
 
@@ -137,44 +136,12 @@ def _unblocked(pipe: IO[bytes] | None) -> IO[bytes]:
 
 def _has_running_member(group: int) -> bool:
     """By /proc; where there is none, yes."""
-    if not _HAS_PROC:
+    if not HAS_PROC:
         return True
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
-        fields = _stat_fields(int(entry.name))
+        fields = stat_fields(int(entry.name))
         if fields is not None and int(fields[2]) == group and fields[0] not in ("Z", "X"):
             return True
     return False
-
-
-def _stat_fields(pid: int) -> list[str] | None:
-    """/proc/PID/stat from its third field (state) on; the name before may contain anything."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return None
-
-
-@functools.cache
-def _boot_time() -> float:
-    for line in Path("/proc/stat").read_text().splitlines():
-        if line.startswith("btime "):
-            return float(line.split()[1])
-    raise OSError("no btime in /proc/stat")
-
-
-def create_time(pid: int) -> float | None:
-    """When a process started, in seconds since the epoch, as psutil counts it; None: cannot be told."""
-    if _HAS_PROC:
-        try:
-            fields = _stat_fields(pid)
-            return None if fields is None else int(fields[19]) / os.sysconf("SC_CLK_TCK") + _boot_time()
-        except (OSError, ValueError, IndexError):
-            return None
-    import psutil
-
-    try:
-        return psutil.Process(pid).create_time()
-    except psutil.Error:
-        return None

@@ -33,8 +33,7 @@ class Grid:
     def readings(self, metric: str) -> list[list[Reading | None]]:
         """The readings of a metric, column by column; None where nothing was run."""
         return [
-            [self._read(row, column, metric) for row in range(len(self.rows))]
-            for column in range(len(self.pivots))
+            [self._read(row, column, metric) for row in range(len(self.rows))] for column in range(len(self.pivots))
         ]
 
     def _read(self, row: int, column: int, metric: str) -> Reading | None:

@@ -80,9 +80,7 @@ def _notes(frame: Frame, columns: Sequence[MetricColumn], spec: TableSpec) -> li
     notes = []
     for c in columns:
         if not c.comparable:
-            notes.append(
-                f"{c.name} comes in several units ({', '.join(_units(frame, c.name))}): not compared"
-            )
+            notes.append(f"{c.name} comes in several units ({', '.join(_units(frame, c.name))}): not compared")
         if spec.per_device and not c.per_device and not c.name.endswith(PER_DEVICE):
             notes.append(f"no {c.name} per device: its unit ({c.unit or 'not stated'}) is not a rate")
     if any(c.per_device for c in columns):

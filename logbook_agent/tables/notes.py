@@ -55,9 +55,7 @@ def _missing(frame: Frame, layout: Layout, grid: Grid) -> list[str]:
         return []
     notes = [f"{missing} of {_count(cells, 'cell')} not run (—)"]
     held = blocked_by(frame, layout)
-    if held and all(
-        sum((row, c) in grid.cells for c in range(len(grid.pivots))) == 1 for row in range(len(grid.rows))
-    ):
+    if held and all(sum((row, c) in grid.cells for c in range(len(grid.pivots))) == 1 for row in range(len(grid.rows))):
         notes.append(
             f"no row has two values of {layout.pivot}: it changes together with {', '.join(held)} "
             f"(imply {'it' if len(held) == 1 else 'them'} to compare nevertheless)"

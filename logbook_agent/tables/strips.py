@@ -31,9 +31,7 @@ def axis_strip(grid: Grid, name: str) -> Strip:
     values = [spelt[row[0].key(name)] for row in grid.rows]
     stated = [value for value in values if value is not None]
     numeric = bool(stated) and all(is_number(value) for value in stated)
-    return Strip(
-        column=Column(name=name, numeric=numeric), texts=[show(value) for value in values], values=values
-    )
+    return Strip(column=Column(name=name, numeric=numeric), texts=[show(value) for value in values], values=values)
 
 
 def metric_strips(grid: Grid, metrics: Sequence[MetricColumn], spec: TableSpec) -> list[Strip]:

@@ -89,7 +89,7 @@ def shown(book: Book, entry_id: str, *, full: bool) -> dict[str, Any]:
         "completes": entry.completes,
         "supersedes": entry.supersedes,
         "superseded_by": superseding(book, entry_id, book.entry_ids()),
-        "fields": [{"label": f.label, "text": f.text} for f in entry.fields],
+        "fields": [{"label": f.label, "text": f.text} for f in entry.fields if f.text],
         "planned": [
             {"label": c.label, "command": command_line(c.argv, shell=c.shell)} for c in record.pending_commands
         ],

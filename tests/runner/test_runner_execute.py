@@ -151,7 +151,7 @@ def test_started_names_the_process() -> None:
 
 
 def test_create_time_is_the_one_psutil_tells() -> None:
-    from logbook_agent.runner.process import create_time
+    from logbook_agent.processes import create_time
 
     told = create_time(os.getpid())
     assert told is not None

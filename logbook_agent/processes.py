@@ -1,0 +1,69 @@
+"""Which process is which: a pid and its start time name one for good.
+
+On Linux /proc is read, at a hundredth of what importing psutil costs; elsewhere psutil is asked.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from pathlib import Path
+
+HAS_PROC = sys.platform == "linux" and Path("/proc/stat").exists()
+# Start times come from the kernel's tick counter plus the boot time, which may be read anew.
+_SAME_START_S = 2.0
+
+
+def stat_fields(pid: int) -> list[str] | None:
+    """/proc/PID/stat from its third field (state) on; the name before may contain anything."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return None
+
+
+@functools.cache
+def _boot_time() -> float:
+    for line in Path("/proc/stat").read_text().splitlines():
+        if line.startswith("btime "):
+            return float(line.split()[1])
+    raise OSError("no btime in /proc/stat")
+
+
+def create_time(pid: int) -> float | None:
+    """When a process started, in seconds since the epoch, as psutil counts it; None: cannot be told."""
+    if HAS_PROC:
+        try:
+            fields = stat_fields(pid)
+            return None if fields is None else int(fields[19]) / os.sysconf("SC_CLK_TCK") + _boot_time()
+        except (OSError, ValueError, IndexError):
+            return None
+    import psutil
+
+    try:
+        return psutil.Process(pid).create_time()
+    except psutil.Error:
+        return None
+
+
+def alive(pid: int, started: float | None) -> bool:
+    """Whether this very process lives; a later one with the same pid does not count, nor does a zombie."""
+    if _is_zombie(pid):
+        return False
+    found = create_time(pid)
+    if found is None:
+        return False
+    return started is None or abs(found - started) < _SAME_START_S
+
+
+def _is_zombie(pid: int) -> bool:
+    if HAS_PROC:
+        fields = stat_fields(pid)
+        return fields is not None and fields[:1] in (["Z"], ["X"])
+    import psutil
+
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
