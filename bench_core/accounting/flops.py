@@ -1,0 +1,43 @@
+"""Model FLOPs of a gated MoE block, by named term."""
+
+from dataclasses import dataclass, fields
+
+from bench_core.shapes import BenchPass, MoeShape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlopTerms:
+    """FLOPs of one call, by matmul. A multiply and an add count as two.
+
+    Elementwise work, routing, quantisation and recomputation are not model FLOPs and are left out, so
+    that TF/s of two implementations of one case differ by their time alone.
+    """
+
+    routed_up: int
+    routed_down: int
+    shared_up: int
+    shared_down: int
+
+    @property
+    def total(self) -> int:
+        return sum(getattr(self, field.name) for field in fields(self))
+
+
+def count_flops(shape: MoeShape, bench_pass: BenchPass, *, assignments: int | None = None) -> FlopTerms:
+    """Model FLOPs of one call.
+
+    forward = 6 * hidden * (assignments * mlp_dim + tokens * shared_expert_dim): three matmuls (w1, w3, w2)
+    of 2 * hidden * width FLOPs for each row. The backward pass has two matmuls (operand gradients) for each
+    matmul of the forward pass, hence forward_backward = 3 * forward. This reproduces the dense (TF/s,
+    tokens/s) pairs of the published MoE logbooks.
+
+    Args:
+        shape: sizes of the block.
+        bench_pass: what one call computes.
+        assignments: rows that the experts really compute; default tokens * topk.
+    """
+    rows = shape.assignments if assignments is None else assignments
+    passes = 3 if bench_pass is BenchPass.FORWARD_BACKWARD else 1
+    routed = passes * 2 * shape.hidden * shape.mlp_dim * rows
+    shared = passes * 2 * shape.hidden * shape.shared_expert_dim * shape.tokens
+    return FlopTerms(routed_up=2 * routed, routed_down=routed, shared_up=2 * shared, shared_down=shared)

@@ -1,0 +1,70 @@
+"""Activations, weights and routing of a case, from its seed."""
+
+import functools
+import math
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Float32
+
+from bench_core.blocks.moe import Weights
+from bench_core.routing.distribution import Distribution
+from bench_core.routing.topk import Routing, route
+from bench_core.shapes import DType, MoeShape
+
+
+class BlockInputs(NamedTuple):
+    """Everything that a block reads; weights in the unfused form."""
+
+    x: Float[Array, "tokens hidden"]
+    weights: Weights
+    routing: Routing
+
+
+def weight_shapes(shape: MoeShape) -> dict[str, tuple[int, int, int]]:
+    """[group, fan-in, fan-out] of every weight."""
+    up, down = (
+        (shape.experts, shape.hidden, shape.mlp_dim),
+        (shape.experts, shape.mlp_dim, shape.hidden),
+    )
+    shapes = {"w1": up, "w3": up, "w2": down}
+    if shape.shared_expert_dim:
+        shared_up = (1, shape.hidden, shape.shared_expert_dim)
+        shapes |= {
+            "shared_w1": shared_up,
+            "shared_w3": shared_up,
+            "shared_w2": (1, shape.shared_expert_dim, shape.hidden),
+        }
+    return shapes
+
+
+@functools.partial(jax.jit, static_argnames=("size", "dtype"))
+def _normal(key: Array, scale: float | Float32[Array, ""], *, size: int, dtype: DType) -> Float[Array, " size"]:
+    return (jax.random.normal(key, (size,), jnp.float32) * scale).astype(dtype.value)
+
+
+def make_inputs(seed: int, *, shape: MoeShape, dtype: DType, distribution: Distribution) -> BlockInputs:
+    """Draw a case's inputs on the device.
+
+    x is standard normal, weights are normal with standard deviation 1 / sqrt(fan-in), router logits follow
+    `distribution` in float32. Each array has a key of its own, so that a shape without a shared expert draws
+    the same experts as one with it. The values depend on seed, shape and dtype, not on implementation or
+    backend.
+    """
+    names = ("x", "logits", "w1", "w3", "w2", "shared_w1", "shared_w3", "shared_w2")
+    keys = dict(zip(names, jax.random.split(jax.random.key(seed), len(names)), strict=True))
+
+    def draw(name: str, size: tuple[int, ...], scale: float, dtype: DType) -> Array:
+        # Drawn flat: w1, w3 and w2 are equally long, and one length is one compilation.
+        flat: Array = _normal(keys[name], scale, size=math.prod(size), dtype=dtype)
+        return flat.reshape(size)
+
+    match distribution:
+        case Distribution.RANDOM:
+            logits = draw("logits", (shape.tokens, shape.experts), 1.0, DType.FLOAT32)
+    return BlockInputs(
+        x=draw("x", (shape.tokens, shape.hidden), 1.0, dtype),
+        weights={name: draw(name, size, size[1] ** -0.5, dtype) for name, size in weight_shapes(shape).items()},
+        routing=route(logits, shape.topk),
+    )

@@ -1,0 +1,161 @@
+"""The float64 oracle: every expert on every token, masked, with hand-derived gradients. NumPy only.
+
+Its semantics are those of the block's definition, not of any implementation: there is no sorting, no
+grouping and no fusion in it. Operands are rounded to the case's dtype at the block's declared points
+(matmul operands, cotangents of matmuls, the output), because that rounding is what the dtype means; all
+else is float64. Quantisation is that of `quant.fake`, gradients straight-through.
+
+Each result carries a bound on what a correct program may differ by (see `bounded`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Float32, Int32, Shaped
+
+from bench_core.blocks.bounded import Bounded, BoundedMath
+from bench_core.quant.mode import QuantMode
+from bench_core.shapes import BenchPass
+
+INPUT_GRADIENT_ROUNDINGS = 5
+"""Most roundings to the case's dtype of one term of grad_x: result of its matmul, sum of the w1 and w3 paths,
+sum over a token's assignments, and two additions where routed and shared paths meet. Implementations differ
+in which of them they have, hence a bound and no mirrored rounding."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OracleInputs:
+    """A case's inputs as the program got them, on the host. Weights by their unfused names."""
+
+    x: Shaped[np.ndarray, "tokens hidden"]
+    weights: Mapping[str, Shaped[np.ndarray, "group rows columns"]]
+    experts: Int32[np.ndarray, "tokens topk"]
+    routing_weights: Float32[np.ndarray, "tokens topk"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Expert:
+    """One expert on every token: its operands, and what the backward pass needs again."""
+
+    rows: Bounded
+    w1: Bounded
+    w3: Bounded
+    w2: Bounded
+    gate: Bounded
+    activated: Bounded
+    up: Bounded
+    hidden: Bounded
+    output: Bounded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Oracle:
+    """Computes what a pass must give. `math` knows dtype and arithmetic."""
+
+    math: BoundedMath
+    quant_mode: QuantMode
+
+    def expected(self, inputs: OracleInputs, bench_pass: BenchPass) -> dict[str, Bounded]:
+        """Every output of the pass by its unfused name (see `blocks.program`)."""
+        rows = self._operand(Bounded.exact(inputs.x), axis=-1)
+        experts = inputs.weights["w2"].shape[0]
+        routed = [self._forward(rows, inputs.weights, index) for index in range(experts)]
+        shares = [_share(inputs, index) for index in range(experts)]
+        parts = [self.math.multiply(share, expert.output) for share, expert in zip(shares, routed, strict=True)]
+        shared = None
+        if "shared_w1" in inputs.weights:
+            shared = self._forward(rows, inputs.weights, 0, prefix="shared_")
+            parts.append(shared.output)
+        terms = inputs.experts.shape[1] + (shared is not None)
+        output = self.math.rounded(self.math.sum(parts, terms=terms))
+        if bench_pass is BenchPass.FORWARD:
+            return {"output": output}
+        return {"output": output, "loss": self._loss(output)} | self._gradients(output, routed, shares, shared)
+
+    def _operand(self, x: Bounded, *, axis: int) -> Bounded:
+        if self.quant_mode is QuantMode.INT8:
+            x = self.math.fake_quantised(x, axis=axis)
+        return self.math.rounded(x)
+
+    def _forward(self, rows: Bounded, weights: Mapping[str, np.ndarray], index: int, prefix: str = "") -> _Expert:
+        w1, w3, w2 = (
+            self._operand(Bounded.exact(weights[f"{prefix}{name}"][index]), axis=-2) for name in ("w1", "w3", "w2")
+        )
+        gate, up = self.math.matmul(rows, w1), self.math.matmul(rows, w3)
+        activated = self.math.silu(gate)
+        hidden = self._operand(self.math.multiply(activated, up), axis=-1)
+        return _Expert(
+            rows=rows,
+            w1=w1,
+            w3=w3,
+            w2=w2,
+            gate=gate,
+            activated=activated,
+            up=up,
+            hidden=hidden,
+            output=self.math.matmul(hidden, w2),
+        )
+
+    def _loss(self, output: Bounded) -> Bounded:
+        """Mean of squares over all elements."""
+        square = self.math.multiply(output, output)
+        gamma = self.math.arithmetic.gamma(output.value.size + 1)
+        error = square.error.mean() + gamma * square.magnitude.mean()
+        return Bounded(value=np.array(square.value.mean()), error=np.array(error))
+
+    def _gradients(
+        self, output: Bounded, routed: list[_Expert], shares: list[Bounded], shared: _Expert | None
+    ) -> dict[str, Bounded]:
+        size = output.value.size
+        factor = Bounded.exact(np.full_like(output.value, 2.0 / size))
+        # The factor 2 / size is itself rounded, and 1 / size may be a factor of its own.
+        cotangent = self.math.rounded(self.math.multiply(output, factor, roundings=4))
+        gradients: dict[str, list[Bounded]] = {"w1": [], "w3": [], "w2": []}
+        input_terms: list[Bounded] = []
+        for expert, share in zip(routed, shares, strict=True):
+            own = self.math.rounded(self.math.multiply(share, cotangent))
+            rows = int(np.count_nonzero(share.value.any(axis=1)))
+            by_name, terms = self._backward(expert, own, rows)
+            for name, gradient in by_name.items():
+                gradients[name].append(gradient)
+            input_terms += terms
+        named = {f"grad_{name}": _stacked(parts) for name, parts in gradients.items()}
+        if shared is not None:
+            by_name, terms = self._backward(shared, cotangent, cotangent.value.shape[0])
+            named |= {f"grad_shared_{name}": _stacked([part]) for name, part in by_name.items()}
+            input_terms += terms
+        roundoff = INPUT_GRADIENT_ROUNDINGS * self.math.dtype_roundoff
+        named["grad_x"] = self.math.sum(input_terms, roundoff=roundoff)
+        return named
+
+    def _backward(self, expert: _Expert, cotangent: Bounded, rows: int) -> tuple[dict[str, Bounded], list[Bounded]]:
+        """Gradients of one expert's weights, and its two terms of the gradient of x.
+
+        With s = silu(g), h = s u: dh = dz w2', dg = dh u silu'(g), du = dh s, and of each matmul the usual
+        two gradients. `rows` is the number of tokens with a cotangent that is not zero.
+        """
+        math = self.math
+        hidden = math.rounded(math.matmul(cotangent, expert.w2.transposed))
+        slope = math.multiply(expert.up, math.silu_derivative(expert.gate))
+        gate = math.rounded(math.multiply(hidden, slope, roundings=2))
+        up = math.rounded(math.multiply(hidden, expert.activated))
+        weights = {
+            "w1": math.matmul(expert.rows.transposed, gate, terms=rows),
+            "w3": math.matmul(expert.rows.transposed, up, terms=rows),
+            "w2": math.matmul(expert.hidden.transposed, cotangent, terms=rows),
+        }
+        inputs = [math.matmul(gate, expert.w1.transposed), math.matmul(up, expert.w3.transposed)]
+        return {name: math.rounded(gradient) for name, gradient in weights.items()}, inputs
+
+
+def _share(inputs: OracleInputs, index: int) -> Bounded:
+    """The routing weight of one expert for every token, [tokens, 1]; 0 where it was not chosen."""
+    chosen: Float[np.ndarray, "tokens topk"] = np.where(
+        inputs.experts == index, inputs.routing_weights.astype(np.float64), 0.0
+    )
+    return Bounded.exact(chosen.sum(axis=1, keepdims=True))
+
+
+def _stacked(parts: list[Bounded]) -> Bounded:
+    return Bounded(value=np.stack([part.value for part in parts]), error=np.stack([part.error for part in parts]))

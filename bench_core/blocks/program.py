@@ -1,0 +1,50 @@
+"""The functions that are compiled and timed, one per pass."""
+
+from collections.abc import Callable, Mapping
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Float32
+
+from bench_core.blocks.moe import BlockSpec, Weights, moe_block, split_fused
+from bench_core.routing.topk import Routing
+from bench_core.shapes import BenchPass
+
+PassFunction = Callable[[Array, Weights, Routing], dict[str, Array]]
+"""(x, stored weights, routing) -> named outputs."""
+
+
+def mean_square(output: Float[Array, "tokens hidden"]) -> Float32[Array, ""]:
+    """The loss of the training pass: the mean of squares, in float32."""
+    return jnp.mean(jnp.square(output.astype(jnp.float32)))
+
+
+def pass_function(spec: BlockSpec, bench_pass: BenchPass) -> PassFunction:
+    """The function of one timed call.
+
+    forward gives `output`; forward_backward gives `output`, `loss`, `grad_x` and `grad_<weight>` for every
+    stored weight. The output is returned there too: the loss's gradient keeps it alive in any case, and the
+    check wants it.
+    """
+
+    def forward(x: Array, weights: Weights, routing: Routing) -> dict[str, Array]:
+        return {"output": moe_block(x, weights, routing, spec)}
+
+    def loss(x: Array, weights: Weights, routing: Routing) -> tuple[Array, Array]:
+        output = moe_block(x, weights, routing, spec)
+        return mean_square(output), output
+
+    def forward_backward(x: Array, weights: Weights, routing: Routing) -> dict[str, Array]:
+        differentiate = jax.value_and_grad(loss, argnums=(0, 1), has_aux=True)
+        (value, output), (grad_x, grad_weights) = differentiate(x, weights, routing)
+        gradients = {f"grad_{name}": gradient for name, gradient in grad_weights.items()}
+        return {"output": output, "loss": value, "grad_x": grad_x, **gradients}
+
+    return forward if bench_pass is BenchPass.FORWARD else forward_backward
+
+
+def canonical_outputs(outputs: Mapping[str, Array]) -> dict[str, Array]:
+    """Outputs under the names of the unfused weights, so that one oracle serves every implementation."""
+    gradients = {name.removeprefix("grad_"): array for name, array in outputs.items() if name.startswith("grad_")}
+    rest = {name: array for name, array in outputs.items() if not name.startswith("grad_")}
+    return rest | {f"grad_{name}": array for name, array in split_fused(gradients).items()}

@@ -1,0 +1,87 @@
+"""The `bench-core` command: parse options, run, print. JAX is imported by commands that need it, late."""
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn, Protocol, cast
+
+import typer
+from typer.main import get_command
+
+from bench_core.cli.hillclimb import hillclimb
+from bench_core.errors import BenchError, UsageError
+
+PROGRAM = "bench-core"
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Benchmark of a Mixture-of-Experts block in JAX: checked against an oracle, then timed.",
+)
+app.command("hillclimb")(hillclimb)
+
+
+@app.callback()
+def _group() -> None:
+    """Makes `hillclimb` a subcommand although it is the only one as yet."""
+
+
+class _UsageProblem(Protocol):
+    def format_message(self) -> str: ...
+
+
+# Newer releases of Typer carry a copy of click, older ones use the installed click. The parent of the public
+# BadParameter is the usage error of either.
+_USAGE_PROBLEM: type[Exception] = typer.BadParameter.__bases__[0]
+
+
+_BENCH_PACKAGES = ("jax", "jaxlib", "jaxtyping", "numpy")
+"""What the extra `bench` installs."""
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command and exit: 0 done, 1 a case failed, 2 usage error with nothing run."""
+    raise SystemExit(_run(arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = get_command(app).main(args=words, prog_name=PROGRAM, standalone_mode=False)
+    except BenchError as error:
+        typer.echo(error.render(), err=True)
+        return error.exit_code
+    except _USAGE_PROBLEM as error:
+        typer.echo(_usage_error(error, words).render(), err=True)
+        return UsageError.exit_code
+    except ModuleNotFoundError as error:
+        if error.name not in _BENCH_PACKAGES:
+            raise
+        typer.echo(_not_installed(error.name).render(), err=True)
+        return UsageError.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        typer.echo("error: interrupted\n  cause: Ctrl-C\n  next: run it again", err=True)
+        return 130
+    return int(code or 0)
+
+
+def _not_installed(package: str) -> UsageError:
+    return UsageError(
+        f"{package} is not installed",
+        cause="the benchmark's packages are an extra of logbook-agent",
+        hint="pip install 'logbook-agent[bench]'",
+    )
+
+
+def _usage_error(error: Exception, words: list[str]) -> UsageError:
+    first_line, *_ = cast(_UsageProblem, error).format_message().rstrip(".").splitlines()
+    command = f"{PROGRAM} hillclimb" if "hillclimb" in words else PROGRAM
+    if isinstance(error, typer.BadParameter):
+        cause = "the value is not of the type that the option takes"
+    else:
+        cause = "options and commands are matched in full, and one that this version lacks is refused"
+    return UsageError(
+        first_line[:1].lower() + first_line[1:],
+        cause=cause,
+        hint=f"see {command} --help",
+    )

@@ -1,0 +1,27 @@
+"""`bench-core hillclimb --list`: what each backend and implementation can serve on this platform."""
+
+import jax
+import typer
+
+from bench_core.blocks.impls import IMPLS
+from bench_core.gmm.base import MatmulRequest
+from bench_core.gmm.registry import BACKENDS
+from bench_core.shapes import BenchPass, DType
+
+
+def print_listing() -> None:
+    """Print the tables; a backend that refuses a case says why."""
+    platform = jax.default_backend()
+    typer.echo(f"backends on {platform}:")
+    for name, entry in BACKENDS.items():
+        backend = entry.load()
+        typer.echo(f"  {name}: {backend.summary}")
+        for dtype in DType:
+            for bench_pass in BenchPass:
+                request = MatmulRequest(platform=platform, dtype=dtype, bench_pass=bench_pass)
+                refusal = backend.refusal(request)
+                answer = "yes, quant modes none and int8" if refusal is None else f"no: {refusal}"
+                typer.echo(f"    {dtype.value} {bench_pass.value}: {answer}")
+    typer.echo("impls (every backend, dtype, pass and quant mode):")
+    for impl in IMPLS.values():
+        typer.echo(f"  {impl.name}: {impl.summary}")

@@ -1,0 +1,1 @@
+"""Grouped matmul: one protocol (`base`), one file per backend, one table (`registry`)."""

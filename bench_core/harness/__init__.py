@@ -1,0 +1,1 @@
+"""One case: inputs -> check against the oracle -> measure -> record."""

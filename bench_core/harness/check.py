@@ -1,0 +1,82 @@
+"""Hold a program's outputs against the oracle."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Array
+
+from bench_core.blocks.bounded import BoundedMath
+from bench_core.blocks.compare import Comparison, compare
+from bench_core.blocks.inputs import BlockInputs
+from bench_core.blocks.oracle import Oracle, OracleInputs
+from bench_core.blocks.program import canonical_outputs
+from bench_core.errors import CheckFailed
+from bench_core.gmm.base import GroupedMatmul
+from bench_core.harness.case import Case
+from bench_core.shapes import MoeShape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckReport:
+    """A comparison, and the shape at which it was made."""
+
+    comparison: Comparison
+    shape: MoeShape
+    reduced: bool
+
+    def observations(self) -> dict[str, float]:
+        """JSON has no infinity: a NaN or infinite output counts as the largest finite error."""
+        largest = float(np.finfo(np.float64).max)
+        return {
+            "max_abs_error": min(self.comparison.max_abs_error, largest),
+            "tolerance": self.comparison.tolerance,
+            "error_ratio": min(self.comparison.error_ratio, largest),
+        }
+
+    def labels(self) -> dict[str, str]:
+        return {
+            "check": "passed" if self.comparison.passed else "failed",
+            "checked_shape": str(self.shape),
+            "checked_at": "reduced shape" if self.reduced else "own shape",
+            "check_worst_output": self.comparison.output,
+        }
+
+
+def check_outputs(
+    case: Case,
+    shape: MoeShape,
+    inputs: BlockInputs,
+    outputs: Mapping[str, Array],
+    backend: GroupedMatmul,
+) -> CheckReport:
+    """Compare the outputs of `case`'s program at `shape` with the oracle.
+
+    Raises:
+        CheckFailed: an element of an output differs by more than its bound.
+    """
+    oracle = Oracle(math=BoundedMath(arithmetic=backend.arithmetic, dtype=case.dtype), quant_mode=case.quant_mode)
+    expected = oracle.expected(host_inputs(inputs), case.bench_pass)
+    arrays = {name: np.asarray(array) for name, array in canonical_outputs(outputs).items()}
+    comparison = compare(arrays, expected)
+    report = CheckReport(comparison=comparison, shape=shape, reduced=shape != case.shape)
+    if not comparison.passed:
+        raise CheckFailed(
+            f"{comparison.output} differs from the float64 oracle by {comparison.max_abs_error:.3g}, "
+            f"the bound there is {comparison.tolerance:.3g}",
+            cause=f"backend {case.backend} or impl {case.impl} computes something else at {shape}",
+            hint="nothing was timed; try another backend or impl, and report this one",
+            observations=report.observations(),
+            labels=report.labels(),
+        )
+    return report
+
+
+def host_inputs(inputs: BlockInputs) -> OracleInputs:
+    """The same numbers as NumPy arrays."""
+    return OracleInputs(
+        x=np.asarray(inputs.x),
+        weights={name: np.asarray(array) for name, array in inputs.weights.items()},
+        experts=np.asarray(inputs.routing.experts),
+        routing_weights=np.asarray(inputs.routing.weights),
+    )

@@ -1,0 +1,100 @@
+"""From what was measured to the row that reports it."""
+
+import statistics
+from dataclasses import dataclass
+
+from bench_core.accounting import count_flops, throughput
+from bench_core.harness.case import Case
+from bench_core.harness.check import CheckReport
+from bench_core.harness.record import Environment, Failure, Measurement, Number, Row
+from bench_core.routing.load import LoadStatistics
+from bench_core.timing.measure import Program, Samples
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """Everything that one case yielded. `ran` names the code that ran."""
+
+    check: CheckReport
+    program: Program
+    first_call_s: float
+    samples: Samples
+    load: LoadStatistics
+    peak_memory_bytes: int | None
+    ran: str
+
+
+def measured_row(case: Case, environment: Environment, measured: Measured) -> Row:
+    """The row of a case that passed its check and was timed.
+
+    Rates are totals over the devices used. The RESULT line states the median time and its rates; the
+    metrics carry every sample.
+    """
+    flops, tokens = count_flops(case.shape, case.bench_pass).total, case.shape.tokens
+    used = sum(device.used for device in environment.devices)
+    time_s = measured.samples.time_s
+    rates = [throughput(flops=flops, tokens=tokens, time_s=sample_s) for sample_s in time_s]
+    tflops = tuple(rate.tflops for rate in rates)
+    tokens_per_s = tuple(rate.tokens_per_s for rate in rates)
+    typical_s = statistics.median(time_s)
+    typical = throughput(flops=flops, tokens=tokens, time_s=typical_s)
+    return Row(
+        config=case.config(),
+        environment=environment,
+        metrics={
+            "tflops": Measurement(samples=tflops, unit="TF/s", direction="max"),
+            "tokens_per_s": Measurement(samples=tokens_per_s, unit="tokens/s", direction="max"),
+            "time_s": Measurement(samples=time_s, unit="s", direction="min"),
+        },
+        summary={
+            "tflops": typical.tflops,
+            "tokens_per_s": typical.tokens_per_s,
+            "time_s": typical_s,
+            "compile_s": measured.program.compile_s,
+            "devices": used,
+            "check": measured.check.labels()["check"],
+        },
+        observations={
+            **_observations(measured),
+            "flops": flops,
+            "tflops_per_device": typical.tflops / used,
+            "tokens_per_s_per_device": typical.tokens_per_s / used,
+            # Unknown until there is a table of peaks.
+            "mfu": None,
+        },
+        labels=measured.check.labels() | {"ran": measured.ran},
+    )
+
+
+def _observations(measured: Measured) -> dict[str, Number]:
+    return {
+        "lower_s": measured.program.lower_s,
+        "compile_s": measured.program.compile_s,
+        "first_call_s": measured.first_call_s,
+        "warmup_s": sum(measured.samples.warmup_s),
+        **measured.check.observations(),
+        "load_min": measured.load.min,
+        "load_max": measured.load.max,
+        "load_mean": measured.load.mean,
+        "load_std": measured.load.std,
+        "load_cv": measured.load.cv,
+        "peak_memory_bytes": measured.peak_memory_bytes,
+    }
+
+
+def failed_row(
+    case: Case,
+    environment: Environment,
+    failure: Failure,
+    *,
+    observations: dict[str, float] | None = None,
+    labels: dict[str, str] | None = None,
+) -> Row:
+    """The row of a case without a measurement; a failed check adds its numbers and words."""
+    return Row(
+        config=case.config(),
+        environment=environment,
+        failed=failure,
+        observations=observations or {},
+        labels=labels or {},
+    )

@@ -1,0 +1,1 @@
+"""Quantisation of matmul operands, and the one rounding to the case's dtype."""

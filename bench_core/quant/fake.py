@@ -1,0 +1,60 @@
+"""Symmetric int8 fake quantisation with straight-through gradients."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Float32
+
+from bench_core.quant.mode import QuantMode
+from bench_core.quant.rounding import round_to
+
+FLOAT32_TINY = float(np.finfo(np.float32).tiny)
+"""Smallest normal number."""
+LEVELS = 127
+"""Largest magnitude of a symmetric int8 code: -128 is left unused, so that zero stays in the middle."""
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
+def fake_quantise(values: Float32[Array, "*shape"], axis: int) -> Float32[Array, "*shape"]:
+    """Round to the nearest of 255 levels between -absmax and absmax along `axis`.
+
+    Equals `scale * clip(round(values / scale), -127, 127)` with `scale = absmax / 127`, ties to even; the
+    error is at most half a level, absmax / 254. A slice of zeros (or of subnormals) becomes zeros. The
+    gradient is straight-through: that of the identity (Bengio et al. 2013, arXiv:1308.3432).
+
+    Args:
+        values: float32.
+        axis: the reduced axis of the matmul that follows: -1 gives one scale per row of a left operand,
+            -2 one per expert and output column of a right operand.
+    """
+    scale = jnp.max(jnp.abs(values), axis=axis, keepdims=True) / LEVELS
+    # A subnormal scale may be flushed to zero by the hardware, and 0 / 0 would follow.
+    scale = jnp.where(scale >= FLOAT32_TINY, scale, 1.0)
+    return jnp.clip(jnp.round(values / scale), -LEVELS, LEVELS) * scale
+
+
+def _forward(values: Float32[Array, "*shape"], axis: int) -> tuple[Float32[Array, "*shape"], None]:
+    return fake_quantise(values, axis), None
+
+
+def _backward(_axis: int, _residuals: None, cotangent: Float32[Array, "*shape"]) -> tuple[Array]:
+    return (cotangent,)
+
+
+fake_quantise.defvjp(_forward, _backward)
+
+
+def operand(values: Float[Array, "*shape"], mode: QuantMode, *, axis: int, dtype: jnp.dtype) -> Float[Array, "*shape"]:
+    """Prepare a matmul operand: quantise along `axis` (mode int8), then round to `dtype`.
+
+    Quantisation happens in float32, whatever `dtype` is: its rounding decisions must not depend on a
+    coarser rounding just before.
+    """
+    if mode is QuantMode.NONE and values.dtype == dtype:
+        return values
+    wide = values.astype(jnp.float32)
+    if mode is QuantMode.INT8:
+        wide = fake_quantise(wide, axis)
+    return round_to(wide, dtype)

@@ -1,0 +1,14 @@
+"""Names of the quantisation modes. No JAX."""
+
+from enum import StrEnum
+
+
+class QuantMode(StrEnum):
+    """How matmul operands are quantised.
+
+    `int8` is fake quantisation: operands are rounded to 255 levels and multiplied in the case's dtype. It
+    applies to every matmul of the block, routed and shared alike.
+    """
+
+    NONE = "none"
+    INT8 = "int8"

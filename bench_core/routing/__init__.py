@@ -1,0 +1,1 @@
+"""Which token goes to which expert, and the permutation that sorts rows by expert."""

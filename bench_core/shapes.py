@@ -1,0 +1,65 @@
+"""Sizes and the two words (dtype, pass) that every layer shares. No JAX."""
+
+from dataclasses import dataclass, fields
+from enum import StrEnum
+
+from bench_core.errors import UsageError
+
+
+class DType(StrEnum):
+    """Element type of activations and weights. Matmuls accumulate in float32 for both."""
+
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+
+
+class BenchPass(StrEnum):
+    """What one timed call computes."""
+
+    FORWARD = "forward"
+    FORWARD_BACKWARD = "forward_backward"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoeShape:
+    """Sizes of one gated Mixture-of-Experts block.
+
+    `tokens` rows of width `hidden` are routed to `topk` of `experts` gated experts of width `mlp_dim`;
+    `shared_expert_dim` is the width of the dense expert that sees every token (0: there is none).
+
+    Raises:
+        UsageError: a size is not positive (`shared_expert_dim`: negative), or topk > experts.
+    """
+
+    tokens: int
+    hidden: int
+    mlp_dim: int
+    experts: int
+    topk: int
+    shared_expert_dim: int = 0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            least = 0 if field.name == "shared_expert_dim" else 1
+            size = getattr(self, field.name)
+            if size < least:
+                flag = f"--{field.name.replace('_', '-')}"
+                raise UsageError(
+                    f"{flag} {size} is not a usable size",
+                    cause=f"{field.name} must be at least {least}",
+                    hint=f"give {flag} a value of {least} or more",
+                )
+        if self.topk > self.experts:
+            raise UsageError(
+                f"--topk {self.topk} is larger than --experts {self.experts}",
+                cause="a token cannot choose more experts than there are",
+                hint=f"use --topk {self.experts} or less, or --experts {self.topk} or more",
+            )
+
+    @property
+    def assignments(self) -> int:
+        """Number of (token, expert) pairs."""
+        return self.tokens * self.topk
+
+    def __str__(self) -> str:
+        return " ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))

@@ -1,0 +1,1 @@
+"""Timing of one compiled program, every stage apart."""

@@ -1,0 +1,20 @@
+"""Runs before anything imports bench_core or JAX."""
+
+import os
+
+import pytest
+
+# Eight virtual devices, so that "one of several" is told apart from "all". XLA reads this when JAX starts.
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+from jaxtyping import install_import_hook
+
+# From here on a call with a wrong shape or dtype is a test failure in every layer that handles arrays.
+_ARRAY_LAYERS = ["blocks", "gmm", "harness", "quant", "routing", "timing"]
+install_import_hook([f"bench_core.{layer}" for layer in _ARRAY_LAYERS], "beartype.beartype")
+
+
+@pytest.fixture(autouse=True)
+def _no_result_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LOGBOOK_RESULT_FILE", raising=False)
