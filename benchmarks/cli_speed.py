@@ -81,7 +81,10 @@ def measure(rounds: int) -> dict[str, list[float]]:
 def report(samples: dict[str, list[float]]) -> str:
     median = {name: statistics.median(values) for name, values in samples.items()}
     base = median["import typer"]
-    lines = ["| command | median ms | min ms | max ms | ratio to `import typer` |", "| --- | ---: | ---: | ---: | ---: |"]
+    lines = [
+        "| command | median ms | min ms | max ms | ratio to `import typer` |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
     for name, values in samples.items():
         low, middle, high = (1000 * v for v in (min(values), median[name], max(values)))
         lines.append(f"| `{name}` | {middle:.1f} | {low:.1f} | {high:.1f} | {median[name] / base:.2f} |")

@@ -117,9 +117,7 @@ def git(folder: Path) -> Callable[..., str]:
     """`git ARGS` in `folder`, which becomes a repository with one commit."""
 
     def run(*args: str, cwd: Path | None = None) -> str:
-        done = subprocess.run(
-            ["git", *args], cwd=cwd or folder, check=True, capture_output=True, text=True, timeout=30
-        )
+        done = subprocess.run(["git", *args], cwd=cwd or folder, check=True, capture_output=True, text=True, timeout=30)
         return done.stdout.strip()
 
     run("init", "-q", "-b", "main")

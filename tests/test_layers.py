@@ -35,7 +35,18 @@ BENCH = (
 )
 # Pure packages: no files, processes, network or clock.
 PURE = {"tables", "redaction", "commands", "results", "stats", "markdown", "criteria", "recipes", "model", "units"}
-EFFECTS = {"subprocess", "socket", "time", "os", "pathlib", "tempfile", "shutil", "random", "threading", "urllib.request"}
+EFFECTS = {
+    "subprocess",
+    "socket",
+    "time",
+    "os",
+    "pathlib",
+    "tempfile",
+    "shutil",
+    "random",
+    "threading",
+    "urllib.request",
+}
 # Third-party packages and the only places that may import them.
 HOMES = {
     "typer": {"cli"},

@@ -76,7 +76,11 @@ def test_a_failed_command_is_an_entry_with_its_error_and_its_rows(started: Cli, 
 
 
 def test_a_second_run_of_an_entry_and_its_pair_in_one_table(started: Cli, folder: Path) -> None:
-    command = [sys.executable, "-c", "import sys; print('RESULT', 'quant_mode=' + sys.argv[2], 'tflops=' + sys.argv[3])"]
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; print('RESULT', 'quant_mode=' + sys.argv[2], 'tflops=' + sys.argv[3])",
+    ]
     started("run", "--label", "Baseline", "--", *command, "--quant-mode", "none", "2")
     started("run", "--id", "MOE-000", "--label", "Int8", "--", *command, "--quant-mode", "int8", "1")
     table = started("table", "MOE-000", "--pivot", "quant_mode", "--delta", "--ratio")
@@ -91,9 +95,10 @@ def test_a_second_run_of_an_entry_and_its_pair_in_one_table(started: Cli, folder
 def test_a_plan_is_executed_by_its_id(started: Cli, folder: Path) -> None:
     planned = started("plan", "--title", "A/B", "--command", "Baseline: echo RESULT tflops=2", "--command", "echo b")
     assert planned.code == 0
-    assert "- Command (planned):\n  - Baseline:\n    - `echo RESULT tflops=2`\n  - `echo b`" in (
-        folder / "logbooks/moe.md"
-    ).read_text()
+    assert (
+        "- Command (planned):\n  - Baseline:\n    - `echo RESULT tflops=2`\n  - `echo b`"
+        in (folder / "logbooks/moe.md").read_text()
+    )
     assert started("list", "--json").data[0]["state"] == "planned"
     first = started("run", "--id", "MOE-000", "--label", "Baseline", "--json")
     assert [r["label"] for r in first.data["runs"]] == ["Baseline"]

@@ -10,7 +10,7 @@ import re
 
 # A bullet's text starts on its own line when it would otherwise be read as more than a paragraph.
 _BLOCK_START = re.compile(r"\s|[-+*>|#=~`\[]|\d+[.)]\s")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _LONG_COMMAND = 100
 
 

@@ -11,10 +11,14 @@ import dataclasses
 import functools
 import types
 import typing
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 T = TypeVar("T")
+# Takes a value and its path, gives the decoded value or raises CodecError.
+Converter = Callable[[Any, str], Any]
+
+_MISSING = dataclasses.MISSING
 
 
 class CodecError(ValueError):
@@ -23,100 +27,137 @@ class CodecError(ValueError):
 
 def encode(value: object) -> Any:
     """Plain data of a dataclass value: fields that hold their default are left out, order is kept."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        plain: dict[str, Any] = {}
-        for f in dataclasses.fields(value):
-            item = getattr(value, f.name)
-            if f.name == "extra":
-                plain.update(encode(item))
-            elif not _is_default(f, item):
-                plain[f.name] = encode(item)
-        return plain
+    if value is None or isinstance(value, str | int | float):
+        return value
     if isinstance(value, Mapping):
         return {k: encode(v) for k, v in value.items()}
     if isinstance(value, tuple | list):
         return [encode(v) for v in value]
-    return value
+    plain: dict[str, Any] = {}
+    for name, default in _defaults(cast(Any, type(value))):
+        item = getattr(value, name)
+        if name == "extra":
+            plain.update(encode(item))
+        elif default is _MISSING or not (type(item) is type(default) and item == default):
+            plain[name] = encode(item)
+    return plain
 
 
 def decode(cls: type[T], data: object, path: str = "") -> T:
     """A value of `cls` from plain data. Raises CodecError naming the path and what was expected."""
-    if not isinstance(data, Mapping):
-        raise CodecError(f"{path or 'top level'}: expected a mapping, got {_name(data)}")
-    fields = _fields(cast(Hashable, cls))
-    known = {f.name for f, _ in fields}
-    unknown = {str(k): v for k, v in data.items() if k not in known or k == "extra"}
-    if unknown and "extra" not in known:
-        raise CodecError(f"{_at(path, next(iter(unknown)))}: unknown key")
-    kwargs: dict[str, Any] = {"extra": unknown} if "extra" in known else {}
-    for f, hint in fields:
-        if f.name == "extra":
-            continue
-        if f.name in data:
-            kwargs[f.name] = _convert(hint, data[f.name], _at(path, f.name))
-        elif f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING:
-            raise CodecError(f"{_at(path, f.name)}: missing")
-    return cls(**kwargs)
+    return cast(T, _dataclass(cast(Any, cls))(data, path))
 
 
 @functools.cache
-def _fields(cls: Any) -> list[tuple[dataclasses.Field[Any], Any]]:
+def _defaults(cls: Any) -> tuple[tuple[str, Any], ...]:
+    """Every field with the value that need not be written; `format` is always written."""
+    found = []
+    for f in dataclasses.fields(cls):
+        default = f.default if f.default_factory is _MISSING else f.default_factory()
+        found.append((f.name, _MISSING if f.name == "format" else default))
+    return tuple(found)
+
+
+@functools.cache
+def _dataclass(cls: Any) -> Converter:
+    """The converter of a class, made once: records are decoded by the ten thousand."""
     hints = typing.get_type_hints(cls)
-    return [(f, hints[f.name]) for f in dataclasses.fields(cls)]
+    fields = {f.name: _converter(hints[f.name]) for f in dataclasses.fields(cls) if f.name != "extra"}
+    keeps_unknown = "extra" in hints
+    required = [f.name for f in dataclasses.fields(cls) if f.default is _MISSING and f.default_factory is _MISSING]
+
+    def convert(data: Any, path: str) -> Any:
+        if not isinstance(data, Mapping):
+            raise CodecError(f"{path or 'top level'}: expected a mapping, got {_name(data)}")
+        kwargs: dict[str, Any] = {}
+        unknown: dict[str, Any] = {}
+        for key, value in data.items():
+            field = fields.get(key)
+            if field is None:
+                unknown[str(key)] = value
+            else:
+                kwargs[key] = field(value, f"{path}.{key}" if path else key)
+        if unknown:
+            if not keeps_unknown:
+                raise CodecError(f"{_at(path, next(iter(unknown)))}: unknown key")
+            kwargs["extra"] = unknown
+        for name in required:
+            if name not in kwargs:
+                raise CodecError(f"{_at(path, name)}: missing")
+        return cls(**kwargs)
+
+    return convert
 
 
-def _is_default(f: dataclasses.Field[Any], item: object) -> bool:
-    if f.name == "format":
-        return False
-    if f.default is not dataclasses.MISSING:
-        return type(item) is type(f.default) and item == f.default
-    return f.default_factory is not dataclasses.MISSING and item == f.default_factory()
-
-
-def _convert(hint: Any, value: object, path: str) -> Any:
+def _converter(hint: Any) -> Converter:
     origin = get_origin(hint)
     if hint is object or hint is Any:
-        return value
+        return lambda value, path: value
     if origin is Union or origin is types.UnionType:
-        return _convert_union(get_args(hint), value, path)
+        return _union(get_args(hint))
     if origin is Literal:
-        if value not in get_args(hint):
-            choices = ", ".join(map(str, get_args(hint)))
-            raise CodecError(f"{path}: expected one of {choices}, got {value!r}")
-        return value
+        return _literal(get_args(hint))
     if origin is tuple:
-        if not isinstance(value, list | tuple):
-            raise CodecError(f"{path}: expected a list, got {_name(value)}")
-        return tuple(_convert(get_args(hint)[0], v, f"{path}[{i}]") for i, v in enumerate(value))
+        return _tuple(_converter(get_args(hint)[0]))
     if origin is dict:
-        if not isinstance(value, Mapping):
-            raise CodecError(f"{path}: expected a mapping, got {_name(value)}")
-        return {str(k): _convert(get_args(hint)[1], v, _at(path, k)) for k, v in value.items()}
+        return _dict(_converter(get_args(hint)[1]))
     if dataclasses.is_dataclass(hint):
-        return decode(cast(type, hint), value, path)
-    return _scalar(hint, value, path)
+        return _dataclass(cast(Any, hint))
+    return _scalar(hint)
 
 
-def _convert_union(options: tuple[Any, ...], value: object, path: str) -> Any:
-    if value is None and type(None) in options:
-        return None
+def _union(options: tuple[Any, ...]) -> Converter:
+    optional = type(None) in options
     rest = [o for o in options if o is not type(None)]
     if len(rest) == 1:
-        return _convert(rest[0], value, path)
-    if type(value) in rest:
-        return value
+        inner = _converter(rest[0])
+        return lambda value, path: None if value is None and optional else inner(value, path)
     names = ", ".join(getattr(o, "__name__", str(o)) for o in rest)
-    raise CodecError(f"{path}: expected {names}, got {_name(value)}")
+
+    def convert(value: Any, path: str) -> Any:
+        if type(value) in options:
+            return value
+        raise CodecError(f"{path}: expected {names}, got {_name(value)}")
+
+    return convert
 
 
-def _scalar(hint: Any, value: object, path: str) -> Any:
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if hint is int and isinstance(value, bool):
-        raise CodecError(f"{path}: expected int, got bool")
-    if not isinstance(value, hint):
+def _literal(choices: tuple[Any, ...]) -> Converter:
+    def convert(value: Any, path: str) -> Any:
+        if value in choices:
+            return value
+        raise CodecError(f"{path}: expected one of {', '.join(map(str, choices))}, got {value!r}")
+
+    return convert
+
+
+def _tuple(item: Converter) -> Converter:
+    def convert(value: Any, path: str) -> Any:
+        if not isinstance(value, list | tuple):
+            raise CodecError(f"{path}: expected a list, got {_name(value)}")
+        return tuple([item(v, f"{path}[{i}]") for i, v in enumerate(value)])
+
+    return convert
+
+
+def _dict(item: Converter) -> Converter:
+    def convert(value: Any, path: str) -> Any:
+        if not isinstance(value, Mapping):
+            raise CodecError(f"{path}: expected a mapping, got {_name(value)}")
+        return {str(k): item(v, f"{path}.{k}") for k, v in value.items()}
+
+    return convert
+
+
+def _scalar(hint: type) -> Converter:
+    def convert(value: Any, path: str) -> Any:
+        if type(value) is hint:
+            return value
+        if hint is float and type(value) is int:
+            return float(value)
         raise CodecError(f"{path}: expected {hint.__name__}, got {_name(value)}")
-    return value
+
+    return convert
 
 
 def _at(path: str, key: object) -> str:

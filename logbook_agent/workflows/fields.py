@@ -22,7 +22,7 @@ _FORM = [label.casefold() for label in (HYPOTHESIS, COMMAND, CONFIG, RESULT, INT
 def parse_field(text: str) -> Field:
     """`LABEL=TEXT`. Raises UsageError for a label that could not be read back from the view."""
     label, separator, value = text.partition("=")
-    label = label.strip()
+    label = clean(label).strip()
     if not separator or not label:
         raise UsageError(
             f"--field {one_line(text)[:60]!r} is not LABEL=TEXT",

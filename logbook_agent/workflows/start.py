@@ -112,7 +112,7 @@ def header_of(workspace: Workspace, request: StartRequest) -> Header:
 
 def parse_metric(text: str) -> Metric:
     """`NAME[:max|min][:UNIT]`; what is left out comes from the table of known metrics."""
-    name, *rest = text.split(":")
+    name, *rest = clean(text).split(":")
     direction: Direction | None = None
     if rest and rest[0] in DIRECTIONS:
         direction = cast(Direction, rest.pop(0))

@@ -42,7 +42,12 @@ def test_the_wheel_works_without_the_checkout(tmp_path: Path) -> None:
     environ = {**os.environ, "PYTHONPATH": str(site)}
     for args in (["start", "moe", "--prefix", "MOE"], ["run", "--", "echo", "METRIC answer=42"]):
         done = subprocess.run(
-            [sys.executable, "-P", "-m", "logbook_agent", *args], cwd=work, env=environ, capture_output=True, text=True, timeout=60
+            [sys.executable, "-P", "-m", "logbook_agent", *args],
+            cwd=work,
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         assert done.returncode == 0, done.stderr
     assert "answer: 42" in (work / "logbooks" / "moe.md").read_text()

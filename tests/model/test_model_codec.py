@@ -1,0 +1,65 @@
+"""decode(encode(x)) == x for every kind of record, and errors that name their place."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logbook_agent.model.codec import CodecError, decode, encode
+from logbook_agent.model.entry import Entry
+from logbook_agent.model.header import Header
+from logbook_agent.model.run import Run
+
+# Strategies from the classes themselves, so that a new field is tested without being listed here.
+finite = st.floats(allow_nan=False, allow_infinity=False)
+st.register_type_strategy(float, finite)
+st.register_type_strategy(object, st.text() | st.integers() | st.none())
+
+
+@pytest.mark.parametrize("cls", [Entry, Header, Run])
+def test_round_trip(cls: type) -> None:
+    @given(st.from_type(cls))
+    def check(value: object) -> None:
+        known = {f.name for f in dataclasses.fields(cls)}
+        if "extra" in known:
+            value = dataclasses.replace(value, extra={k: v for k, v in value.extra.items() if k not in known})
+        assert decode(cls, encode(value)) == value
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("cls", "data", "message"),
+    [
+        (Entry, [], "top level: expected a mapping, got list"),
+        (Entry, {"id": "X-000", "title": "t"}, "opened: missing"),
+        (Entry, {"id": 3, "title": "t", "opened": "o"}, "id: expected str, got int"),
+        (Entry, {"id": "X", "title": None, "opened": "o"}, "title: expected str, got nothing"),
+        (Entry, {"id": "X", "title": "t", "opened": "o", "kind": "idea"}, "kind: expected one of experiment, note"),
+        (Entry, {"id": "X", "title": "t", "opened": "o", "fields": [{"label": "a"}]}, r"fields\[0\].text: missing"),
+        (Run, {"entry": "X", "run": True, "argv": [], "started": "s"}, "run: expected int, got bool"),
+        (Run, {"entry": "X", "run": 1, "argv": "ls", "started": "s"}, "argv: expected a list, got str"),
+        (Run, {"entry": "X", "run": 1, "argv": [], "started": "s", "typo": 1}, "typo: unknown key"),
+        (Run, {"entry": "X", "run": 1, "argv": [], "started": "s", "exit": {"kode": 1}}, "exit.kode: unknown key"),
+    ],
+)
+def test_a_misfit_is_named_with_its_place(cls: type, data: object, message: str) -> None:
+    with pytest.raises(CodecError, match=message):
+        decode(cls, data)
+
+
+def test_unknown_keys_of_a_file_people_edit_are_kept() -> None:
+    data = {"format": 1, "id": "X-000", "title": "t", "opened": "o", "reviewed_by": "Ada"}
+    assert encode(decode(Entry, data)) == data
+
+
+def test_defaults_are_left_out_and_null_is_not_zero() -> None:
+    run = Run(entry="X-000", run=1, argv=("ls",), started="s", duration_s=0.0)
+    plain = encode(run)
+    assert plain["duration_s"] == 0.0
+    assert "ended" not in plain
+    assert typing.cast(Run, decode(Run, plain)).ended is None
