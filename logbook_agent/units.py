@@ -37,6 +37,11 @@ KNOWN: dict[str, Quantity] = {
 }
 
 
+# Units that may follow a metric's name without a direction between them; any unit with / or % may, too.
+_COMMON = "s ms us ns min h bytes B KB MB GB TB KiB MiB GiB TiB W J K C Hz kHz MHz GHz tokens steps"
+UNITS = frozenset(_COMMON.split()) | {q.unit for q in KNOWN.values() if q.unit is not None}
+
+
 def known(name: str) -> Quantity:
     """The table's row for a metric name; an empty Quantity for a name it does not have."""
     return KNOWN.get(name, Quantity())

@@ -9,6 +9,7 @@ import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
 from logbook_agent.cli.output import columns, emit
+from logbook_agent.errors import UsageError
 from logbook_agent.markdown.text import one_line
 from logbook_agent.report.times import minute
 from logbook_agent.workflows.reading import listed, search, shown
@@ -64,6 +65,10 @@ def show_command(
 
     Example: logbook show MOE-I8-002
     """
+    if full and not as_json:
+        raise UsageError(
+            "--full goes with --json", cause="the text shows medians", hint=f"logbook show {entry_id} --full --json"
+        )
     space = workspace(logbook, root)
     book = space.book(entry_id)
     record = book.record(entry_id)

@@ -11,7 +11,7 @@ import typer
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
 from logbook_agent.cli.output import emit
 from logbook_agent.errors import UsageError
-from logbook_agent.tables import TableSpec, to_csv
+from logbook_agent.tables import TableSpec, matching, to_csv
 from logbook_agent.workflows.tabling import table
 
 Repeated = list[str] | None
@@ -57,7 +57,9 @@ def table_command(
     where: Annotated[
         Repeated, typer.Option("--where", metavar="K=V", help="Only rows with this config; repeatable.")
     ] = None,
-    csv: Annotated[bool, typer.Option("--csv", help="All rows as CSV, numbers in full precision.")] = False,
+    csv: Annotated[
+        bool, typer.Option("--csv", help="As CSV in full precision: the rows, or the table when it is pivoted.")
+    ] = False,
     logbook: LogbookOption = None,
     root: RootOption = None,
     as_json: JsonOption = False,
@@ -84,7 +86,8 @@ def table_command(
     )
     book, cases, made = table(space, entry_ids, spec)
     if csv and not as_json:
-        sys.stdout.write(to_csv(cases))
+        shaped = pivot or delta or ratio or means
+        sys.stdout.write(to_csv(made if shaped else matching(cases, spec.where)))
         return
     data = {
         "columns": [dataclasses.asdict(c) for c in made.columns],

@@ -84,7 +84,7 @@ def code_facts(
     repository = repository_of(cwd)
     named = files_named(argv, cwd)
     if repository is None:
-        return _facts(Code(), None, *_read(named, None, keep))
+        return _facts(Code(), None, *_read(named, cwd, keep))
     excluded = _excluded(repository, root)
     try:
         return _in_repository(repository, excluded, named, keep, environ)

@@ -6,8 +6,9 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from logbook_agent.commands.words import command_line
+from logbook_agent.commands.words import command_line, split_env_words
 from logbook_agent.markdown import text as md
+from logbook_agent.model.entry import PlannedCommand
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Code, Device, Row, Run, Scalar
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 RenderTable: TypeAlias = "Callable[[Table], str]"
 _TAIL_LINES = 8
 _SHOWN_PROBLEMS = 5
+_SHOWN_ROWS = 200
 
 
 def executed(run: Run) -> str:
@@ -69,7 +71,13 @@ def command_section(record: Record) -> str:
 
 def planned_section(record: Record) -> str:
     """Planned commands that have not been executed yet."""
-    return _commands([(c.label, command_line(c.argv, shell=c.shell), 1) for c in record.pending_commands])
+    return _commands([(c.label, planned(c), 1) for c in record.pending_commands])
+
+
+def planned(command: PlannedCommand) -> str:
+    """A planned command as one types it; its leading `K=V` words are assignments."""
+    env, words = ({}, command.argv) if command.shell else split_env_words(command.argv)
+    return command_line(words, env, shell=command.shell)
 
 
 def _commands(found: list[tuple[str | None, str, int]]) -> str:
@@ -87,11 +95,10 @@ def _commands(found: list[tuple[str | None, str, int]]) -> str:
     return lines[0] if len(found) == 1 and found[0][0] is None else md.items(lines)
 
 
-def config_section(record: Record, metrics: Sequence[Metric]) -> str:
+def config_section(record: Record, table: Table | None) -> str:
     """What identifies the runs: constant config, env that matters, code, devices, software."""
     runs = [s.run for s in record.runs]
     lines = []
-    table = table_of(record, metrics)
     constants: dict[str, Scalar] = {**table.constants} if table is not None else {}
     if not constants and not any(r.rows for r in runs):
         constants = runs[-1].config
@@ -176,12 +183,11 @@ def _software(run: Run) -> str:
     return ", ".join(f"{name} {version}" for name, version in found.items())
 
 
-def result_section(record: Record, metrics: Sequence[Metric], render_table: RenderTable) -> str:
+def result_section(record: Record, table: Table | None, render_table: RenderTable) -> str:
     """The measured rows, then what failed and why, then what the records complain about."""
     parts: list[str] = []
-    table = table_of(record, metrics)
     if table is not None:
-        parts.append(_single(table) if len(table.rows) == 1 else render_table(table))
+        parts.append(_single(table) if len(table.rows) == 1 else render_table(_bounded(table, record.id)))
     notes: list[str] = []
     for status in record.runs:
         notes += _outcome(status, alone=len(record.runs) == 1)
@@ -193,6 +199,15 @@ def result_section(record: Record, metrics: Sequence[Metric], render_table: Rend
     if notes:
         parts.append(md.items(notes))
     return "\n\n".join(parts)
+
+
+def _bounded(table: Table, entry_id: str) -> Table:
+    """A table that a page can hold."""
+    more = len(table.rows) - _SHOWN_ROWS
+    if more <= 0:
+        return table
+    note = f"the first {_SHOWN_ROWS} of {len(table.rows):,} rows; all of them: `logbook table {entry_id} --csv`"
+    return dataclasses.replace(table, rows=table.rows[:_SHOWN_ROWS], notes=(note, *table.notes))
 
 
 def _single(table: Table) -> str:

@@ -49,11 +49,12 @@ def _computed(record: Record, metrics: Sequence[Metric], render_table: facts.Ren
     planned = facts.planned_section(record) if record.pending_commands else ""
     if not record.runs:
         return [(f"{COMMAND} (planned)", "not yet run", planned)]
+    table = facts.table_of(record, metrics)
     return [
         (COMMAND, "executed", facts.command_section(record)),
         (f"{COMMAND} (planned)", "not yet run", planned),
-        (CONFIG, "recorded", facts.config_section(record, metrics)),
-        (RESULT, "measured", facts.result_section(record, metrics, render_table)),
+        (CONFIG, "recorded", facts.config_section(record, table)),
+        (RESULT, "measured", facts.result_section(record, table, render_table)),
     ]
 
 

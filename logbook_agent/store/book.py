@@ -99,7 +99,7 @@ class Book:
         elif parse_id(entry_id) is None:
             cause, hint = f"an ID looks like {ids[-1]}", f"try: logbook show {ids[-1]}"
         else:
-            cause = f"{self.topic} holds {len(ids)} entries, {ids[0]} to {ids[-1]}"
+            cause = f"{self.topic} holds {ids[0]}" + (f" to {ids[-1]}" if len(ids) > 1 else " alone")
             hint = "list them with: logbook list"
         return NotFound(f"no entry {entry_id}", cause=cause, hint=hint)
 

@@ -89,7 +89,7 @@ def config_of(table: dict[str, Any], file: Path) -> Config:
                 raise _bad(file, f"{key} must be a list of texts", f'write: {key} = ["..."]')
             value = tuple(value)
         if key == "launchers" and not isinstance(value, dict):
-            raise _bad(file, "launchers must be tables", 'write: [launchers.NAME] command = "..."')
+            raise _bad(file, "launchers must be tables", 'write: [launchers.NAME] template = "... {command}"')
         if key == "log_bytes" and (not isinstance(value, int) or value <= 0):
             raise _bad(file, "log_bytes must be a positive number", "write: log_bytes = 268435456")
         values[key] = value

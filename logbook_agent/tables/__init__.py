@@ -1,8 +1,8 @@
 """Tables of measured rows: varied axes as columns, a pivot, deltas, ratios and means."""
 
-from logbook_agent.tables.build import tabulate
+from logbook_agent.tables.build import matching, tabulate
 from logbook_agent.tables.export import to_csv
 from logbook_agent.tables.render import to_markdown
 from logbook_agent.tables.spec import Case, Column, Table, TableSpec
 
-__all__ = ["Case", "Column", "Table", "TableSpec", "tabulate", "to_csv", "to_markdown"]
+__all__ = ["Case", "Column", "Table", "TableSpec", "matching", "tabulate", "to_csv", "to_markdown"]

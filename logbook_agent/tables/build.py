@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Scalar
@@ -44,6 +44,13 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     if spec.means:
         notes += mean_notes(comparisons)
     return _assembled(strips, width, spec, constants=_constants(frame, layout), notes=notes)
+
+
+def matching(cases: Sequence[Case], where: Mapping[str, str]) -> list[Case]:
+    """The cases with these values. Raises UsageError for a name or value that none has."""
+    frame = frame_of(cases)
+    kept = {id(item) for item in _selected(frame, TableSpec(where=where)).items}
+    return [case for case, item in zip(cases, frame.items, strict=True) if id(item) in kept]
 
 
 def _selected(frame: Frame, spec: TableSpec) -> Frame:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logbook_agent.errors import UsageError
-from logbook_agent.markdown.text import one_line
+from logbook_agent.markdown.text import clean, one_line
 from logbook_agent.model.entry import (
     CONFIDENCES,
     HYPOTHESIS,
@@ -158,6 +158,12 @@ def parse_planned(text: str) -> PlannedCommand:
             cause="a quote is open",
             hint="quote it as in a shell: --command \"Baseline: bash -lc 'a; b'\"",
         ) from error
+    if not rest.isprintable() and clean(rest) != rest.rstrip("\n "):
+        raise UsageError(
+            f"the command {one_line(rest)[:60]!r} cannot be written down",
+            cause="it holds control characters, or bytes that are no UTF-8",
+            hint="put it into a script and plan that, or run it at once: logbook run -- CMD",
+        )
     if not argv:
         raise UsageError("--command is empty", cause="there is nothing to run", hint="--command 'LABEL: CMD ...'")
     return PlannedCommand(label=label.strip() or None, argv=argv)

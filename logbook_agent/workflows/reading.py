@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from logbook_agent.commands.words import command_line
 from logbook_agent.errors import UsageError
 from logbook_agent.markdown.text import one_line
 from logbook_agent.model.codec import encode
+from logbook_agent.model.entry import KINDS
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Row
-from logbook_agent.report.facts import executed
+from logbook_agent.report.facts import executed, planned
 from logbook_agent.stats import median
 from logbook_agent.store.book import Book, Contents
 from logbook_agent.units import format_value, known
@@ -39,6 +39,10 @@ def listed(contents: Contents, *, state: str | None, kind: str | None, last: int
     """One line of data per entry, in order."""
     if state is not None and state not in STATES:
         raise UsageError(f"unknown state {state!r}", cause=f"states are {', '.join(STATES)}", hint="--state failed")
+    if kind is not None and kind not in KINDS:
+        raise UsageError(f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint="--kind decision")
+    if last is not None and last < 1:
+        raise UsageError(f"--last {last} is no number of entries", cause="it is below 1", hint="--last 10")
     found = [
         r for r in contents.records if (state is None or r.state == state) and (kind is None or r.entry.kind == kind)
     ]
@@ -90,9 +94,7 @@ def shown(book: Book, entry_id: str, *, full: bool) -> dict[str, Any]:
         "supersedes": entry.supersedes,
         "superseded_by": superseding(book, entry_id, book.entry_ids()),
         "fields": [{"label": f.label, "text": f.text} for f in entry.fields if f.text],
-        "planned": [
-            {"label": c.label, "command": command_line(c.argv, shell=c.shell)} for c in record.pending_commands
-        ],
+        "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, book) for s in record.runs],
     }
 
@@ -158,7 +160,7 @@ def _places(record: Record) -> Iterator[tuple[str, str]]:
     for f in entry.fields:
         yield f.label, f.text
     for command in entry.commands:
-        yield "Command (planned)", command_line(command.argv, shell=command.shell)
+        yield "Command (planned)", planned(command)
     for status in record.runs:
         yield from _run_places(status)
 

@@ -27,7 +27,7 @@ from logbook_agent.report.blocks import Blocks
 from logbook_agent.report.times import zone_of
 from logbook_agent.store.book import Book, create
 from logbook_agent.store.records import parse_yaml
-from logbook_agent.units import DIRECTIONS, Direction, known
+from logbook_agent.units import DIRECTIONS, UNITS, Direction, known
 from logbook_agent.workflows.prepare import parse_pair
 from logbook_agent.workflows.views import refresh
 from logbook_agent.workflows.workspace import Workspace
@@ -116,13 +116,12 @@ def parse_metric(text: str) -> Metric:
     direction: Direction | None = None
     if rest and rest[0] in DIRECTIONS:
         direction = cast(Direction, rest.pop(0))
-    elif rest and rest[0].casefold() in ("maximize", "minimize", "higher", "lower", "up", "down", ""):
-        raise _bad(f"metric {text!r} has the direction {rest[0]!r}", "a direction is max or min", f"{name}:max")
-    elif len(rest) > 1:
+    elif rest and (len(rest) > 1 or not (rest[0] in UNITS or "/" in rest[0] or "%" in rest[0])):
+        example = f"{name}:max:{rest[1]}" if len(rest) > 1 else f"{name}:max"
         raise _bad(
-            f"metric {text!r} has the direction {rest[0]!r}",
-            "a direction is max or min",
-            f"{name}:max:{rest[-1]}",
+            f"metric {text!r} has the unknown direction {rest[0]!r}",
+            "a direction is max or min; a unit that is not a common one comes behind it",
+            example,
         )
     if not _METRIC.fullmatch(name):
         raise _bad(
@@ -214,19 +213,19 @@ def _baseline(
     names = {m.name for m in metrics}
     config: dict[str, Scalar] = dict(base.config)
     numbers: dict[str, float] = {}
-    for key, value in (parse_pair(t, "--baseline") for t in request.baseline):
+    for key, value in (parse_pair(clean(t), "--baseline") for t in request.baseline):
         if key in names and isinstance(value, int | float):
             numbers[key] = float(value)
         else:
             config[key] = value
     return Baseline(
         date=base.date or workspace.stamp()[:10],
-        code_refs=(*base.code_refs, *request.baseline_refs),
+        code_refs=(*base.code_refs, *map(clean, request.baseline_refs)),
         config=config,
         numbers=(*base.numbers, *((BaselineNumbers(metrics=numbers),) if numbers else ())),
         entry=base.entry,
-        source=request.baseline_source or base.source,
-        confidence=request.baseline_confidence or base.confidence,
+        source=clean(request.baseline_source or base.source or "") or None,
+        confidence=clean(request.baseline_confidence or base.confidence or "") or None,
         text=base.text,
     )
 

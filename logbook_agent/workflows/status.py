@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from logbook_agent.markdown.text import one_line
-from logbook_agent.model.codec import encode
-from logbook_agent.model.header import Header
+from logbook_agent.model.header import BaselineNumbers, Header, Link
 from logbook_agent.model.record import Record
 from logbook_agent.stats import median
 from logbook_agent.store.book import Book, Contents
@@ -18,6 +18,7 @@ from logbook_agent.workflows.workspace import Workspace
 LIMIT_BYTES = 8000
 # Room for the envelope of the answer: schema, warnings.
 _RESERVED_BYTES = 600
+_WARNING_CHARACTERS = 150
 # From generous to sparse: characters of a text, entries of a list.
 _STEPS = ((600, 12), (300, 10), (200, 8), (140, 6), (90, 4), (60, 3), (40, 2), (24, 1))
 _OPEN_STATES = ("running", "orphaned", "interrupted", "blocked", "planned")
@@ -26,7 +27,7 @@ _OPEN_STATES = ("running", "orphaned", "interrupted", "blocked", "planned")
 def status(workspace: Workspace, book: Book) -> dict[str, Any]:
     """Scope, baseline, best row, last entries, what is open, next actions, criteria; within the limit."""
     contents = book.contents()
-    workspace.warnings += [f"cannot be read: {e.message}" for e in contents.damaged[:3]]
+    workspace.warnings += [f"cannot be read: {e.message}"[:_WARNING_CHARACTERS] for e in contents.damaged[:3]]
     edited = edited_blocks(book)
     for text_limit, list_limit in _STEPS:
         answer = _answer(book, contents, edited, text_limit, list_limit)
@@ -45,14 +46,18 @@ class _Cutter:
         self.texts = 0
         self.lists: dict[str, int] = {}
 
-    def text(self, text: str | None) -> str | None:
+    def text(self, text: str | None, *, at_least: int = 0) -> str | None:
         if text is None:
             return None
-        text = one_line(text)
-        if len(text) <= self.text_limit:
+        text, limit = one_line(text), max(self.text_limit, at_least)
+        if len(text) <= limit:
             return text
         self.texts += 1
-        return text[: self.text_limit - 1] + "…"
+        return text[: limit - 1] + "…"
+
+    def mapping(self, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+        pairs = self.first(name, list(values.items()))
+        return {k: self.text(v) if isinstance(v, str) else v for k, v in pairs}
 
     def first(self, name: str, values: list[Any]) -> list[Any]:
         return self._kept(name, values, values[: self.list_limit])
@@ -77,7 +82,7 @@ def _answer(book: Book, contents: Contents, edited: list[str], text_limit: int, 
         "view": str(book.view_path),
         "scope": {
             "goal": cut.text(header.goal),
-            "metrics": cut.first("metrics", [_metric(m.name, m.direction, m.unit) for m in header.metrics]),
+            "metrics": cut.first("metrics", [cut.text(_metric(m.name, m.direction, m.unit)) for m in header.metrics]),
             "constraints": cut.first("constraints", [cut.text(c) for c in header.constraints]),
         },
         "baseline": _baseline(header, cut),
@@ -91,7 +96,7 @@ def _answer(book: Book, contents: Contents, edited: list[str], text_limit: int, 
         "last": [_last(r, header, cut) for r in cut.last("last", list(records[-5:]))],
         "next_actions": cut.last("next_actions", _next_actions(records, cut)),
         "criteria": cut.first("criteria", [cut.text(c.text) for c in header.stop_criteria]),
-        "links": cut.first("links", [f"{cut.text(link.label)}: {link.url[:200]}" for link in header.links]),
+        "links": cut.first("links", [_link(link, cut) for link in header.links]),
     }
     if edited:
         answer["edited_by_hand"] = cut.first("edited_by_hand", edited)
@@ -112,12 +117,23 @@ def _baseline(header: Header, cut: _Cutter) -> dict[str, Any] | None:
     plain = {
         "date": baseline.date,
         "case": cut.text(" ".join(f"{k}={v}" for k, v in baseline.config.items())) or None,
-        "numbers": cut.first("baseline.numbers", [encode(n) for n in baseline.numbers]),
+        "numbers": cut.first("baseline.numbers", [_numbers(n, cut) for n in baseline.numbers]),
         "entry": baseline.entry,
         "source": cut.text(baseline.source),
-        "confidence": baseline.confidence,
+        "confidence": cut.text(baseline.confidence),
     }
     return {k: v for k, v in plain.items() if v}
+
+
+def _numbers(numbers: BaselineNumbers, cut: _Cutter) -> dict[str, Any]:
+    return {
+        "config": cut.mapping("baseline.config", numbers.config),
+        "metrics": cut.mapping("baseline.metrics", numbers.metrics),
+    }
+
+
+def _link(link: Link, cut: _Cutter) -> str:
+    return f"{cut.text(link.label)}: {cut.text(link.url, at_least=120)}"
 
 
 def _best(header: Header, records: tuple[Record, ...], cut: _Cutter) -> list[dict[str, Any]]:

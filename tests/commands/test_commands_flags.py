@@ -21,9 +21,7 @@ def words(script: str) -> list[list[str]]:
 
 
 def test_names_and_values_in_every_spelling() -> None:
-    argv = shlex.split(
-        "python x.py --quant-mode int8 --impl=fused --lr -0.1 --shared-fused --seed 1 model.dim=64"
-    )
+    argv = shlex.split("python x.py --quant-mode int8 --impl=fused --lr -0.1 --shared-fused --seed 1 model.dim=64")
     assert flags(argv) == {
         "quant_mode": "int8",
         "impl": "fused",

@@ -242,7 +242,9 @@ def test_every_page_is_on_the_map() -> None:
 _MACHINE = re.compile(
     "|".join([r"(?<![\w.~])/" + r"work/", r"(?<![\w.~])/" + r"root\b", r"(?<![\w.~])/" + r"home/(?!me\b)\w+"])
 )
-_REGISTRY = re.compile(r"(?:pypi|npmjs|pythonhosted|conda|anaconda)\." + r"(?:org|com)|artifactory|/simple/\b")
+_REGISTRY = re.compile(
+    r"(?:pypi|npmjs|pythonhosted|conda|anaconda)\." + r"(?:org|com)|artifac" + r"tory|/sim" + r"ple/\b"
+)
 
 
 def tracked() -> list[Path]:

@@ -11,8 +11,8 @@ import pytest
 from logbook_agent.model.run import Code
 from logbook_agent.provenance import git as git_module
 from logbook_agent.provenance.git import CodeFacts, code_facts
-from logbook_agent.repository import repository_of
 from logbook_agent.provenance.tree import CatFile
+from logbook_agent.repository import repository_of
 
 ENV = {
     **{k: v for k, v in os.environ.items() if not k.startswith("GIT_")},
@@ -26,9 +26,7 @@ ENV = {
 
 def git(where: Path, *words: str) -> str:
     identity = ["-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
-    done = subprocess.run(
-        ["git", *identity, *words], cwd=where, env=ENV, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(["git", *identity, *words], cwd=where, env=ENV, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
 
@@ -168,7 +166,7 @@ def test_no_repository(tmp_path: Path) -> None:
     (tmp_path / "x.py").write_text("1\n")
     found = code_facts(tmp_path, tmp_path / "logbooks", ["python", "x.py"], environ=ENV)
     assert found.problems == ()
-    assert [u.path for u in found.code.untracked] == [str(tmp_path / "x.py")]
+    assert [u.path for u in found.code.untracked] == ["x.py"], "from the working folder, as cwd is"
     assert found.code.identity is None
     assert code_facts(tmp_path, tmp_path, ["true"], environ=ENV) == CodeFacts()
 
@@ -272,9 +270,7 @@ def test_a_hooks_environment_does_not_mislead(repo: Path, tmp_path: Path) -> Non
         "GIT_INDEX_FILE": str(tmp_path / "i"),
         "GIT_LITERAL_PATHSPECS": "1",
     }
-    assert code_facts(repo, repo / "logbooks", ["true"], environ=env) == facts(
-        repo, keep=git_module.KEEP_BYTES
-    )
+    assert code_facts(repo, repo / "logbooks", ["true"], environ=env) == facts(repo, keep=git_module.KEEP_BYTES)
 
 
 def test_without_git_it_is_said(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,9 +20,7 @@ def write(path: Path, text: str = "") -> None:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    write(
-        tmp_path / "proc/cpuinfo", "processor\t: 0\nmodel name\t: Some  CPU @ 2GHz\n\nmodel name\t: Other\n"
-    )
+    write(tmp_path / "proc/cpuinfo", "processor\t: 0\nmodel name\t: Some  CPU @ 2GHz\n\nmodel name\t: Other\n")
     return tmp_path
 
 
@@ -118,10 +116,6 @@ def test_the_environment_that_matters() -> None:
 
 def test_no_framework_is_imported() -> None:
     names = ("git", "host", "devices", "software", "environment")
-    code = (
-        "".join(f"import logbook_agent.provenance.{n}\n" for n in names) + "import sys; print(*sys.modules)"
-    )
+    code = "".join(f"import logbook_agent.provenance.{n}\n" for n in names) + "import sys; print(*sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert not {"jax", "torch", "numpy", "psutil", "tomllib", "importlib.metadata", "socket"} & set(
-        out.split()
-    )
+    assert not {"jax", "torch", "numpy", "psutil", "tomllib", "importlib.metadata", "socket"} & set(out.split())

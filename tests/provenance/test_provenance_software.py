@@ -12,9 +12,7 @@ from logbook_agent.provenance.software import software_versions
 FOUND = {"python": "3.12.4", "jax": "0.7.0", "ml-dtypes": "0.5.1"}
 
 
-def venv(
-    folder: Path, python: str = "3.12.4", packages: tuple[str, ...] = ("jax-0.7.0", "ml_dtypes-0.5.1")
-) -> Path:
+def venv(folder: Path, python: str = "3.12.4", packages: tuple[str, ...] = ("jax-0.7.0", "ml_dtypes-0.5.1")) -> Path:
     (folder / "bin").mkdir(parents=True)
     (folder / "bin/python").write_text("")
     (folder / "bin/python").chmod(0o755)

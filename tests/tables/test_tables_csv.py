@@ -63,9 +63,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
 @given(st.lists(TEXT, min_size=1, max_size=4))
 def test_any_text_survives(texts: list[str]) -> None:
-    cases = [
-        Case(entry="X-001", run=n, row=Row(config={"text": text, "k": n})) for n, text in enumerate(texts)
-    ]
+    cases = [Case(entry="X-001", run=n, row=Row(config={"text": text, "k": n})) for n, text in enumerate(texts)]
     read = list(csv.DictReader(io.StringIO(to_csv(cases), newline=""), strict=True))
     assert [row["text"] for row in read] == texts
 

@@ -66,9 +66,7 @@ def test_no_cases_no_table() -> None:
 
 
 def test_runs_of_one_case_are_repeats_and_their_medians_are_reduced() -> None:
-    cases = [
-        case({"topk": 2}, run=run, time_s=[9.0, value, 1e-9]) for run, value in enumerate((3.0, 5.0, 4.0))
-    ]
+    cases = [case({"topk": 2}, run=run, time_s=[9.0, value, 1e-9]) for run, value in enumerate((3.0, 5.0, 4.0))]
     found = table(*cases)
     assert found.rows == (("4.000000",),)
     assert found.values == ((4.0,),)
@@ -182,9 +180,7 @@ def test_a_config_key_may_have_the_name_of_a_pseudo_axis() -> None:
 
 
 def test_a_failed_case_without_config_does_not_make_columns() -> None:
-    found = table(
-        case({"k": 1, "b": 2}, y=1.0), case({"k": 2, "b": 2}, y=1.0), case({"k": 3}, failed="crash")
-    )
+    found = table(case({"k": 1, "b": 2}, y=1.0), case({"k": 2, "b": 2}, y=1.0), case({"k": 3}, failed="crash"))
     assert names(found) == ["k", "y"]
     assert found.constants == {"b": "2"}
 
@@ -257,9 +253,7 @@ def test_without_a_pivot_rows_are_compared_with_the_first() -> None:
 
 
 def test_means_of_a_table_with_one_row() -> None:
-    found = table(
-        case({"m": "a"}, y=1.0), case({"m": "b"}, y=3.0), spec=TableSpec(pivot="m", ratio=True, means=True)
-    )
+    found = table(case({"m": "a"}, y=1.0), case({"m": "b"}, y=3.0), spec=TableSpec(pivot="m", ratio=True, means=True))
     assert names(found) == ["rows", "y @a", "y @b", "y b/a"]
     assert [row[0] for row in found.rows] == ["", "arithmetic mean", "geometric mean"]
 
@@ -277,9 +271,7 @@ def test_per_device_as_reported_else_divided_else_unknown() -> None:
 
 
 def test_metrics_in_several_units_are_not_compared() -> None:
-    found = table(
-        case({"k": 1}, unit="s", y=1.0), case({"k": 2}, unit="ms", y=900.0), spec=TableSpec(delta=True)
-    )
+    found = table(case({"k": 1}, unit="s", y=1.0), case({"k": 2}, unit="ms", y=900.0), spec=TableSpec(delta=True))
     assert names(found) == ["k", "y"]
     assert found.notes == ("y comes in several units (s, ms): not compared",)
 
@@ -334,9 +326,7 @@ def test_text_from_outside_cannot_break_the_markdown() -> None:
 
 
 CONFIGS = st.lists(
-    st.fixed_dictionaries(
-        {}, optional={"a": st.integers(0, 2), "b": st.sampled_from(["x", "y"]), "c": st.booleans()}
-    ),
+    st.fixed_dictionaries({}, optional={"a": st.integers(0, 2), "b": st.sampled_from(["x", "y"]), "c": st.booleans()}),
     min_size=1,
     max_size=8,
 )

@@ -1,7 +1,5 @@
 """The tables of the four seed logbooks, rebuilt whole from rows of their figures."""
 
-# ruff: noqa: E501
-
 from __future__ import annotations
 
 from collections.abc import Iterable

@@ -1,0 +1,138 @@
+"""A disposable index: what `list` and `status` say of each entry, kept as long as its files do not change.
+
+It is a cache and nothing else: deleting it, or damaging it, costs time alone. An entry is known by the size
+and modification time of its file, of its folder of runs, and of every run.json. What changed within the last
+second is not kept, since a second change within one tick of the clock could not be told from the first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+FORMAT = "1"
+_RACY_NS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Modification times (ns) and sizes of an entry's files; `runs` are (number, time, size)."""
+
+    entry: tuple[int, int]
+    folder: int | None
+    runs: tuple[tuple[int, int, int], ...]
+
+    @property
+    def newest_ns(self) -> int:
+        return max(self.entry[0], self.folder or 0, *(run[1] for run in self.runs))
+
+
+@dataclass(slots=True)
+class Index:
+    """`version` names everything but the entries that summaries depend on; another version empties it."""
+
+    path: Path
+    version: str
+    known: dict[str, tuple[Stamp, dict[str, Any]]] = field(default_factory=dict)
+
+    def load(self) -> None:
+        """Read what is known; nothing when there is no index, it is damaged, or it is another version's."""
+        import sqlite3
+
+        if not self.path.exists():
+            return
+        try:
+            with closing(self._connect()) as database:
+                found = database.execute("SELECT value FROM about WHERE key = 'version'").fetchone()
+                if found != (self._version(),):
+                    return
+                for entry_id, stamp, summary in database.execute("SELECT id, stamp, summary FROM entries"):
+                    entry, folder, runs = json.loads(stamp)
+                    self.known[entry_id] = (
+                        Stamp(tuple(entry), folder, tuple(tuple(r) for r in runs)),
+                        json.loads(summary),
+                    )
+        except (sqlite3.Error, ValueError, TypeError):
+            self.known = {}
+
+    def get(self, entry_id: str, stamp: Stamp) -> dict[str, Any] | None:
+        """The summary of an entry, unless its files changed."""
+        found = self.known.get(entry_id)
+        return found[1] if found is not None and found[0] == stamp else None
+
+    def runs_known(self, entry_id: str, folder: int | None) -> tuple[int, ...] | None:
+        """The numbers of an entry's runs, as long as its folder of runs is the one that was seen."""
+        found = self.known.get(entry_id)
+        if found is None or folder is None or found[0].folder != folder:
+            return None
+        return tuple(run[0] for run in found[0].runs)
+
+    def save(self, fresh: Mapping[str, tuple[Stamp, dict[str, Any]]], ids: Iterable[str]) -> None:
+        """Keep new summaries and forget entries that are gone. When that cannot be done now (another
+        process writes, the folder is read-only), the next reader will do it."""
+        import sqlite3
+
+        now = time.time_ns()
+        keep = {i: found for i, found in fresh.items() if now - found[0].newest_ns > _RACY_NS}
+        gone = set(self.known) - set(ids)
+        if not keep and not gone:
+            return
+        try:
+            self._write(keep, gone)
+        except sqlite3.OperationalError:
+            return
+        except (sqlite3.DatabaseError, OSError):
+            self.path.unlink(missing_ok=True)
+
+    def _write(self, keep: Mapping[str, tuple[Stamp, dict[str, Any]]], gone: Iterable[str]) -> None:
+        with closing(self._connect()) as database, database:
+            database.execute("CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT)")
+            database.execute("CREATE TABLE IF NOT EXISTS entries (id TEXT PRIMARY KEY, stamp TEXT, summary TEXT)")
+            found = database.execute("SELECT value FROM about WHERE key = 'version'").fetchone()
+            if found != (self._version(),):
+                database.execute("DELETE FROM entries")
+                database.execute("INSERT OR REPLACE INTO about VALUES ('version', ?)", (self._version(),))
+            database.executemany("DELETE FROM entries WHERE id = ?", [(i,) for i in gone])
+            rows = [
+                (i, json.dumps([s.entry, s.folder, s.runs]), json.dumps(summary, ensure_ascii=False))
+                for i, (s, summary) in keep.items()
+            ]
+            database.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", rows)
+
+    def _version(self) -> str:
+        return f"{FORMAT} {self.version}"
+
+    def _connect(self) -> Any:
+        import sqlite3
+
+        database = sqlite3.connect(self.path, timeout=0.05)
+        # A cache need not survive a power cut.
+        database.execute("PRAGMA synchronous = OFF")
+        return database
+
+
+def stamp_of(entry: Path, runs: Path, known_runs: Any) -> Stamp:
+    """The stamp of an entry's files. `known_runs(folder_mtime)` gives the run numbers without listing the
+    folder when it has not changed, else None. Raises OSError when the entry's file is gone."""
+    state = os.stat(entry)  # noqa: PTH116  asked ten thousand times
+    try:
+        folder: int | None = os.stat(runs).st_mtime_ns  # noqa: PTH116
+    except FileNotFoundError:
+        return Stamp((state.st_mtime_ns, state.st_size), None, ())
+    numbers = known_runs(folder)
+    if numbers is None:
+        numbers = sorted(int(e.name) for e in os.scandir(runs) if e.name.isdigit())
+    found = []
+    for number in numbers:
+        try:
+            run = os.stat(f"{runs}/{number:02d}/run.json")  # noqa: PTH116
+        except FileNotFoundError:
+            continue
+        found.append((number, run.st_mtime_ns, run.st_size))
+    return Stamp((state.st_mtime_ns, state.st_size), folder, tuple(found))
