@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -91,7 +91,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def cli(folder: Path, capfd: pytest.CaptureFixture[str]) -> Iterator[Cli]:
+def cli(folder: Path, capfd: pytest.CaptureFixture[str]) -> Cli:
     """Runs `logbook ARGS` in this process, in `folder`; the answer has code, out and err."""
 
     def invoke(*args: str) -> Answer:
@@ -102,7 +102,7 @@ def cli(folder: Path, capfd: pytest.CaptureFixture[str]) -> Iterator[Cli]:
         out, err = capfd.readouterr()
         return Answer(code, out, err)
 
-    yield invoke
+    return invoke
 
 
 @pytest.fixture

@@ -1,0 +1,28 @@
+"""What the end-to-end tests share: a picture of a folder, and the real command line as a process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+LOGBOOK = (sys.executable, "-m", "logbook_agent.cli")
+
+
+def picture(folder: Path) -> dict[str, bytes | None]:
+    """Every path below a folder with its content; None for a folder."""
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in sorted(folder.rglob("*"))}
+
+
+def logbook(*words: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
+    """`logbook WORDS` as a process of its own."""
+    return subprocess.run(
+        [*LOGBOOK, *words], cwd=cwd, env={**os.environ, **(env or {})}, capture_output=True, timeout=120, check=False
+    )
+
+
+def blocks_of(view: Path) -> list[str]:
+    from logbook_agent.markdown.view import Block, parse
+
+    return [s.name for s in parse(view.read_text()) if isinstance(s, Block)]

@@ -1,0 +1,165 @@
+"""Bad input: one message with cause and next step, the right exit code, and nothing written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Answer, Cli
+from tests.e2e.e2e_support import picture
+
+# (words, exit code, code of the error, what the message names)
+BAD: dict[str, tuple[list[str], int, str, str]] = {
+    "metric direction": (["start", "other", "--prefix", "O", "--metric", "t:sideways:TF/s"], 2, "usage", "sideways"),
+    "metric direction alone": (["start", "other", "--prefix", "O", "--metric", "loss:lower"], 2, "usage", "lower"),
+    "metric name": (["start", "other", "--prefix", "O", "--metric", "my metric:max"], 2, "usage", "my metric"),
+    "topic taken": (["start", "moe", "--prefix", "NEW"], 2, "taken", "moe"),
+    "prefix taken": (["start", "other", "--prefix", "MOE"], 2, "taken", "MOE"),
+    "prefix with spaces": (["start", "other", "--prefix", "MOE I8"], 2, "usage", "MOE I8"),
+    "no prefix": (["start", "other"], 2, "usage", "prefix"),
+    "topic is a path": (["start", "../other", "--prefix", "O"], 2, "usage", "../other"),
+    "unknown zone": (["start", "other", "--prefix", "O", "--zone", "Mars/Base"], 2, "usage", "Mars/Base"),
+    "header file missing": (["start", "--from", "none.yaml"], 2, "usage", "none.yaml"),
+    "missing command": (["run"], 2, "usage", "no command"),
+    "missing command behind --": (["run", "--title", "x", "--"], 2, "usage", "no command"),
+    "variables alone": (["run", "--", "A=1", "B=2"], 2, "usage", "no command"),
+    "an empty word": (["run", "--", ""], 2, "usage", "no command"),
+    "command not found": (["run", "--", "no-such-program-here"], 127, "command_not_found", "no-such-program-here"),
+    "not executable": (["run", "--", "./plain.txt"], 126, "not_executable", "plain.txt"),
+    "command is a folder": (["run", "--", "./subfolder"], 126, "not_executable", "subfolder"),
+    "timeout soon": (["run", "--timeout", "soon", "--", "true"], 2, "usage", "soon"),
+    "timeout zero": (["run", "--timeout", "0", "--", "true"], 2, "usage", "0"),
+    "timeout negative": (["run", "--timeout=-5s", "--", "true"], 2, "usage", "-5s"),
+    "repeat zero": (["run", "--repeat", "0", "--", "true"], 2, "usage", "--repeat"),
+    "repeat word": (["run", "--repeat", "often", "--", "true"], 2, "usage", "often"),
+    "cwd missing": (["run", "--cwd", "nowhere", "--", "true"], 2, "usage", "nowhere"),
+    "env without =": (["run", "--env", "A", "--", "true"], 2, "usage", "'A'"),
+    "config without =": (["run", "--config", "topk", "--", "true"], 2, "usage", "topk"),
+    "unknown launcher": (["run", "--on", "pod", "--", "true"], 2, "usage", "pod"),
+    "unknown ID of run": (["run", "--id", "MOE-404", "--", "true"], 2, "not_found", "MOE-404"),
+    "ID of another prefix": (["run", "--id", "XYZ-001", "--", "true"], 2, "not_found", "XYZ-001"),
+    "ID that is a path": (["run", "--id", "../MOE-000", "--", "true"], 2, "not_found", "../MOE-000"),
+    "unknown ID of show": (["show", "MOE-404"], 2, "not_found", "MOE-404"),
+    "unknown ID of table": (["table", "MOE-404"], 2, "not_found", "MOE-404"),
+    "unknown ID of edit": (["edit", "MOE-404", "--title", "x"], 2, "not_found", "MOE-404"),
+    "unknown relation": (["note", "--title", "x", "--completes", "MOE-404"], 2, "not_found", "MOE-404"),
+    "relation to itself": (["edit", "MOE-000", "--supersedes", "MOE-000"], 2, "usage", "MOE-000"),
+    "relation to a later one": (["edit", "MOE-000", "--continues", "MOE-001"], 2, "usage", "MOE-001"),
+    "prose with --id": (["run", "--id", "MOE-000", "--title", "x", "--", "true"], 2, "usage", "MOE-000"),
+    "no planned command": (["run", "--id", "MOE-000"], 2, "usage", "MOE-000"),
+    "edit of nothing": (["edit", "MOE-000"], 2, "usage", "MOE-000"),
+    "edit to no state": (["edit", "MOE-000", "--state", "finished"], 2, "usage", "finished"),
+    "edit to no confidence": (["edit", "MOE-000", "--confidence", "sure"], 2, "usage", "sure"),
+    "field without =": (["note", "--title", "x", "--field", "Observation"], 2, "usage", "Observation"),
+    "field label forges": (["note", "--title", "x", "--field", "<!-- logbook=x"], 2, "usage", "logbook"),
+    "prose file missing": (["note", "--title", "@none.md"], 2, "usage", "none.md"),
+    "plan without title": (["plan", "--command", "true"], 2, "usage", "title"),
+    "plan with open quote": (["plan", "--title", "x", "--command", "echo 'a"], 2, "usage", "echo"),
+    "kind": (["note", "--title", "x", "--kind", "poem"], 2, "usage", "poem"),
+    "state of list": (["list", "--state", "well"], 2, "usage", "well"),
+    "unknown command": (["rnu", "--", "true"], 2, "usage", "rnu"),
+    "unknown option": (["run", "--fast", "--", "true"], 2, "usage", "--fast"),
+    "unknown logbook": (["-L", "nope", "status"], 2, "not_found", "nope"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def two_entries(started: Cli, folder: Path) -> Cli:
+    (folder / "plain.txt").write_text("text\n")
+    (folder / "subfolder").mkdir()
+    assert started("note", "--title", "one").code == 0
+    assert started("note", "--title", "two").code == 0
+    return started
+
+
+def assert_one_message(answer: Answer, code: int, names: str) -> None:
+    assert (answer.code, answer.out) == (code, "")
+    lines = answer.err.splitlines()
+    assert [line.split()[0] for line in lines] == ["error:", "cause:", "next:"], answer.err
+    assert names in lines[0]
+    assert "Traceback" not in answer.err
+
+
+def test_bad_input(two_entries: Cli, folder: Path) -> None:
+    """One folder for all of them: none may leave anything behind."""
+    before = picture(folder)
+    for name, (words, code, error, names) in BAD.items():
+        assert_one_message(two_entries(*words), code, names)
+        at = words.index("--") if "--" in words else len(words)
+        as_json = two_entries(*words[:at], "--json", *words[at:])
+        assert (as_json.code, as_json.err) == (code, ""), name
+        answer = json.loads(as_json.out)
+        assert answer["schema"] == "logbook/error/1"
+        assert answer["error"]["code"] == error, name
+        assert all(answer["error"][part] for part in ("message", "cause", "hint")), name
+        assert picture(folder) == before, name
+
+
+def test_no_logbook(cli: Cli, folder: Path) -> None:
+    for words in (["run", "--", "true"], ["status"], ["note", "--title", "x"], ["list"], ["show", "A-001"]):
+        answer = cli(*words)
+        assert_one_message(answer, 2, "no logbook")
+        assert "logbook start TOPIC --prefix" in answer.err
+    assert picture(folder) == {}
+
+
+def test_a_demanded_hypothesis(two_entries: Cli, folder: Path) -> None:
+    (folder / "logbook.toml").write_text('require = ["hypothesis"]\n')
+    before = picture(folder)
+    for words in (["run", "--", "true"], ["plan", "--title", "x"]):
+        answer = two_entries(*words)
+        assert_one_message(answer, 2, "--hypothesis")
+        assert "logbook.toml" in answer.err
+    assert picture(folder) == before
+    assert two_entries("run", "--hypothesis", "it works", "--", "true").code == 0
+
+
+SETTINGS = [
+    'require = ["hypotheses"]',
+    "colour = 1",
+    'log_bytes = "many"',
+    "root = 3",
+    "require = [",
+    "templates = 'none'",
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_bad_settings(two_entries: Cli, folder: Path, settings: str) -> None:
+    (folder / "logbook.toml").write_text(settings + "\n")
+    before = picture(folder)
+    answer = two_entries("run", "--", "true")
+    assert answer.code in (2, 3)
+    assert_one_message(answer, answer.code, "logbook.toml" if "templates" not in settings else "none")
+    assert picture(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("entry.md.j2", "### {{ entry.id }}\n{{ entry.colour }}\n"),
+        ("entry.md.j2", "### {{ entry.id }}\n{{ nothing.at.all }}\n"),
+        ("entry.md.j2", "### {{ entry.id }}\n{% for s in entry.sections %}\n"),
+        ("entry.md.j2", "### {{ entry.id }}\n{{ ''.__class__.__mro__ }}\n"),
+        ("logbook.md.j2", "# {{ logbook.title }}\n{{ logbook.colour }}\n"),
+    ],
+)
+def test_a_template_that_names_a_missing_field(two_entries: Cli, folder: Path, template: str, text: str) -> None:
+    (folder / "templates").mkdir()
+    (folder / "templates" / template).write_text(text)
+    (folder / "logbook.toml").write_text('templates = "templates"\n')
+    before = picture(folder)
+    tries = [["start", "new", "--prefix", "NEW"]]
+    if template == "entry.md.j2":
+        tries = [
+            ["run", "--", "true"],
+            ["note", "--title", "x"],
+            ["plan", "--title", "x"],
+            ["edit", "MOE-000", "--title", "x"],
+        ]
+    for words in tries:
+        answer = two_entries(*words)
+        assert_one_message(answer, 3, f"template {template}, line 2")
+        assert picture(folder) == before, words

@@ -1,0 +1,72 @@
+"""Every command's --json: one JSON value with its schema name on stdout, and nothing else there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.cli import SUBCOMMANDS
+from tests.conftest import Cli
+
+PRINTS = ["bash", "-c", "echo RESULT tflops=2 topk=1; echo RESULT tflops=3 topk=2; echo noise >&2; printf 'no end'"]
+CALLS: dict[str, list[str]] = {
+    "start": ["start", "other", "--prefix", "OTHER", "--json"],
+    "run": ["run", "--json", "--config", "a=b", "--", *PRINTS],
+    "bench": ["bench", "--json", "--id", "MOE-001"],
+    "plan": ["plan", "--title", "x", "--command", "true", "--json"],
+    "note": ["note", "--title", "x", "--json"],
+    "edit": ["edit", "MOE-000", "--next", "x", "--json"],
+    "list": ["list", "--json"],
+    "show": ["show", "MOE-000", "--json"],
+    "status": ["--json", "status"],
+    "search": ["search", "topk", "--json"],
+    "table": ["table", "MOE-000", "--json"],
+    "render": ["render", "--json"],
+}
+
+
+@pytest.fixture
+def filled(started: Cli) -> Cli:
+    assert started("run", "--title", "rows", "--", *PRINTS).code == 0
+    assert started("plan", "--title", "later", "--command", "echo RESULT tflops=1").code == 0
+    return started
+
+
+@pytest.mark.parametrize("name", [c.name for c in SUBCOMMANDS])
+def test_json(filled: Cli, name: str) -> None:
+    answer = filled(*CALLS[name])
+    assert answer.code == 0, answer.err
+    parsed = json.loads(answer.out)
+    assert set(parsed) == {"schema", "data", "warnings"}
+    assert parsed["schema"] == f"logbook/{name}/1"
+    assert parsed["data"]
+    assert parsed["warnings"] == []
+    assert "warning" not in answer.err
+
+
+def test_warnings_are_part_of_the_json(filled: Cli, folder: Path) -> None:
+    (folder / "logbooks/moe/entries/MOE-000.yaml").write_text("title: [")
+    for name in ("list", "status", "render", "search", "note"):
+        answer = filled(*CALLS[name])
+        [warning] = json.loads(answer.out)["warnings"] or [""]
+        assert "MOE-000" in warning or name == "note"
+        assert answer.err == ""
+
+
+def test_json_of_a_failed_run_and_of_unusual_values(filled: Cli) -> None:
+    script = "echo 'RESULT tflops=nan topk=1'; echo 'RESULT tflops=inf topk=2'; echo $'\\xff\\x00' ; kill -9 $$"
+    answer = filled("run", "--json", "--", "bash", "-c", script)
+    assert answer.code == 137
+    data = json.loads(answer.out, parse_constant=lambda c: pytest.fail(f"{c} is no JSON"))["data"]
+    assert data["exit_status"] == 137
+    assert data["runs"][0]["exit"] == {"signal": "SIGKILL"}
+    for words in (["show", data["id"]], ["list"], ["status"], ["table", data["id"]]):
+        json.loads(filled(*words, "--json").out, parse_constant=lambda c: pytest.fail(f"{c} is no JSON"))
+
+
+def test_without_json_stdout_is_the_commands_own(filled: Cli) -> None:
+    answer = filled("run", "--", "bash", "-c", "echo out; echo err >&2")
+    assert answer.out == "out\n"
+    assert answer.err.startswith("err\n")

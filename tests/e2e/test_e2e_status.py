@@ -1,0 +1,111 @@
+"""`status` in at most 8,000 bytes whatever the logbook holds, and a start of the CLI that imports little."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.model.entry import Entry, Field, PlannedCommand
+from logbook_agent.model.header import Baseline, BaselineNumbers, Criterion, Header, Link, Metric
+from logbook_agent.model.run import Exit, Measurement, Row, Run
+from logbook_agent.store.book import Book, create
+from tests.conftest import Cli
+
+URL = "https://example.org/" + "x" * 3000
+LONG = "the quick 𝔘nicode “fox” ✓ jumps over `null_frac=0.9` and so on; " * 12
+STATES = (None, "planned", "blocked", "abandoned", None)
+
+
+def _crowded(folder: Path, entries: int) -> Book:
+    metrics = tuple(Metric(name=f"metric_{n}", direction="max", unit="TF/s", text=LONG) for n in range(40))
+    header = Header(
+        topic="crowded", title=LONG, prefix="MANY", opened="2026-02-10T10:43:00+00:00", goal=LONG, metrics=metrics,
+        constraints=(LONG,) * 30, links=(Link(label=LONG, url=URL),) * 30,
+        baseline=Baseline(
+            config={f"key_{n}": LONG for n in range(30)}, source=LONG, confidence=LONG,
+            numbers=(BaselineNumbers(config={"k": LONG}, metrics={m.name: 1.5 for m in metrics}),) * 30,
+        ),
+        stop_criteria=(Criterion(text=LONG),) * 30,
+    )  # fmt: skip
+    book = create(folder / "logbooks", header, durable=False)
+    for n in range(entries):
+        fields = tuple(
+            Field(label=label, text=LONG) for label in ("Hypothesis", "Result", "Interpretation", "Next action")
+        )
+        entry = Entry(
+            id=f"MANY-{n:03d}", title=f"{n} {LONG}", opened="2026-02-10T10:43:00+00:00", state=STATES[n % 5],  # type: ignore[arg-type]
+            fields=fields, commands=(PlannedCommand(argv=("echo", LONG)),) if n % 2 else (),
+        )  # fmt: skip
+        book.write_entry(entry)
+    for n in range(0, entries, 10):
+        rows = (Row(config={"key": LONG}, metrics={m.name: Measurement(samples=(float(n),)) for m in metrics}),)
+        run = Run(entry=f"MANY-{n:03d}", run=1, argv=("echo", LONG), started="2026-02-10T10:43:00+00:00", rows=rows,
+                  ended="2026-02-10T10:44:00+00:00", exit=Exit(code=0), problems=(LONG,) * 20)  # fmt: skip
+        book.new_run(run.entry)
+        book.write_run(run)
+    return book
+
+
+@pytest.fixture
+def crowded(folder: Path) -> Book:
+    return _crowded(folder, 30)
+
+
+def test_status_stays_small_and_counts_what_it_cut(crowded: Book, cli: Cli) -> None:
+    _check_status(cli, 30)
+
+
+@pytest.mark.slow
+def test_status_of_300_entries(folder: Path, cli: Cli) -> None:
+    _crowded(folder, 300)
+    _check_status(cli, 300)
+
+
+def _check_status(cli: Cli, entries: int) -> None:
+    as_json = cli("status", "--json")
+    assert as_json.code == 0
+    assert len(as_json.out.encode()) <= 8000
+    data = as_json.data
+    assert data["entries"]["total"] == entries
+    assert data["cut"]["texts"] > 5
+    assert data["cut"]["criteria"] == 30 - len(data["criteria"])
+    assert data["cut"]["links"] == 30 - len(data["links"])
+    blocked = data["open"]["blocked"]
+    assert data["cut"]["open.blocked"] == entries // 5 - len(blocked)
+    assert data["last"][-1]["id"] == f"MANY-{entries - 1:03d}"
+    text = cli("status")
+    assert len(text.out.encode()) <= 8000
+    assert f"total: {entries}" in text.out
+
+
+def test_status_of_a_small_logbook_cuts_nothing(started: Cli) -> None:
+    started("run", "--title", "one", "--interpretation", "fine", "--next", "go on", "--", "echo", "RESULT tflops=2")
+    data = started("status", "--json").data
+    assert data["cut"] == {"texts": 0}
+    assert data["next_actions"] == [{"id": "MOE-000", "next": "go on"}]
+    assert data["best"][0]["value"] == 2
+
+
+def test_status_with_warnings_and_hand_edits_stays_small(crowded: Book, cli: Cli) -> None:
+    cli("render")
+    text = crowded.view_path.read_text()
+    crowded.view_path.write_text(text.replace("(confidence: exploratory)", "(edited)"))
+    for n in range(0, 30, 3):
+        crowded.entry_path(f"MANY-{n:03d}").write_text("title: [" + "x" * 2000)
+    for words in (["status"], ["status", "--json"]):
+        answer = cli(*words)
+        assert answer.code == 0
+        assert len(answer.out.encode()) <= 8000
+    assert json.loads(answer.out)["data"]["damaged"] == 10
+
+
+@pytest.mark.parametrize("code", ["import logbook_agent.cli", "from logbook_agent.cli import main; main(['--help'])"])
+def test_a_start_imports_little(code: str, tmp_path: Path) -> None:
+    names = "'jax', 'github', 'scipy', 'rich.console', 'jinja2', 'yaml', 'numpy', 'psutil'"
+    script = f"{code}\nimport sys; print('LOADED', [n for n in ({names}) if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "LOADED []"
