@@ -14,7 +14,7 @@ from logbook_agent.markdown.text import one_line
 from logbook_agent.report.times import minute
 from logbook_agent.workflows.reading import listed, search, shown
 from logbook_agent.workflows.status import status
-from logbook_agent.workflows.views import superseding
+from logbook_agent.workflows.views import later_entries
 
 
 def list_command(
@@ -84,8 +84,8 @@ def show_command(
         return
     text = ""
     if not as_json:
-        later = superseding(book, entry_id, book.entry_ids())
-        text = space.blocks(book).entry(record, superseded_by=later).strip("\n")
+        later = later_entries(book, entry_id, book.entry_ids())
+        text = space.blocks(book).entry(record, later=later).strip("\n")
     data = shown(book, entry_id, full=full) if as_json else None
     if text and sys.stdout.isatty():
         _pretty(text)

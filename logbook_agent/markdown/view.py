@@ -16,36 +16,44 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-_BEGIN = re.compile(r"<!-- logbook:block (?P<name>\S+) (?P<hash>[0-9a-f]{16}) -->")
-_END = re.compile(r"<!-- logbook:end (?P<name>\S+) -->")
-_MARKER = re.compile(r"^<!-- logbook:(?=block |end )", re.MULTILINE)
+_MARKER = re.compile(
+    r"^<!-- logbook:(?:block (?P<name>\S+) (?P<hash>[0-9a-f]{16})|end (?P<end>\S+)) -->$", re.MULTILINE
+)
+_FORGED = re.compile(r"^<!-- logbook:(?=block |end )", re.MULTILINE)
 _CONFLICT = re.compile(r"^(<{7} |={7}$|>{7} )", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
-    """One block of a view; `edited` when its text is not what the tool wrote."""
-
-    name: str
-    text: str
-    edited: bool
-
-
-Segment = Block | str
 
 
 class ViewError(ValueError):
     """The markers do not pair; the message says where."""
 
 
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block and where it stands: `start` to `end` with its markers, its text between them."""
+
+    name: str
+    hash: str
+    start: int
+    text_start: int
+    text_end: int
+    end: int
+
+    def text(self, view: str) -> str:
+        return view[self.text_start : self.text_end]
+
+    def edited(self, view: str) -> bool:
+        """Whether its text is not what the tool wrote."""
+        return digest(self.text(view)) != self.hash
+
+
 def digest(text: str) -> str:
     """The hash a block carries: 16 hex digits of the SHA-256 of its text."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def protect(text: str) -> str:
     """Text in which no line is a marker."""
-    return _MARKER.sub("<!-- logbook: ", text)
+    return _FORGED.sub("<!-- logbook: ", text)
 
 
 def render_block(name: str, text: str) -> str:
@@ -54,50 +62,45 @@ def render_block(name: str, text: str) -> str:
     return f"<!-- logbook:block {name} {digest(text)} -->\n{text}\n<!-- logbook:end {name} -->"
 
 
+def build(blocks: Iterable[tuple[str, str]]) -> str:
+    """A whole view from its blocks, in order."""
+    return "\n\n".join(render_block(name, text) for name, text in blocks) + "\n"
+
+
 def has_conflict(view: str) -> bool:
     """Whether a merge left its markers in the view."""
-    return bool(_CONFLICT.search(view))
+    return _CONFLICT.search(view) is not None
 
 
-def parse(view: str) -> list[Segment]:
-    """The segments of a view: blocks, and the text between them. Raises ViewError on unpaired markers."""
-    segments: list[Segment] = []
-    free: list[str] = []
-    lines = view.split("\n")
-    at = 0
-    seen: set[str] = set()
-    while at < len(lines):
-        begin = _BEGIN.fullmatch(lines[at])
-        if begin is None:
-            if _END.fullmatch(lines[at]):
-                raise ViewError(f"line {at + 1}: end marker without a begin")
-            free.append(lines[at])
-            at += 1
-            continue
-        name = begin["name"]
-        end = _find_end(lines, at, name)
-        if name in seen:
-            raise ViewError(f"line {at + 1}: block {name} stands twice")
-        seen.add(name)
-        if free:
-            segments.append("\n".join(free))
-            free = []
-        text = "\n".join(lines[at + 1 : end])
-        segments.append(Block(name=name, text=text, edited=digest(text) != begin["hash"]))
-        at = end + 1
-    if free:
-        segments.append("\n".join(free))
-    return segments
-
-
-def _find_end(lines: list[str], begin: int, name: str) -> int:
-    for at in range(begin + 1, len(lines)):
-        end = _END.fullmatch(lines[at])
-        if end is not None and end["name"] == name:
-            return at
-        if end is not None or _BEGIN.fullmatch(lines[at]):
-            break
-    raise ViewError(f"line {begin + 1}: block {name} has no end marker")
+def parse(view: str) -> dict[str, Block]:
+    """The blocks of a view by name, in their order. Raises ViewError on markers that do not pair."""
+    found: dict[str, Block] = {}
+    begin: re.Match[str] | None = None
+    for marker in _MARKER.finditer(view):
+        name = marker["name"]
+        if name is not None:
+            if begin is not None:
+                raise ViewError(f"{_line(view, begin)}: block {begin['name']} has no end marker")
+            if name in found:
+                raise ViewError(f"{_line(view, marker)}: block {name} stands twice")
+            begin = marker
+        elif begin is None or begin["name"] != marker["end"]:
+            raise ViewError(f"{_line(view, marker)}: the end marker of {marker['end']} has no begin")
+        else:
+            # An empty block has no line between its markers, not an empty one.
+            text_start = min(begin.end() + 1, marker.start())
+            found[marker["end"]] = Block(
+                name=marker["end"],
+                hash=begin["hash"],
+                start=begin.start(),
+                text_start=text_start,
+                text_end=max(text_start, marker.start() - 1),
+                end=marker.end(),
+            )
+            begin = None
+    if begin is not None:
+        raise ViewError(f"{_line(view, begin)}: block {begin['name']} has no end marker")
+    return found
 
 
 def splice(view: str, blocks: Mapping[str, str | None], order: Iterable[str]) -> tuple[str, tuple[str, ...]]:
@@ -106,69 +109,61 @@ def splice(view: str, blocks: Mapping[str, str | None], order: Iterable[str]) ->
     A block that exists is replaced unless it was edited by hand; a new one goes right behind the last
     block that precedes it in `order`. Everything else stays as it is, to the byte.
     """
-    pieces: list[tuple[str | None, str]] = []
+    there = parse(view)
     kept: list[str] = []
-    todo = dict(blocks)
-    for name, raw, edited in _raw(view):
-        if name is None or name not in todo:
-            pieces.append((name, raw))
-            continue
-        text = todo.pop(name)
-        if edited:
-            # Kept with its old marker, so that it is still seen as edited.
-            if text is None or protect(text.strip("\n")) != _inside(raw):
+    # Replacements of view[start:end], in any order.
+    changes: list[tuple[int, int, str]] = []
+    new: dict[str, str] = {}
+    for name, text in blocks.items():
+        block = there.get(name)
+        if block is None:
+            if text is not None:
+                new[name] = text
+        elif block.edited(view):
+            if text is None or protect(text.strip("\n")) != block.text(view):
                 kept.append(name)
-            pieces.append((name, raw))
-        elif text is not None:
-            pieces.append((name, render_block(name, text)))
-        elif pieces and pieces[-1] == (None, ""):
-            pieces.pop()
-    rank = {name: i for i, name in enumerate(order)}
-    for name, text in todo.items():
-        if text is not None:
-            pieces.insert(_insertion(pieces, rank, rank[name]), (name, render_block(name, text)))
-    return _join(pieces), tuple(kept)
-
-
-def _inside(raw: str) -> str:
-    return "\n".join(raw.split("\n")[1:-1])
-
-
-def _raw(view: str) -> list[tuple[str | None, str, bool]]:
-    raw: list[tuple[str | None, str, bool]] = []
-    lines = view.split("\n")
-    at = 0
-    for segment in parse(view):
-        if isinstance(segment, str):
-            count = segment.count("\n") + 1
-            raw.append((None, segment, False))
+        elif text is None:
+            changes.append((*_with_gap(view, block), ""))
         else:
-            count = segment.text.count("\n") + 3
-            raw.append((segment.name, "\n".join(lines[at : at + count]), segment.edited))
-        at += count
-    return raw
+            changes.append((block.start, block.end, render_block(name, text)))
+    if new:
+        changes += _insertions(view, there, new, order)
+    return _changed(view, changes), tuple(kept)
 
 
-def _insertion(pieces: list[tuple[str | None, str]], rank: Mapping[str, int], wanted: int) -> int:
-    """Right after the last block that comes before the wanted one, so text below stays where it was."""
-    for at in range(len(pieces) - 1, -1, -1):
-        name = pieces[at][0]
-        if name is not None and rank.get(name, -1) < wanted:
-            return at + 1
-    return 0
+def _insertions(
+    view: str, there: Mapping[str, Block], new: Mapping[str, str], order: Iterable[str]
+) -> list[tuple[int, int, str]]:
+    """Where each new block goes; several at one place stand in their order."""
+    rank = {name: i for i, name in enumerate(order)}
+    placed = sorted(((rank.get(b.name, -1), b) for b in there.values()), key=lambda pair: pair[1].start)
+    changes = []
+    for name in sorted(new, key=lambda n: rank[n]):
+        after = next((b for r, b in reversed(placed) if r < rank[name]), None)
+        text = render_block(name, new[name])
+        if after is None:
+            changes.append((0, 0, text + "\n\n" if view else text + "\n"))
+        else:
+            touches = view.startswith("\n<!-- logbook:block ", after.end)
+            changes.append((after.end, after.end, f"\n\n{text}" + ("\n" if touches else "")))
+    return changes
 
 
-def _join(pieces: list[tuple[str | None, str]]) -> str:
-    """Pieces joined by line ends; two blocks that touch get a blank line between them."""
+def _with_gap(view: str, block: Block) -> tuple[int, int]:
+    """A block with the blank line that sets it apart: the one before it, else the one behind."""
+    if view.endswith("\n\n", 0, block.start):
+        return block.start - 2, block.end
+    return block.start, block.end + (2 if view.startswith("\n\n", block.end) else 0)
+
+
+def _changed(view: str, changes: list[tuple[int, int, str]]) -> str:
     out: list[str] = []
-    for i, (name, text) in enumerate(pieces):
-        if i and name is not None and pieces[i - 1][0] is not None:
-            out.append("")
-        out.append(text)
-    whole = "\n".join(out)
-    return whole if whole.endswith("\n") else whole + "\n"
+    at = 0
+    for start, end, text in sorted(changes, key=lambda change: change[:2]):
+        out += [view[at:start], text]
+        at = end
+    return "".join([*out, view[at:]])
 
 
-def build(blocks: Iterable[tuple[str, str]]) -> str:
-    """A whole view from its blocks, in order."""
-    return "\n\n".join(render_block(name, text) for name, text in blocks) + "\n"
+def _line(view: str, marker: re.Match[str]) -> str:
+    return f"line {view.count(chr(10), 0, marker.start()) + 1}"

@@ -37,8 +37,15 @@ class Record:
     @property
     def pending_commands(self) -> tuple[PlannedCommand, ...]:
         """Planned commands that no run has executed yet."""
+        return tuple(self.entry.commands[i] for i in self.pending)
+
+    @property
+    def pending(self) -> tuple[int, ...]:
+        """The places (from 0) of the planned commands that no run has executed yet: a run says which one
+        it executed, or is the same command under the same label."""
+        places = {r.run.planned for r in self.runs}
         done = {(r.run.label, r.run.argv) for r in self.runs}
-        return tuple(c for c in self.entry.commands if (c.label, c.argv) not in done)
+        return tuple(i for i, c in enumerate(self.entry.commands) if i not in places and (c.label, c.argv) not in done)
 
     @property
     def confidence(self) -> Confidence | None:

@@ -150,13 +150,17 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """runs/ID/NN/run.json, written by the tool alone. `ended` None: still running, or cut off."""
+    """runs/ID/NN/run.json, written by the tool alone. `ended` None: still running, or cut off.
+
+    `planned` is the place (from 0) of the entry's planned command that this run executed.
+    """
 
     format: int = 1
     entry: str
     run: int
     label: str | None = None
     repeat: int | None = None
+    planned: int | None = None
     argv: tuple[str, ...]
     shell: bool = False
     cwd: str | None = None

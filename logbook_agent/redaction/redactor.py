@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from logbook_agent.redaction import rules
 from logbook_agent.redaction.gate import Gate
 from logbook_agent.redaction.names import is_secret_value, kind_of, mark
-from logbook_agent.redaction.secrets import Secret, forms
+from logbook_agent.redaction.secrets import MIN_LENGTH, Secret, forms
 
+_NAME = re.compile(r"[A-Za-z][\w.-]*", re.ASCII)
 _FLAG = re.compile(r"--?[A-Za-z][\w.-]*", re.ASCII)
 # `sh -c`, `bash -lc`: what follows is a script, not one value.
 _SHELL_FLAG = re.compile(r"-[a-z]*c", re.ASCII)
@@ -75,6 +76,27 @@ class Redactor:
             flag = word.lstrip("-") if kind is not None else None
         return tuple(out)
 
+    def secrets_in_argv(self, argv: Sequence[str]) -> tuple[Secret, ...]:
+        """What `argv` hides, as secrets of their own: a value given to a flag may be printed bare later."""
+        found: dict[str, str] = {}
+        before = ""
+        for word, shown in zip(argv, self.argv(argv), strict=True):
+            for value in self._hidden(word, shown):
+                name = (before if before.startswith("-") and value == word else word.partition("=")[0]).strip("-")
+                found.setdefault(value, re.sub(r"\W+", "_", name).upper() if _NAME.fullmatch(name) else "SECRET")
+            before = word
+        return tuple(Secret(name=name, value=value) for value, name in found.items() if len(value) >= MIN_LENGTH)
+
+    def _hidden(self, word: str, shown: str) -> list[str]:
+        """The parts of one word that were hidden."""
+        if word == shown:
+            return []
+        if any(c.isspace() for c in word):
+            return [line[a:b] for line in word.split("\n") for a, b in self.spans(line)]
+        start = _common(word, shown)
+        end = _common(word[start:][::-1], shown[start:][::-1])
+        return [word[start : len(word) - end]]
+
     def _word(self, word: str) -> str:
         """One argument; in `NAME=value` all the rest is the value, whatever it contains."""
         m = _ASSIGNMENT.fullmatch(word)
@@ -130,6 +152,11 @@ class Redactor:
             at = max(at, end)
             done = at
         return "".join([*out, text[done:]])
+
+
+def _common(a: str, b: str) -> int:
+    """The length of what two texts begin with alike."""
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def _occurrences(form: str, text: str) -> Iterator[tuple[int, int]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.markdown import text as md
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record
-from logbook_agent.report.sections import sections
+from logbook_agent.report.sections import LATER, NO_LATER, sections
 from logbook_agent.report.templates import Templates
 from logbook_agent.report.times import minute
 from logbook_agent.units import format_value, known
@@ -30,9 +30,9 @@ class Blocks:
     def header(self) -> str:
         return self._templates.render("logbook.md.j2", {"logbook": _header_values(self._header)})
 
-    def entry(self, record: Record, *, superseded_by: Sequence[str] = ()) -> str:
+    def entry(self, record: Record, *, later: Mapping[str, Sequence[str]] = NO_LATER) -> str:
         entry = record.entry
-        found = sections(record, self._header.metrics, self.table, superseded_by=superseded_by)
+        found = sections(record, self._header.metrics, self.table, later=later)
         values = {
             "id": entry.id,
             "title": md.one_line(entry.title),
@@ -40,7 +40,7 @@ class Blocks:
             "kind": entry.kind,
             "state": record.state,
             "confidence": record.confidence,
-            "superseded_by": list(superseded_by),
+            **{key: list(later.get(key, ())) for key in LATER},
             "sections": [{"label": s.label, "text": s.text, "computed": s.computed} for s in found],
             "section": {s.label: s.text for s in found},
         }

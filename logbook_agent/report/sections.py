@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.model.entry import COMMAND, CONFIG, HYPOTHESIS, INTERPRETATION, NEXT_ACTION, RESULT
@@ -16,6 +16,9 @@ _RANK = {
     label.casefold(): rank
     for rank, label in enumerate((HYPOTHESIS, COMMAND, CONFIG, RESULT, INTERPRETATION, NEXT_ACTION))
 }
+# What later entries may say of this one: the key in a template, and the label.
+LATER = {"completed_by": "Completed by", "superseded_by": "Superseded by"}
+NO_LATER: Mapping[str, Sequence[str]] = {}
 _SUFFIX = re.compile(r"\s*\([^)]*\)\s*$")
 
 
@@ -33,7 +36,7 @@ def sections(
     metrics: Sequence[Metric],
     render_table: facts.RenderTable,
     *,
-    superseded_by: Sequence[str] = (),
+    later: Mapping[str, Sequence[str]] = NO_LATER,
 ) -> tuple[Section, ...]:
     """All sections in order; what is unset has none. A field without text holds a place for a computed one."""
     found = [Section(label=f.label, text=f.text) for f in record.entry.fields]
@@ -42,7 +45,7 @@ def sections(
         if text:
             name = f"{label} ({suffix})" if label.casefold() in taken else label
             found.insert(_place(found, label), Section(label=name, text=text, computed=True))
-    return (*_relations(record, superseded_by), *(s for s in found if s.text.strip()))
+    return (*_relations(record, later), *(s for s in found if s.text.strip()))
 
 
 def _computed(record: Record, metrics: Sequence[Metric], render_table: facts.RenderTable) -> list[tuple[str, str, str]]:
@@ -77,13 +80,13 @@ def _place(found: list[Section], label: str) -> int:
     return len(found)
 
 
-def _relations(record: Record, superseded_by: Sequence[str]) -> list[Section]:
+def _relations(record: Record, later: Mapping[str, Sequence[str]]) -> list[Section]:
     entry = record.entry
     pairs = [
         ("Continues", entry.continues),
         ("Completes", entry.completes),
         ("Supersedes", entry.supersedes),
-        ("Superseded by", ", ".join(superseded_by) or None),
+        *((label, ", ".join(later.get(key, ())) or None) for key, label in LATER.items()),
     ]
     found = [Section(label=label, text=text, computed=True) for label, text in pairs if text]
     if record.state in ("planned", "blocked", "abandoned", "void"):

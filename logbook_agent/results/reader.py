@@ -17,7 +17,7 @@ from logbook_agent.results.lines import cut, split_line, split_metric, split_pai
 from logbook_agent.results.merge import join_loose, merge_lines
 from logbook_agent.results.values import parse_scalar
 
-MAX_ROWS = 100_000
+MAX_ROWS = 20_000
 MAX_TEXT_CHARS = 64 * 2**20
 MAX_LINE_CHARS = 16 * 2**20
 MAX_PROBLEMS = 50
@@ -56,7 +56,7 @@ class Problems:
 class ResultReader:
     """Feed it every line; `finish` gives the rows. `last` is the last result line, short, or None.
 
-    At most 100,000 lines and 64 MiB of result text are kept; what is beyond is counted as a problem.
+    At most 20,000 lines and 64 MiB of result text are kept; what is beyond is counted as a problem.
     """
 
     def __init__(self) -> None:

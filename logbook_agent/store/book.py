@@ -79,7 +79,8 @@ class Book:
 
     def entry(self, entry_id: str) -> Entry:
         """One entry. Raises NotFound with the nearest IDs."""
-        if not self.has_entry(entry_id):
+        # An ID is part of a path: only what looks like one of ours may be.
+        if id_number(entry_id, self.header.prefix) is None or not self.has_entry(entry_id):
             raise self._unknown(entry_id)
         return records.read_entry(self.entry_path(entry_id))
 

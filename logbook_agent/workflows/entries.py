@@ -139,9 +139,11 @@ def plan(workspace: Workspace, prose: Prose, commands: Sequence[str]) -> tuple[B
     check_required(workspace, prose, None)
     check_relations(book, prose)
     planned = [parse_planned(c) for c in commands]
+    for command in planned:
+        workspace.learn_secrets({}, command.argv)
     draft = draft_entry(workspace, prose, title=prose.title, state="planned", commands=planned)
     entry = create_entry(workspace, book, draft)
-    refresh(workspace, book, _touched(entry))
+    refresh(workspace, book, touched(entry))
     return book, entry
 
 
@@ -176,12 +178,13 @@ def note(workspace: Workspace, prose: Prose, *, kind: str) -> tuple[Book, Entry]
     book = workspace.book()
     check_relations(book, prose)
     entry = create_entry(workspace, book, draft_entry(workspace, prose, title=prose.title, kind=kind))
-    refresh(workspace, book, _touched(entry))
+    refresh(workspace, book, touched(entry))
     return book, entry
 
 
-def _touched(entry: Entry) -> list[str]:
-    return [entry.id, *([entry.supersedes] if entry.supersedes else [])]
+def touched(entry: Entry) -> list[str]:
+    """The entry and those whose block says something of it."""
+    return [i for i in (entry.id, entry.completes, entry.supersedes) if i is not None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +227,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         new = workspace.redacted_entry(new)
         workspace.blocks(book).entry(record_of(new, book.runs(entry_id), life))
         book.write_entry(new)
-    refresh(workspace, book, [*_touched(old), *_touched(new)])
+    refresh(workspace, book, [*touched(old), *touched(new)])
     return book, new
 
 

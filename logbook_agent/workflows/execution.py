@@ -138,6 +138,7 @@ def _started(workspace: Workspace, plan: Plan, number: int, facts: Snapshot) -> 
         run=number,
         label=command.label,
         repeat=plan.repeat,
+        planned=command.planned,
         argv=command.argv,
         shell=command.shell,
         cwd=_relative(command.cwd, workspace),

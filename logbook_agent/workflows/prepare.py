@@ -26,7 +26,8 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 class Command:
     """A command ready to start. `argv` are its words as recorded, `executable` what argv[0] resolved to.
 
-    `env` is set for the process; `far_env` is what a launcher sets on the other side.
+    `env` is set for the process; `far_env` is what a launcher sets on the other side; `planned` is the
+    place of the planned command that this one executes.
     """
 
     argv: tuple[str, ...]
@@ -37,6 +38,7 @@ class Command:
     env: dict[str, str] = field(default_factory=dict)
     far_env: dict[str, str] = field(default_factory=dict)
     launch: Launch | None = None
+    planned: int | None = None
 
 
 def prepare(

@@ -16,7 +16,7 @@ from logbook_agent.report.facts import executed, planned
 from logbook_agent.stats import median
 from logbook_agent.store.book import Book, Contents
 from logbook_agent.units import format_value, known
-from logbook_agent.workflows.views import superseding
+from logbook_agent.workflows.views import later_entries
 from logbook_agent.workflows.workspace import Workspace
 
 STATES = [
@@ -92,7 +92,9 @@ def shown(book: Book, entry_id: str, *, full: bool) -> dict[str, Any]:
         "continues": entry.continues,
         "completes": entry.completes,
         "supersedes": entry.supersedes,
-        "superseded_by": superseding(book, entry_id, book.entry_ids()),
+        "completed_by": [],
+        "superseded_by": [],
+        **later_entries(book, entry_id, book.entry_ids()),
         "fields": [{"label": f.label, "text": f.text} for f in entry.fields if f.text],
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, book) for s in record.runs],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,7 @@ from logbook_agent.workflows.entries import (
     check_required,
     create_entry,
     draft_entry,
+    touched,
 )
 from logbook_agent.workflows.execution import Display, Plan, run_once
 from logbook_agent.workflows.prepare import Command, prepare
@@ -83,11 +85,13 @@ def run(workspace: Workspace, request: RunRequest, display: Display) -> RunResul
     else:
         commands = [_prepared(workspace, request, request.argv, request.label)]
         check_required(workspace, request.prose, request.label)
-        title = request.prose.title or title_of(commands[0].launch.command if commands[0].launch else commands[0].argv)
+        first = commands[0].launch.command if commands[0].launch else commands[0].argv
+        title = request.prose.title or title_of(workspace.redactor.argv(first))
         entry = create_entry(workspace, book, draft_entry(workspace, request.prose, title=title))
-    runs = _execute_all(workspace, book, request, entry, commands, display)
-    changed = [entry.id, *([entry.supersedes] if entry.supersedes else [])]
-    refresh(workspace, book, changed)
+    try:
+        runs = _execute_all(workspace, book, request, entry, commands, display)
+    finally:
+        refresh(workspace, book, touched(entry))
     statuses = [exit_status(r.exit) for r in runs if r.exit is not None]
     return RunResult(book=book, entry=entry, runs=tuple(runs), exit_status=next((s for s in statuses if s), 0))
 
@@ -102,7 +106,7 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
         )
     if request.argv:
         return [_prepared(workspace, request, request.argv, request.label)]
-    pending = [c for c in book.record(entry.id).pending_commands if request.label is None or c.label == request.label]
+    pending = [i for i in book.record(entry.id).pending if request.label in (None, entry.commands[i].label)]
     if not pending:
         labels = [c.label for c in entry.commands if c.label]
         raise UsageError(
@@ -110,7 +114,12 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
             cause=f"its planned commands: {', '.join(labels) or len(entry.commands)}",
             hint=f"give one: logbook run --id {entry.id} -- COMMAND",
         )
-    return [_prepared(workspace, request, c.argv, c.label, shell=c.shell) for c in pending]
+    found = []
+    for place in pending:
+        c = entry.commands[place]
+        command = _prepared(workspace, request, c.argv, c.label, shell=c.shell)
+        found.append(dataclasses.replace(command, planned=place))
+    return found
 
 
 def _prepared(
@@ -121,7 +130,7 @@ def _prepared(
     *,
     shell: bool | None = None,
 ) -> Command:
-    return prepare(
+    command = prepare(
         workspace,
         argv,
         env=request.env,
@@ -131,6 +140,8 @@ def _prepared(
         label=label,
         search_first=request.search_first,
     )
+    workspace.learn_secrets({**command.env, **command.far_env}, command.argv)
+    return command
 
 
 def _execute_all(

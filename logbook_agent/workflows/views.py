@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from logbook_agent.errors import LogbookError, StoreError
 from logbook_agent.markdown import view as views
+from logbook_agent.model.entry import Entry
 from logbook_agent.report.blocks import Blocks, in_footer
 from logbook_agent.store.book import Book
 from logbook_agent.workflows.workspace import Workspace
@@ -23,19 +24,18 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str]) -> None:
     with book.lock():
         text = book.read_view()
         try:
-            segments = views.parse(text) if text is not None and not views.has_conflict(text) else None
+            present = views.parse(text) if text is not None and not views.has_conflict(text) else None
         except views.ViewError as error:
             workspace.warnings.append(f"{book.view_path.name}: {error}")
-            segments = None
-        if text is None or segments is None:
+            present = None
+        if text is None or present is None:
             _rebuild(workspace, book)
             return
         order = book.entry_ids()
-        present = {s.name for s in segments if isinstance(s, views.Block)}
-        wanted = set(changed) | (set(order) - present)
+        wanted = set(changed) | (set(order) - set(present))
         blocks = workspace.blocks(book)
         texts: dict[str, str | None] = {}
-        footer = next((s.text for s in segments if isinstance(s, views.Block) and s.name == FOOTER), "")
+        footer = present[FOOTER].text(text) if FOOTER in present else ""
         footer_changed = False
         for entry_id in (i for i in order if i in wanted):
             try:
@@ -43,8 +43,7 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str]) -> None:
             except StoreError as error:
                 workspace.warnings.append(f"not rendered: {_brief(error)}")
                 continue
-            later = superseding(book, entry_id, order)
-            texts[entry_id] = blocks.entry(record, superseded_by=later)
+            texts[entry_id] = blocks.entry(record, later=later_entries(book, entry_id, order))
             footer_changed |= in_footer(record) or f"{entry_id} " in footer
         if HEADER not in present:
             texts[HEADER] = blocks.header()
@@ -62,7 +61,7 @@ def render(workspace: Workspace, book: Book, *, discard_edits: bool = False) -> 
             _rebuild(workspace, book)
             return
         try:
-            present = {s.name for s in views.parse(text) if isinstance(s, views.Block)}
+            present = views.parse(text)
         except views.ViewError as error:
             workspace.warnings.append(f"{book.view_path.name}: {error}")
             _rebuild(workspace, book)
@@ -80,37 +79,43 @@ def edited_blocks(book: Book) -> list[str]:
     if text is None or views.has_conflict(text):
         return []
     try:
-        return [s.name for s in views.parse(text) if isinstance(s, views.Block) and s.edited]
+        return [block.name for block in views.parse(text).values() if block.edited(text)]
     except views.ViewError:
         return []
 
 
-def superseding(book: Book, entry_id: str, order: Sequence[str]) -> list[str]:
-    """Later entries that supersede this one. Only later files are read, so a new entry costs nothing."""
+def later_entries(book: Book, entry_id: str, order: Sequence[str]) -> dict[str, list[str]]:
+    """Later entries that complete or supersede this one. Only later files are read: a new entry costs nothing."""
     after = order[order.index(entry_id) + 1 :] if entry_id in order else ()
-    return [i for i in after if _supersedes(book, i, entry_id)]
+    found: dict[str, list[str]] = {}
+    for later in after:
+        text = book.entry_path(later).read_text(encoding="utf-8", errors="replace")
+        if entry_id not in text or ("\nsupersedes:" not in text and "\ncompletes:" not in text):
+            continue
+        try:
+            _note_relations(found, book.entry(later), entry_id)
+        except StoreError:
+            continue  # reported where that entry itself is read
+    return found
 
 
-def _supersedes(book: Book, later: str, entry_id: str) -> bool:
-    text = book.entry_path(later).read_text(encoding="utf-8", errors="replace")
-    if "\nsupersedes:" not in text or entry_id not in text:
-        return False
-    try:
-        return book.entry(later).supersedes == entry_id
-    except StoreError:
-        return False
+def _note_relations(found: dict[str, list[str]], entry: Entry, target: str) -> None:
+    if entry.completes == target:
+        found.setdefault("completed_by", []).append(entry.id)
+    if entry.supersedes == target:
+        found.setdefault("superseded_by", []).append(entry.id)
 
 
 def _all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
     blocks: Blocks = workspace.blocks(book)
     contents = book.contents()
-    superseded: dict[str, list[str]] = {}
-    for record in contents.records:
-        if record.entry.supersedes:
-            superseded.setdefault(record.entry.supersedes, []).append(record.id)
+    later: dict[str, dict[str, list[str]]] = {}
+    for entry in (r.entry for r in contents.records):
+        for target in {entry.completes, entry.supersedes} - {None}:
+            _note_relations(later.setdefault(str(target), {}), entry, str(target))
     found = [(HEADER, blocks.header())]
     for record in contents.records:
-        found.append((record.id, blocks.entry(record, superseded_by=superseded.get(record.id, ()))))
+        found.append((record.id, blocks.entry(record, later=later.get(record.id, {}))))
     footer = blocks.footer(contents.records)
     if footer:
         found.append((FOOTER, footer))

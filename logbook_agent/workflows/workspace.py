@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -62,7 +63,7 @@ class Workspace:
 
     @cached_property
     def redactor(self) -> Redactor:
-        return Redactor(secrets=secrets_in(self.environ, self.config.secrets))
+        return Redactor(secrets=secrets_in(self.environ, self.config.secrets), extra_names=self.config.secrets)
 
     def stamp(self) -> str:
         """This moment as records store it."""
@@ -72,8 +73,17 @@ class Workspace:
         """Who reserves an ID."""
         return {"host": os.uname().nodename, "pid": os.getpid(), "at": self.stamp()}
 
+    def learn_secrets(self, environ: Mapping[str, str], argv: Sequence[str]) -> None:
+        """From here on, also hide the secrets among these variables and words wherever they are printed."""
+        known = self.redactor
+        more = (*secrets_in(environ, self.config.secrets), *known.secrets_in_argv(argv))
+        if more:
+            self.redactor = Redactor(secrets=(*known.secrets, *more), extra_names=known.extra_names)
+
     def redacted_entry(self, entry: Entry) -> Entry:
-        return decode(Entry, _redacted(encode(entry), self.redactor))
+        """An entry whose planned commands and every other text are free of secrets."""
+        commands = tuple(dataclasses.replace(c, argv=self.redactor.argv(c.argv), label=c.label) for c in entry.commands)
+        return decode(Entry, _redacted(encode(dataclasses.replace(entry, commands=commands)), self.redactor))
 
     def redacted_header(self, header: Header) -> Header:
         return decode(Header, _redacted(encode(header), self.redactor))

@@ -23,6 +23,6 @@ def logbook(*words: str, cwd: Path, env: dict[str, str] | None = None) -> subpro
 
 
 def blocks_of(view: Path) -> list[str]:
-    from logbook_agent.markdown.view import Block, parse
+    from logbook_agent.markdown.view import parse
 
-    return [s.name for s in parse(view.read_text()) if isinstance(s, Block)]
+    return list(parse(view.read_text()))

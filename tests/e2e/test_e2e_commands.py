@@ -88,10 +88,9 @@ def test_round_trip(started: Cli, folder: Path, name: str) -> None:
 
 
 PLANNED = ("quotes", "unicode", "newlines", "variables", "variable with newline", "loop")
-_STAYS_PENDING = pytest.mark.xfail(strict=True, reason="a planned command with variables stays pending once executed")
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=_STAYS_PENDING) if "variable" in n else n for n in PLANNED])
+@pytest.mark.parametrize("name", PLANNED)
 def test_round_trip_of_a_plan(started: Cli, folder: Path, name: str) -> None:
     words = COMMANDS[name]
     first = next(i for i, w in enumerate(words) if not w.startswith("V="))

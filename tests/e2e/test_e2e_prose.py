@@ -9,7 +9,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from logbook_agent.markdown.text import clean, one_line
-from logbook_agent.markdown.view import Block, parse
+from logbook_agent.markdown.view import parse
 from logbook_agent.store.records import read_entry
 from tests.conftest import Cli
 
@@ -56,9 +56,9 @@ def test_prose(started: Cli, folder: Path, name: str) -> None:
     assert started("edit", "MOE-000", "--field", f"Negative result={text}").code == 0
     view = folder / "logbooks/moe.md"
     rendered = view.read_text()
-    found = [s for s in parse(rendered) if isinstance(s, Block)]
+    found = list(parse(rendered).values())
     assert [b.name for b in found] == ["header", "MOE-000", "MOE-001", "footer"]
-    assert not any(b.edited for b in found)
+    assert not any(b.edited(rendered) for b in found)
     entry = read_entry(folder / "logbooks/moe/entries/MOE-000.yaml")
     want = clean(text).encode("utf-8", "replace").decode()
     assert {f.text for f in entry.fields} == {want}
@@ -97,7 +97,7 @@ def test_prose_in_the_header(cli: Cli, folder: Path) -> None:
         assert begun.code == 0, name
         assert cli("note", "--title", "x", "--root", root).code == 0, name
         view = (folder / root / "moe.md").read_text()
-        assert [s.name for s in parse(view) if isinstance(s, Block)] == ["header", "MOE-000"], name
+        assert list(parse(view)) == ["header", "MOE-000"], name
         assert not control_characters(view), name
         assert "### forged" not in view.split("\n"), name
 

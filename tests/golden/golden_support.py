@@ -17,7 +17,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from logbook_agent.markdown.view import Block, parse
+from logbook_agent.markdown.view import parse
 from logbook_agent.provenance.host import cpu_model
 from tests.conftest import Answer, Cli, FixedClock
 
@@ -77,9 +77,9 @@ def normalised(text: str, folder: Path) -> str:
 def check(story: Story, name: str, blocks: list[str]) -> None:
     """The document is the golden one, holds these blocks, and is what a full render gives."""
     incremental = story.view.read_text()
-    found = [s for s in parse(incremental) if isinstance(s, Block)]
+    found = list(parse(incremental).values())
     assert [b.name for b in found] == blocks
-    assert not any(b.edited for b in found)
+    assert not any(b.edited(incremental) for b in found)
     assert_full_render_is_the_same(story, incremental)
     golden = HERE / f"{name}.md"
     text = normalised(incremental, story.folder)
