@@ -104,21 +104,23 @@ def config_section(record: Record, table: Table | None) -> str:
         constants = runs[-1].config
     if constants:
         lines.append(md.inline_code(" ".join(f"{k}={_word(v)}" for k, v in constants.items())))
-    lines += _environment([r.env.relevant for r in runs])
-    lines += _per_run("timeout", [duration(r.timeout_s) if r.timeout_s else "" for r in runs])
-    lines += _per_run("launcher", [_launcher(r) for r in runs])
-    lines += _per_run("code", [_code(r.code) for r in runs])
-    lines += _per_run("devices", [_devices(r) for r in runs])
-    lines += _per_run("software", [_software(r) for r in runs])
+    lines += _environment(runs)
+    lines += _per_run("timeout", [duration(r.timeout_s) if r.timeout_s else "" for r in runs], runs)
+    lines += _per_run("launcher", [_launcher(r) for r in runs], runs)
+    lines += _per_run("code", [_code(r.code) for r in runs], runs)
+    # A run without rows measured nothing, so what it ran on tells no result apart.
+    measured = [r for r in runs if r.rows] or runs
+    lines += _per_run("devices", [_devices(r) for r in measured], measured)
+    lines += _per_run("software", [_software(r) for r in measured], measured)
     return md.items(lines) if lines else ""
 
 
-def _per_run(name: str, texts: list[str]) -> list[str]:
+def _per_run(name: str, texts: list[str], runs: Sequence[Run]) -> list[str]:
     """One line when all runs agree; else which runs have which."""
     distinct = list(dict.fromkeys(texts))
     if len(distinct) == 1:
         return [f"{name}: {distinct[0]}"] if distinct[0] else []
-    where = {t: [i + 1 for i, u in enumerate(texts) if u == t] for t in distinct}
+    where = {t: [run.run for run, u in zip(runs, texts, strict=True) if u == t] for t in distinct}
     parts = [f"{t or 'none'} (run {', '.join(map(str, numbers))})" for t, numbers in where.items()]
     return [f"{name} differs: {'; '.join(parts)}"]
 
@@ -129,11 +131,12 @@ def _word(value: object) -> str:
     return str(value)
 
 
-def _environment(found: Sequence[Mapping[str, str]]) -> list[str]:
+def _environment(runs: Sequence[Run]) -> list[str]:
     """Variables that all runs share, and apart from them those in which the runs differ."""
+    found = [r.env.relevant for r in runs]
     shared = {k: v for k, v in found[0].items() if all(env.get(k) == v for env in found)}
-    rest = [{k: v for k, v in env.items() if k not in shared} for env in found]
-    return _per_run("env", [_assignments(shared)]) + _per_run("env", [_assignments(env) for env in rest])
+    rest = [_assignments({k: v for k, v in env.items() if k not in shared}) for env in found]
+    return _per_run("env", [_assignments(shared)] * len(runs), runs) + _per_run("env", rest, runs)
 
 
 def _assignments(env: Mapping[str, str]) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Scalar
 from logbook_agent.tables.axes import Layout, lay_out
 from logbook_agent.tables.compare import MEANS, mean_notes, mean_of
-from logbook_agent.tables.frame import Frame, frame_of, key_of, show, varies
+from logbook_agent.tables.frame import Frame, Item, frame_of, key_of, show, varies
 from logbook_agent.tables.grid import check_pivot, choose_values, lay_cells
 from logbook_agent.tables.metrics import choose
 from logbook_agent.tables.notes import cell_notes
@@ -47,18 +47,22 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
 
 
 def matching(cases: Sequence[Case], where: Mapping[str, str]) -> list[Case]:
-    """The cases with these values. Raises UsageError for a name or value that none has."""
+    """The cases with these values. Raises UsageError for a name that none of them has."""
+    if not cases:
+        return []
     frame = frame_of(cases)
-    kept = {id(item) for item in _selected(frame, TableSpec(where=where)).items}
-    return [case for case, item in zip(cases, frame.items, strict=True) if id(item) in kept]
+    chosen = _chooser(frame, where)
+    return [case for case, item in zip(cases, frame.items, strict=True) if chosen(item)]
 
 
 def _selected(frame: Frame, spec: TableSpec) -> Frame:
-    if not frame.items:
-        return frame
-    frame.check("axis", spec.where)
-    wanted = {name: key_of(value) for name, value in spec.where.items()}
-    return frame.only(lambda item: all(item.key(name) == value for name, value in wanted.items()))
+    return frame.only(_chooser(frame, spec.where)) if frame.items else frame
+
+
+def _chooser(frame: Frame, where: Mapping[str, str]) -> Callable[[Item], bool]:
+    frame.check("axis", where)
+    wanted = {name: key_of(value) for name, value in where.items()}
+    return lambda item: all(item.key(name) == value for name, value in wanted.items())
 
 
 def _constants(frame: Frame, layout: Layout) -> dict[str, str]:

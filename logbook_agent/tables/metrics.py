@@ -121,7 +121,14 @@ def cell_texts(column: MetricColumn, readings: Sequence[Reading | None], *, firs
             texts.append(f"failed: {' / '.join(dict.fromkeys(r.failed))}" if first else "failed")
         elif column.per_device:
             text = format_value(r.value, decimals=total)
-            texts.append(f"{text} ({format_value(r.per_device, decimals=share)})")
+            texts.append(f"{text} ({format_value(r.per_device, decimals=share)}){_spread(r, total)}")
         else:
-            texts.append(format_value(r.value, decimals=total))
+            texts.append(format_value(r.value, decimals=total) + _spread(r, total))
     return texts
+
+
+def _spread(reading: Reading, decimals: int | None) -> str:
+    if reading.spread is None:
+        return ""
+    low, high = (format_value(v, decimals=decimals) for v in reading.spread)
+    return f" [{low}, {high}]"

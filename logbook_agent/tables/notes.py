@@ -32,7 +32,7 @@ def _repeats(grid: Grid) -> list[str]:
     runs = {len(items) for items in grid.cells.values()}
     if runs == {1}:
         return []
-    return [f"{_range(runs)} runs in one cell: the median over the runs"]
+    return [f"{_range(runs)} runs in one cell: their median [lowest, highest]"]
 
 
 def _failures(frame: Frame, grid: Grid) -> list[str]:

@@ -15,10 +15,12 @@ PER_DEVICE = "_per_device"
 class Reading:
     """A median over runs of the medians of their samples, in the metric's own unit; None: not reported.
 
+    `spread` is the lowest and highest of those medians when there are several.
     `samples` are the numbers of samples of each run that counts, `failed` the reasons of those that do not.
     """
 
     value: float | None = None
+    spread: tuple[float, float] | None = None
     per_device: float | None = None
     runs: int = 0
     samples: tuple[int, ...] = ()
@@ -38,8 +40,10 @@ def read(items: Sequence[Item], metric: str) -> Reading:
         for item in good
         if metric in item.row.metrics and item.row.metrics[metric].samples
     )
+    values = [value for item in good if (value := value_of(item, metric)) is not None]
     return Reading(
-        value=_over_runs([value_of(item, metric) for item in good]),
+        value=_over_runs(values),
+        spread=(min(values), max(values)) if len(values) > 1 else None,
         per_device=_over_runs([_share(item, metric) for item in good]),
         runs=len(items),
         samples=samples,

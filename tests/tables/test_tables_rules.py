@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from logbook_agent.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row, Scalar
-from logbook_agent.tables import Case, Table, TableSpec, tabulate, to_markdown
+from logbook_agent.tables import Case, Table, TableSpec, matching, tabulate, to_markdown
 
 
 def case(
@@ -68,10 +68,10 @@ def test_no_cases_no_table() -> None:
 def test_runs_of_one_case_are_repeats_and_their_medians_are_reduced() -> None:
     cases = [case({"topk": 2}, run=run, time_s=[9.0, value, 1e-9]) for run, value in enumerate((3.0, 5.0, 4.0))]
     found = table(*cases)
-    assert found.rows == (("4.000000",),)
+    assert found.rows == (("4.000000 [3.000000, 5.000000]",),)
     assert found.values == ((4.0,),)
     assert found.constants == {"topk": "2"}
-    assert found.notes == ("medians of 3 samples", "3 runs in one cell: the median over the runs")
+    assert found.notes == ("medians of 3 samples", "3 runs in one cell: their median [lowest, highest]")
 
 
 def test_other_spellings_of_a_number_are_the_same_value_shown_as_first_spelt() -> None:
@@ -80,7 +80,7 @@ def test_other_spellings_of_a_number_are_the_same_value_shown_as_first_spelt() -
         case({"frac": 0.1}, run=2, y=3.0),
         case({"frac": "1e-1"}, run=3, y=2.0),
     )
-    assert found.rows == (("2",),)
+    assert found.rows == (("2 [1, 3]",),)
     assert found.constants == {"frac": "0.10"}
 
 
@@ -88,7 +88,7 @@ def test_a_failed_repeat_is_left_out_and_counted() -> None:
     found = table(case({"topk": 2}, y=1.0), case({"topk": 2}, run=2, failed="oom"))
     assert found.rows == (("1",),)
     assert found.notes == (
-        "2 runs in one cell: the median over the runs",
+        "2 runs in one cell: their median [lowest, highest]",
         "1 of 2 cases failed",
         "1 failed run left out of the median of the other runs in the cell",
     )
@@ -158,12 +158,12 @@ def test_rows_of_one_run_are_told_apart_by_their_words_or_their_order() -> None:
     bare = [case(run=run, y=y, observed={"null_target": y / 10}) for run in (1, 2) for y in (1.0, 3.0)]
     found = table(*bare)
     assert names(found) == ["row", "y"]
-    assert found.rows == (("1", "1"), ("2", "3"))
+    assert found.rows == (("1", "1 [1, 1]"), ("2", "3 [3, 3]"))
     assert found.notes[0] == (
         "row: rows that one run printed with the same config, told apart by their order "
         "(these differ too, and can be an axis: null_target)"
     )
-    assert table(*bare, spec=TableSpec(pivot="null_target")).rows == (("1", "3"),)
+    assert table(*bare, spec=TableSpec(pivot="null_target")).rows == (("1 [1, 1]", "3 [3, 3]"),)
 
 
 def test_other_devices_are_a_column() -> None:
@@ -363,3 +363,12 @@ def test_importing_tables_is_cheap() -> None:
     code = f"import sys, logbook_agent.tables; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_matching_cases_keep_their_order() -> None:
+    cases = [case({"k": k, "q": q}, y=1.0) for k in (1, 2) for q in ("a", "b")]
+    assert matching(cases, {}) == cases
+    assert matching(cases, {"q": "b"}) == [cases[1], cases[3]]
+    assert matching([], {"q": "b"}) == []
+    with pytest.raises(UsageError, match="nope"):
+        matching(cases, {"nope": "b"})
