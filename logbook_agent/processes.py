@@ -67,3 +67,18 @@ def _is_zombie(pid: int) -> bool:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
+
+
+def own_peak_bytes() -> int:
+    """The most memory this process has held resident, in bytes.
+
+    Not ru_maxrss where it can be avoided: on Linux that starts with what the parent held before exec.
+    """
+    if HAS_PROC:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    import resource
+
+    # Linux counts kibibytes, macOS bytes.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from logbook_agent.cli import main
+from logbook_agent.provenance.environment import relevant_env
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -56,9 +57,9 @@ Cli = Callable[..., Answer]
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Nothing of the developer's machine: no logbook variables, secrets, accelerator flags or git identity."""
-    for name in list(os.environ):
-        if name.startswith(("LOGBOOK", "GIT_", "GH_", "GITHUB_", "XLA_", "LIBTPU", "CUDA_")):
-            monkeypatch.delenv(name)
+    named = [name for name in os.environ if name.startswith(("LOGBOOK", "GIT_", "GH_", "GITHUB_"))]
+    for name in {*named, *relevant_env(os.environ)}:
+        monkeypatch.delenv(name)
     for name, value in {
         "COLUMNS": "100",
         "NO_COLOR": "1",

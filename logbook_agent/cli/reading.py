@@ -14,6 +14,7 @@ from logbook_agent.markdown.text import one_line
 from logbook_agent.report.times import minute
 from logbook_agent.workflows.reading import listed, search, shown
 from logbook_agent.workflows.status import status
+from logbook_agent.workflows.summaries import summaries
 from logbook_agent.workflows.views import later_entries
 
 
@@ -31,10 +32,10 @@ def list_command(
     """
     space = workspace(logbook, root)
     book = space.book()
-    contents = book.contents()
-    space.warnings += [e.message for e in contents.damaged]
-    lines = listed(contents, state=state, kind=kind, last=last)
-    emit("list", lines, _lines(lines, contents.header.zone), as_json=as_json, warnings=space.warnings)
+    found = summaries(book)
+    space.warnings += [e.message for e in found.damaged]
+    lines = listed(found.entries, state=state, kind=kind, last=last)
+    emit("list", lines, _lines(lines, found.header.zone), as_json=as_json, warnings=space.warnings)
 
 
 def _lines(lines: list[dict[str, Any]], zone: str) -> str:
@@ -71,6 +72,7 @@ def show_command(
         )
     space = workspace(logbook, root)
     book = space.book(entry_id)
+    entry_id = book.resolve(entry_id)
     record = book.record(entry_id)
     if log and not as_json:
         for number in [s.run.run for s in record.runs][-1:]:

@@ -14,21 +14,18 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
-_MARKER = re.compile(
-    r"^<!-- logbook:(?:block (?P<name>\S+) (?P<hash>[0-9a-f]{16})|end (?P<end>\S+)) -->$", re.MULTILINE
-)
+_MARKER = re.compile(r"^<!-- logbook:(?:block (\S+) ([0-9a-f]{16})|end (\S+)) -->$", re.MULTILINE)
 _FORGED = re.compile(r"^<!-- logbook:(?=block |end )", re.MULTILINE)
-_CONFLICT = re.compile(r"^(<{7} |={7}$|>{7} )", re.MULTILINE)
+_CONFLICT = re.compile(r"^<{7} ", re.MULTILINE)
 
 
 class ViewError(ValueError):
     """The markers do not pair; the message says where."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """A block and where it stands: `start` to `end` with its markers, its text between them."""
 
     name: str
@@ -69,47 +66,44 @@ def build(blocks: Iterable[tuple[str, str]]) -> str:
 
 def has_conflict(view: str) -> bool:
     """Whether a merge left its markers in the view."""
-    return _CONFLICT.search(view) is not None
+    return "<<<<<<< " in view and _CONFLICT.search(view) is not None
 
 
 def parse(view: str) -> dict[str, Block]:
     """The blocks of a view by name, in their order. Raises ViewError on markers that do not pair."""
     found: dict[str, Block] = {}
-    begin: re.Match[str] | None = None
+    open_name, open_hash, open_start, open_end = "", "", 0, 0
     for marker in _MARKER.finditer(view):
-        name = marker["name"]
+        name, hash_, end = marker.groups()
         if name is not None:
-            if begin is not None:
-                raise ViewError(f"{_line(view, begin)}: block {begin['name']} has no end marker")
+            if open_name:
+                raise ViewError(f"{_line(view, open_start)}: block {open_name} has no end marker")
             if name in found:
-                raise ViewError(f"{_line(view, marker)}: block {name} stands twice")
-            begin = marker
-        elif begin is None or begin["name"] != marker["end"]:
-            raise ViewError(f"{_line(view, marker)}: the end marker of {marker['end']} has no begin")
+                raise ViewError(f"{_line(view, marker.start())}: block {name} stands twice")
+            open_name, open_hash, (open_start, open_end) = name, hash_, marker.span()
+        elif end != open_name:
+            raise ViewError(f"{_line(view, marker.start())}: the end marker of {end} has no begin")
         else:
             # An empty block has no line between its markers, not an empty one.
-            text_start = min(begin.end() + 1, marker.start())
-            found[marker["end"]] = Block(
-                name=marker["end"],
-                hash=begin["hash"],
-                start=begin.start(),
-                text_start=text_start,
-                text_end=max(text_start, marker.start() - 1),
-                end=marker.end(),
-            )
-            begin = None
-    if begin is not None:
-        raise ViewError(f"{_line(view, begin)}: block {begin['name']} has no end marker")
+            text_start = min(open_end + 1, marker.start())
+            text_end = max(text_start, marker.start() - 1)
+            found[end] = Block(end, open_hash, open_start, text_start, text_end, marker.end())
+            open_name = ""
+    if open_name:
+        raise ViewError(f"{_line(view, open_start)}: block {open_name} has no end marker")
     return found
 
 
-def splice(view: str, blocks: Mapping[str, str | None], order: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+def splice(
+    view: str, blocks: Mapping[str, str | None], order: Iterable[str], there: Mapping[str, Block] | None = None
+) -> tuple[str, tuple[str, ...]]:
     """The view with `blocks` (name -> new text, None to remove) put in, and the names left alone.
 
     A block that exists is replaced unless it was edited by hand; a new one goes right behind the last
-    block that precedes it in `order`. Everything else stays as it is, to the byte.
+    block that precedes it in `order`. Everything else stays as it is, to the byte. `there` is what `parse`
+    found in the view, when the caller has it already.
     """
-    there = parse(view)
+    there = parse(view) if there is None else there
     kept: list[str] = []
     # Replacements of view[start:end], in any order.
     changes: list[tuple[int, int, str]] = []
@@ -165,5 +159,5 @@ def _changed(view: str, changes: list[tuple[int, int, str]]) -> str:
     return "".join([*out, view[at:]])
 
 
-def _line(view: str, marker: re.Match[str]) -> str:
-    return f"line {view.count(chr(10), 0, marker.start()) + 1}"
+def _line(view: str, at: int) -> str:
+    return f"line {view.count(chr(10), 0, at) + 1}"

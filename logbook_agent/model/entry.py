@@ -56,7 +56,10 @@ class PlannedCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """entries/ID.yaml. `state` and `confidence` None mean: follow from the runs."""
+    """entries/ID.yaml. `state` and `confidence` None mean: follow from the runs.
+
+    `aliases` are IDs this entry had before it was renumbered; commands accept them.
+    """
 
     format: int = 1
     id: str
@@ -68,6 +71,7 @@ class Entry:
     continues: str | None = None
     completes: str | None = None
     supersedes: str | None = None
+    aliases: tuple[str, ...] = ()
     commands: tuple[PlannedCommand, ...] = ()
     fields: tuple[Field, ...] = ()
     extra: dict[str, object] = field(default_factory=dict)

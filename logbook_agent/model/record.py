@@ -67,7 +67,8 @@ class Record:
 
 def run_state(run: Run, life: Callable[[Run], Life]) -> State:
     """The state of one run; `life` tells what is left of one that has not ended."""
-    if run.exit is None or run.ended is None:
+    # A run that the doctor closed has an exit without a time: when it ended is not known.
+    if run.exit is None:
         return {"tool": "running", "child": "orphaned", "gone": "interrupted", "elsewhere": "running"}[life(run)]  # type: ignore[return-value]
     if run.exit.timeout:
         return "timeout"

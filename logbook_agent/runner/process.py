@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from typing import IO
 
 from logbook_agent.errors import CommandNotFound, NotExecutable, ToolError
 from logbook_agent.model.run import Exit
-from logbook_agent.processes import HAS_PROC, stat_fields
+from logbook_agent.processes import HAS_PROC, own_peak_bytes, stat_fields
 from logbook_agent.runner.job import Job
 
 # Linux counts kibibytes, macOS bytes.
@@ -82,7 +81,8 @@ class Child:
 def start(job: Job) -> Child:
     """Starts the job in a session of its own, without input. Raises ToolError and its kinds."""
     argv = ("/bin/sh", "-c", *job.argv) if job.shell else job.argv
-    floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _MAXRSS_UNIT_BYTES
+    # Until its exec a child counts as much memory as the tool has held.
+    floor = own_peak_bytes()
     try:
         process = subprocess.Popen(
             argv,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from logbook_agent import __version__
 from logbook_agent.errors import LogbookError, NotFound, RecordError, StoreError, Taken
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
@@ -17,7 +20,8 @@ from logbook_agent.model.record import Record, record_of
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
 from logbook_agent.store.files import make_folder, read_text, write_error, write_text
-from logbook_agent.store.ids import reservation_folder, reserve
+from logbook_agent.store.ids import Void, reservation_folder, reserve, voids
+from logbook_agent.store.index import Index, Stamp, stamp_of
 from logbook_agent.store.liveness import life
 from logbook_agent.store.locks import locked
 
@@ -28,6 +32,15 @@ class Contents:
 
     header: Header
     records: tuple[Record, ...]
+    damaged: tuple[LogbookError, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summaries:
+    """A few facts of every entry that can be read, and what could not be."""
+
+    header: Header
+    entries: tuple[dict[str, Any], ...]
     damaged: tuple[LogbookError, ...] = ()
 
 
@@ -63,25 +76,44 @@ class Book:
     def entry_ids(self) -> list[str]:
         """IDs of all entries in order of their numbers."""
         prefix = self.header.prefix
+        numbered = [(n, name) for name in self._entry_names() if (n := id_number(name, prefix)) is not None]
+        return [name for _, name in sorted(numbered)]
+
+    def _entry_names(self) -> list[str]:
+        """Names of the entry files, without their ending, in no order."""
         if not self.entries_folder.is_dir():
             return []
-        stems = [Path(e.name).stem for e in os.scandir(self.entries_folder) if e.name.endswith(".yaml")]
-        numbered = [(n, stem) for stem in stems if (n := id_number(stem, prefix)) is not None]
-        return [stem for _, stem in sorted(numbered)]
+        return [name[:-5] for name in os.listdir(self.entries_folder) if name.endswith(".yaml")]  # noqa: PTH208
 
     def reserve_id(self, owner: dict[str, object]) -> tuple[str, str | None]:
         """The next ID, never handed out before, and a warning when other worktrees cannot know of it."""
         folder, warning = reservation_folder(self.root, self.header.prefix)
-        return reserve(folder, self.header.prefix, self.entry_ids(), json.dumps(owner).encode()), warning
+        return reserve(folder, self.header.prefix, self._entry_names(), json.dumps(owner).encode()), warning
+
+    def voids(self) -> list[Void]:
+        """IDs that were reserved here and never became an entry."""
+        folder, _ = reservation_folder(self.root, self.header.prefix)
+        return voids(folder, self.root, self.header.prefix, self.entry_ids())
 
     def has_entry(self, entry_id: str) -> bool:
         return self.entry_path(entry_id).exists()
 
+    def resolve(self, entry_id: str) -> str:
+        """The ID of the entry that is, or once was, called `entry_id`. Raises NotFound with the nearest IDs."""
+        # An ID is part of a path: only what looks like one of ours may be.
+        if id_number(entry_id, self.header.prefix) is not None:
+            if self.has_entry(entry_id):
+                return entry_id
+            for other in self.entry_ids():
+                text = self.entry_path(other).read_text(encoding="utf-8", errors="replace")
+                if entry_id in text and "\naliases:" in text and entry_id in self.entry(other).aliases:
+                    return other
+        raise self._unknown(entry_id)
+
     def entry(self, entry_id: str) -> Entry:
         """One entry. Raises NotFound with the nearest IDs."""
-        # An ID is part of a path: only what looks like one of ours may be.
         if id_number(entry_id, self.header.prefix) is None or not self.has_entry(entry_id):
-            raise self._unknown(entry_id)
+            entry_id = self.resolve(entry_id)
         return records.read_entry(self.entry_path(entry_id))
 
     def write_entry(self, entry: Entry) -> None:
@@ -157,7 +189,8 @@ class Book:
 
     def record(self, entry_id: str) -> Record:
         """An entry with its runs and state."""
-        return record_of(self.entry(entry_id), self.runs(entry_id), life)
+        entry = self.entry(entry_id)
+        return record_of(entry, self.runs(entry.id), life)
 
     def contents(self) -> Contents:
         """All records in order; one that cannot be read is reported and the others still come."""
@@ -169,6 +202,38 @@ class Book:
             except (RecordError, StoreError) as error:
                 damaged.append(error)
         return Contents(header=self.header, records=tuple(good), damaged=tuple(damaged))
+
+    def summaries(self, summarise: Callable[[Record], dict[str, Any]]) -> Summaries:
+        """What `summarise` says of every entry, from the index where its files have not changed.
+
+        An entry with an unfinished run is always looked at anew: its state depends on living processes.
+        """
+        header = self.header_path.stat()
+        index = Index(self.folder / ".index.sqlite", f"{__version__} {header.st_mtime_ns} {header.st_size}")
+        index.load()
+        found: list[dict[str, Any]] = []
+        fresh: dict[str, tuple[Stamp, dict[str, Any]]] = {}
+        damaged: list[LogbookError] = []
+        ids = self.entry_ids()
+        entries, runs = f"{self.entries_folder}/", f"{self.runs_folder}/"
+        for entry_id in ids:
+            known = functools.partial(index.runs_known, entry_id)
+            try:
+                stamp = stamp_of(f"{entries}{entry_id}.yaml", f"{runs}{entry_id}", known)
+                summary = index.get(entry_id, stamp)
+                if summary is None:
+                    record = self.record(entry_id)
+                    summary = summarise(record)
+                    if all(s.run.exit is not None for s in record.runs):
+                        fresh[entry_id] = (stamp, summary)
+            except FileNotFoundError:
+                continue  # removed since it was listed
+            except (RecordError, StoreError) as error:
+                damaged.append(error)
+                continue
+            found.append(summary)
+        index.save(fresh, ids)
+        return Summaries(header=self.header, entries=tuple(found), damaged=tuple(damaged))
 
     def read_view(self) -> str | None:
         return read_text(self.view_path) if self.view_path.exists() else None
@@ -190,6 +255,7 @@ _GITIGNORE = """\
 /*/open/
 /*/backups/
 /*/.lock
+/*/.index.sqlite*
 /.ids/
 .*.tmp
 """

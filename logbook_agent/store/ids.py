@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from logbook_agent.model.ids import format_id, id_number
+from logbook_agent.processes import alive
 from logbook_agent.repository import repository_of
 from logbook_agent.store.files import create_exclusive, make_folder
 
@@ -49,8 +53,49 @@ def reserve(folder: Path, prefix: str, taken: Iterable[str], owner: bytes) -> st
     return format_id(prefix, number)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Void:
+    """An ID that was reserved here for an entry that was never written."""
+
+    id: str
+    at: str | None = None
+
+
+def voids(folder: Path, root: Path, prefix: str, taken: Iterable[str]) -> list[Void]:
+    """Reservations made from `root` that have no entry and whose owner is gone. (Other worktrees keep their
+    entries, so what they reserved is no business of this one.)"""
+    have = set(taken)
+    found = []
+    for name in sorted(_names(folder), key=lambda n: id_number(n, prefix) or 0):
+        if name in have or id_number(name, prefix) is None:
+            continue
+        owner = _owner(folder / name)
+        if owner.get("root") not in (None, str(root)) or _is_alive(owner):
+            continue
+        found.append(Void(id=name, at=owner.get("at")))
+    return found
+
+
+def _owner(path: Path) -> dict[str, Any]:
+    """Who reserved; nothing when the reservation was cut off before it was written."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _is_alive(owner: Mapping[str, Any]) -> bool:
+    pid = owner.get("pid")
+    if not isinstance(pid, int):
+        return False
+    if owner.get("host") != os.uname().nodename:
+        return True  # it cannot be told from here
+    return alive(pid, owner.get("started"))
+
+
 def _names(folder: Path) -> list[str]:
-    return [e.name for e in os.scandir(folder)] if folder.is_dir() else []
+    return os.listdir(folder) if folder.is_dir() else []  # noqa: PTH208
 
 
 def _one_name(path: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -117,17 +117,17 @@ class Index:
         return database
 
 
-def stamp_of(entry: Path, runs: Path, known_runs: Any) -> Stamp:
+def stamp_of(entry: str, runs: str, known_runs: Callable[[int], tuple[int, ...] | None]) -> Stamp:
     """The stamp of an entry's files. `known_runs(folder_mtime)` gives the run numbers without listing the
     folder when it has not changed, else None. Raises OSError when the entry's file is gone."""
     state = os.stat(entry)  # noqa: PTH116  asked ten thousand times
     try:
-        folder: int | None = os.stat(runs).st_mtime_ns  # noqa: PTH116
+        folder = os.stat(runs).st_mtime_ns  # noqa: PTH116
     except FileNotFoundError:
         return Stamp((state.st_mtime_ns, state.st_size), None, ())
     numbers = known_runs(folder)
     if numbers is None:
-        numbers = sorted(int(e.name) for e in os.scandir(runs) if e.name.isdigit())
+        numbers = tuple(sorted(int(e.name) for e in os.scandir(runs) if e.name.isdigit()))
     found = []
     for number in numbers:
         try:

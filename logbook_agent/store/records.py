@@ -38,11 +38,13 @@ def read_run(path: Path) -> Run:
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
-        raise RecordError(
+        found = RecordError(
             f"{_place(path)}, line {error.lineno}: {error.msg}",
             cause="the file was edited or cut off by something other than the tool",
             hint="restore it from git; the other entries are not affected",
-        ) from error
+        )
+        found.line = error.lineno
+        raise found from error
     return _decode(Run, data, path)
 
 
@@ -71,11 +73,13 @@ def parse_yaml(text: str, place: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         at = f", line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
         problem = getattr(error, "problem", None) or str(error).split("\n")[0]
-        raise RecordError(
+        found = RecordError(
             f"{place}{at}: {problem}",
             cause="the file is not valid YAML",
             hint="correct that line; text of several lines is safest as a block: `text: |`",
-        ) from error
+        )
+        found.line = mark.line + 1 if mark is not None else None
+        raise found from error
 
 
 def dump_yaml(data: Any) -> str:
@@ -109,12 +113,7 @@ def _yaml(path: Path) -> Any:
 
 
 def _decode(cls: type[T], data: Any, path: Path) -> T:
-    if isinstance(data, dict) and isinstance(data.get("format"), int) and data["format"] > FORMAT:
-        raise RecordError(
-            f"{_place(path)} has format {data['format']}; this version reads up to {FORMAT}",
-            cause="a newer logbook-agent wrote it",
-            hint="upgrade with: pip install --upgrade logbook-agent",
-        )
+    check_format(data, path)
     try:
         return decode(cls, data)
     except CodecError as error:
@@ -123,6 +122,24 @@ def _decode(cls: type[T], data: Any, path: Path) -> T:
             cause="the record does not have the form this version writes",
             hint="correct the file, or restore it from git; the other entries are not affected",
         ) from error
+
+
+def check_format(data: Any, path: Path, current: int = FORMAT) -> int:
+    """The format of a record. Raises RecordError when this version does not read it."""
+    number = data.get("format", current) if isinstance(data, dict) else current
+    if not isinstance(number, int) or number == current:
+        return current
+    if number > current:
+        raise RecordError(
+            f"{_place(path)} has format {number}; this version reads up to {current}",
+            cause="a newer logbook-agent wrote it",
+            hint="upgrade with: pip install --upgrade logbook-agent",
+        )
+    raise RecordError(
+        f"{_place(path)} has format {number}; this version reads format {current}",
+        cause="an older logbook-agent wrote it",
+        hint="logbook migrate",
+    )
 
 
 def _place(path: Path) -> str:

@@ -61,10 +61,9 @@ class Prose:
 def check_relations(book: Book, prose: Prose, own_id: str | None = None) -> None:
     """Raises NotFound when an entry that this one refers to does not exist, UsageError when it is not
     an earlier one."""
-    order = book.entry_ids()
-    for target in (prose.continues, prose.completes, prose.supersedes):
-        if target is None:
-            continue
+    targets = [t for t in (prose.continues, prose.completes, prose.supersedes) if t is not None]
+    order = book.entry_ids() if targets else []
+    for target in targets:
         book.entry(target)
         if own_id in order and order.index(target) >= order.index(own_id):
             raise UsageError(
@@ -204,6 +203,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
     check_relations(book, prose, entry_id)
     with book.lock():
         old = book.entry(entry_id)
+        entry_id = old.id
         new = dataclasses.replace(
             old,
             title=one_line(prose.title) if prose.title else old.title,

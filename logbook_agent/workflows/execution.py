@@ -13,7 +13,8 @@ from typing import Literal, Protocol
 
 from logbook_agent import __version__
 from logbook_agent.commands.flags import flags
-from logbook_agent.model.run import Code, Env, Output, Process, Run, Scalar
+from logbook_agent.errors import ToolError
+from logbook_agent.model.run import Code, Env, Exit, Output, Process, Run, Scalar
 from logbook_agent.provenance.snapshot import Snapshot, snapshot
 from logbook_agent.repository import repository_of
 from logbook_agent.results import Reading, ResultReader
@@ -111,7 +112,7 @@ def run_once(workspace: Workspace, book: Book, plan: Plan, display: Display) -> 
     sinks = _Sinks(log, reader, display, on_start)
     with _result_file() as result_file:
         try:
-            outcome = execute(_job(workspace, plan, number, result_file), sinks)
+            outcome = _outcome(_job(workspace, plan, number, result_file), sinks)
         finally:
             problems = sinks.finish()
             output = log.finish()
@@ -129,6 +130,15 @@ def run_once(workspace: Workspace, book: Book, plan: Plan, display: Display) -> 
     done = workspace.redacted_run(done)
     book.write_run(done)
     return done
+
+
+def _outcome(job: Job, sinks: _Sinks) -> Outcome:
+    """How the job ended. One that the system would not start has ended too, with the reason as a problem."""
+    try:
+        return execute(job, sinks)
+    except ToolError as error:
+        text = f"not started: {error.message}" + (f" ({error.cause})" if error.cause else "")
+        return Outcome(exit=Exit(code=error.exit_code), duration_s=0.0, problems=(text,))
 
 
 def _started(workspace: Workspace, plan: Plan, number: int, facts: Snapshot) -> Run:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from logbook_agent.errors import UsageError
@@ -14,7 +14,7 @@ from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Row
 from logbook_agent.report.facts import executed, planned
 from logbook_agent.stats import median
-from logbook_agent.store.book import Book, Contents
+from logbook_agent.store.book import Book
 from logbook_agent.units import format_value, known
 from logbook_agent.workflows.views import later_entries
 from logbook_agent.workflows.workspace import Workspace
@@ -32,10 +32,14 @@ STATES = [
     "void",
     "noted",
 ]
+# What a line of `list` holds.
+LINE = ("id", "opened", "kind", "state", "confidence", "title", "runs", "result")
 _SNIPPET = 80
 
 
-def listed(contents: Contents, *, state: str | None, kind: str | None, last: int | None) -> list[dict[str, Any]]:
+def listed(
+    entries: Sequence[dict[str, Any]], *, state: str | None, kind: str | None, last: int | None
+) -> list[dict[str, Any]]:
     """One line of data per entry, in order."""
     if state is not None and state not in STATES:
         raise UsageError(f"unknown state {state!r}", cause=f"states are {', '.join(STATES)}", hint="--state failed")
@@ -43,10 +47,8 @@ def listed(contents: Contents, *, state: str | None, kind: str | None, last: int
         raise UsageError(f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint="--kind decision")
     if last is not None and last < 1:
         raise UsageError(f"--last {last} is no number of entries", cause="it is below 1", hint="--last 10")
-    found = [
-        r for r in contents.records if (state is None or r.state == state) and (kind is None or r.entry.kind == kind)
-    ]
-    return [line_of(r, contents.header) for r in (found[-last:] if last else found)]
+    found = [e for e in entries if state in (None, e["state"]) and kind in (None, e["kind"])]
+    return [{key: e[key] for key in LINE} for e in (found[-last:] if last else found)]
 
 
 def line_of(record: Record, header: Header) -> dict[str, Any]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from logbook_agent.markdown.text import one_line
 from logbook_agent.model.header import BaselineNumbers, Header, Link
-from logbook_agent.model.record import Record
-from logbook_agent.stats import median
-from logbook_agent.store.book import Book, Contents
-from logbook_agent.workflows.reading import line_of
+from logbook_agent.store.book import Book, Summaries
+from logbook_agent.workflows.summaries import summaries
 from logbook_agent.workflows.views import edited_blocks
 from logbook_agent.workflows.workspace import Workspace
+
+Summary = dict[str, Any]
 
 LIMIT_BYTES = 8000
 # Room for the envelope of the answer: schema, warnings.
@@ -26,11 +26,12 @@ _OPEN_STATES = ("running", "orphaned", "interrupted", "blocked", "planned")
 
 def status(workspace: Workspace, book: Book) -> dict[str, Any]:
     """Scope, baseline, best row, last entries, what is open, next actions, criteria; within the limit."""
-    contents = book.contents()
-    workspace.warnings += [f"cannot be read: {e.message}"[:_WARNING_CHARACTERS] for e in contents.damaged[:3]]
+    found = summaries(book)
+    workspace.warnings += [f"cannot be read: {e.message}"[:_WARNING_CHARACTERS] for e in found.damaged[:3]]
     edited = edited_blocks(book)
+    void = [v.id for v in book.voids()]
     for text_limit, list_limit in _STEPS:
-        answer = _answer(book, contents, edited, text_limit, list_limit)
+        answer = _answer(book, found, edited, void, text_limit, list_limit)
         size = len(json.dumps(answer, ensure_ascii=False, indent=1).encode())
         if size <= LIMIT_BYTES - _RESERVED_BYTES:
             break
@@ -71,12 +72,14 @@ class _Cutter:
         return kept
 
 
-def _answer(book: Book, contents: Contents, edited: list[str], text_limit: int, list_limit: int) -> dict[str, Any]:
+def _answer(
+    book: Book, found: Summaries, edited: list[str], void: list[str], text_limit: int, list_limit: int
+) -> dict[str, Any]:
     cut = _Cutter(text_limit, list_limit)
-    header, records = contents.header, contents.records
+    header, entries = found.header, found.entries
     counts: dict[str, int] = {}
-    for record in records:
-        counts[record.state] = counts.get(record.state, 0) + 1
+    for entry in entries:
+        counts[entry["state"]] = counts.get(entry["state"], 0) + 1
     answer: dict[str, Any] = {
         "logbook": {"topic": header.topic, "title": cut.text(header.title), "prefix": header.prefix},
         "view": str(book.view_path),
@@ -86,22 +89,24 @@ def _answer(book: Book, contents: Contents, edited: list[str], text_limit: int, 
             "constraints": cut.first("constraints", [cut.text(c) for c in header.constraints]),
         },
         "baseline": _baseline(header, cut),
-        "best": _best(header, records, cut),
-        "entries": {"total": len(records), **counts},
+        "best": _best(header, entries, cut),
+        "entries": {"total": len(entries), **counts},
         "open": {
-            state: cut.last(f"open.{state}", [_open(r, cut) for r in records if r.state == state])
+            state: cut.last(f"open.{state}", [_open(e, cut) for e in entries if e["state"] == state])
             for state in _OPEN_STATES
             if counts.get(state)
         },
-        "last": [_last(r, header, cut) for r in cut.last("last", list(records[-5:]))],
-        "next_actions": cut.last("next_actions", _next_actions(records, cut)),
+        "last": [_last(e, cut) for e in cut.last("last", list(entries[-5:]))],
+        "next_actions": cut.last("next_actions", _next_actions(entries, cut)),
         "criteria": cut.first("criteria", [cut.text(c.text) for c in header.stop_criteria]),
         "links": cut.first("links", [_link(link, cut) for link in header.links]),
     }
+    if void:
+        answer["void"] = cut.last("void", void)
     if edited:
         answer["edited_by_hand"] = cut.first("edited_by_hand", edited)
-    if contents.damaged:
-        answer["damaged"] = len(contents.damaged)
+    if found.damaged:
+        answer["damaged"] = len(found.damaged)
     answer["cut"] = {"texts": cut.texts, **cut.lists}
     return answer
 
@@ -136,66 +141,51 @@ def _link(link: Link, cut: _Cutter) -> str:
     return f"{cut.text(link.label)}: {cut.text(link.url, at_least=120)}"
 
 
-def _best(header: Header, records: tuple[Record, ...], cut: _Cutter) -> list[dict[str, Any]]:
+def _best(header: Header, entries: Sequence[Summary], cut: _Cutter) -> list[dict[str, Any]]:
     """The best measured row for each primary metric whose direction is known, with its whole config:
     rows of different cases are not ranked against the baseline here."""
     found = []
     for metric in header.metrics:
-        if not metric.primary or metric.direction is None:
+        rows = [(e["best"][metric.name], e["id"]) for e in entries if metric.name in e["best"]]
+        if not rows:
             continue
-        rows = [
-            (median(row.metrics[metric.name].samples), record.id, status.run, row)
-            for record in records
-            if record.state != "void"
-            for status in record.runs
-            for row in status.run.rows
-            if metric.name in row.metrics
-        ]
-        if rows:
-            choose = max if metric.direction == "max" else min
-            value, entry_id, run, row = choose(rows, key=lambda r: r[0])
-            found.append(
-                {
-                    "metric": metric.name,
-                    "value": value,
-                    "unit": row.metrics[metric.name].unit,
-                    "entry": entry_id,
-                    "run": run.run,
-                    "label": run.label,
-                    "config": cut.text(" ".join(f"{k}={v}" for k, v in row.config.items())),
-                    "among_rows": len(rows),
-                }
-            )
+        best, entry_id = (max if metric.direction == "max" else min)(rows, key=lambda r: r[0]["value"])
+        found.append(
+            {
+                "metric": metric.name,
+                "value": best["value"],
+                "unit": cut.text(best["unit"]),
+                "entry": entry_id,
+                "run": best["run"],
+                "label": cut.text(best["label"]),
+                "config": cut.text(best["config"]),
+                "among_rows": sum(row["rows"] for row, _ in rows),
+            }
+        )
     return cut.first("best", found)
 
 
-def _open(record: Record, cut: _Cutter) -> dict[str, Any]:
-    line = {"id": record.id, "title": cut.text(record.entry.title)}
-    return line | ({"next": cut.text(record.next_action)} if record.next_action else {})
+def _open(entry: Summary, cut: _Cutter) -> dict[str, Any]:
+    line = {"id": entry["id"], "title": cut.text(entry["title"])}
+    return line | ({"next": cut.text(entry["next"])} if entry["next"] else {})
 
 
-def _last(record: Record, header: Header, cut: _Cutter) -> dict[str, Any]:
-    line = line_of(record, header)
+def _last(entry: Summary, cut: _Cutter) -> dict[str, Any]:
     return {
-        "id": line["id"],
-        "opened": line["opened"],
-        "state": line["state"],
-        "title": cut.text(line["title"]),
-        "result": cut.text(line["result"]),
-        "interpretation": cut.text(record.entry.text("Interpretation")),
+        "id": entry["id"],
+        "opened": entry["opened"],
+        "state": entry["state"],
+        "title": cut.text(entry["title"]),
+        "result": cut.text(entry["result"]),
+        "interpretation": cut.text(entry["interpretation"]),
     }
 
 
-def _next_actions(records: tuple[Record, ...], cut: _Cutter) -> list[dict[str, Any]]:
+def _next_actions(entries: Sequence[Summary], cut: _Cutter) -> list[dict[str, Any]]:
     """Next actions that no later entry took up (by continuing, completing or superseding)."""
-    taken = {
-        target
-        for r in records
-        for target in (r.entry.continues, r.entry.completes, r.entry.supersedes)
-        if target is not None
-    }
+    taken = {target for e in entries for target in e["takes_up"]}
     return [
-        {"id": r.id, "next": cut.text(r.next_action)}
-        for r in records
-        if r.next_action and r.id not in taken and r.state not in ("abandoned", "void")
+        {"id": e["id"], "next": cut.text(e["next"])}
+        for e in entries
+        if e["next"] and e["id"] not in taken and e["state"] not in ("abandoned", "void")
     ]

@@ -49,7 +49,7 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str]) -> None:
             texts[HEADER] = blocks.header()
         if footer_changed:
             texts[FOOTER] = blocks.footer(book.contents().records) or None
-        _write(workspace, book, text, texts, order)
+        _write(workspace, book, text, present, texts, order)
 
 
 def render(workspace: Workspace, book: Book, *, discard_edits: bool = False) -> None:
@@ -70,7 +70,7 @@ def render(workspace: Workspace, book: Book, *, discard_edits: bool = False) -> 
         order = book.entry_ids()
         # A damaged entry keeps the block it had.
         texts.update({name: None for name in present if name not in texts and name not in order})
-        _write(workspace, book, text, texts, order)
+        _write(workspace, book, text, present, texts, order)
 
 
 def edited_blocks(book: Book) -> list[str]:
@@ -131,8 +131,15 @@ def _rebuild(workspace: Workspace, book: Book) -> None:
     book.write_view(text)
 
 
-def _write(workspace: Workspace, book: Book, text: str, texts: dict[str, str | None], order: Sequence[str]) -> None:
-    new, kept = views.splice(text, texts, (HEADER, *order, FOOTER))
+def _write(
+    workspace: Workspace,
+    book: Book,
+    text: str,
+    present: dict[str, views.Block],
+    texts: dict[str, str | None],
+    order: Sequence[str],
+) -> None:
+    new, kept = views.splice(text, texts, (HEADER, *order, FOOTER), present)
     for name in kept:
         workspace.warnings.append(
             f"{book.view_path.name}: {name} was edited by hand and left as it is;"

@@ -15,6 +15,7 @@ from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
 from logbook_agent.model.run import Run
+from logbook_agent.processes import create_time
 from logbook_agent.redaction import Redactor, secrets_in
 from logbook_agent.report.blocks import Blocks
 from logbook_agent.report.templates import Templates
@@ -71,7 +72,14 @@ class Workspace:
 
     def owner(self) -> dict[str, object]:
         """Who reserves an ID."""
-        return {"host": os.uname().nodename, "pid": os.getpid(), "at": self.stamp()}
+        pid = os.getpid()
+        return {
+            "host": os.uname().nodename,
+            "pid": pid,
+            "started": create_time(pid),
+            "root": str(self.root),
+            "at": self.stamp(),
+        }
 
     def learn_secrets(self, environ: Mapping[str, str], argv: Sequence[str]) -> None:
         """From here on, also hide the secrets among these variables and words wherever they are printed."""

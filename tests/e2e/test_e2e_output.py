@@ -34,12 +34,13 @@ FLOODS = {
     "NUL": NULS,
     "result lines": RESULTS,
 }
-# The memory of the tool alone: its children are not counted by RUSAGE_SELF.
+# The memory of the tool alone, without its children.
 MEASURED = """\
-import resource, sys
+import sys
 from logbook_agent.cli import main
+from logbook_agent.processes import own_peak_bytes
 code = main(sys.argv[1:])
-print('PEAK', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr)
+print('PEAK', own_peak_bytes() // 2**20, file=sys.stderr)
 sys.exit(code)
 """
 

@@ -157,9 +157,10 @@ def test_excerpts_do_not_depend_on_chunks(data: st.DataObject) -> None:
 
 
 TOOL = """
-import os, sys, resource
+import os, sys
 from pathlib import Path
 from logbook_agent.redaction import Redactor, Secret
+from logbook_agent.processes import own_peak_bytes
 from logbook_agent.runner import Job, LineSplitter, OutputLog, execute
 secrets = (Secret(name="MY_TOKEN", value="correct-horse-battery"),)
 log = OutputLog(Path(sys.argv[1]), Redactor(secrets=secrets))
@@ -173,7 +174,7 @@ class Sinks:
 execute(Job(argv=(sys.executable, "-c", sys.argv[2]), cwd=Path.cwd(), env=dict(os.environ)), Sinks())
 output = log.finish()
 print(output.bytes, output.lines, output.log_bytes, lines.dropped, len(output.tail[-1]))
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(own_peak_bytes() // 1024)
 """
 
 
