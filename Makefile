@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup quickstart test test-fast check format constraints bench wheel
+.PHONY: help setup quickstart test test-fast check stress format constraints bench wheel
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -33,11 +33,14 @@ check: setup  ## style, types, layers
 format: setup  ## put the code into shape
 	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format .
 
+stress: setup  ## the store under writers, kills and failing disks, for long
+	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/stress
+
 bench: setup  ## the speed figures in benchmarks/README.md
 	@$(BIN)/python benchmarks/cli_speed.py
 
 wheel: setup  ## build and check the wheel
-	@$(BIN)/python -m pytest -q tests/project/test_wheel.py
+	@$(BIN)/python -m pytest -q tests/project/test_project_wheel.py
 
 constraints:  ## pin all dependencies anew (needs uv)
 	uv pip compile pyproject.toml --extra bench --group dev --universal --python-version 3.11 \

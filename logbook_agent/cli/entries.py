@@ -37,6 +37,7 @@ def plan_command(
         list[str] | None,
         typer.Option("--command", metavar="'LABEL: CMD'", help="A command to execute later; may be repeated."),
     ] = None,
+    shell: Annotated[bool, typer.Option("--shell", help="The commands are shell text, to be read by /bin/sh.")] = False,
     interpretation: InterpretationOption = None,
     next_action: NextOption = None,
     field: FieldOption = None,
@@ -62,7 +63,7 @@ def plan_command(
         completes=completes,
         supersedes=supersedes,
     )
-    book, entry = plan(space, words, command or ())
+    book, entry = plan(space, words, command or (), shell=shell)
     then = f"run it with: logbook run --id {entry.id}"
     _written("plan", space, book, entry, f"planned {entry.id} {entry.title}\n{then}", as_json)
 

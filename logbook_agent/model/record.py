@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from logbook_agent.model.entry import COMMAND, NEXT_ACTION, Confidence, Entry, PlannedCommand, State
+from logbook_agent.model.entry import NEXT_ACTION, Confidence, Entry, PlannedCommand, State
 from logbook_agent.model.run import Run
 
 # What is left of an unfinished run: its tool, only its child, nothing, or it is on another machine.
@@ -56,11 +56,6 @@ class Record:
         return "exploratory" if is_claim and (self.runs or self.entry.commands) else None
 
     @property
-    def is_open(self) -> bool:
-        """Whether somebody still has to act on it."""
-        return self.state in ("planned", "running", "interrupted", "orphaned", "blocked")
-
-    @property
     def next_action(self) -> str | None:
         return self.entry.text(NEXT_ACTION) or self.entry.text("Next step")
 
@@ -90,8 +85,3 @@ def _entry_state(entry: Entry, statuses: tuple[RunStatus, ...]) -> State:
         return "planned" if entry.commands else "noted"
     latest = {(s.run.label, s.run.argv): s.state for s in statuses}
     return min(latest.values(), key=_SEVERITY.index)
-
-
-def section_label(record: Record) -> str:
-    """The label of the command section: planned until something was executed."""
-    return COMMAND if record.runs else f"{COMMAND} (planned)"

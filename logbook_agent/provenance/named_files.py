@@ -70,6 +70,7 @@ def _words(words: Sequence[str]) -> Iterator[str]:
 def _file(word: str, cwd: Path) -> Path | None:
     if not word or len(word) > 4096 or "\0" in word:
         return None
+    # The functions of os.path say no where Path raises: in folders that may not be looked into.
     named = Path(os.path.abspath(cwd / word))  # noqa: PTH100  `..` goes, links stay
     try:
         if not named.is_file():
@@ -84,7 +85,7 @@ def _file(word: str, cwd: Path) -> Path | None:
 def _is_foreign(path: Path) -> bool:
     if any(path.is_relative_to(folder) for folder in _SYSTEM) or _INTERPRETER.fullmatch(path.name):
         return True
-    return any((parent / "pyvenv.cfg").exists() for parent in path.parents[:6])
+    return any(os.path.exists(parent / "pyvenv.cfg") for parent in path.parents[:6])  # noqa: PTH110  as above
 
 
 def read_named(path: Path, shown_as: str, keep: int) -> NamedFile | None:

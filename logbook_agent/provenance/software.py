@@ -74,7 +74,8 @@ def _which(program: str, cwd: Path, environ: Mapping[str, str]) -> Path | None:
         candidates = [cwd / program]
     else:
         candidates = [cwd / f / program for f in environ.get("PATH", os.defpath).split(os.pathsep) if f]
-    return next((c for c in candidates if c.is_file() and os.access(c, os.X_OK)), None)
+    # Not Path.is_file: that fails where a folder of PATH may not be looked into.
+    return next((c for c in candidates if os.path.isfile(c) and os.access(c, os.X_OK)), None)  # noqa: PTH113
 
 
 def _python_behind(path: Path, cwd: Path, environ: Mapping[str, str]) -> Path | None:

@@ -27,7 +27,8 @@ def resolve(argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> str:
     blocked: Path | None = None
     for folder in env.get("PATH", os.defpath).split(os.pathsep):
         path = cwd / (folder or ".") / name
-        if path.is_file():
+        # Not Path.is_file: that fails where a folder of PATH may not be looked into.
+        if os.path.isfile(path):  # noqa: PTH113
             if os.access(path, os.X_OK):
                 return _absolute(path)
             blocked = blocked or path

@@ -17,6 +17,7 @@ class Config:
     `require`: fields that `run` and `plan` demand. `env`: patterns of further variables that matter.
     `secrets`: names of further variables whose values are redacted. `packages`: further packages whose
     versions are recorded. `launchers`: prefixes for `--on`. `log_bytes`: size limit of one output.log.
+    `logbook_bytes`: what `prune` leaves of all logs of a logbook.
     """
 
     file: Path | None = None
@@ -30,6 +31,7 @@ class Config:
     packages: tuple[str, ...] = ()
     launchers: dict[str, Any] = field(default_factory=dict)
     log_bytes: int = 256 * 1024 * 1024
+    logbook_bytes: int = 4 * 1024 * 1024 * 1024
 
     @property
     def folder(self) -> Path | None:
@@ -37,6 +39,7 @@ class Config:
 
 
 _TEXT = ("root", "logbook", "templates", "zone")
+_SIZES = ("log_bytes", "logbook_bytes")
 _LISTS = ("require", "env", "secrets", "packages")
 REQUIRABLE = ("hypothesis", "title", "label", "interpretation", "next")
 
@@ -90,8 +93,8 @@ def config_of(table: dict[str, Any], file: Path) -> Config:
             value = tuple(value)
         if key == "launchers" and not isinstance(value, dict):
             raise _bad(file, "launchers must be tables", 'write: [launchers.NAME] template = "... {command}"')
-        if key == "log_bytes" and (not isinstance(value, int) or value <= 0):
-            raise _bad(file, "log_bytes must be a positive number", "write: log_bytes = 268435456")
+        if key in _SIZES and (not isinstance(value, int) or value <= 0):
+            raise _bad(file, f"{key} must be a positive number", f"write: {key} = {getattr(Config, key, 268435456)}")
         values[key] = value
     unknown = [name for name in values.get("require", ()) if name not in REQUIRABLE]
     if unknown:

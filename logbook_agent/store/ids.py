@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -12,7 +13,7 @@ from typing import Any
 from logbook_agent.model.ids import format_id, id_number
 from logbook_agent.processes import alive
 from logbook_agent.repository import repository_of
-from logbook_agent.store.files import create_exclusive, make_folder
+from logbook_agent.store.files import create_exclusive, make_folder, write_error
 
 
 def reservation_folder(root: Path, prefix: str) -> tuple[Path, str | None]:
@@ -27,13 +28,15 @@ def reservation_folder(root: Path, prefix: str) -> tuple[Path, str | None]:
         return own, None
     relative = os.path.relpath(os.path.realpath(root), place.top)
     shared = place.common_dir / "logbook-agent" / "ids" / _one_name(relative) / prefix
-    if shared.is_dir() or os.access(_existing(shared), os.W_OK):
-        return shared, None
+    # Asking is not enough: a folder may be writable and its file system read-only.
+    try:
+        shared.mkdir(parents=True, exist_ok=True)
+        if os.access(shared, os.W_OK):
+            return shared, None
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise write_error(shared, error) from error
     return own, f"{place.common_dir} is read-only: IDs are not shared with other worktrees of this clone"
-
-
-def _existing(path: Path) -> Path:
-    return next(p for p in (path, *path.parents) if p.exists())
 
 
 def highest(names: Iterable[str], prefix: str) -> int:

@@ -13,6 +13,7 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
 from logbook_agent.model.run import Run
 from logbook_agent.store.files import read_text, write_atomic, write_text
+from logbook_agent.store.lines import line_of
 
 T = TypeVar("T")
 FORMAT = 1
@@ -22,8 +23,13 @@ def read_header(path: Path) -> Header:
     return _decode(Header, _yaml(path), path)
 
 
+def load_entry(path: Path) -> Entry:
+    """An entry whatever its file is called."""
+    return _decode(Entry, _yaml(path), path)
+
+
 def read_entry(path: Path) -> Entry:
-    entry = _decode(Entry, _yaml(path), path)
+    entry = load_entry(path)
     if entry.id != path.stem:
         raise RecordError(
             f"{path.name} holds entry {entry.id}",
@@ -48,6 +54,16 @@ def read_run(path: Path) -> Run:
     return _decode(Run, data, path)
 
 
+def entry_of(data: bytes, path: Path) -> Entry:
+    """An entry of bytes that stand elsewhere, in git for example; `path` is named in errors."""
+    return _decode(Entry, parse_yaml(data.decode("utf-8", "replace"), _place(path)), path)
+
+
+def run_of(data: bytes, path: Path) -> Run:
+    """A run of bytes that stand elsewhere."""
+    return _decode(Run, json.loads(data), path)
+
+
 def write_header(path: Path, header: Header, *, durable: bool = True) -> None:
     write_text(path, dump_yaml(encode(header)), durable=durable)
 
@@ -69,6 +85,11 @@ def parse_yaml(text: str, place: str) -> Any:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         return yaml.load(text, Loader=loader)  # noqa: S506  one of the two safe loaders
+    except ValueError as error:
+        # A plain scalar that looks like a date and is none: 2026-02-30.
+        raise RecordError(
+            f"{place}: {error}", cause="a value looks like a date and is none", hint="correct it, or quote it"
+        ) from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         at = f", line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
@@ -117,11 +138,13 @@ def _decode(cls: type[T], data: Any, path: Path) -> T:
     try:
         return decode(cls, data)
     except CodecError as error:
-        raise RecordError(
+        found = RecordError(
             f"{_place(path)}: {error}",
             cause="the record does not have the form this version writes",
             hint="correct the file, or restore it from git; the other entries are not affected",
-        ) from error
+        )
+        found.line = line_of(read_text(path), str(error).split(": ")[0])
+        raise found from error
 
 
 def check_format(data: Any, path: Path, current: int = FORMAT) -> int:

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from logbook_agent.commands.syntax import shell_syntax
 from logbook_agent.errors import UsageError
 from logbook_agent.markdown.text import clean, one_line
 from logbook_agent.model.entry import (
@@ -130,14 +131,14 @@ def draft_entry(
     )
 
 
-def plan(workspace: Workspace, prose: Prose, commands: Sequence[str]) -> tuple[Book, Entry]:
+def plan(workspace: Workspace, prose: Prose, commands: Sequence[str], *, shell: bool = False) -> tuple[Book, Entry]:
     """An entry whose commands are to be executed later with `run --id`."""
     if not prose.title:
         raise UsageError("a plan needs a title", cause="--title is missing", hint="logbook plan --title '...'")
     book = workspace.book()
     check_required(workspace, prose, None)
     check_relations(book, prose)
-    planned = [parse_planned(c) for c in commands]
+    planned = [parse_planned(c, shell=shell) for c in commands]
     for command in planned:
         workspace.learn_secrets({}, command.argv)
     draft = draft_entry(workspace, prose, title=prose.title, state="planned", commands=planned)
@@ -146,28 +147,41 @@ def plan(workspace: Workspace, prose: Prose, commands: Sequence[str]) -> tuple[B
     return book, entry
 
 
-def parse_planned(text: str) -> PlannedCommand:
-    """`LABEL: CMD` or `CMD`, the command as typed in a shell. A label ends at the first `: `."""
+def parse_planned(text: str, *, shell: bool) -> PlannedCommand:
+    """`LABEL: CMD` or `CMD`. A label ends at the first `: `. With `shell` the command is shell text as it
+    stands; without, it is words, and one that would mean more to a shell is refused."""
     label, separator, rest = text.partition(": ")
     if not separator or "=" in label or len(label) > 60 or not rest.strip():
         label, rest = "", text
-    try:
-        argv = tuple(shlex.split(rest))
-    except ValueError as error:
-        raise UsageError(
-            f"the command {one_line(rest)[:60]!r} cannot be read: {error}",
-            cause="a quote is open",
-            hint="quote it as in a shell: --command \"Baseline: bash -lc 'a; b'\"",
-        ) from error
     if not rest.isprintable() and clean(rest) != rest.rstrip("\n "):
         raise UsageError(
             f"the command {one_line(rest)[:60]!r} cannot be written down",
             cause="it holds control characters, or bytes that are no UTF-8",
             hint="put it into a script and plan that, or run it at once: logbook run -- CMD",
         )
-    if not argv:
+    argv = (rest.strip(),) if shell else _words(rest)
+    if not any(argv):
         raise UsageError("--command is empty", cause="there is nothing to run", hint="--command 'LABEL: CMD ...'")
-    return PlannedCommand(label=label.strip() or None, argv=argv)
+    return PlannedCommand(label=label.strip() or None, argv=argv, shell=shell)
+
+
+def _words(command: str) -> tuple[str, ...]:
+    try:
+        words = tuple(shlex.split(command))
+    except ValueError as error:
+        raise UsageError(
+            f"the command {one_line(command)[:60]!r} cannot be read: {error}",
+            cause="a quote is open",
+            hint="quote it as in a shell: --command \"Baseline: bash -lc 'a; b'\"",
+        ) from error
+    syntax = shell_syntax(command)
+    if syntax is not None:
+        raise UsageError(
+            f"the command {one_line(command)[:60]!r} needs a shell: {syntax}",
+            cause="a planned command is run as words, in which that would be plain text",
+            hint="add --shell to have /bin/sh read it, quote it, or write the shell out: bash -lc '...'",
+        )
+    return words
 
 
 def note(workspace: Workspace, prose: Prose, *, kind: str) -> tuple[Book, Entry]:
@@ -213,7 +227,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
                 append=request.append,
             ),
             confidence=_confidence(request.confidence, old.confidence),
-            state=_state(request.state, old.state),
+            state=_state(request.state, old.state, has_runs=bool(book.runs(entry_id))),
             continues=prose.continues or old.continues,
             completes=prose.completes or old.completes,
             supersedes=prose.supersedes or old.supersedes,
@@ -245,7 +259,7 @@ def _confidence(given: str | None, old: Confidence | None) -> Confidence | None:
     return given
 
 
-def _state(given: str | None, old: SettableState | None) -> SettableState | None:
+def _state(given: str | None, old: SettableState | None, *, has_runs: bool) -> SettableState | None:
     if given is None:
         return old
     if given == "computed":
@@ -255,5 +269,11 @@ def _state(given: str | None, old: SettableState | None) -> SettableState | None
             f"{given!r} cannot be set",
             cause=f"a person sets {', '.join(SETTABLE_STATES)}, or computed; other states follow from the runs",
             hint="--state blocked",
+        )
+    if given == "planned" and has_runs:
+        raise UsageError(
+            "an entry that was run is not planned any more",
+            cause="its state follows from its runs",
+            hint="plan what is still to do as an entry of its own: logbook plan --title '...' --continues ID",
         )
     return given

@@ -19,8 +19,16 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str]) -> None:
     """Splice the blocks of `changed` entries, and of any that the view lacks, into the view.
 
     What was edited by hand is left alone and warned about. A view that is missing, has conflict markers
-    or unpaired block markers is rebuilt as a whole, after a backup.
+    or unpaired block markers is rebuilt as a whole, after a backup. The records stand already and the view
+    follows from them, so trouble with it is a warning: whoever took it for a failure would record twice.
     """
+    try:
+        _refresh(workspace, book, changed)
+    except StoreError as error:
+        workspace.warnings.append(f"recorded, but the view was not: {_brief(error)}; mend that, then: logbook render")
+
+
+def _refresh(workspace: Workspace, book: Book, changed: Iterable[str]) -> None:
     with book.lock():
         text = book.read_view()
         try:

@@ -1,0 +1,31 @@
+"""The line of a record at which one of its keys stands: YAML, and JSON, which is YAML too."""
+
+from __future__ import annotations
+
+import re
+
+_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+
+
+def line_of(text: str, place: str) -> int | None:
+    """The line (from 1) of a place such as `fields[0].text`; None when it cannot be told."""
+    import yaml
+
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError:
+        return None
+    line: int | None = None
+    for index, key in _STEP.findall(place):
+        found: yaml.Node | None = None
+        if index and isinstance(node, yaml.SequenceNode) and int(index) < len(node.value):
+            found = node.value[int(index)]
+            line = found.start_mark.line + 1
+        elif key and isinstance(node, yaml.MappingNode):
+            for name, value in node.value:
+                if name.value == key:
+                    found, line = value, name.start_mark.line + 1
+        if found is None:
+            return line
+        node = found
+    return line

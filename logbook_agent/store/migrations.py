@@ -1,0 +1,161 @@
+"""Records of an older format, brought to the current one: checked as a whole first, then backed up, then written.
+
+The header comes last, and every other command refuses a logbook whose header is of an older format. So a
+migration that is cut off anywhere is gone on with by the same command, and nobody sees half of one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from logbook_agent.errors import RecordError, StoreError
+from logbook_agent.model.codec import CodecError, decode
+from logbook_agent.model.entry import Entry
+from logbook_agent.model.header import Header
+from logbook_agent.model.run import Run
+from logbook_agent.processes import alive
+from logbook_agent.store.files import make_folder, read_text, write_atomic
+from logbook_agent.store.locks import locked
+from logbook_agent.store.records import FORMAT, check_format, dump_yaml, parse_yaml
+
+Kind = Literal["header", "entry", "run"]
+# From plain data of one format to plain data of the next; the engine sets `format`.
+Migration = Callable[[dict[str, Any], Kind], dict[str, Any]]
+
+# Format 1 is the first.
+MIGRATIONS: Mapping[int, Migration] = {}
+
+_CLASSES: dict[Kind, type[Any]] = {"header": Header, "entry": Entry, "run": Run}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Migrated:
+    """`old`: the oldest format that was found; `files`: those that had (or would have) to be changed."""
+
+    old: int
+    new: int
+    files: tuple[Path, ...] = ()
+    backups: tuple[Path, ...] = ()
+
+
+def migrate(
+    folder: Path,
+    *,
+    dry_run: bool = False,
+    migrations: Mapping[int, Migration] = MIGRATIONS,
+    current: int = FORMAT,
+    durable: bool = True,
+) -> Migrated:
+    """Bring every record below a logbook's folder to the format `current`.
+
+    Raises RecordError for a record that is newer, that cannot be read or would not fit afterwards; then nothing
+    was changed. Raises StoreError while a run goes on.
+    """
+    with locked(folder / ".lock"):
+        found: dict[Path, int] = {}
+        for path, kind in _records(folder):
+            data = _read(path)
+            old = _format(data, path, current)
+            if old < current:
+                _migrated(data, kind, path, old, current, migrations)
+                found[path] = old
+        if found and not dry_run:
+            _refuse_while_running(folder)
+            for path, old in found.items():
+                _back_up(path, _backup_of(folder, path, old), durable=durable)
+            for path, kind in _records(folder):
+                if path in found:
+                    data = _migrated(_read(path), kind, path, found[path], current, migrations)
+                    write_atomic(path, _dump(data, path), durable=durable)
+    folders = sorted({folder / "backups" / f"format-{old}" for old in found.values()})
+    return Migrated(
+        old=min(found.values(), default=current), new=current, files=tuple(found), backups=tuple(folders)
+    )
+
+
+def _records(folder: Path) -> Iterator[tuple[Path, Kind]]:
+    """Every record, the header last."""
+    for path in sorted((folder / "entries").glob("*.yaml")):
+        yield path, "entry"
+    for path in sorted((folder / "runs").glob("*/*/run.json")):
+        yield path, "run"
+    yield folder / "logbook.yaml", "header"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    text = read_text(path)
+    place = "/".join(path.parts[-4:] if path.suffix == ".json" else path.parts[-2:])
+    try:
+        data = json.loads(text) if path.suffix == ".json" else parse_yaml(text, place)
+    except json.JSONDecodeError as error:
+        raise _unfit(f"{place}, line {error.lineno}: {error.msg}") from error
+    if not isinstance(data, dict):
+        raise _unfit(f"{place}: expected a mapping, got {type(data).__name__}")
+    return data
+
+
+def _format(data: dict[str, Any], path: Path, current: int) -> int:
+    number = data.get("format", current)
+    if isinstance(number, int) and number < current:
+        return number
+    return check_format(data, path, current)
+
+
+def _migrated(
+    data: dict[str, Any], kind: Kind, path: Path, old: int, current: int, migrations: Mapping[int, Migration]
+) -> dict[str, Any]:
+    """Plain data of the current format, which fits its class."""
+    for number in range(old, current):
+        if number not in migrations:
+            raise _unfit(f"{path.name} has format {number}, which nothing leads on from")
+        data = {"format": number + 1, **{k: v for k, v in migrations[number](dict(data), kind).items() if k != "format"}}
+    try:
+        decode(_CLASSES[kind], data)
+    except CodecError as error:
+        raise _unfit(f"{path.parent.name}/{path.name} does not fit format {current}: {error}") from error
+    return data
+
+
+def _unfit(message: str) -> RecordError:
+    return RecordError(
+        message,
+        cause="the record is not what its format says; nothing was changed",
+        hint="correct that file, or restore it from git, then: logbook migrate",
+    )
+
+
+def _dump(data: dict[str, Any], path: Path) -> bytes:
+    if path.suffix == ".json":
+        text = json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+        return text.encode("utf-8", "backslashreplace")
+    return dump_yaml(data).encode()
+
+
+def _backup_of(folder: Path, path: Path, old: int) -> Path:
+    return folder / "backups" / f"format-{old}" / path.relative_to(folder)
+
+
+def _back_up(path: Path, backup: Path, *, durable: bool) -> None:
+    make_folder(backup.parent)
+    write_atomic(backup, path.read_bytes(), durable=durable)
+
+
+def _refuse_while_running(folder: Path) -> None:
+    """A tool that still works on a run would write its record in the old format."""
+    for marker in sorted((folder / "open").glob("*.*")):
+        entry_id, _, number = marker.name.rpartition(".")
+        path = folder / "runs" / entry_id / number / "run.json"
+        data = _read(path) if path.is_file() else {}
+        for who in ("tool", "child"):
+            process = data.get(who)
+            if data.get("exit") is None and isinstance(process, dict) and isinstance(process.get("pid"), int):
+                if alive(process["pid"], process.get("started")):
+                    raise StoreError(
+                        f"{entry_id} has a run that goes on ({who} pid {process['pid']})",
+                        cause="its record would be written in the old format",
+                        hint="wait for its end, then: logbook migrate",
+                    )

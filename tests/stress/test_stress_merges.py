@@ -1,0 +1,150 @@
+"""Branches, worktrees, clones and odd places: what plain git and plain file systems do to a logbook."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.markdown.view import parse
+from logbook_agent.store.book import Book
+from tests.conftest import Cli
+
+Git = Callable[..., str]
+RUN = ("run", "--", "sh", "-c", "echo METRIC tflops=1.5")
+
+
+def ids_in_view(root: Path) -> list[str]:
+    text = (root / "moe.md").read_text()
+    blocks = parse(text)
+    assert not [b.name for b in blocks.values() if b.edited(text)]
+    return [name for name in blocks if name.startswith("MOE-")]
+
+
+def commit(git: Git, message: str, cwd: Path | None = None) -> None:
+    git("add", "logbooks", cwd=cwd)
+    git("commit", "-q", "-m", message, cwd=cwd)
+
+
+def test_branches_that_each_add_entries_merge_without_conflict_in_the_records(
+    git: Git, started: Cli, folder: Path
+) -> None:
+    started(*RUN)
+    commit(git, "one")
+    for branch in ("a", "b"):
+        git("checkout", "-q", "-b", branch, "main")
+        assert started(*RUN).code == 0
+        assert started("note", "--title", f"on {branch}").code == 0
+        commit(git, branch)
+    merged = subprocess.run(["git", "merge", "-q", "a"], cwd=folder, capture_output=True, text=True, check=False)
+    unmerged = git("diff", "--name-only", "--diff-filter=U").splitlines()
+    assert set(unmerged) <= {"logbooks/moe.md"}, "entries and runs merge as they are"
+    after = started("note", "--title", "after the merge")
+    assert after.code == 0, merged.stdout
+    assert ids_in_view(folder / "logbooks") == ["MOE-000", "MOE-001", "MOE-002", "MOE-003", "MOE-004", "MOE-005"]
+    view = (folder / "logbooks/moe.md").read_text()
+    assert "<<<<<<<" not in view
+    assert "on a" in view
+    assert "on b" in view
+    started("render")
+    assert (folder / "logbooks/moe.md").read_text() == view
+    commit(git, "merged")
+
+
+def test_worktrees_share_one_sequence_and_merge(git: Git, started: Cli, folder: Path, tmp_path: Path) -> None:
+    commit(git, "start")
+    tree = tmp_path / "tree"
+    git("worktree", "add", "-q", "-b", "side", str(tree))
+    assert started(*RUN).code == 0
+    os.chdir(tree)
+    assert "MOE-001" in started("note", "--title", "in the other tree").out
+    os.chdir(folder)
+    assert "MOE-002" in started("note", "--title", "here again").out
+    commit(git, "main")
+    commit(git, "side", cwd=tree)
+    subprocess.run(["git", "merge", "-q", "side"], cwd=folder, capture_output=True, check=False)
+    started("render")
+    assert ids_in_view(folder / "logbooks") == ["MOE-000", "MOE-001", "MOE-002"]
+
+
+def test_a_logbook_inside_a_submodule(git: Git, cli: Cli, folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    git("init", "-q", "-b", "main", str(other))
+    git("commit", "-q", "--allow-empty", "-m", "x", cwd=other)
+    git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "sub")
+    os.chdir(folder / "sub")
+    assert cli("start", "moe", "--prefix", "MOE").code == 0
+    assert cli(*RUN).code == 0
+    assert (folder / "sub/logbooks/moe.md").exists()
+    place = folder / ".git/modules/sub/logbook-agent"
+    assert [p.name for p in place.rglob("MOE-*")] == ["MOE-000"]
+    record = Book(folder / "sub/logbooks", "moe").record("MOE-000").runs[0].run
+    assert record.code is not None
+    assert record.code.commit == git("rev-parse", "HEAD", cwd=folder / "sub")
+
+
+def test_file_names_differ_by_more_than_their_case(started: Cli, folder: Path) -> None:
+    """So a file system that ignores case holds them all."""
+    (folder / "Bench.py").write_text("print('METRIC tflops=1')")
+    (folder / "bench.PY").write_text("print('METRIC tflops=1')")
+    assert started("run", "--", sys.executable, "Bench.py", "bench.PY").code == 0
+    assert started("start", "moe2", "--prefix", "MOE2").code == 0
+    assert started("-L", "moe2", *RUN).code == 0
+    names = [str(p.relative_to(folder)) for p in (folder / "logbooks").rglob("*")]
+    assert len({n.casefold() for n in names}) == len(names)
+    refused = started("start", "MOE", "--prefix", "M")
+    assert (refused.code, "lower-case" in refused.err) == (2, True)
+
+
+AS_NOBODY = """
+import os, sys
+from logbook_agent.cli import main
+# Once with all rights, so that Python has loaded what it needs from folders that only root may read.
+os.chdir(sys.argv[2])
+main(["start", "warm", "--prefix", "WARM"])
+main(["run", "--", "sh", "-c", "echo METRIC tflops=1"])
+os.chdir(sys.argv[1])
+if os.getuid() == 0:
+    os.setgid(65534); os.setuid(65534)
+sys.exit(main(sys.argv[3:]))
+"""
+
+
+@pytest.mark.parametrize("locked", ["the git folder", "the whole root"])
+def test_a_folder_that_may_not_be_written(git: Git, started: Cli, folder: Path, tmp_path: Path, locked: str) -> None:
+    """Really without the right to: permission bits say nothing to root, so it gives its rights up first."""
+    assert started(*RUN).code == 0
+    for path in [folder, *folder.rglob("*")]:
+        if os.getuid() == 0:
+            os.chown(path, 65534, 65534)
+    for path in [folder.parent, *folder.parents]:
+        if str(path).startswith("/tmp") and path != Path("/tmp") and os.getuid() == 0:  # noqa: S108
+            path.chmod(0o755)
+    warm = tmp_path / "warm"
+    warm.mkdir()
+    closed = [folder / ".git", *(folder / ".git").rglob("logbook-agent"), *(folder / ".git/logbook-agent").rglob("*")]
+    if locked == "the whole root":
+        closed += [folder / "logbooks", *(folder / "logbooks").rglob("*")]
+    for path in closed:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", AS_NOBODY, str(folder), str(warm), *RUN],
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+    finally:
+        for path in closed:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+    assert "Traceback" not in done.stderr
+    if locked == "the git folder":
+        assert done.returncode == 0, done.stderr
+        assert "MOE-001 run 1: finished" in done.stderr
+        assert "is read-only: IDs are not shared" in done.stderr
+    else:
+        assert done.returncode == 3
+        assert "error: cannot write" in done.stderr
+        assert not (folder / "logbooks/moe/entries/MOE-001.yaml").exists()

@@ -1,0 +1,74 @@
+"""The store under many writers, kills and failing disks: the short form of `make stress`.
+
+What is done and checked stands in tests/stress/driver.py; it runs as a process of its own, because it forks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import REPOSITORY
+
+SCALE = int(os.environ.get("LOGBOOK_STRESS", "1"))
+
+
+def drive(folder: Path, *words: str, timeout_s: float = 600) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.stress.driver", words[0], str(folder / "s"), *words[1:]],
+        cwd=REPOSITORY, capture_output=True, text=True, timeout=timeout_s * SCALE, check=False,
+    )  # fmt: skip
+    assert done.stdout, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    assert answer["wrong"] == []
+    assert done.returncode == 0
+    return answer
+
+
+@pytest.mark.slow
+def test_sixteen_writers_in_one_folder(tmp_path: Path) -> None:
+    drive(tmp_path, "writers", "--processes", "16", "--entries", str(25 * SCALE))
+
+
+@pytest.mark.slow
+def test_sixteen_writers_in_three_worktrees_of_one_clone(tmp_path: Path) -> None:
+    drive(tmp_path, "writers", "--processes", "16", "--entries", str(25 * SCALE), "--worktrees", "3")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(SCALE))
+def test_three_hundred_kills(tmp_path: Path, seed: int) -> None:
+    answer = drive(tmp_path, "kills", "--count", "300", "--seed", str(seed))
+    assert answer["killed"] >= 300
+    assert all(count > 0 for count in answer["by_act"].values()), "every act was killed at least once"
+
+
+@pytest.mark.slow
+def test_every_write_that_fails(tmp_path: Path) -> None:
+    answer = drive(tmp_path, "faults", "--most", "40")
+    assert answer["tried"] > 300
+
+
+@pytest.mark.slow
+def test_a_file_size_limit_in_a_real_process(tmp_path: Path) -> None:
+    """RLIMIT_FSIZE: the log stops there, the run goes on, and what cannot be written is said."""
+    start = [sys.executable, "-m", "logbook_agent", "start", "moe", "--prefix", "MOE"]
+    subprocess.run(start, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    child = "[print('x' * 99) for _ in range(5000)]; print('METRIC answer=42')"
+    script = 'ulimit -f 64; exec "$0" -m logbook_agent run -- "$0" -c "$1"'
+    done = subprocess.run(
+        ["bash", "-c", script, sys.executable, child],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 0, done.stderr[-2000:]
+    record = json.loads((tmp_path / "logbooks/moe/runs/MOE-000/01/run.json").read_text())
+    assert record["exit"] == {"code": 0}
+    assert [row["metrics"]["answer"]["samples"] for row in record["rows"]] == [[42.0]]
+    assert any("log" in problem for problem in record["problems"]), record["problems"]
