@@ -39,6 +39,9 @@ stress: setup  ## the store under writers, kills and failing disks, for long
 bench: setup  ## the speed figures in benchmarks/README.md
 	@$(BIN)/python benchmarks/cli_speed.py
 
+bench-store: setup  ## what ten thousand entries cost
+	@$(BIN)/python benchmarks/store_scale.py
+
 wheel: setup  ## build and check the wheel
 	@$(BIN)/python -m pytest -q tests/project/test_project_wheel.py
 

@@ -1,5 +1,3 @@
-import sys
+from logbook_agent.cli import entry
 
-from logbook_agent.cli import main
-
-sys.exit(main())
+entry()

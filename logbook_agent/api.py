@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
-from logbook_agent.model.run import Scalar
+from logbook_agent.model.scalar import Scalar
 from logbook_agent.store.book import Book
 from logbook_agent.workflows import entries as writing
 from logbook_agent.workflows.reading import search

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from logbook_agent.model.run import Scalar
+from logbook_agent.model.scalar import Scalar
 from logbook_agent.units import Direction
 
 FORMAT = 1

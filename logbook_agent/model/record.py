@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from logbook_agent.model.entry import NEXT_ACTION, Confidence, Entry, PlannedCommand, State
-from logbook_agent.model.run import Run
+
+if TYPE_CHECKING:
+    from logbook_agent.model.run import Run
 
 # What is left of an unfinished run: its tool, only its child, nothing, or it is on another machine.
 Life = Literal["tool", "child", "gone", "elsewhere"]

@@ -11,10 +11,10 @@ from logbook_agent.markdown import text as md
 from logbook_agent.model.entry import PlannedCommand
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record, RunStatus
-from logbook_agent.model.run import Code, Device, Row, Run, Scalar
 from logbook_agent.report.times import duration
 
 if TYPE_CHECKING:
+    from logbook_agent.model.run import Code, Device, Row, Run, Scalar
     from logbook_agent.tables import Case, Table
 
 RenderTable: TypeAlias = "Callable[[Table], str]"

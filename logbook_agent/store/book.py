@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from logbook_agent import __version__
 from logbook_agent.errors import LogbookError, NotFound, RecordError, StoreError, Taken
@@ -17,13 +17,15 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
 from logbook_agent.model.ids import id_number, parse_id
 from logbook_agent.model.record import Record, record_of
-from logbook_agent.model.run import Run
 from logbook_agent.store import records
 from logbook_agent.store.files import make_folder, read_text, write_error, write_text
 from logbook_agent.store.ids import Void, reservation_folder, reserve, voids
-from logbook_agent.store.index import Index, Stamp, stamp_of
 from logbook_agent.store.liveness import life
 from logbook_agent.store.locks import locked
+
+if TYPE_CHECKING:
+    from logbook_agent.model.run import Run
+    from logbook_agent.store.index import Stamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +210,8 @@ class Book:
 
         An entry with an unfinished run is always looked at anew: its state depends on living processes.
         """
+        from logbook_agent.store.index import Index, stamp_of
+
         header = self.header_path.stat()
         index = Index(self.folder / ".index.sqlite", f"{__version__} {header.st_mtime_ns} {header.st_size}")
         index.load()

@@ -94,7 +94,7 @@ def config_of(table: dict[str, Any], file: Path) -> Config:
         if key == "launchers" and not isinstance(value, dict):
             raise _bad(file, "launchers must be tables", 'write: [launchers.NAME] template = "... {command}"')
         if key in _SIZES and (not isinstance(value, int) or value <= 0):
-            raise _bad(file, f"{key} must be a positive number", f"write: {key} = {getattr(Config, key, 268435456)}")
+            raise _bad(file, f"{key} must be a positive number", f"write: {key} = 268435456")
         values[key] = value
     unknown = [name for name in values.get("require", ()) if name not in REQUIRABLE]
     if unknown:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from logbook_agent.model.record import Life
-from logbook_agent.model.run import Process, Run
 from logbook_agent.processes import alive, create_time
+
+if TYPE_CHECKING:
+    from logbook_agent.model.run import Process, Run
 
 
 def this_process() -> Process:
     """The tool itself."""
+    from logbook_agent.model.run import Process
+
     return Process(pid=os.getpid(), started=create_time(os.getpid()))
 
 

@@ -72,9 +72,7 @@ def migrate(
                     data = _migrated(_read(path), kind, path, found[path], current, migrations)
                     write_atomic(path, _dump(data, path), durable=durable)
     folders = sorted({folder / "backups" / f"format-{old}" for old in found.values()})
-    return Migrated(
-        old=min(found.values(), default=current), new=current, files=tuple(found), backups=tuple(folders)
-    )
+    return Migrated(old=min(found.values(), default=current), new=current, files=tuple(found), backups=tuple(folders))
 
 
 def _records(folder: Path) -> Iterator[tuple[Path, Kind]]:
@@ -112,7 +110,8 @@ def _migrated(
     for number in range(old, current):
         if number not in migrations:
             raise _unfit(f"{path.name} has format {number}, which nothing leads on from")
-        data = {"format": number + 1, **{k: v for k, v in migrations[number](dict(data), kind).items() if k != "format"}}
+        changed = migrations[number](dict(data), kind)
+        data = {"format": number + 1, **{k: v for k, v in changed.items() if k != "format"}}
     try:
         decode(_CLASSES[kind], data)
     except CodecError as error:
@@ -150,12 +149,13 @@ def _refuse_while_running(folder: Path) -> None:
         entry_id, _, number = marker.name.rpartition(".")
         path = folder / "runs" / entry_id / number / "run.json"
         data = _read(path) if path.is_file() else {}
-        for who in ("tool", "child"):
-            process = data.get(who)
-            if data.get("exit") is None and isinstance(process, dict) and isinstance(process.get("pid"), int):
-                if alive(process["pid"], process.get("started")):
-                    raise StoreError(
-                        f"{entry_id} has a run that goes on ({who} pid {process['pid']})",
-                        cause="its record would be written in the old format",
-                        hint="wait for its end, then: logbook migrate",
-                    )
+        if data.get("exit") is not None:
+            continue
+        processes = [p for p in (data.get("tool"), data.get("child")) if isinstance(p, dict)]
+        living = [p["pid"] for p in processes if isinstance(p.get("pid"), int) and alive(p["pid"], p.get("started"))]
+        if living:
+            raise StoreError(
+                f"{entry_id} has a run that goes on (pid {living[0]})",
+                cause="its record would be written in the old format",
+                hint="wait for its end, then: logbook migrate",
+            )

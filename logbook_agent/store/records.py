@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from logbook_agent.errors import RecordError
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
-from logbook_agent.model.run import Run
 from logbook_agent.store.files import read_text, write_atomic, write_text
 from logbook_agent.store.lines import line_of
+
+if TYPE_CHECKING:
+    from logbook_agent.model.run import Run
 
 T = TypeVar("T")
 FORMAT = 1
@@ -40,6 +42,9 @@ def read_entry(path: Path) -> Entry:
 
 
 def read_run(path: Path) -> Run:
+    # Loaded with the first run that is read: whoever only writes a note pays nothing for it.
+    from logbook_agent.model.run import Run
+
     text = read_text(path)
     try:
         data = json.loads(text)

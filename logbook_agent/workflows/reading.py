@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from logbook_agent.errors import UsageError
 from logbook_agent.markdown.text import one_line
@@ -11,13 +11,15 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import KINDS
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record, RunStatus
-from logbook_agent.model.run import Row
 from logbook_agent.report.facts import executed, planned
 from logbook_agent.stats import median
 from logbook_agent.store.book import Book
 from logbook_agent.units import format_value, known
 from logbook_agent.workflows.views import later_entries
 from logbook_agent.workflows.workspace import Workspace
+
+if TYPE_CHECKING:
+    from logbook_agent.model.run import Row
 
 STATES = [
     "planned",

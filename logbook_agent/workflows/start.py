@@ -16,7 +16,7 @@ from logbook_agent.model.header import (
     Header,
     Metric,
 )
-from logbook_agent.model.run import Scalar
+from logbook_agent.model.scalar import Scalar
 from logbook_agent.report.blocks import Blocks
 from logbook_agent.report.times import zone_of
 from logbook_agent.store.book import Book, create

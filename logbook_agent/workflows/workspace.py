@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
-from logbook_agent.model.run import Run
 from logbook_agent.processes import create_time
 from logbook_agent.redaction import Redactor, secrets_in
 from logbook_agent.report.blocks import Blocks
@@ -23,6 +22,9 @@ from logbook_agent.report.times import stamp
 from logbook_agent.store.book import Book
 from logbook_agent.store.config import Config, load_config
 from logbook_agent.store.locate import choose, find_root
+
+if TYPE_CHECKING:
+    from logbook_agent.model.run import Run
 
 
 def utc_now() -> datetime:
@@ -98,6 +100,8 @@ class Workspace:
 
     def redacted_run(self, run: Run) -> Run:
         """A run whose words, variables and every other text are free of secrets."""
+        from logbook_agent.model.run import Run
+
         plain = encode(run)
         plain["argv"] = list(self.redactor.argv(run.argv))
         if run.launcher is not None:

@@ -1,0 +1,3 @@
+"""The values that config may take."""
+
+Scalar = str | int | float | bool | None
