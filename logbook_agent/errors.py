@@ -49,7 +49,10 @@ class StoreError(LogbookError):
 
 
 class RecordError(StoreError):
+    """`line`: where in the file the trouble is, when that is known."""
+
     code = "record"
+    line: int | None = None
 
 
 class RemoteError(LogbookError):

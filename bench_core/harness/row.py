@@ -27,8 +27,10 @@ class Measured:
 def measured_row(case: Case, environment: Environment, measured: Measured) -> Row:
     """The row of a case that passed its check and was timed.
 
-    Rates are totals over the devices used. The RESULT line states the median time and its rates; the
-    metrics carry every sample.
+    Every timed call is one sample of time and of each rate, which is a total over the devices used. The metrics
+    carry the samples; the RESULT line and the shares per device are made of the median of each, so that they
+    agree with whoever takes the median of the samples. (Of an even number of calls, the rate of the median time
+    is another number.)
     """
     flops, tokens = count_flops(case.shape, case.bench_pass).total, case.shape.tokens
     used = sum(device.used for device in environment.devices)
@@ -36,8 +38,7 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
     rates = [throughput(flops=flops, tokens=tokens, time_s=sample_s) for sample_s in time_s]
     tflops = tuple(rate.tflops for rate in rates)
     tokens_per_s = tuple(rate.tokens_per_s for rate in rates)
-    typical_s = statistics.median(time_s)
-    typical = throughput(flops=flops, tokens=tokens, time_s=typical_s)
+    typical_tflops, typical_tokens_per_s = statistics.median(tflops), statistics.median(tokens_per_s)
     return Row(
         config=case.config(),
         environment=environment,
@@ -47,9 +48,9 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
             "time_s": Measurement(samples=time_s, unit="s", direction="min"),
         },
         summary={
-            "tflops": typical.tflops,
-            "tokens_per_s": typical.tokens_per_s,
-            "time_s": typical_s,
+            "tflops": typical_tflops,
+            "tokens_per_s": typical_tokens_per_s,
+            "time_s": statistics.median(time_s),
             "compile_s": measured.program.compile_s,
             "devices": used,
             "check": measured.check.labels()["check"],
@@ -57,8 +58,8 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
         observations={
             **_observations(measured),
             "flops": flops,
-            "tflops_per_device": typical.tflops / used,
-            "tokens_per_s_per_device": typical.tokens_per_s / used,
+            "tflops_per_device": typical_tflops / used,
+            "tokens_per_s_per_device": typical_tokens_per_s / used,
             # Unknown until there is a table of peaks.
             "mfu": None,
         },

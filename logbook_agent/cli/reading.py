@@ -81,7 +81,7 @@ def show_command(
                 sys.stdout.flush()
                 sys.stdout.buffer.write(path.read_bytes())
             else:
-                space.warnings.append(f"{path} is not here: logs stay on the machine that ran the experiment")
+                space.warnings.append(f"{path} is not here: it is on the machine that ran this, or was pruned")
         emit("show", None, "", as_json=False, warnings=space.warnings)
         return
     text = ""

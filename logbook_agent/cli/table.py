@@ -11,7 +11,7 @@ import typer
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
 from logbook_agent.cli.output import emit
 from logbook_agent.errors import UsageError
-from logbook_agent.tables import TableSpec, matching, to_csv
+from logbook_agent.tables import TableSpec, matching, parse_axes, parse_metrics, to_csv
 from logbook_agent.workflows.tabling import table
 
 Repeated = list[str] | None
@@ -21,11 +21,15 @@ def table_command(
     entry_ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Entries whose rows to show.")],
     metric: Annotated[
         Repeated,
-        typer.Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [declared]"),
+        typer.Option("--metric", metavar="[HEADING=]NAME", help="A metric or observation; repeatable. [declared]"),
     ] = None,
     axis: Annotated[
         Repeated,
-        typer.Option("--axis", metavar="KEY", help="A config key, label or entry; repeatable. [varied]"),
+        typer.Option(
+            "--axis",
+            metavar="[HEADING=]KEY[,KEY...]",
+            help="A config key, label, entry, commit or env:NAME; several keys make one column; repeatable. [varied]",
+        ),
     ] = None,
     pivot: Annotated[str | None, typer.Option("--pivot", metavar="KEY", help="Its values become columns.")] = None,
     value: Annotated[
@@ -47,7 +51,7 @@ def table_command(
         str | None, typer.Option("--base", metavar="V", help="Pivot value that deltas and ratios refer to.")
     ] = None,
     implied: Annotated[
-        Repeated, typer.Option("--implied", metavar="KEY", help="Config that the pivot implies; repeatable.")
+        Repeated, typer.Option("--implied", metavar="KEY", help="Config or fact that the pivot implies; repeatable.")
     ] = None,
     per_device: Annotated[bool, typer.Option("--per-device", help="Total, with per device in brackets.")] = False,
     means: Annotated[
@@ -55,7 +59,7 @@ def table_command(
         typer.Option("--means", help="Arithmetic and geometric mean of deltas and ratios over the rows."),
     ] = False,
     where: Annotated[
-        Repeated, typer.Option("--where", metavar="K=V", help="Only rows with this config; repeatable.")
+        Repeated, typer.Option("--where", metavar="K=V", help="Only rows with this value; repeatable.")
     ] = None,
     csv: Annotated[
         bool, typer.Option("--csv", help="As CSV in full precision: the rows, or the table when it is pivoted.")
@@ -69,9 +73,13 @@ def table_command(
     Example: logbook table MOE-I8-002 --pivot quant_mode --delta
     """
     space = workspace(logbook, root)
+    axes, joined = parse_axes(axis or ())
+    metrics, titles = parse_metrics(metric or ())
     spec = TableSpec(
-        metrics=tuple(metric or ()),
-        axes=tuple(axis or ()),
+        metrics=metrics,
+        titles=titles,
+        axes=axes,
+        joined=joined,
         pivot=pivot,
         values=tuple(value or ()),
         first_last=first_last,

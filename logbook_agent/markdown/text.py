@@ -10,8 +10,25 @@ import re
 
 # A bullet's text starts on its own line when it would otherwise be read as more than a paragraph.
 _BLOCK_START = re.compile(r"\s|[-+*>|#=~`\[]|\d+[.)]\s")
+# What GitHub would not show as it stands, inside a line.
+_INTERPRETED = re.compile(
+    r"""
+      \\(?=[!-/:-@\[-`{-~])                      # a backslash that would escape
+    | [`~]
+    | (?<!\s)\*|\*(?!\s)                        # `2 * 3` is safe
+    | (?<![^\W_])(?<!_)_+|(?<!_)_+(?!\w)        # not within a word
+    | <(?=[A-Za-z/!?])
+    | &(?=\#?\w+;)
+    | \#(?=\d)
+    | (?<!\w)@(?=[A-Za-z0-9])(?!\d+\.\d)        # `@0.1` is nobody's name
+    """,
+    re.VERBOSE,
+)
+_LINK = re.compile(r"\][(\[:]|\[\^")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _LONG_COMMAND = 100
+# Signs that would make a label more than words; a label that starts with one gets a backslash.
+LABEL_ESCAPED = "\\#-+*>|`<~["
 
 
 def clean(text: str) -> str:
@@ -29,12 +46,12 @@ def one_line(text: str) -> str:
 
 
 def indent(text: str, prefix: str = "  ") -> str:
-    """Every line indented, blank lines left blank."""
-    return "\n".join(prefix + line if line.strip() else "" for line in text.split("\n"))
+    """Every line indented, empty lines left empty. (Lines of blanks alone keep them: `dedent` is the inverse.)"""
+    return "\n".join(prefix + line if line else "" for line in text.split("\n"))
 
 
 def dedent(text: str, prefix: str = "  ") -> str:
-    """The inverse of `indent` for lines that carry the prefix; others are left as they are."""
+    """The inverse of `indent`; lines without the prefix are left as they are."""
     return "\n".join(line.removeprefix(prefix) for line in text.split("\n"))
 
 
@@ -70,13 +87,25 @@ def command(text: str) -> str:
 
 
 def bullet(label: str, text: str) -> str:
-    """`- Label: text` on one line, or the text as an indented block below `- Label:`."""
-    text = clean(text)
+    """`- Label: text` on one line, or the text as an indented block below `- Label:`.
+
+    `markdown.entry` reads both back.
+    """
+    label, text = _escaped_label(label), clean(text)
     if not text:
         return f"- {label}:"
     if "\n" not in text and not _starts_block(text):
         return f"- {label}: {text}"
     return f"- {label}:\n{indent(text)}"
+
+
+def _escaped_label(label: str) -> str:
+    """A label that ends at the first `: `: a colon inside that would end it gets a backslash, as does a sign
+    at its start; backslashes before either are doubled."""
+    label = one_line(label)
+    if label[:1] and label[0] in LABEL_ESCAPED:
+        label = f"\\{label}"
+    return "\\:".join(piece + piece[len(piece.rstrip("\\")) :] for piece in re.split(r":(?=[ \t])", label))
 
 
 def _starts_block(text: str) -> bool:
@@ -91,9 +120,24 @@ def items(lines: list[str]) -> str:
     return "\n".join("- " + indent(text).removeprefix("  ") for text in lines)
 
 
+def escape(text: str) -> str:
+    """Text on one line as a reader shall see it: nothing in it is taken for Markdown, HTML, somebody's name or
+    an issue. Ordinary words and numbers stay as they are: `tokens_per_s`, `1,234.5 [1.0, 2.0]`."""
+    text = _INTERPRETED.sub(_escaped, " ".join(clean(text).split("\n")).strip())
+    return text.replace("[", "\\[") if _LINK.search(text) else text
+
+
+def _escaped(match: re.Match[str]) -> str:
+    sign = match[0]
+    if sign in "#@":
+        # GitHub looks for `@name` and `#12` after Markdown has taken the backslashes away.
+        return f"{sign}&#8203;"
+    return "&lt;" if sign == "<" else "".join(f"\\{c}" for c in sign)
+
+
 def cell(text: str) -> str:
-    """Text inside a table cell: one line, pipes escaped."""
-    return one_line(text).replace("|", "\\|")
+    """Text inside a table cell: as `escape`, and pipes escaped."""
+    return escape(text).replace("|", "\\|")
 
 
 def table(header: list[str], rows: list[list[str]], *, numeric: list[bool]) -> str:

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-_MARKER = re.compile(r"^<!-- logbook:(?:block (\S+) ([0-9a-f]{16})|end (\S+)) -->$", re.MULTILINE)
+_START = "<!-- logbook:"
+_MARKER = re.compile(r"<!-- logbook:(?:block (\S+) ([0-9a-f]{16})|end (\S+)) -->$", re.MULTILINE)
 _FORGED = re.compile(r"^<!-- logbook:(?=block |end )", re.MULTILINE)
 _CONFLICT = re.compile(r"^<{7} ", re.MULTILINE)
 
@@ -73,7 +74,7 @@ def parse(view: str) -> dict[str, Block]:
     """The blocks of a view by name, in their order. Raises ViewError on markers that do not pair."""
     found: dict[str, Block] = {}
     open_name, open_hash, open_start, open_end = "", "", 0, 0
-    for marker in _MARKER.finditer(view):
+    for marker in _markers(view):
         name, hash_, end = marker.groups()
         if name is not None:
             if open_name:
@@ -92,6 +93,17 @@ def parse(view: str) -> dict[str, Block]:
     if open_name:
         raise ViewError(f"{_line(view, open_start)}: block {open_name} has no end marker")
     return found
+
+
+def _markers(view: str) -> Iterator[re.Match[str]]:
+    """Every marker: a whole line from the left margin. (Looked for by `find`: views have megabytes.)"""
+    at = view.find(_START)
+    while at >= 0:
+        if at == 0 or view[at - 1] == "\n":
+            marker = _MARKER.match(view, at)
+            if marker is not None:
+                yield marker
+        at = view.find(_START, at + len(_START))
 
 
 def splice(
@@ -130,7 +142,8 @@ def _insertions(
 ) -> list[tuple[int, int, str]]:
     """Where each new block goes; several at one place stand in their order."""
     rank = {name: i for i, name in enumerate(order)}
-    placed = sorted(((rank.get(b.name, -1), b) for b in there.values()), key=lambda pair: pair[1].start)
+    # `parse` gives blocks in the order of the document.
+    placed = [(rank.get(name, -1), block) for name, block in there.items()]
     changes = []
     for name in sorted(new, key=lambda n: rank[n]):
         after = next((b for r, b in reversed(placed) if r < rank[name]), None)

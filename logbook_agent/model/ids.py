@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 PREFIX = re.compile(r"[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*")
 ID = re.compile(rf"(?P<prefix>{PREFIX.pattern})-(?P<number>\d{{3,}})")
@@ -30,3 +31,13 @@ def id_number(entry_id: str, prefix: str) -> int | None:
         return None
     number = int(digits)
     return number if digits == f"{number:03d}" else None
+
+
+def sorted_ids(names: Iterable[str], prefix: str) -> list[str]:
+    """Those of `names` that are IDs of `prefix`, by number."""
+    start = f"{prefix}-"
+    found = sorted((n for n in names if n.startswith(start)), key=lambda n: (len(n), n))
+    # One pattern over all of them, instead of ten thousand questions one by one.
+    if re.fullmatch(rf"(?:{re.escape(start)}(?:\d{{3}}|[1-9]\d{{3,}})\n)*", "\n".join([*found, ""])):
+        return found
+    return [n for n in found if id_number(n, prefix) is not None]

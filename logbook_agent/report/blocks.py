@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.markdown import text as md
+from logbook_agent.markdown.entry import heading_title
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record
-from logbook_agent.report.sections import LATER, NO_LATER, sections
+from logbook_agent.report.sections import LATER, NO_LATER, Section, sections
 from logbook_agent.report.templates import Templates
 from logbook_agent.report.times import minute
 from logbook_agent.units import format_value, known
@@ -32,11 +33,11 @@ class Blocks:
 
     def entry(self, record: Record, *, later: Mapping[str, Sequence[str]] = NO_LATER) -> str:
         entry = record.entry
-        found = sections(record, self._header.metrics, self.table, later=later)
+        found = self.sections(record, later=later)
         values = {
             "id": entry.id,
-            "title": md.one_line(entry.title),
-            "opened": minute(entry.opened, self._header.zone),
+            "title": heading_title(entry.title),
+            "opened": md.one_line(minute(entry.opened, self._header.zone)),
             "kind": entry.kind,
             "state": record.state,
             "confidence": record.confidence,
@@ -45,6 +46,10 @@ class Blocks:
             "section": {s.label: s.text for s in found},
         }
         return self._templates.render("entry.md.j2", {"entry": values, "logbook": _header_values(self._header)})
+
+    def sections(self, record: Record, *, later: Mapping[str, Sequence[str]] = NO_LATER) -> tuple[Section, ...]:
+        """What the bullets of an entry say, before a template lays them out."""
+        return sections(record, self._header.metrics, self.table, later=later)
 
     def table(self, table: Table) -> str:
         columns = [{"name": c.name, "numeric": c.numeric} for c in table.columns]
@@ -62,7 +67,7 @@ class Blocks:
     def _line(self, record: Record, label: str) -> dict[str, str]:
         return {
             "id": record.id,
-            "opened": minute(record.entry.opened, self._header.zone),
+            "opened": md.one_line(minute(record.entry.opened, self._header.zone)),
             "title": md.one_line(record.entry.title),
             "text": record.entry.text(label) or "",
         }

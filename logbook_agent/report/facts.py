@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from logbook_agent.commands.words import command_line, split_env_words
@@ -11,11 +11,12 @@ from logbook_agent.markdown import text as md
 from logbook_agent.model.entry import PlannedCommand
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record, RunStatus
+from logbook_agent.report.cases import cases, code_names, launcher_text, short
 from logbook_agent.report.times import duration
 
 if TYPE_CHECKING:
-    from logbook_agent.model.run import Code, Device, Row, Run, Scalar
-    from logbook_agent.tables import Case, Table
+    from logbook_agent.model.run import Code, Device, Run, Scalar
+    from logbook_agent.tables import Table
 
 RenderTable: TypeAlias = "Callable[[Table], str]"
 _TAIL_LINES = 8
@@ -26,18 +27,6 @@ _SHOWN_ROWS = 200
 def executed(run: Run) -> str:
     """The command of a run as one types it, with the variables it set in front."""
     return command_line(run.argv, run.env.declared, shell=run.shell)
-
-
-def cases(record: Record) -> list[Case]:
-    """The rows of an entry's runs, in the order they were run, each with the devices it ran on."""
-    # Imported where rows are met: most commands have none to show, and tables take as long to load as a fsync.
-    from logbook_agent.tables import Case
-
-    return [
-        Case(entry=record.id, run=s.run.run, label=s.run.label, row=_with_devices(row, s.run))
-        for s in record.runs
-        for row in s.run.rows
-    ]
 
 
 def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
@@ -51,13 +40,6 @@ def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
     # That a secondary metric was not measured is no news.
     expected = [m for m in metrics if m.primary or m.name in measured]
     return tabulate(found, TableSpec(), declared=expected)
-
-
-def _with_devices(row: Row, run: Run) -> Row:
-    """Devices that a row does not report are this host's, unless a launcher ran it elsewhere."""
-    if row.devices or run.launcher is not None:
-        return row
-    return dataclasses.replace(row, devices=run.devices)
 
 
 def command_section(record: Record) -> str:
@@ -86,7 +68,7 @@ def _commands(found: list[tuple[str | None, str, int]]) -> str:
         times = f" (×{count})" if count > 1 else ""
         command = md.command(text)
         if label is not None:
-            lines.append(f"{md.one_line(label)}{times}:\n{md.items([command])}")
+            lines.append(f"{md.escape(label)}{times}:\n{md.items([command])}")
         elif "\n" in command and times:
             # Behind the end of a fence nothing may stand.
             lines.append(f"×{count}:\n{command}")
@@ -106,23 +88,23 @@ def config_section(record: Record, table: Table | None) -> str:
         lines.append(md.inline_code(" ".join(f"{k}={_word(v)}" for k, v in constants.items())))
     lines += _environment(runs)
     lines += _per_run("timeout", [duration(r.timeout_s) if r.timeout_s else "" for r in runs], runs)
-    lines += _per_run("launcher", [_launcher(r) for r in runs], runs)
-    lines += _per_run("code", [_code(r.code) for r in runs], runs)
+    lines += _per_run("launcher", [launcher_text(r) for r in runs], runs)
+    lines += _code_lines(runs)
     # A run without rows measured nothing, so what it ran on tells no result apart.
     measured = [r for r in runs if r.rows] or runs
     lines += _per_run("devices", [_devices(r) for r in measured], measured)
-    lines += _per_run("software", [_software(r) for r in measured], measured)
+    lines += _software_lines(measured)
     return md.items(lines) if lines else ""
 
 
-def _per_run(name: str, texts: list[str], runs: Sequence[Run]) -> list[str]:
-    """One line when all runs agree; else which runs have which."""
+def _per_run(name: str, texts: list[str], runs: Sequence[Run], *, differs: bool = True) -> list[str]:
+    """One line when all runs agree; else which runs have which, and that this `differs`, unless it does not."""
     distinct = list(dict.fromkeys(texts))
     if len(distinct) == 1:
         return [f"{name}: {distinct[0]}"] if distinct[0] else []
     where = {t: [run.run for run, u in zip(runs, texts, strict=True) if u == t] for t in distinct}
     parts = [f"{t or 'none'} (run {', '.join(map(str, numbers))})" for t, numbers in where.items()]
-    return [f"{name} differs: {'; '.join(parts)}"]
+    return [f"{name}{' differs' if differs else ''}: {'; '.join(parts)}"]
 
 
 def _word(value: object) -> str:
@@ -143,25 +125,34 @@ def _assignments(env: Mapping[str, str]) -> str:
     return ", ".join(md.inline_code(command_line((), {k: v})) for k, v in env.items())
 
 
-def _launcher(run: Run) -> str:
-    if run.launcher is None:
-        return ""
-    return run.launcher.name + (f" on {run.launcher.target}" if run.launcher.target else "")
+def _code_lines(runs: Sequence[Run]) -> list[str]:
+    """One line when all runs had one code; else what tells the codes apart. A file that only some commands
+    name is no difference."""
+    names = code_names([r.code for r in runs])
+    files = [{f.path: f.sha256 for f in r.code.untracked} if r.code is not None else {} for r in runs]
+    paths = dict.fromkeys(path for found in files for path in found)
+    changed = {path for path in paths if len({found[path] for found in files if path in found}) > 1}
+    differs = len(set(names)) > 1 or bool(changed)
+    texts = [_code(r.code, identified=differs, changed=changed) for r in runs]
+    return _per_run("code", texts, runs, differs=differs)
 
 
-def _code(code: Code | None) -> str:
+def _code(code: Code | None, *, identified: bool, changed: Collection[str]) -> str:
+    """`identified`: with a digest of uncommitted changes, where the commit alone does not tell codes apart."""
     if code is None or (code.commit is None and code.branch is None):
         text = "not in a git repository"
     elif code.commit is None:
         text = "no commit yet"
     else:
-        text = f"`{code.commit[:9]}`" + (f" on {code.branch}" if code.branch else "")
+        text = f"`{code.commit[:9]}`" + (f" on {md.escape(code.branch)}" if code.branch else "")
     if code is None:
         return text
     if code.dirty:
         text += ", with uncommitted changes"
+        text += f" ({short(code.diff_sha256)})" if identified and code.diff_sha256 else ""
     if code.untracked:
-        text += ", untracked " + ", ".join(md.inline_code(f.path) for f in code.untracked)
+        shown = [(f, f" ({short(f.sha256)})" if f.path in changed else "") for f in code.untracked]
+        text += ", untracked " + ", ".join(md.inline_code(f.path) + digest for f, digest in shown)
     return text
 
 
@@ -181,9 +172,17 @@ def _devices(run: Run) -> str:
     return "; ".join(parts) + (f"; host {host}" if host else "")
 
 
-def _software(run: Run) -> str:
-    found = {k: v for row in run.rows for k, v in row.software.items()} or run.software
-    return ", ".join(f"{name} {version}" for name, version in found.items())
+def _software_lines(runs: Sequence[Run]) -> list[str]:
+    """Versions that no run contradicts, and apart from them those in which the runs differ. A package that
+    some runs do not report is no difference."""
+    found = [{k: v for row in r.rows for k, v in row.software.items()} or r.software for r in runs]
+    merged: dict[str, dict[str, None]] = {}
+    for software in found:
+        for name, version in software.items():
+            merged.setdefault(name, {})[version] = None
+    agreed = ", ".join(f"{name} {next(iter(v))}" for name, v in merged.items() if len(v) == 1)
+    rest = [", ".join(f"{k} {v}" for k, v in s.items() if len(merged[k]) > 1) for s in found]
+    return ([f"software: {agreed}"] if agreed else []) + _per_run("software", rest, runs)
 
 
 def result_section(record: Record, table: Table | None, render_table: RenderTable) -> str:
@@ -197,7 +196,7 @@ def result_section(record: Record, table: Table | None, render_table: RenderTabl
     problems = [p for s in record.runs for p in s.run.problems]
     if problems:
         more = len(problems) - _SHOWN_PROBLEMS
-        shown = [md.one_line(p) for p in problems[:_SHOWN_PROBLEMS]]
+        shown = [md.escape(p) for p in problems[:_SHOWN_PROBLEMS]]
         notes.append("Recorded with problems:\n" + md.items(shown + ([f"and {more} more"] if more > 0 else [])))
     if notes:
         parts.append(md.items(notes))
@@ -209,7 +208,7 @@ def _bounded(table: Table, entry_id: str) -> Table:
     more = len(table.rows) - _SHOWN_ROWS
     if more <= 0:
         return table
-    note = f"the first {_SHOWN_ROWS} of {len(table.rows):,} rows; all of them: `logbook table {entry_id} --csv`"
+    note = f"the first {_SHOWN_ROWS} of {len(table.rows):,} rows; all of them: logbook table {entry_id} --csv"
     return dataclasses.replace(table, rows=table.rows[:_SHOWN_ROWS], notes=(note, *table.notes))
 
 
@@ -222,14 +221,14 @@ def _single(table: Table) -> str:
         unit = f" {column.unit}" if column.unit and column.numeric else ""
         name = column.name.removesuffix(f" ({column.unit})")
         lines.append(f"{name}: {value}{unit}")
-    return md.items(lines + list(table.notes))
+    return md.items([md.escape(line) for line in (*lines, *table.notes)])
 
 
 def _outcome(status: RunStatus, *, alone: bool) -> list[str]:
     """What is to be said of one run beyond its rows; nothing when it simply finished with rows."""
     run = status.run
     name = run.label or (None if alone else f"run {run.run}")
-    subject = f"{md.one_line(name)}: " if name else ""
+    subject = f"{md.escape(name)}: " if name else ""
     if status.state in ("running", "orphaned", "interrupted") and run.ended is None:
         what = {
             "running": f"running since {run.started}",

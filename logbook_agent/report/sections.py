@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from logbook_agent.markdown.text import clean, one_line
 from logbook_agent.model.entry import COMMAND, CONFIG, HYPOTHESIS, INTERPRETATION, NEXT_ACTION, RESULT
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
@@ -39,13 +40,19 @@ def sections(
     later: Mapping[str, Sequence[str]] = NO_LATER,
 ) -> tuple[Section, ...]:
     """All sections in order; what is unset has none. A field without text holds a place for a computed one."""
-    found = [Section(label=f.label, text=f.text) for f in record.entry.fields]
+    found = [Section(label=one_line(f.label), text=clean(f.text)) for f in record.entry.fields]
     taken = {s.label.casefold() for s in found if s.text.strip()}
     for label, suffix, text in _computed(record, metrics, render_table):
         if text:
-            name = f"{label} ({suffix})" if label.casefold() in taken else label
-            found.insert(_place(found, label), Section(label=name, text=text, computed=True))
-    return (*_relations(record, later), *(s for s in found if s.text.strip()))
+            name = _free(label, suffix, taken)
+            found.insert(_place(found, label), Section(label=name, text=clean(text), computed=True))
+    return (*_relations(record, later, taken), *(s for s in found if s.text.strip()))
+
+
+def _free(label: str, suffix: str, taken: set[str]) -> str:
+    """The label of a computed section: one that no field has, so that the two can be told apart."""
+    names = (label, f"{label} ({suffix})", *(f"{label} ({suffix}, {n})" for n in range(2, len(taken) + 3)))
+    return next(name for name in names if name.casefold() not in taken)
 
 
 def _computed(record: Record, metrics: Sequence[Metric], render_table: facts.RenderTable) -> list[tuple[str, str, str]]:
@@ -80,7 +87,7 @@ def _place(found: list[Section], label: str) -> int:
     return len(found)
 
 
-def _relations(record: Record, later: Mapping[str, Sequence[str]]) -> list[Section]:
+def _relations(record: Record, later: Mapping[str, Sequence[str]], taken: set[str]) -> list[Section]:
     entry = record.entry
     pairs = [
         ("Continues", entry.continues),
@@ -88,7 +95,8 @@ def _relations(record: Record, later: Mapping[str, Sequence[str]]) -> list[Secti
         ("Supersedes", entry.supersedes),
         *((label, ", ".join(later.get(key, ())) or None) for key, label in LATER.items()),
     ]
-    found = [Section(label=label, text=text, computed=True) for label, text in pairs if text]
     if record.state in ("planned", "blocked", "abandoned", "void"):
-        found.append(Section(label="State", text=record.state, computed=True))
-    return found
+        pairs.append(("State", record.state))
+    return [
+        Section(label=_free(label, "recorded", taken), text=clean(text), computed=True) for label, text in pairs if text
+    ]

@@ -15,7 +15,7 @@ from logbook_agent import __version__
 from logbook_agent.errors import LogbookError, NotFound, RecordError, StoreError, Taken
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
-from logbook_agent.model.ids import id_number, parse_id
+from logbook_agent.model.ids import id_number, parse_id, sorted_ids
 from logbook_agent.model.record import Record, record_of
 from logbook_agent.store import records
 from logbook_agent.store.files import make_folder, read_text, write_error, write_text
@@ -77,9 +77,7 @@ class Book:
 
     def entry_ids(self) -> list[str]:
         """IDs of all entries in order of their numbers."""
-        prefix = self.header.prefix
-        numbered = [(n, name) for name in self._entry_names() if (n := id_number(name, prefix)) is not None]
-        return [name for _, name in sorted(numbered)]
+        return sorted_ids(self._entry_names(), self.header.prefix)
 
     def _entry_names(self) -> list[str]:
         """Names of the entry files, without their ending, in no order."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.model.ids import format_id, id_number
+from logbook_agent.model.ids import format_id, id_number, sorted_ids
 from logbook_agent.processes import alive
 from logbook_agent.repository import repository_of
 from logbook_agent.store.files import create_exclusive, make_folder, write_error
@@ -41,7 +41,8 @@ def reservation_folder(root: Path, prefix: str) -> tuple[Path, str | None]:
 
 def highest(names: Iterable[str], prefix: str) -> int:
     """The highest number among the IDs of `prefix`; -1 when there is none (the first ID is 000)."""
-    return max((n for name in names if (n := id_number(name, prefix)) is not None), default=-1)
+    found = sorted_ids(names, prefix)
+    return (id_number(found[-1], prefix) or 0) if found else -1
 
 
 def reserve(folder: Path, prefix: str, taken: Iterable[str], owner: bytes) -> str:

@@ -66,6 +66,8 @@ def entry_of(data: bytes, path: Path) -> Entry:
 
 def run_of(data: bytes, path: Path) -> Run:
     """A run of bytes that stand elsewhere."""
+    from logbook_agent.model.run import Run
+
     return _decode(Run, json.loads(data), path)
 
 

@@ -2,7 +2,19 @@
 
 from logbook_agent.tables.build import matching, tabulate
 from logbook_agent.tables.export import to_csv
+from logbook_agent.tables.naming import parse_axes, parse_metrics
 from logbook_agent.tables.render import to_markdown
 from logbook_agent.tables.spec import Case, Column, Table, TableSpec
 
-__all__ = ["Case", "Column", "Table", "TableSpec", "matching", "tabulate", "to_csv", "to_markdown"]
+__all__ = [
+    "Case",
+    "Column",
+    "Table",
+    "TableSpec",
+    "matching",
+    "parse_axes",
+    "parse_metrics",
+    "tabulate",
+    "to_csv",
+    "to_markdown",
+]

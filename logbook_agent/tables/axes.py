@@ -33,34 +33,35 @@ def lay_out(frame: Frame, spec: TableSpec) -> Layout:
 def _asked(frame: Frame, spec: TableSpec) -> list[str]:
     axes = [name for name in dict.fromkeys(spec.axes) if name != spec.pivot]
     devices = frame.pseudo["devices"]
-    if devices not in axes and _open(spec, devices) and varies(frame.items, devices):
+    if devices not in axes and _open(frame, spec, devices) and varies(frame.items, devices):
         axes.append(devices)
     return axes
 
 
 def _varied(frame: Frame, spec: TableSpec) -> list[str]:
-    candidates = [*frame.config, frame.pseudo["devices"]]
-    return [name for name in candidates if _open(spec, name) and varies(frame.items, name)]
+    candidates = [*frame.config, frame.pseudo["devices"], *frame.apart]
+    candidates = [name for name in dict.fromkeys(candidates) if _open(frame, spec, name)]
+    return [name for name in candidates if varies(frame.items, name)]
 
 
-def _open(spec: TableSpec, name: str) -> bool:
-    return name != spec.pivot and name not in spec.implied
+def _open(frame: Frame, spec: TableSpec, name: str) -> bool:
+    return name != spec.pivot and name not in spec.implied and name not in frame.covered
 
 
 def _between_pivot_values(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
-    """Config that differs between cases of one row, other than the pivot and what it implies."""
+    """Config and facts that differ between cases of one row, other than the pivot and what it implies."""
     rows = groups(frame.items, axes)
     return [
         name
-        for name in frame.config
-        if name not in axes and _open(spec, name) and any(varies(row, name) for row in rows)
+        for name in frame.apart
+        if name not in axes and _open(frame, spec, name) and any(varies(row, name) for row in rows)
     ]
 
 
 def _add_label(frame: Frame, spec: TableSpec, axes: list[str]) -> None:
     """Labels come first, unless they go with the pivot (Int8 with int8) and would split its rows."""
     label = frame.pseudo["label"]
-    if not _open(spec, label) or all(item.key(label) is None for item in frame.items):
+    if not _open(frame, spec, label) or all(item.key(label) is None for item in frame.items):
         return
     if spec.pivot is None or not any(varies(row, label) for row in groups(frame.items, axes)):
         axes.insert(0, label)
@@ -114,8 +115,8 @@ def _notes(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
         notes.append(_advice(frame, spec, order, axes))
     label = frame.pseudo["label"]
     extra = [label] if varies(frame.items, label) else []
-    for name in dict.fromkeys([*frame.config, *spec.implied, *extra]):
-        if name in axes or name == spec.pivot or not varies(frame.items, name):
+    for name in dict.fromkeys([*frame.config, *frame.facts, *spec.implied, *extra]):
+        if name in axes or name == spec.pivot or name in frame.covered or not varies(frame.items, name):
             continue
         follows = _follows(frame.items, spec.pivot, name)
         if follows is not None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from logbook_agent.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Scalar
 from logbook_agent.tables.axes import Layout, lay_out
 from logbook_agent.tables.compare import MEANS, mean_notes, mean_of
-from logbook_agent.tables.frame import Frame, Item, frame_of, key_of, show, varies
+from logbook_agent.tables.frame import Frame, Item, frame_of, listed, show, varies
 from logbook_agent.tables.grid import check_pivot, choose_values, lay_cells
 from logbook_agent.tables.metrics import choose
 from logbook_agent.tables.notes import cell_notes
@@ -17,19 +18,21 @@ from logbook_agent.tables.strips import Strip, axis_strip, failure_strips, metri
 
 
 def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metric]) -> Table:
-    """The table that `spec` asks for; an empty one when no case is left.
+    """The table that `spec` asks for; an empty one when there is no case.
 
     Values are medians of samples, and over the runs that repeat a case. Rows stand in the order they ran.
-    Cases that differ in config, devices, entry or label never share a cell: what they differ in becomes a
-    column. Raises UsageError for a name or value that the cases do not have, and for options that contradict
+    Cases that differ in config, facts, devices, entry or label never share a cell: what they differ in becomes
+    a column. Raises UsageError for a name or value that the cases do not have, and for options that contradict
     each other.
     """
     check_pivot(spec)
-    frame = _selected(frame_of(cases), spec)
-    if not frame.items:
+    if not cases:
         return Table()
-    frame.check("axis", spec.axes)
-    frame.check("pivot axis", [spec.pivot] if spec.pivot is not None else [])
+    frame = frame_of(cases)
+    frame = frame.only(_chooser(frame, spec.where)).joining(spec.joined)
+    frame.check("axis", spec.axes, option="--axis")
+    frame.check("axis", [spec.pivot] if spec.pivot is not None else [], option="--pivot")
+    frame.check("axis", spec.implied, option="--implied")
     metrics, metric_notes = choose(frame, spec, declared)
     frame, shown, value_notes = choose_values(frame, spec)
     layout = lay_out(frame, spec)
@@ -47,7 +50,7 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
 
 
 def matching(cases: Sequence[Case], where: Mapping[str, str]) -> list[Case]:
-    """The cases with these values. Raises UsageError for a name that none of them has."""
+    """The cases with these values. Raises UsageError for a name or value that none of them has."""
     if not cases:
         return []
     frame = frame_of(cases)
@@ -55,19 +58,27 @@ def matching(cases: Sequence[Case], where: Mapping[str, str]) -> list[Case]:
     return [case for case, item in zip(cases, frame.items, strict=True) if chosen(item)]
 
 
-def _selected(frame: Frame, spec: TableSpec) -> Frame:
-    return frame.only(_chooser(frame, spec.where)) if frame.items else frame
-
-
 def _chooser(frame: Frame, where: Mapping[str, str]) -> Callable[[Item], bool]:
-    frame.check("axis", where)
-    wanted = {name: key_of(value) for name, value in where.items()}
-    return lambda item: all(item.key(name) == value for name, value in wanted.items())
+    frame.check("axis", where, option="--where")
+    wanted = {name: frame.key_of(name, value) for name, value in where.items()}
+
+    def chosen(item: Item) -> bool:
+        return all(item.key(name) == value for name, value in wanted.items())
+
+    if not any(map(chosen, frame.items)):
+        there = {name: list(dict.fromkeys(show(item.place.get(name)) for item in frame.items)) for name in where}
+        raise UsageError(
+            f"no row has {' and '.join(f'{name}={value}' for name, value in where.items())}",
+            cause="in these rows " + "; ".join(f"{name} is {listed(values)}" for name, values in there.items()),
+            hint=" ".join(f"--where {name}={show(frame.items[0].place.get(name))}" for name in where),
+        )
+    return chosen
 
 
 def _constants(frame: Frame, layout: Layout) -> dict[str, str]:
     """Config that every case has with one value, and that no column shows."""
-    hidden = [k for k in frame.config if k not in layout.axes and k != layout.pivot]
+    shown = {*layout.axes, layout.pivot, *frame.covered}
+    hidden = [k for k in frame.config if k not in shown]
     same = [k for k in hidden if not varies(frame.items, k)]
     held = {k: next(i.place[k] for i in frame.items if k in i.place) for k in same}
     return {k: show(value) for k, value in held.items()}

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from logbook_agent.stats import arithmetic_mean, geometric_mean
 from logbook_agent.tables.reading import Reading
 from logbook_agent.units import format_delta
 
@@ -72,9 +71,24 @@ def quotient(base: Reading | None, last: Reading | None) -> float | None:
     return found if math.isfinite(found) else None
 
 
+def _arithmetic(quotients: Sequence[float]) -> float:
+    # `statistics` takes 10 ms to import, and only means need it.
+    from statistics import fmean
+
+    return fmean(quotients)
+
+
+def _geometric(quotients: Sequence[float]) -> float:
+    """The mean for ratios: Fleming and Wallace, "How not to lie with statistics: the correct way to summarize
+    benchmark results", Communications of the ACM 29 (1986)."""
+    from statistics import geometric_mean
+
+    return geometric_mean(quotients)
+
+
 MEANS: tuple[tuple[str, Callable[[Sequence[float]], float]], ...] = (
-    ("arithmetic mean", arithmetic_mean),
-    ("geometric mean", geometric_mean),
+    ("arithmetic mean", _arithmetic),
+    ("geometric mean", _geometric),
 )
 
 

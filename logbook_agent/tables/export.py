@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from logbook_agent.model.run import Scalar
 from logbook_agent.stats import median
-from logbook_agent.tables.frame import devices_text
+from logbook_agent.tables.frame import devices_text, frame_of, varies
 from logbook_agent.tables.spec import Case, Table
 
 
@@ -14,20 +14,22 @@ def to_csv(source: Table | Sequence[Case]) -> str:
     """A table as it stands, or every case on a line of its own. Lines end in CRLF; unknown is an empty field.
 
     Of cases it shows where they come from, every config key, metric (the median of its samples), number of
-    samples where it is not one, observation and label, the devices, and why a case failed. A name that stands
-    for several of these is prefixed: `config.label`.
+    samples where it is not one, observation and label, the devices, why a case failed, and the facts in which
+    the cases differ. A name that stands for several of these is prefixed: `config.label`.
     """
     if isinstance(source, Table):
         return _lines([[column.name for column in source.columns], *source.values])
     return _cases(source)
 
 
-_GROUPS = ("case", "config", "metric", "samples", "observation", "label", "ran")
+_GROUPS = ("case", "config", "metric", "samples", "observation", "label", "ran", "fact")
 
 
 def _cases(cases: Sequence[Case]) -> str:
     sampled = {name for case in cases for name, m in case.row.metrics.items() if len(m.samples) > 1}
-    flat = [_flat(case, sampled) for case in cases]
+    frame = frame_of(cases)
+    differing = [fact for axis, fact in frame.facts.items() if varies(frame.items, axis)]
+    flat = [_flat(case, sampled, differing) for case in cases]
     order: dict[tuple[str, str], None] = {}
     for group in _GROUPS:
         for row in flat:
@@ -37,7 +39,7 @@ def _cases(cases: Sequence[Case]) -> str:
     return _lines([header, *([row.get(key) for key in order] for row in flat)])
 
 
-def _flat(case: Case, sampled: Collection[str]) -> dict[tuple[str, str], Scalar]:
+def _flat(case: Case, sampled: Collection[str], facts: Sequence[str]) -> dict[tuple[str, str], Scalar]:
     row = case.row
     flat: dict[tuple[str, str], Scalar] = {
         ("case", "entry"): case.entry,
@@ -53,6 +55,7 @@ def _flat(case: Case, sampled: Collection[str]) -> dict[tuple[str, str], Scalar]
     flat.update({("label", name): value for name, value in row.labels.items()})
     flat["ran", "devices"] = devices_text(row.devices)
     flat["ran", "failed"] = row.failed.reason if row.failed is not None else None
+    flat.update({("fact", name): case.facts.get(name) for name in facts})
     return flat
 
 

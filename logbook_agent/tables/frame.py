@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from logbook_agent.errors import UsageError
@@ -14,8 +14,13 @@ from logbook_agent.tables.spec import Case
 
 ABSENT = "—"
 _PSEUDO = ("entry", "run", "label", "devices", "row")
+_HOST = "host"
+# A case without one of these facts does not say what it was; without another (a variable), it had none.
+_PARTLY_KNOWN = ("package:", "file:", _HOST)
+_SHOWN_NAMES = 20
 
 K = TypeVar("K", bound=Hashable)
+Joined = Mapping[str, tuple[str, ...]]
 
 
 def key_of(value: Scalar) -> str | None:
@@ -40,10 +45,15 @@ def is_number(value: Scalar) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """A case and its places on every possible axis. `place` is filled in while a frame is built."""
+    """A case and its places on every possible axis. `place` is filled in while a frame is built.
+
+    `facts` are the axes whose values are text: version 0.10 is not version 0.1.
+    """
 
     case: Case
     place: dict[str, Scalar]
+    facts: Mapping[str, str]
+    joined: Joined
 
     @property
     def row(self) -> Row:
@@ -51,25 +61,60 @@ class Item:
 
     def key(self, name: str) -> str | None:
         """The canonical value on an axis; None when the case does not have it."""
-        return key_of(self.place.get(name))
+        if name in self.joined:
+            keys = self.keys(self.joined[name])
+            return None if keys == (None,) * len(keys) else repr(keys)
+        value = self.place.get(name)
+        return None if value is None else str(value) if name in self.facts else key_of(value)
 
     def keys(self, names: Iterable[str]) -> tuple[str | None, ...]:
         return tuple(self.key(name) for name in names)
+
+    def says(self, name: str) -> bool:
+        """Whether the case tells its value on an axis, be it that it has none. A failed one may not have
+        got as far as to tell its config."""
+        if self.key(name) is not None:
+            return True
+        if name in self.facts:
+            return not self.facts[name].startswith(_PARTLY_KNOWN)
+        return self.row.failed is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
     """Items in the order they ran, the config keys in order of appearance, and the names of the pseudo-axes.
 
-    `pseudo["label"]` is `label`, or `@label` where a config key has taken the name.
+    `pseudo["label"]` is `label`, or `@label` where a config key has taken the name; so are `facts`, each with
+    the name it has in the cases. `apart` are the config and facts that keep rows apart. `joined` are the axes
+    that stand for other ones.
     """
 
     items: tuple[Item, ...]
     config: tuple[str, ...]
     pseudo: Mapping[str, str]
+    facts: Mapping[str, str] = field(default_factory=dict)
+    apart: tuple[str, ...] = ()
+    joined: Joined = field(default_factory=dict)
 
     def only(self, keep: Callable[[Item], bool]) -> Frame:
-        return frame_of([item.case for item in self.items if keep(item)])
+        return frame_of([item.case for item in self.items if keep(item)], self.joined)
+
+    def joining(self, joined: Joined) -> Frame:
+        """The frame with further axes that stand for several keys. UsageError for keys or names amiss."""
+        for name, keys in joined.items():
+            self.check("axis", keys, option=f"--axis {name}=")
+            if name in self.axes():
+                raise UsageError(
+                    f"--axis {name}=...: there is an axis {name} already",
+                    cause="a column cannot stand for two things",
+                    hint=f"choose another name: --axis my_{name}={','.join(keys)}",
+                )
+        return frame_of([item.case for item in self.items], joined) if joined else self
+
+    @property
+    def covered(self) -> set[str]:
+        """The axes that a joined one shows."""
+        return {key for keys in self.joined.values() for key in keys}
 
     def axes(self) -> list[str]:
         """Every name that an axis can have here."""
@@ -77,18 +122,27 @@ class Frame:
         names.update(dict.fromkeys(name for item in self.items for name in item.place))
         return [name for name in names if name != self.pseudo["row"]]
 
-    def check(self, kind: str, names: Iterable[str]) -> None:
+    def check(self, what: str, names: Iterable[str], *, option: str) -> None:
         """UsageError naming what exists, when one of the names is no axis of these rows."""
         known = self.axes()
         for name in names:
             if name not in known:
-                raise unknown(kind, name, known)
+                raise unknown(what, name, known, option=option)
+
+    def key_of(self, name: str, text: str) -> str | None:
+        """The key of a value on an axis, as one types it; `—` is typed for none."""
+        if text == ABSENT:
+            return None
+        return text if name in self.facts else key_of(text)
 
 
-def frame_of(cases: Sequence[Case]) -> Frame:
-    """The cases as a frame: config wins over the pseudo-axes, those over labels and observations."""
+def frame_of(cases: Sequence[Case], joined: Joined | None = None) -> Frame:
+    """The cases as a frame: config wins over facts and pseudo-axes, those over labels and observations."""
+    joined = joined or {}
     config = tuple(dict.fromkeys(key for case in cases for key in case.row.config))
     pseudo = {name: f"@{name}" if name in config else name for name in _PSEUDO}
+    known = dict.fromkeys(name for case in cases for name in case.facts)
+    facts = {f"@{name}" if name in config or name in _PSEUDO else name: name for name in known}
     items = []
     for case in cases:
         origin: dict[str, Scalar] = {
@@ -96,12 +150,28 @@ def frame_of(cases: Sequence[Case]) -> Frame:
             pseudo["run"]: case.run,
             pseudo["label"]: case.label,
             pseudo["devices"]: devices_text(case.row.devices),
+            **{axis: case.facts.get(name) for axis, name in facts.items()},
         }
         place = {**case.row.config, **origin}
         for more in (case.row.labels, case.row.observations):
             place.update({name: value for name, value in more.items() if name not in place})
-        items.append(Item(case=case, place=place))
-    return Frame(items=tuple(items), config=config, pseudo=pseudo)
+        place.update({name: _joined(place, keys) for name, keys in joined.items()})
+        items.append(Item(case=case, place=place, facts=facts, joined=joined))
+    # Where the host is not the device, it is only noted that it differs.
+    apart = (axis for axis, name in facts.items() if name != _HOST or not all(map(_on_accelerator, cases)))
+    return Frame(items=tuple(items), config=config, pseudo=pseudo, facts=facts, apart=(*config, *apart), joined=joined)
+
+
+def _joined(place: Mapping[str, Scalar], keys: Sequence[str]) -> Scalar:
+    """`32768x2048` of several values; a single one as it is."""
+    values = [place.get(key) for key in keys]
+    if len(values) == 1 or all(value is None for value in values):
+        return values[0]
+    return "x".join(map(show, values))
+
+
+def _on_accelerator(case: Case) -> bool:
+    return any(device.platform != "cpu" for device in case.row.devices)
 
 
 def groups(items: Iterable[Item], names: Sequence[str]) -> list[list[Item]]:
@@ -118,8 +188,8 @@ def by(items: Iterable[Item], key: Callable[[Item], K]) -> dict[K, list[Item]]:
 
 
 def varies(items: Iterable[Item], name: str) -> bool:
-    """Whether the items differ on an axis. A failed case that never said its value does not make it vary."""
-    return len({i.key(name) for i in items if i.row.failed is None or i.key(name) is not None}) > 1
+    """Whether the items differ on an axis. One that does not say its value does not make it vary."""
+    return len({item.key(name) for item in items if item.says(name)}) > 1
 
 
 def devices_text(devices: Sequence[Device]) -> str | None:
@@ -142,14 +212,21 @@ def _device_text(device: Device) -> str:
     return kind if device.count is None else f"? of {device.count} x {kind}"
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """The error for a name that these rows do not have: the close ones, and all there are."""
+def unknown(what: str, name: str, known: Iterable[str], *, option: str) -> UsageError:
+    """The error for a name that these rows do not have: all there are, and the close one."""
     from difflib import get_close_matches  # costs more than the rest of this package; only errors need it
 
     names = list(dict.fromkeys(known))
-    close = get_close_matches(name, names, n=3)
+    close = get_close_matches(name, names, n=1)
+    example = f"{option}{'' if option.endswith('=') else ' '}{(close or names or [''])[0]}"
     return UsageError(
-        f"no {kind} named {name!r} in these rows",
-        cause=f"close: {', '.join(close)}" if close else "",
-        hint=f"there is: {', '.join(names)}" if names else "these rows have none",
+        f"no {what} named {name!r} in these rows",
+        cause=f"there is: {listed(names)}" if names else "these rows have none",
+        hint=(f"did you mean {example}?" if close else f"choose one of them: {example}") if names else "leave it out",
     )
+
+
+def listed(names: Sequence[str]) -> str:
+    """`2, 4, 8`, cut where a message would get too long."""
+    more = len(names) - _SHOWN_NAMES
+    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")

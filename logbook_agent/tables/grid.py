@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from logbook_agent.errors import UsageError
 from logbook_agent.tables.axes import Layout
-from logbook_agent.tables.frame import Frame, Item, by, key_of, show, unknown
+from logbook_agent.tables.frame import Frame, Item, by, show, unknown
 from logbook_agent.tables.reading import Reading, read
 from logbook_agent.tables.spec import TableSpec
 
@@ -47,13 +47,12 @@ def choose_values(frame: Frame, spec: TableSpec) -> tuple[Frame, list[str | None
         return frame, [None], []
     pivot = spec.pivot
     present = list(dict.fromkeys(item.key(pivot) for item in frame.items))
-    texts = _texts(frame, pivot)
-    shown = [_find(value, texts, pivot) for value in spec.values] or present
-    if spec.base is not None and (base := _find(spec.base, texts, pivot)) not in shown:
+    shown = [_find(frame, pivot, value, "--value") for value in spec.values] or present
+    if spec.base is not None and (base := _find(frame, pivot, spec.base, "--base")) not in shown:
         shown.insert(0, base)
     notes = []
     if spec.first_last and len(shown) > 2:
-        first = shown[0] if spec.base is None else _find(spec.base, texts, pivot)
+        first = shown[0] if spec.base is None else _find(frame, pivot, spec.base, "--base")
         last = next(value for value in reversed(shown) if value != first)
         left_out = len(shown) - 2
         shown = [first, last]
@@ -76,7 +75,7 @@ def lay_cells(frame: Frame, spec: TableSpec, layout: Layout, shown: Sequence[str
         for item in items:
             cells.setdefault((number, column[item.key(pivot)]), []).append(item)
     texts = _texts(frame, pivot)
-    base = 0 if spec.base is None else column[_find(spec.base, texts, pivot)]
+    base = 0 if spec.base is None else column[_find(frame, pivot, spec.base, "--base")]
     pivots = tuple(texts[value] for value in shown)
     return Grid(rows=tuple(map(tuple, rows.values())), pivots=pivots, cells=cells, base=base)
 
@@ -89,31 +88,38 @@ def _texts(frame: Frame, pivot: str) -> dict[str | None, str]:
     return texts
 
 
-def _find(value: str, texts: dict[str | None, str], pivot: str) -> str | None:
-    found = key_of(value)
+def _find(frame: Frame, pivot: str, value: str, option: str) -> str | None:
+    found, texts = frame.key_of(pivot, value), _texts(frame, pivot)
     if found not in texts:
-        raise unknown(f"value of {pivot}", value, texts.values())
+        raise unknown(f"value of {pivot}", value, texts.values(), option=option)
     return found
 
 
 def check_pivot(spec: TableSpec) -> None:
     """UsageError for options that say nothing together."""
     pairs = (
-        ("values", spec.values),
-        ("first_last", spec.first_last),
-        ("base", spec.base),
-        ("each", spec.each),
+        ("--value", spec.values),
+        ("--first-last", spec.first_last),
+        ("--base", spec.base is not None),
+        ("--each", spec.each),
     )
     lost = [name for name, given in pairs if given]
     if spec.pivot is None and lost:
         raise UsageError(
-            f"{' and '.join(lost)} without a pivot",
+            f"{' and '.join(lost)} without --pivot",
             cause="they choose among the columns that a pivot makes",
-            hint="name the axis to pivot on",
+            hint="name the axis to pivot on: --pivot KEY",
         )
     if spec.means and not (spec.delta or spec.ratio):
         raise UsageError(
-            "means of nothing",
+            "--means without --delta or --ratio",
             cause="means are taken of deltas or ratios, never of the metrics of unlike rows",
-            hint="ask for delta or ratio as well",
+            hint="--means --delta",
+        )
+    keys = next((name for name, keys in spec.joined.items() if spec.pivot in keys), None)
+    if keys is not None:
+        raise UsageError(
+            f"--pivot {spec.pivot} is part of --axis {keys}=...",
+            cause="no row could then have two values of it",
+            hint=f"leave {spec.pivot} out of {keys}",
         )

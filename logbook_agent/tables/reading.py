@@ -44,7 +44,7 @@ def read(items: Sequence[Item], metric: str) -> Reading:
     return Reading(
         value=_over_runs(values),
         spread=(min(values), max(values)) if len(values) > 1 else None,
-        per_device=_over_runs([_share(item, metric) for item in good]),
+        per_device=_over_runs([share_of(item, metric) for item in good]),
         runs=len(items),
         samples=samples,
         failed=failed,
@@ -59,7 +59,7 @@ def value_of(item: Item, name: str) -> float | None:
     return item.row.observations.get(name)
 
 
-def _share(item: Item, metric: str) -> float | None:
+def share_of(item: Item, metric: str) -> float | None:
     """A metric per used device: as the command reported it, else the total over the used devices."""
     reported = value_of(item, metric + PER_DEVICE)
     if reported is not None:

@@ -20,7 +20,7 @@ def to_markdown(table: Table, *, notes: bool = True) -> str:
             numeric=[column.numeric for column in table.columns],
         )
     ]
-    lines = [text.one_line(note) for note in table.notes]
+    lines = [text.escape(note) for note in table.notes]
     if table.constants:
         shared = " ".join(f"{name}={value}" for name, value in table.constants.items())
         lines.insert(0, f"same in all rows: {text.inline_code(shared)}")

@@ -10,22 +10,31 @@ from logbook_agent.model.run import Row, Scalar
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One measured row with where it comes from."""
+    """One measured row with where it comes from.
+
+    `facts` are what its run had beyond config and devices, by axis: `commit`, `env:NAME`, `launcher`, `host`,
+    `package:NAME`, `file:PATH`. Cases whose facts differ never share a cell. A fact that a case does not have
+    is a difference for `commit`, `launcher` and `env:NAME` (not set), and merely not known for the others.
+    """
 
     entry: str
     run: int
     label: str | None = None
     row: Row
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSpec:
     """What a table shows.
 
-    An axis is a config key, a label or observation of the rows, or one of `entry`, `run`, `label`, `devices`.
+    An axis is a config key, a label or observation of the rows, a fact of their runs (`commit`, `env:NAME`), or
+    one of `entry`, `run`, `label`, `devices`.
 
     metrics     metrics or observations, in this order; empty: the declared ones, else all of the rows
-    axes        columns that tell rows apart; empty: the config keys that vary, and `label` when a row has one
+    axes        columns that tell rows apart; empty: the config and facts that vary, and `label` when a row has one
+    joined      names in `axes` that stand for several keys, or for one under another name
+    titles      headings of metrics, where they are not their names
     pivot       the axis whose values become columns, in order of appearance
     values      the pivot values to show, in this order; empty: all
     first_last  only the first (or `base`) and the last pivot value
@@ -41,6 +50,8 @@ class TableSpec:
 
     metrics: tuple[str, ...] = ()
     axes: tuple[str, ...] = ()
+    joined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
     pivot: str | None = None
     values: tuple[str, ...] = ()
     first_last: bool = False

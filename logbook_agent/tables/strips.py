@@ -30,7 +30,8 @@ def axis_strip(grid: Grid, name: str) -> Strip:
         spelt.setdefault(row[0].key(name), row[0].place.get(name))
     values = [spelt[row[0].key(name)] for row in grid.rows]
     stated = [value for value in values if value is not None]
-    numeric = bool(stated) and all(is_number(value) for value in stated)
+    is_fact = any(name in row[0].facts for row in grid.rows)
+    numeric = bool(stated) and not is_fact and all(is_number(value) for value in stated)
     return Strip(column=Column(name=name, numeric=numeric), texts=[show(value) for value in values], values=values)
 
 
@@ -42,7 +43,7 @@ def metric_strips(grid: Grid, metrics: Sequence[MetricColumn], spec: TableSpec) 
         texts = cell_texts(metric, flat, first=number == 0)
         height = len(grid.rows)
         for column, pivot in enumerate(grid.pivots):
-            name = heading(metric) if pivot is None else f"{heading(metric)} @{pivot}"
+            name = heading(metric) + _at(grid, pivot)
             strips.append(
                 Strip(
                     column=Column(name=name, numeric=True, unit=metric.unit),
@@ -52,6 +53,14 @@ def metric_strips(grid: Grid, metrics: Sequence[MetricColumn], spec: TableSpec) 
             )
         strips += [_compared(c) for c in _comparisons(grid, metric, readings, spec)]
     return strips
+
+
+def _at(grid: Grid, pivot: str | None) -> str:
+    """` @0.1` behind a heading; ` @ ep`, since GitHub would take `@ep` for somebody's name and tell them."""
+    if pivot is None:
+        return ""
+    decimals = all(is_number(value) and "." in (value or "") for value in grid.pivots)
+    return f" @{pivot}" if decimals else f" @ {pivot}"
 
 
 def _raw(reading: Reading | None) -> Scalar:
@@ -68,16 +77,16 @@ def _comparisons(
     kinds: list[Kind] = ["delta"] if spec.delta else []
     kinds += ["ratio"] if spec.ratio else []
     if spec.pivot is None:
-        return [with_first_row(f"{kind} {metric.name}", kind, readings[0]) for kind in kinds]
+        return [with_first_row(f"{kind} {metric.label}", kind, readings[0]) for kind in kinds]
     found = []
     others = [c for c in range(len(grid.pivots)) if c != grid.base]
     for kind in kinds:
         every = kind == "ratio" or spec.each
         for c in others if every else [c for c in others if c == grid.last]:
             if kind == "ratio":
-                name = f"{metric.name} {grid.pivots[c]}/{grid.pivots[grid.base]}"
+                name = f"{metric.label} {grid.pivots[c]}/{grid.pivots[grid.base]}"
             else:
-                name = f"delta {metric.name}" + (f" @{grid.pivots[c]}" if spec.each else "")
+                name = f"delta {metric.label}" + (_at(grid, grid.pivots[c]) if spec.each else "")
             found.append(between_columns(name, kind, readings[grid.base], readings[c]))
     return found
 

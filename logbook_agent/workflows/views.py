@@ -74,7 +74,7 @@ def render(workspace: Workspace, book: Book, *, discard_edits: bool = False) -> 
             workspace.warnings.append(f"{book.view_path.name}: {error}")
             _rebuild(workspace, book)
             return
-        texts: dict[str, str | None] = dict(_all_blocks(workspace, book))
+        texts: dict[str, str | None] = dict(all_blocks(workspace, book))
         order = book.entry_ids()
         # A damaged entry keeps the block it had.
         texts.update({name: None for name in present if name not in texts and name not in order})
@@ -93,8 +93,11 @@ def edited_blocks(book: Book) -> list[str]:
 
 
 def later_entries(book: Book, entry_id: str, order: Sequence[str]) -> dict[str, list[str]]:
-    """Later entries that complete or supersede this one. Only later files are read: a new entry costs nothing."""
-    after = order[order.index(entry_id) + 1 :] if entry_id in order else ()
+    """Entries that complete or supersede this one. Only later files are read, so that a new entry costs
+    nothing; but one that was renumbered may be older than those that its new number comes after."""
+    after: Sequence[str] = order[order.index(entry_id) + 1 :] if entry_id in order else ()
+    if len(after) < len(order) - 1 and book.has_entry(entry_id) and book.entry(entry_id).aliases:
+        after = [i for i in order if i != entry_id]
     found: dict[str, list[str]] = {}
     for later in after:
         text = book.entry_path(later).read_text(encoding="utf-8", errors="replace")
@@ -114,7 +117,7 @@ def _note_relations(found: dict[str, list[str]], entry: Entry, target: str) -> N
         found.setdefault("superseded_by", []).append(entry.id)
 
 
-def _all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
+def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
     blocks: Blocks = workspace.blocks(book)
     contents = book.contents()
     later: dict[str, dict[str, list[str]]] = {}
@@ -132,7 +135,7 @@ def _all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
 
 
 def _rebuild(workspace: Workspace, book: Book) -> None:
-    text = views.build(_all_blocks(workspace, book))
+    text = views.build(all_blocks(workspace, book))
     if book.read_view() is not None:
         backup = book.backup_view(workspace.now().strftime("%Y%m%dT%H%M%S%f"))
         workspace.warnings.append(f"{book.view_path.name} was rebuilt; the old one is {backup}")
@@ -151,7 +154,7 @@ def _write(
     for name in kept:
         workspace.warnings.append(
             f"{book.view_path.name}: {name} was edited by hand and left as it is;"
-            " `logbook render --discard-edits` rebuilds it, after a backup"
+            " `logbook absorb` takes the edit over, `logbook render --discard-edits` drops it, after a backup"
         )
     if new != text:
         book.write_view(new)

@@ -1,5 +1,6 @@
 import json
 import shlex
+import statistics
 from collections.abc import Callable
 from pathlib import Path
 
@@ -118,11 +119,23 @@ def test_result_and_json_describe_the_same_row(
         assert result["check"] == row["labels"]["check"] == "passed"
         assert row["devices"] == [{"platform": "cpu", "kind": "cpu", "count": jax.device_count(), "used": 1}]
         assert row["observations"]["error_ratio"] <= 1
-        assert row["observations"]["max_abs_error"] <= row["observations"]["tolerance"]
+        assert row["observations"]["worst_error"] <= row["observations"]["worst_tolerance"]
+        assert row["observations"]["max_abs_error"] >= row["observations"]["worst_error"]
         assert row["observations"]["flops"] == 6 * 5 * 6 * row["config"]["topk"] * 3
         assert row["observations"]["mfu"] is None
         assert set(row["software"]) == {"python", "jax", "jaxlib", "numpy"}
     assert outcome.err.splitlines()[0].startswith("[1/2] tokens=6 ")
+
+
+def test_every_summary_is_the_median_of_the_samples(bench: Callable[..., Outcome]) -> None:
+    # With an even number of calls, the rate of the median time is not the median of the rates.
+    outcome = bench(*TINY, "--iters", "4")
+    (row,), (result,) = outcome.rows, outcome.results
+    for name in ("time_s", "tflops", "tokens_per_s"):
+        assert float(result[name]) == statistics.median(row["metrics"][name]["samples"])
+    for name in ("tflops", "tokens_per_s"):
+        # One device: the share is the total.
+        assert row["observations"][f"{name}_per_device"] == float(result[name])
 
 
 class _WrongForOne(RaggedDot.__base__):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from bench_problems import ODD, expected_of, inputs_of, outputs_of
 
-from bench_core.blocks.bounded import BoundedMath
-from bench_core.blocks.compare import compare
+from bench_core.blocks.bounded import Bounded, BoundedMath
+from bench_core.blocks.compare import Comparison, compare
 from bench_core.blocks.oracle import Oracle, OracleInputs
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION
 from bench_core.quant.mode import QuantMode
@@ -159,7 +159,18 @@ def test_a_wrong_program_fails(wrong: Callable[[Arrays], None], quant_mode: Quan
     wrong(outputs)
     comparison = compare(outputs, expected)
     assert not comparison.passed
-    assert comparison.max_abs_error > comparison.tolerance
+    assert comparison.worst_error > comparison.worst_tolerance
+
+
+def test_the_largest_difference_need_not_be_the_one_closest_to_its_bound() -> None:
+    def bounded(error: list[float]) -> Bounded:
+        return Bounded(value=np.zeros(2), error=np.array(error))
+
+    expected = {"loose": bounded([100.0, 100.0]), "tight": bounded([1.0, 0.25])}
+    comparison = compare({"loose": np.array([0.0, 8.0]), "tight": np.array([0.75, 0.5])}, expected)
+    assert comparison == Comparison(
+        max_abs_error=8.0, output="tight", worst_error=0.5, worst_tolerance=0.25, error_ratio=2.0
+    )
 
 
 @pytest.mark.parametrize("dtype", DType)

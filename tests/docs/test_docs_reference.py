@@ -29,7 +29,7 @@ from logbook_agent.report.templates import NAMES, Templates, _environment
 from logbook_agent.store.config import REQUIRABLE, Config
 from logbook_agent.tables import Column, Table
 from logbook_agent.units import KNOWN
-from logbook_agent.workflows.start import _FILE_KEYS
+from logbook_agent.workflows.header_file import _FILE_KEYS
 
 REFERENCE = REPOSITORY / "docs/reference"
 COMMANDS = [c.name for c in SUBCOMMANDS]

@@ -24,6 +24,10 @@ CALLS: dict[str, list[str]] = {
     "search": ["search", "topk", "--json"],
     "table": ["table", "MOE-000", "--json"],
     "render": ["render", "--json"],
+    "absorb": ["absorb", "--json"],
+    "doctor": ["doctor", "--json"],
+    "migrate": ["migrate", "--json"],
+    "prune": ["prune", "--json"],
 }
 
 

@@ -132,7 +132,7 @@ def overlap() -> list[Case]:
     return [
         case({"hidden": 3072, "mlp_dim": 3072, "topk": topk, "impl": impl}, tflops=value)
         for topk, row in OVERLAP.items()
-        for impl, value in zip(("ref_dp", "staged_dp", "fused_ep"), row, strict=True)
+        for impl, value in zip(("ref", "staged_dp", "fused_ep"), row, strict=True)
     ]
 
 
@@ -141,7 +141,7 @@ def test_overlap_with_per_device_in_brackets_and_ratios() -> None:
     assert (
         golden(overlap(), spec, TFLOPS)
         == """
-| topk | tflops @ref_dp | tflops @staged_dp | tflops @fused_ep | tflops ref_dp/staged_dp | tflops fused_ep/staged_dp |
+| topk | tflops @ ref | tflops @ staged_dp | tflops @ fused_ep | tflops ref/staged_dp | tflops fused_ep/staged_dp |
 | ---: | ---: | ---: | ---: | ---: | ---: |
 | 1 | 19.052 (4.763) | 21.045 (5.261) | 48.700 (12.175) | 0.91x | 2.31x |
 | 2 | 36.304 (9.076) | 40.809 (10.202) | 87.079 (21.770) | 0.89x | 2.13x |
@@ -164,7 +164,7 @@ def test_expert_parallel_ab_by_topk() -> None:
     assert (
         golden(cases, TableSpec(pivot="parallel_mode", delta=True), TFLOPS)
         == """
-| topk | tflops @none | tflops @ep | delta tflops |
+| topk | tflops @ none | tflops @ ep | delta tflops |
 | ---: | ---: | ---: | ---: |
 | 2 | 192.599 | 232.246 | +20.59% |
 | 8 | 167.623 | 336.867 | +100.97% |
@@ -184,7 +184,7 @@ def test_remat_with_a_delta_for_each_mode() -> None:
     assert (
         golden(cases, TableSpec(pivot="remat_mode", delta=True, each=True), TFLOPS)
         == """
-| topk | tflops @none | tflops @expert_mlp | tflops @combine | delta tflops @expert_mlp | delta tflops @combine |
+| topk | tflops @ none | tflops @ expert_mlp | tflops @ combine | delta tflops @ expert_mlp | delta tflops @ combine |
 | ---: | ---: | ---: | ---: | ---: | ---: |
 | 2 | 144.654 | 138.346 | 144.748 | -4.36% | +0.06% |
 | 8 | 339.391 | 313.676 | 338.917 | -7.58% | -0.14% |

@@ -1,0 +1,58 @@
+"""`logbook absorb`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
+from logbook_agent.cli.output import emit
+from logbook_agent.workflows.absorb import Outcome, absorb
+
+
+def absorb_command(
+    entry_ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID...]", help="Only the blocks of these entries.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Take hand edits of the view into the entries.
+
+    Title, confidence and fields are taken; what comes from runs is not. Exit code 1 when an edit is left in the
+    view. Example: logbook absorb --dry-run
+    """
+    space = workspace(logbook, root)
+    ids = entry_ids or []
+    book = space.book(ids[0] if ids else None)
+    outcome = absorb(space, book, ids, dry_run=dry_run)
+    absorbed: list[dict[str, Any]] = [{"id": a.id, "changed": list(a.changed)} for a in outcome.absorbed]
+    if dry_run:
+        for line, a in zip(absorbed, outcome.absorbed, strict=True):
+            line["diff"] = a.diff
+    data = {
+        "view": str(book.view_path),
+        "dry_run": dry_run,
+        "absorbed": absorbed,
+        "refused": [{"id": r.id, "why": r.why} for r in outcome.refused],
+    }
+    text = _text(outcome, dry_run=dry_run) or f"nothing to absorb: no block of {book.view_path.name} was edited by hand"
+    emit("absorb", data, text, as_json=as_json, warnings=space.warnings)
+    if outcome.refused and not as_json:
+        print("next: undo those edits, or discard them with: logbook render --discard-edits", file=sys.stderr)
+    return 1 if outcome.refused else 0
+
+
+def _text(outcome: Outcome, *, dry_run: bool) -> str:
+    lines = []
+    for a in outcome.absorbed:
+        what = ", ".join(a.changed) or "nothing new, only its layout differed"
+        lines.append(f"{'would absorb' if dry_run else 'absorbed'} {a.id}: {what}")
+        if dry_run and a.diff:
+            lines.append(a.diff)
+    lines += [f"not absorbed {r.id}: {r.why}" for r in outcome.refused]
+    return "\n".join(lines)

@@ -1,0 +1,186 @@
+"""`logbook doctor`, `migrate` and `prune`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
+from logbook_agent.cli.output import emit
+from logbook_agent.errors import UsageError
+from logbook_agent.workflows.doctor.finding import Finding
+from logbook_agent.workflows.doctor.place import find_book
+from logbook_agent.workflows.workspace import Workspace
+
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def doctor_command(
+    fix: Annotated[bool, typer.Option("--fix", help="Mend what is safe to mend, after backups.")] = False,
+    stop_id: Annotated[
+        str | None,
+        typer.Option("--stop", metavar="ID", help="End the command of this entry whose tool is gone."),
+    ] = None,
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """What is wrong in the store.
+
+    Exit code 1 when something is left to be mended. Example: logbook doctor --fix
+    """
+    space = workspace(logbook, root)
+    if stop_id is not None:
+        if fix:
+            raise UsageError(
+                "--stop and --fix do not go together",
+                cause="one ends a command, the other mends the store",
+                hint=f"logbook doctor --stop {stop_id}, then: logbook doctor --fix",
+            )
+        return _stop(space, stop_id, as_json=as_json)
+    from logbook_agent.workflows.doctor.examine import examine, summary
+
+    book = find_book(space)
+    found = examine(space, book, fix=fix)
+    data = summary(book, found)
+    emit("doctor", data, _text(space, data, found), as_json=as_json, warnings=space.warnings)
+    return 0 if data["ok"] else 1
+
+
+def _stop(space: Workspace, entry_id: str, *, as_json: bool) -> int:
+    from logbook_agent.workflows.doctor.stop import stop
+
+    found = stop(space, space.book(entry_id), entry_id)
+    data = {"stopped": [{"id": s.run.entry, "run": s.run.run, "signal": s.signal} for s in found]}
+    lines = [
+        f"{s.run.entry} run {s.run.run}: ended{f' by {s.signal}' if s.signal else ''}, {len(s.run.rows)} rows kept"
+        for s in found
+    ]
+    emit("doctor", data, "\n".join(lines), as_json=as_json, warnings=space.warnings)
+    return 0
+
+
+def _text(space: Workspace, data: dict[str, Any], found: list[Finding]) -> str:
+    lines = []
+    for finding in found:
+        place = _place(space, finding)
+        lines.append(f"{'mended' if finding.mended else finding.severity}: {place}{finding.message}")
+        says = finding.mended or finding.mend
+        if says:
+            lines.append(f"  {'done' if finding.mended else 'next'}:  {says}")
+    return "\n".join([*lines, _last_line(data)])
+
+
+def _place(space: Workspace, finding: Finding) -> str:
+    """`FILE:LINE: ` as editors understand it, unless the message starts with the file itself."""
+    path = finding.path
+    if path is None:
+        return ""
+    shown = path.relative_to(space.cwd) if path.is_relative_to(space.cwd) else path
+    return f"{shown}:{finding.line}: " if finding.line is not None else f"{shown}: "
+
+
+def _last_line(data: dict[str, Any]) -> str:
+    counts = [
+        f"{data[name]} {name.removesuffix('s') if data[name] == 1 else name}"
+        for name in ("errors", "warnings", "notes")
+        if data[name]
+    ]
+    mended = [f"{data['mended']} mended"] if data["mended"] else []
+    verdict = "" if not data["ok"] else ", nothing is wrong" if counts or mended else "nothing is wrong"
+    return f"{data['topic']}: {', '.join([*mended, *counts])}{verdict}"
+
+
+def migrate_command(
+    dry_run: DryRunOption = False,
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring a logbook of an older format to this version's.
+
+    The old files are kept in TOPIC/backups/. Example: logbook migrate --dry-run
+    """
+    from logbook_agent.store.migrations import migrate
+
+    space = workspace(logbook, root)
+    book = find_book(space)
+    done = migrate(book.folder, dry_run=dry_run, durable=book.durable)
+    data = {
+        "topic": book.topic,
+        "from": done.old,
+        "to": done.new,
+        "dry_run": dry_run,
+        "files": [str(p) for p in done.files],
+        "backups": [str(p) for p in done.backups] if not dry_run else [],
+    }
+    text = f"{book.topic} has format {done.new}: nothing to migrate"
+    if done.files:
+        verb = "would migrate" if dry_run else "migrated"
+        text = f"{verb} {len(done.files)} files of {book.topic} from format {done.old} to {done.new}"
+        text += "" if dry_run else f"; the old ones are in {', '.join(str(p) for p in done.backups)}"
+    emit("migrate", data, text, as_json=as_json, warnings=space.warnings)
+
+
+def prune_command(
+    keep_days: Annotated[
+        int | None, typer.Option("--keep-days", metavar="N", help="Keep logs of runs that ended in the last N days.")
+    ] = None,
+    max_bytes: Annotated[
+        str | None,
+        typer.Option("--max-bytes", metavar="SIZE", help="Stop when all logs together fit: 500M, 2G. [logbook_bytes]"),
+    ] = None,
+    dry_run: DryRunOption = False,
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete old output logs, never a record.
+
+    The oldest go first; the head and the tail of each output stay in its record. Example: logbook prune --max-bytes 1G
+    """
+    from logbook_agent.workflows.prune import prune
+
+    if keep_days is not None and keep_days < 0:
+        raise UsageError(f"--keep-days {keep_days} is no number of days", cause="it is below 0", hint="--keep-days 30")
+    space = workspace(logbook, root)
+    limit = _bytes(max_bytes) if max_bytes is not None else None
+    done = prune(space, space.book(), keep_days=keep_days, max_bytes=limit, dry_run=dry_run)
+    data = done.data(dry_run=dry_run)
+    verb = "would delete" if dry_run else "deleted"
+    lines = [f"{verb} {_relative(space, log.path)}" for log in done.deleted]
+    lines.append(
+        f"{verb} {len(done.deleted)} logs of {_size(data['deleted_bytes'])};"
+        f" {done.kept} of {_size(done.kept_bytes)} {'would be ' if dry_run else ''}left"
+    )
+    emit("prune", data, "\n".join(lines), as_json=as_json, warnings=space.warnings)
+
+
+def _relative(space: Workspace, path: Path) -> Path:
+    return path.relative_to(space.cwd) if path.is_relative_to(space.cwd) else path
+
+
+def _bytes(text: str) -> int:
+    """`500M`, `2G`, `1.5GiB`, `4096`: powers of 1024."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(
+            f"--max-bytes {text!r} is no size", cause="a number with K, M, G or T is needed", hint="write: 2G"
+        )
+    return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def _size(count: int) -> str:
+    if count < 1024:
+        return f"{count} B"
+    size = count / 1024
+    for unit in ("KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GiB"

@@ -1,0 +1,92 @@
+"""The rows of runs as cases of a table, each with the facts of its run that keep unlike rows apart."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from logbook_agent.model.record import Record
+    from logbook_agent.model.run import Code, Row, Run
+    from logbook_agent.tables import Case
+
+# What this tool adds to the software of a run says nothing about what ran.
+_TOOL = "logbook-agent"
+
+
+def cases(*records: Record) -> list[Case]:
+    """The rows of entries, in the order they were run, each with the devices it ran on and its run's facts."""
+    # Imported where rows are met: most commands have none to show, and tables take as long to load as a fsync.
+    from logbook_agent.tables import Case
+
+    runs = [(record.id, status.run) for record in records for status in record.runs]
+    names = code_names([run.code for _, run in runs])
+    return [
+        Case(entry=entry, run=run.run, label=run.label, row=_with_devices(row, run), facts=_facts(run, row, name))
+        for (entry, run), name in zip(runs, names, strict=True)
+        for row in run.rows
+    ]
+
+
+def code_names(codes: Sequence[Code | None]) -> list[str | None]:
+    """`3357f54a5`, or `3357f54a5+a1b2c3d` with the digest of uncommitted changes; one name for one code.
+
+    Code is HEAD's tree and the diff, both without the logbook root, so that commits of entries alone do not
+    change it. Untracked files stand apart: that a command names one makes it no other code. Where it does, the
+    tree is known by the commit alone. None: the code was not identified.
+    """
+    found: dict[object, str] = {}
+    # Without untracked files the identity is that of tree and diff: these say which commits are alike.
+    for code in sorted((c for c in codes if c is not None), key=lambda c: bool(c.untracked)):
+        if code.identity is not None and code.commit is not None:
+            place = (code.commit, code.diff_sha256)
+            name = found.get(code.identity) or found.get(place) or _name(code.commit, code.diff_sha256)
+            found.setdefault(code.identity, name)
+            found.setdefault(place, name)
+    return [None if code is None or code.identity is None else found.get(code.identity) for code in codes]
+
+
+def _name(commit: str, diff_sha256: str | None) -> str:
+    return commit[:9] + (f"+{short(diff_sha256)}" if diff_sha256 else "")
+
+
+def short(digest: str) -> str:
+    """As much of a digest as tells two apart to a reader."""
+    return digest[:7]
+
+
+def launcher_text(run: Run) -> str:
+    if run.launcher is None:
+        return ""
+    return run.launcher.name + (f" on {run.launcher.target}" if run.launcher.target else "")
+
+
+def host_of(run: Run, row: Row | None = None) -> str | None:
+    """Where rows were measured: as they report it, else this host, unless a launcher ran them elsewhere."""
+    if row is not None and row.host:
+        return row.host
+    return run.host.name if run.launcher is None else None
+
+
+def _facts(run: Run, row: Row, code: str | None) -> dict[str, str]:
+    software = {_package(name): version for name, version in (run.software | row.software).items()}
+    software.pop(_TOOL, None)
+    found = {"commit": code, "launcher": launcher_text(run) or None, "host": host_of(run, row)}
+    return {
+        **{name: value for name, value in found.items() if value is not None},
+        **{f"env:{name}": value for name, value in sorted((run.env.relevant | run.env.declared).items())},
+        **{f"package:{name}": version for name, version in sorted(software.items())},
+        **{f"file:{file.path}": short(file.sha256) for file in (run.code.untracked if run.code is not None else ())},
+    }
+
+
+def _package(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def _with_devices(row: Row, run: Run) -> Row:
+    """Devices that a row does not report are this host's, unless a launcher ran it elsewhere."""
+    if row.devices or run.launcher is not None:
+        return row
+    return dataclasses.replace(row, devices=run.devices)

@@ -1,0 +1,14 @@
+"""What may be wrong in a store, how it is found, and how it is mended. One file per kind of check.
+
+finding     one thing that is wrong, and the examination that finds it
+examine     all checks in their order; each is mended before the next one looks
+place       which logbook, even when its header cannot be read
+merges      IDs that two clones gave out, met in a merge (`sides`: both versions, `renumber`: the mend)
+ids         names and IDs of entry files, aliases
+records     records that cannot be read
+runs        folders of runs: of no entry, without a record, in the wrong place
+unfinished  runs that nobody finished, and their markers (`recover`, `stop`)
+leftovers   temporary files, locks, the index
+logs        logs that are not here
+view        the rendered document
+"""

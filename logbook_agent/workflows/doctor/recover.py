@@ -1,0 +1,81 @@
+"""Finishing the record of a run whose tool died: what it had printed is read again from its log."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from datetime import UTC, datetime
+from pathlib import Path
+
+from logbook_agent.commands.flags import flags
+from logbook_agent.model.run import Exit, Output, Run
+from logbook_agent.redaction import Redactor
+from logbook_agent.report.times import stamp
+from logbook_agent.results import ResultReader
+from logbook_agent.runner import LineSplitter
+from logbook_agent.runner.excerpt import Excerpt, LineCollector
+from logbook_agent.runner.output import HEAD_LINES, TAIL_LINES
+from logbook_agent.store import records
+from logbook_agent.store.liveness import life
+from logbook_agent.workflows.doctor.finding import Examination
+
+_CHUNK = 2**20
+
+
+def finish(examination: Examination, entry_id: str, number: int, why: str) -> Run | None:
+    """Close the record of a run that nobody finished: interrupted, at an unknown time, with the rows that
+    stand in its log. None when it was finished meanwhile, or somebody still works on it."""
+    book = examination.book
+    path = book.run_folder(entry_id, number) / "run.json"
+    with book.lock():
+        run = records.read_run(path)
+        if run.exit is not None or life(run) != "gone":
+            return None
+        examination.backup(path)
+        reader, output, last = _read_log(book.log_path(entry_id, number), examination.workspace.redactor)
+        reading = reader.finish(
+            declared=book.header.metrics, axes=book.header.axes, argv_flags=flags(run.argv), config=run.config
+        )
+        about = f"{why}; its record was finished by doctor from the log"
+        about += f", last written to at {last}" if last is not None else ", which is not here"
+        done = dataclasses.replace(
+            run,
+            exit=Exit(interrupted=True),
+            output=output,
+            rows=reading.rows,
+            problems=(*run.problems, about, *reading.problems),
+        )
+        book.write_run(examination.workspace.redacted_run(done))
+    return done
+
+
+def _read_log(path: Path, redactor: Redactor) -> tuple[ResultReader, Output | None, str | None]:
+    """What was printed up to the end of the tool, as far as it reached the log. Streams are not told apart."""
+    reader, splitter, collector = ResultReader(), LineSplitter(), LineCollector()
+    excerpt = Excerpt(HEAD_LINES, TAIL_LINES, redactor.text)
+    digest, size, lines, last = hashlib.sha256(), 0, 0, b""
+    try:
+        with path.open("rb") as log:
+            while data := log.read(_CHUNK):
+                digest.update(data)
+                size += len(data)
+                lines += data.count(b"\n")
+                last = data[-1:]
+                excerpt.add(collector.feed(data, max(HEAD_LINES, TAIL_LINES)))
+                for line in splitter.feed(data):
+                    reader.feed(line)
+            written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    except OSError:
+        return reader, None, None
+    excerpt.add(collector.finish())
+    for line in splitter.finish():
+        reader.feed(line)
+    output = Output(
+        bytes=size,
+        lines=lines + (last not in (b"", b"\n")),
+        sha256=digest.hexdigest(),
+        head=excerpt.head(),
+        tail=excerpt.tail(),
+        log_bytes=size,
+    )
+    return reader, output, stamp(written)

@@ -1,0 +1,101 @@
+"""Giving an entry or a run another number: the files move, the old ID stays as an alias, relations follow."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from logbook_agent.errors import StoreError
+from logbook_agent.model.codec import CodecError
+from logbook_agent.model.entry import Entry
+from logbook_agent.model.run import Run
+from logbook_agent.store import records
+from logbook_agent.workflows.doctor.finding import Examination
+
+
+def twin_of(examination: Examination, entry: Entry, old_id: str) -> str | None:
+    """The ID under which this entry stands already: a mend that was cut off had got so far."""
+    for entry_id in examination.book.entry_ids():
+        found = readable(examination.book.entry_path(entry_id))
+        if (
+            found is not None
+            and old_id in found.aliases
+            and (found.opened, found.title, found.kind) == (entry.opened, entry.title, entry.kind)
+        ):
+            return entry_id
+    return None
+
+
+def renumbered(examination: Examination, entry: Entry, old_id: str, relations: Mapping[str, str]) -> str:
+    """Write `entry` under the next free ID, or the one it has already; the ID."""
+    book, workspace = examination.book, examination.workspace
+    new_id = twin_of(examination, entry, old_id)
+    if new_id is None:
+        new_id, warning = book.reserve_id(workspace.owner())
+        if warning:
+            workspace.warnings.append(warning)
+        aliases = tuple(dict.fromkeys((*entry.aliases, old_id)))
+        book.write_entry(related(dataclasses.replace(entry, id=new_id, aliases=aliases), relations))
+    return new_id
+
+
+def related(entry: Entry, relations: Mapping[str, str]) -> Entry:
+    """An entry whose relations name the new IDs."""
+
+    def new(target: str | None) -> str | None:
+        return relations.get(target, target) if target is not None else None
+
+    return dataclasses.replace(
+        entry, continues=new(entry.continues), completes=new(entry.completes), supersedes=new(entry.supersedes)
+    )
+
+
+def relate(examination: Examination, ids: Iterable[str], relations: Mapping[str, str]) -> list[str]:
+    """Let the relations of these entries name the new IDs; the entries that were changed."""
+    changed = []
+    for entry_id in ids:
+        path = examination.book.entry_path(entry_id)
+        entry = readable(path)
+        if entry is not None and (new := related(entry, relations)) != entry:
+            examination.backup(path)
+            examination.book.write_entry(new)
+            changed.append(entry_id)
+    return changed
+
+
+def readdress(examination: Examination, folder: Path, entry_id: str, number: int) -> None:
+    """Let the record in a run's folder say which entry and run it is."""
+    path = folder / "run.json"
+    if not path.exists():
+        return
+    run = records.read_run(path)
+    if (run.entry, run.run) != (entry_id, number):
+        examination.backup(path)
+        new = dataclasses.replace(run, entry=entry_id, run=number)
+        records.write_run(path, new, durable=examination.book.durable)
+
+
+def readable(path: Path) -> Entry | None:
+    """The entry of a file, whatever the file is called; None when it cannot be read."""
+    try:
+        return records.load_entry(path)
+    except StoreError:
+        return None
+
+
+def entry_in(data: bytes | None, path: Path) -> Entry | None:
+    """The entry of one side of a conflict."""
+    try:
+        return None if data is None else records.entry_of(data, path)
+    except StoreError:
+        return None
+
+
+def run_in(data: bytes | None, path: Path) -> Run | None:
+    """The run of one side of a conflict."""
+    try:
+        return None if data is None else records.run_of(data, path)
+    except (StoreError, CodecError, json.JSONDecodeError, UnicodeDecodeError):
+        return None

@@ -1,0 +1,87 @@
+"""Both versions of files that a merge could not join: from git's index, else from the conflict markers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from logbook_agent.provenance.merge import BASE, OURS, THEIRS, Merge, merge_below
+from logbook_agent.store.book import Book
+
+_OPEN, _BASE, _MIDDLE, _CLOSE = b"<<<<<<< ", b"||||||| ", b"=======", b">>>>>>> "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """`has_base`: both sides changed one file that they had in common (None: not known)."""
+
+    ours: bytes | None
+    theirs: bytes | None
+    has_base: bool | None
+    marked: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflicts:
+    """Files of a logbook in conflict, by their path in it; `theirs_alone` are files only they had."""
+
+    files: dict[str, Sides] = field(default_factory=dict)
+    theirs_alone: frozenset[str] = frozenset()
+
+
+def conflicts_in(book: Book) -> Conflicts:
+    """What git's index says is unmerged, and files that hold conflict markers."""
+    merge = merge_below(book.folder)
+    files: dict[str, Sides] = {}
+    for path in merge.conflicts if merge is not None else ():
+        if merge is not None:
+            files[path] = _of_index(merge, path, book.folder / path)
+    for found in _marked(book):
+        path = found.relative_to(book.folder).as_posix()
+        if path not in files:
+            ours, theirs = split(found.read_bytes())
+            files[path] = Sides(ours=ours, theirs=theirs, has_base=None, marked=True)
+    return Conflicts(files=files, theirs_alone=merge.theirs_alone if merge is not None else frozenset())
+
+
+def _of_index(merge: Merge, path: str, file: Path) -> Sides:
+    return Sides(
+        ours=merge.read(path, OURS),
+        theirs=merge.read(path, THEIRS),
+        has_base=BASE in merge.conflicts[path],
+        marked=file.is_file() and has_markers(file.read_bytes()),
+    )
+
+
+def _marked(book: Book) -> Iterator[Path]:
+    for pattern in ("entries/*.yaml", "runs/*/*/run.json"):
+        for path in sorted(book.folder.glob(pattern)):
+            if has_markers(path.read_bytes()):
+                yield path
+
+
+def has_markers(data: bytes) -> bool:
+    """Whether the three markers stand at the starts of lines, where no record of ours has such text."""
+    lines = data.split(b"\n") if b"<<<<<<<" in data else []
+    return all(any(line.startswith(marker) for line in lines) for marker in (_OPEN, _MIDDLE, _CLOSE))
+
+
+def split(data: bytes) -> tuple[bytes, bytes]:
+    """Our and their version of a text with conflict markers."""
+    ours: list[bytes] = []
+    theirs: list[bytes] = []
+    into: tuple[list[bytes], ...] = (ours, theirs)
+    for line in data.split(b"\n"):
+        if line.startswith(_OPEN):
+            into = (ours,)
+        elif line.startswith(_BASE) and into == (ours,):
+            into = ()
+        elif line.rstrip(b"\r") == _MIDDLE and len(into) < 2:
+            into = (theirs,)
+        elif line.startswith(_CLOSE) and into == (theirs,):
+            into = (ours, theirs)
+        else:
+            for side in into:
+                side.append(line)
+    return b"\n".join(ours), b"\n".join(theirs)

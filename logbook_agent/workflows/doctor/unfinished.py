@@ -1,0 +1,117 @@
+"""Runs that nobody finished, and the markers in open/ that say which runs go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from logbook_agent.errors import StoreError
+from logbook_agent.model.ids import id_number
+from logbook_agent.model.run import Run
+from logbook_agent.store import records
+from logbook_agent.store.liveness import life
+from logbook_agent.workflows.doctor.finding import DOCTOR_FIX, Examination, Finding, remove
+from logbook_agent.workflows.doctor.recover import finish
+
+# The key as the tool writes it: most records have ended, and need not be decoded for that.
+_ENDED = b'\n "exit": '
+GONE = "tool and command were gone"
+
+
+def check_unfinished(examination: Examination) -> Iterator[Finding]:
+    book = examination.book
+    elsewhere = 0
+    for path in sorted(book.runs_folder.glob("*/*/run.json")):
+        run = _unfinished(path)
+        if run is None:
+            continue
+        state = life(run)
+        elsewhere += state == "elsewhere"
+        if state in ("gone", "child"):
+            yield _interrupted(examination, run, path) if state == "gone" else _orphaned(run, path)
+    if elsewhere:
+        yield Finding(
+            check="unfinished",
+            severity="note",
+            message=f"{elsewhere} unfinished {'runs' if elsewhere > 1 else 'run'} of another host",
+            mend="logbook doctor, on that host",
+        )
+
+
+def _unfinished(path: Path) -> Run | None:
+    """The run of a record without an end; of what is damaged or misplaced other checks tell."""
+    if _ENDED in path.read_bytes():
+        return None
+    try:
+        run = records.read_run(path)
+    except StoreError:
+        return None
+    in_place = (run.entry, f"{run.run:02d}") == path.parts[-3:-1]
+    return run if in_place and run.exit is None else None
+
+
+def _interrupted(examination: Examination, run: Run, path: Path) -> Finding:
+    def fix() -> str:
+        done = finish(examination, run.entry, run.run, GONE)
+        if done is None:
+            return "somebody else finished it"
+        return f"finished as interrupted, with {len(done.rows)} row{'' if len(done.rows) == 1 else 's'} from its log"
+
+    return Finding(
+        check="interrupted",
+        severity="warning",
+        message=f"run {run.run} of {run.entry} was cut off: its tool and its command are gone",
+        mend=f"{DOCTOR_FIX} finishes its record, with what stands in its log",
+        path=path,
+        fix=fix,
+    )
+
+
+def _orphaned(run: Run, path: Path) -> Finding:
+    pid = run.child.pid if run.child is not None else None
+    return Finding(
+        check="orphaned",
+        severity="warning",
+        message=f"run {run.run} of {run.entry}: its tool is gone, its command (pid {pid}) still runs",
+        mend=f"wait for its end and type {DOCTOR_FIX}, or end it: logbook doctor --stop {run.entry}",
+        path=path,
+    )
+
+
+def check_markers(examination: Examination) -> Iterator[Finding]:
+    """A marker belongs to a run that goes on; whoever looks for those looks here first."""
+    book = examination.book
+    if not book.open_folder.is_dir():
+        return
+    for marker in sorted(book.open_folder.iterdir()):
+        why = None if marker.name.startswith(".") else _why_not(examination, marker.name)
+        if why is None:
+            continue
+
+        def fix(marker: Path = marker) -> str:
+            remove(marker)
+            return "removed"
+
+        yield Finding(
+            check="marker",
+            severity="warning",
+            message=f"marks a run as going on, but {why}",
+            mend=f"{DOCTOR_FIX} removes it",
+            path=marker,
+            fix=fix,
+        )
+
+
+def _why_not(examination: Examination, name: str) -> str | None:
+    """Why this marker marks nothing; None when it does, or when that cannot be told."""
+    book = examination.book
+    entry_id, _, number = name.rpartition(".")
+    if id_number(entry_id, book.header.prefix) is None or not number.isdigit():
+        return "its name is no run's"
+    path = book.run_folder(entry_id, int(number)) / "run.json"
+    if not path.exists():
+        return "there is no such run"
+    try:
+        return "the run has ended" if records.read_run(path).exit is not None else None
+    except StoreError:
+        return None

@@ -1,0 +1,99 @@
+"""`logbook prune`: delete old output logs. Records, and the excerpts in them, stay for good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from logbook_agent.errors import StoreError
+from logbook_agent.model.run import Run
+from logbook_agent.report.times import stamp
+from logbook_agent.store import records
+from logbook_agent.store.book import Book
+from logbook_agent.store.files import write_error
+from logbook_agent.workflows.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """One output.log; `ended` is when its run ended, else when it was started."""
+
+    path: Path
+    entry: str
+    run: int
+    bytes: int
+    ended: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """`kept_bytes` are those of all logs that are left, of runs that go on too."""
+
+    deleted: tuple[Log, ...]
+    kept: int
+    kept_bytes: int
+
+    def data(self, *, dry_run: bool) -> dict[str, Any]:
+        return {
+            "dry_run": dry_run,
+            "deleted": [
+                {"id": log.entry, "run": log.run, "bytes": log.bytes, "file": str(log.path)} for log in self.deleted
+            ],
+            "deleted_bytes": sum(log.bytes for log in self.deleted),
+            "kept": self.kept,
+            "kept_bytes": self.kept_bytes,
+        }
+
+
+def prune(
+    workspace: Workspace, book: Book, *, keep_days: int | None, max_bytes: int | None, dry_run: bool = False
+) -> Pruned:
+    """Delete logs of runs that ended, oldest first.
+
+    `keep_days` protects what is younger; `max_bytes` stops as soon as all logs together fit. With `keep_days`
+    alone everything older goes; with neither, the setting `logbook_bytes` is the limit.
+    """
+    if max_bytes is None and keep_days is None:
+        max_bytes = workspace.config.logbook_bytes
+    records.read_header(book.header_path)  # a logbook of another format is refused
+    logs = _logs(book)
+    count, total = _all_logs(book)
+    before = None if keep_days is None else stamp(workspace.now() - timedelta(days=keep_days))
+    deleted = []
+    for log in sorted(logs, key=lambda found: (found.ended, found.entry, found.run)):
+        if (max_bytes is not None and total <= max_bytes) or (before is not None and log.ended >= before):
+            break
+        if not dry_run:
+            _delete(log.path)
+        total -= log.bytes
+        deleted.append(log)
+    return Pruned(deleted=tuple(deleted), kept=count - len(deleted), kept_bytes=total)
+
+
+def _logs(book: Book) -> list[Log]:
+    """Logs of runs that have ended. What has no readable record is left alone."""
+    found = []
+    for path in book.runs_folder.glob("*/*/output.log"):
+        try:
+            run: Run = records.read_run(path.parent / "run.json")
+            size = path.stat().st_size
+        except (StoreError, OSError):
+            continue
+        if run.exit is not None:
+            ended = run.ended or run.started
+            found.append(Log(path=path, entry=run.entry, run=run.run, bytes=size, ended=ended))
+    return found
+
+
+def _all_logs(book: Book) -> tuple[int, int]:
+    sizes = [path.stat().st_size for path in book.runs_folder.glob("*/*/output.log") if path.exists()]
+    return len(sizes), sum(sizes)
+
+
+def _delete(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise write_error(path, error) from error

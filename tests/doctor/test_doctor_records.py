@@ -1,0 +1,96 @@
+"""Records that cannot be read, and the text in which all findings are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+from tests.doctor.conftest import Found
+from tests.e2e.e2e_support import picture
+
+ENTRY, RUN, HEADER = "entries/MOE-001.yaml", "runs/MOE-001/01/run.json", "logbook.yaml"
+# (file, what it becomes, check, line, what the message says, what to type)
+DAMAGE: dict[str, tuple[str, str, str, int | None, str, str]] = {
+    "yaml": (ENTRY, "id: MOE-001\ntitle: [open\nopened: x\n", "entry", 3, "MOE-001.yaml, line 3", "correct that line"),
+    "type": (ENTRY, "format: 1\nid: MOE-001\ntitle: 3\nopened: x\n", "entry", 3, "title: expected str", "correct"),
+    "nested": (
+        ENTRY,
+        "format: 1\nid: MOE-001\ntitle: t\nopened: x\nfields:\n- {label: a, text: b}\n- label: c\n  text: 1\n",
+        "entry",
+        8,
+        "fields[1].text: expected str, got int",
+        "correct",
+    ),
+    "missing": (ENTRY, "format: 1\nid: MOE-001\n", "entry", None, "title: missing", "correct"),
+    "newer": (ENTRY, "format: 9\nid: MOE-001\n", "newer-format", None, "reads up to 1", "upgrade with: pip install"),
+    "older": (ENTRY, "format: 0\nid: MOE-001\n", "older-format", None, "reads format 1", "logbook migrate"),
+    "json": (RUN, '{"format": 1,\n "entry": "MO', "run", 2, "MOE-001/01/run.json, line 2", "restore it from git"),
+    "shape": (RUN, '{"format": 1,\n "colour": 2}', "run", 2, "colour: unknown key", "correct the file"),
+    "header": (HEADER, "format: 1\ntopic: moe\nprefix: [MOE\n", "header", 4, "moe/logbook.yaml, line 4", "correct"),
+    "newer header": (HEADER, "format: 9\n", "newer-format", None, "format 9", "upgrade with"),
+    "older header": (HEADER, "format: 0\n", "older-format", None, "format 0", "logbook migrate"),
+}
+
+
+def test_nothing_is_wrong(three: Cli, book: Path) -> None:
+    before = picture(book.parent)
+    answer = three("doctor")
+    assert (answer.code, answer.out, answer.err) == (0, "moe: nothing is wrong\n", "")
+    assert three("doctor", "--fix").out == "moe: nothing is wrong\n"
+    assert picture(book.parent) == before
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_record_that_cannot_be_read(three: Cli, book: Path, findings: Callable[..., Found], name: str) -> None:
+    file, content, check, line, says, mend = DAMAGE[name]
+    (book / file).write_text(content)
+    for options in ([], ["--fix"]):
+        [found] = [f for f in findings(*options) if f["check"] != "view-block"]
+        assert (found["check"], found["severity"], found["line"]) == (check, "error", line)
+        assert found["file"] == str(book / file)
+        assert says in found["message"]
+        assert found["mend"].startswith(mend)
+    assert (book / file).read_text() == content, "what a person has to decide is left alone"
+
+
+def test_the_text(three: Cli, book: Path) -> None:
+    (book / ENTRY).write_text("id: MOE-001\ntitle: [open\nopened: x\n")
+    (book / "open").mkdir(exist_ok=True)
+    (book / "open/MOE-000.01").write_text("")
+    answer = three("doctor", "--fix")
+    assert answer.code == 1
+    assert answer.out == (
+        "error: logbooks/moe/entries/MOE-001.yaml:3: entries/MOE-001.yaml, line 3, column 7:"
+        " did not find expected ',' or ']'\n"
+        "  next:  correct that line; text of several lines is safest as a block: `text: |`\n"
+        "mended: logbooks/moe/open/MOE-000.01: marks a run as going on, but the run has ended\n"
+        "  done:  removed\n"
+        "moe: 1 mended, 1 error\n"
+    )
+
+
+def test_other_commands_refuse_an_older_format(three: Cli, book: Path) -> None:
+    header = book / HEADER
+    header.write_text(header.read_text().replace("format: 1", "format: 0"))
+    for words in (["list"], ["status"], ["render"], ["run", "--", "true"], ["note", "--title", "x"], ["prune"]):
+        answer = three(*words)
+        assert answer.code == 3
+        assert answer.err.splitlines() == [
+            "error: moe/logbook.yaml has format 0; this version reads format 1",
+            "  cause: an older logbook-agent wrote it",
+            "  next:  logbook migrate",
+        ]
+
+
+def test_two_logbooks(cli: Cli, folder: Path) -> None:
+    assert cli("start", "a", "--prefix", "A").code == 0
+    assert cli("start", "b", "--prefix", "B").code == 0
+    assert cli("doctor").code == 2
+    (folder / "logbooks/a/logbook.yaml").write_text("[")
+    assert cli("-L", "b", "doctor").out == "b: nothing is wrong\n", "another logbook's damage is no hindrance"
+    assert cli("-L", "B", "doctor").code == 0
+    assert "a/logbook.yaml" in cli("-L", "a", "doctor").out
+    assert cli("doctor", "-L", "c").code in (2, 3)

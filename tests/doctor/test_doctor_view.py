@@ -1,0 +1,107 @@
+"""The view: what was edited, what is out of date, what a merge left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+from tests.doctor.conftest import Found
+
+
+@pytest.fixture
+def view(book: Path) -> Path:
+    return book.parent / "moe.md"
+
+
+def test_a_block_edited_by_hand(three: Cli, view: Path, findings: Callable[..., Found]) -> None:
+    text = view.read_text().replace("MOE-001 entry 1", "MOE-001 mine")
+    view.write_text(text)
+    for options in ([], ["--fix"]):
+        [found] = findings(*options)
+        assert found["message"] == "the block of MOE-001 was edited by hand"
+        assert text.split("\n")[found["line"] - 1].startswith("<!-- logbook:block MOE-001 ")
+        assert found["mend"].startswith("logbook absorb takes the words into the entry")
+    assert view.read_text() == text
+
+
+def test_blocks_that_are_out_of_date(three: Cli, book: Path, view: Path, healthy: Callable[[], None]) -> None:
+    good = view.read_text()
+    entry = book / "entries/MOE-001.yaml"
+    entry.write_text(entry.read_text().replace("entry 1", "new words"))
+    answer = three("doctor")
+    assert answer.code == 1
+    line = good.split("<!-- logbook:block MOE-001")[0].count("\n") + 1
+    assert answer.out.splitlines() == [
+        f"warning: logbooks/moe.md:{line}: MOE-001: not what would be rendered now:"
+        " records, templates or the header changed",
+        "  next:  logbook render, or logbook doctor --fix",
+        "moe: 1 warning",
+    ]
+    healthy()
+    assert "MOE-001 new words" in view.read_text()
+
+
+def test_blocks_that_are_missing_or_too_many(
+    three: Cli, book: Path, view: Path, findings: Callable[..., Found], healthy: Callable[[], None]
+) -> None:
+    good = view.read_text()
+    start = good.index("<!-- logbook:block MOE-001")
+    end = good.index("<!-- logbook:block MOE-002")
+    view.write_text(good[:start] + good[end:])
+    [found] = findings()
+    assert (found["message"], found["items"]) == ("MOE-001: missing in the view", ["MOE-001"])
+    healthy()
+    assert view.read_text() == good
+    (book / "entries/MOE-002.yaml").unlink()
+    (book / "runs/MOE-002/01/output.log").unlink()
+    (book / "runs/MOE-002/01/run.json").unlink()
+    [found] = findings()
+    assert found["message"] == "MOE-002: in the view without an entry"
+    healthy()
+    assert "MOE-002" not in view.read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("### ", "<<<<<<< ours\n### ", "a merge left its conflict markers in the view"),
+        ("<!-- logbook:end MOE-001 -->", "", "block MOE-001 has no end marker"),
+        ("<!-- logbook:end MOE-001 -->", "<!-- logbook:end MOE-000 -->", "the end marker of MOE-000 has no begin"),
+    ],
+)
+def test_a_broken_view_is_built_anew(
+    three: Cli, book: Path, view: Path, healthy: Callable[[], None], old: str, new: str, says: str
+) -> None:
+    good = view.read_text()
+    view.write_text(good.replace(old, new, 1))
+    answer = three("doctor")
+    assert answer.code == 1
+    assert says in answer.out
+    healthy()
+    assert view.read_text() == good
+    assert len(list((book / "backups").glob("moe.*.md"))) == 1
+
+
+def test_a_missing_view(three: Cli, view: Path, healthy: Callable[[], None]) -> None:
+    good = view.read_text()
+    view.unlink()
+    assert "moe.md: the view is missing" in three("doctor").out
+    healthy()
+    assert view.read_text() == good
+
+
+def test_a_view_that_cannot_be_written(three: Cli, view: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from logbook_agent.errors import StoreError
+    from logbook_agent.store.book import Book
+
+    def full(self: Book, text: str) -> None:
+        raise StoreError(f"cannot write {view}: full", cause="the disk is full", hint="df -h")
+
+    view.unlink()
+    monkeypatch.setattr(Book, "write_view", full)
+    answer = three("doctor", "--fix")
+    assert answer.code == 1
+    assert "next:  not mended: cannot write" in answer.out

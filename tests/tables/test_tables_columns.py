@@ -1,0 +1,195 @@
+"""Which columns a table has, under which names, and what stands in them as Markdown."""
+
+from __future__ import annotations
+
+import pytest
+
+from logbook_agent.errors import UsageError
+from logbook_agent.markdown.text import cell, escape
+from logbook_agent.model.header import Metric
+from logbook_agent.model.run import Device, Measurement, Row, Scalar
+from logbook_agent.tables import Case, Column, Table, TableSpec, parse_axes, parse_metrics, tabulate, to_markdown
+
+
+def case(
+    config: dict[str, Scalar],
+    *,
+    run: int = 1,
+    used: int | None = 4,
+    observed: dict[str, float | None] | None = None,
+    **metrics: float,
+) -> Case:
+    row = Row(
+        config=config,
+        metrics={name: Measurement(samples=(value,)) for name, value in metrics.items()},
+        observations=observed or {},
+        devices=(Device(platform="tpu", kind="TPU v5p", count=4, used=used),),
+    )
+    return Case(entry="X-001", run=run, row=row)
+
+
+def names(found: Table) -> list[str]:
+    return [column.name for column in found.columns]
+
+
+# metrics
+
+
+def test_a_metric_that_nobody_declared_does_not_vanish() -> None:
+    declared = (Metric(name="tflops"), Metric(name="mfu"))
+    cases = [
+        case({"k": 1}, tflops=1.0, other=7.0, observed={"mfu": None}),
+        case({"k": 2}, run=2, latency_s=0.5),
+        case({"k": 3}, run=3, observed={"score": 4.0, "nothing": None}),
+    ]
+    found = tabulate(cases, TableSpec(), declared=declared)
+    assert names(found) == ["k", "tflops", "latency_s", "score"], "no column of mfu: nobody measured it"
+    assert found.rows == (("1", "1.000", "?", "?"), ("2", "?", "0.500000", "?"), ("3", "?", "?", "4"))
+    assert found.notes == ("declared, but in none of these rows: mfu", "6 values not reported (?)")
+
+
+# devices
+
+
+def test_per_device_without_a_number_of_devices_says_what_to_report() -> None:
+    cases = [case({"k": k}, used=None, tflops=8.0, tokens_per_s=4.0) for k in (1, 2)]
+    found = tabulate(cases, TableSpec(per_device=True), declared=())
+    assert [row[1:] for row in found.rows] == [("8.000", "4")] * 2
+    assert found.notes == (
+        "per device not known: the command did not report how many devices it used; it can, as used of its devices "
+        "in RESULT_JSON, or report tflops_per_device and tokens_per_s_per_device",
+    )
+    mixed = [case({"k": 1}, tflops=8.0), case({"k": 2}, used=None, tflops=8.0)]
+    some = tabulate(mixed, TableSpec(per_device=True), declared=())
+    assert [row[-1] for row in some.rows] == ["8.000 (2.000)", "8.000 (?)"]
+    assert some.notes[1].startswith("per device not known (?): ")
+
+
+# names of one's own
+
+SEED = (
+    (32768, 2048, 1408, 60, 2, 0.1, 1572435, 146.826),
+    (32768, 2048, 1408, 60, 2, 0.9, 2001485, 20.886),
+    (65536, 3072, 3072, 128, 8, 0.1, 383765, 469.213),
+    (65536, 3072, 3072, 128, 8, 0.9, 771626, 104.977),
+)
+KEYS = ("tokens", "hidden", "mlp_dim", "experts", "topk", "null_route_frac")
+
+
+def test_the_table_of_the_null_routing_seed() -> None:
+    cases = [
+        case(dict(zip(KEYS, row[:6], strict=True)), tokens_per_s=row[6], tflops=row[7])  # type: ignore[arg-type]
+        for row in SEED
+    ]
+    axes, joined = parse_axes(["Shape=tokens,hidden,mlp_dim,experts", "topk"])
+    metrics, titles = parse_metrics(["tokens/s=tokens_per_s", "TF/s=tflops"])
+    spec = TableSpec(
+        axes=axes, joined=joined, metrics=metrics, titles=titles, pivot="null_route_frac", first_last=True, delta=True
+    )
+    assert (
+        to_markdown(tabulate(cases, spec, declared=()))
+        == """\
+| Shape | topk | tokens/s @0.1 | tokens/s @0.9 | delta tokens/s | TF/s @0.1 | TF/s @0.9 | delta TF/s |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+| 32768x2048x1408x60 | 2 | 1,572,435 | 2,001,485 | +27.29% | 146.826 | 20.886 | -85.77% |
+| 65536x3072x3072x128 | 8 | 383,765 | 771,626 | +101.07% | 469.213 | 104.977 | -77.63% |"""
+    )
+
+
+def test_a_joined_column_keeps_apart_what_its_text_does_not() -> None:
+    cases = [case({"a": "1x2", "b": "3"}, y=1.0), case({"a": "1", "b": "2x3"}, y=5.0)]
+    cases += [case({"a": "0.10", "b": "3"}, y=2.0), case({"a": 0.1, "b": "3"}, run=2, y=4.0)]
+    found = tabulate(cases, TableSpec(axes=("ab",), joined={"ab": ("a", "b")}), declared=())
+    assert found.rows == (("1x2x3", "1"), ("1x2x3", "5"), ("0.10x3", "3 [2, 4]"))
+
+
+def test_one_key_under_another_name_stays_what_it_is() -> None:
+    cases = [case({"topk": k}, y=1.0) for k in (2, 8)]
+    found = tabulate(cases, TableSpec(axes=("top-k",), joined={"top-k": ("topk",)}, delta=True), declared=())
+    assert found.columns[0] == Column(name="top-k", numeric=True)
+    assert found.values[0][0] == 2
+    assert not found.notes
+
+
+def test_names_as_they_are_typed() -> None:
+    assert parse_axes(["topk", "shape = a, b", "k=k"]) == (("topk", "shape", "k"), {"shape": ("a", "b")})
+    assert parse_metrics(["y", "TF/s=tflops", "z=z"]) == (("y", "tflops", "z"), {"tflops": "TF/s"})
+
+
+@pytest.mark.parametrize("text", ["", "=a", "a=", "a=b,", "a=b=c"])
+def test_names_without_a_name(text: str) -> None:
+    with pytest.raises(UsageError, match="neither a name nor NEWNAME=NAME"):
+        parse_axes([text])
+
+
+def test_two_columns_never_have_one_name() -> None:
+    with pytest.raises(UsageError, match="given twice"):
+        parse_axes(["a=b", "a=c"])
+    with pytest.raises(UsageError, match="given twice"):
+        parse_metrics(["TF/s=a", "TF/s=b"])
+    with pytest.raises(UsageError, match="several metrics"):
+        parse_metrics(["TF/s=a,b"])
+
+
+# Markdown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("forward_backward", "32768x2048x1408x60", "tokens_per_s", "1,234.5 [1.0, 2.0]", "y @0.1", "tflops @ ep"),
+        *("a < b", "R&D", "2 * 3", "--xla_gpu_x=true", "C:\\dir", "bfloat16", "—", "+7.50%", "4.321e-04 (?)", "#"),
+        *("3357f54a5+a1b2c3d", "data=2,expert=2", "4 x TPU v5p", "median [lowest, highest]", "user@host", "a__b"),
+    ],
+)
+def test_ordinary_text_stays_as_it_is(text: str) -> None:
+    assert cell(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<bfloat16>", "&lt;bfloat16>"),
+        ("</td><!-- x -->", "&lt;/td>&lt;!-- x -->"),
+        ("__y__", "\\_\\_y\\_\\_"),
+        ("_x", "\\_x"),
+        ("**b** a*b", "\\*\\*b\\*\\* a\\*b"),
+        ("`x`", "\\`x\\`"),
+        ("~~x~~", "\\~\\~x\\~\\~"),
+        ("#12", "#&#8203;12"),
+        ("o/r#12", "o/r#&#8203;12"),
+        ("@o", "@&#8203;o"),
+        ("y @8", "y @&#8203;8"),
+        ("[a](b)", "\\[a](b)"),
+        ("[1][2]", "\\[1]\\[2]"),
+        ("[^1]", "\\[^1]"),
+        ("&lt;", "\\&lt;"),
+        ("a\\*b", "a\\\\\\*b"),
+        ("a|b\nc", "a\\|b c"),
+        ("a\\|b", "a\\\\\\|b"),
+    ],
+)
+def test_what_github_would_interpret_is_escaped(text: str, shown: str) -> None:
+    assert cell(text) == shown
+
+
+def test_labels_headings_reasons_and_notes_are_escaped() -> None:
+    cases = [
+        Case(entry="X-001", run=n, label="<b>", row=Row(config={"@k": v, "#1": v}, metrics={"__y__": m}))
+        for n, (v, m) in enumerate(((1, Measurement(samples=(1.0,))), (2, Measurement(samples=(2.0,)))))
+    ]
+    text = to_markdown(tabulate(cases, TableSpec(axes=("@k",)), declared=()))
+    assert text.splitlines()[0] == "| @&#8203;k | \\_\\_y\\_\\_ |"
+    assert text.splitlines()[-1] == "- #&#8203;1 differs between the rows and is not shown"
+    assert escape("a|b") == "a|b"
+
+
+def test_a_pivot_is_nobodys_name() -> None:
+    words = [case({"m": m}, y=1.0) for m in ("none", "ep")]
+    assert names(tabulate(words, TableSpec(pivot="m", delta=True, each=True), declared=())) == [
+        "y @ none",
+        "y @ ep",
+        "delta y @ ep",
+    ]
+    numbers = [case({"m": m}, y=1.0) for m in (0.1, 0.5)]
+    assert names(tabulate(numbers, TableSpec(pivot="m"), declared=())) == ["y @0.1", "y @0.5"]
