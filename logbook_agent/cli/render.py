@@ -31,5 +31,6 @@ def render_command(
         "entries": len(book.entry_ids()),
         "edited_by_hand": edited_blocks(book),
     }
-    text = f"rendered {data['entries']} entries into {book.view_path}"
+    count = data["entries"]
+    text = f"rendered {count} {'entry' if count == 1 else 'entries'} into {book.view_path}"
     emit("render", data, text, as_json=as_json, warnings=space.warnings)

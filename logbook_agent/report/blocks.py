@@ -51,9 +51,11 @@ class Blocks:
         """What the bullets of an entry say, before a template lays them out."""
         return sections(record, self._header.metrics, self.table, later=later)
 
-    def table(self, table: Table) -> str:
+    def table(self, table: Table, more_notes: Sequence[str] = ()) -> str:
+        """A table with its notes; `more_notes` are Markdown already and go into the same list."""
         columns = [{"name": c.name, "numeric": c.numeric} for c in table.columns]
-        values = {"columns": columns, "rows": table.rows, "notes": table.notes, "constants": table.constants}
+        notes = [*(md.escape(n) for n in table.notes), *more_notes]
+        values = {"columns": columns, "rows": table.rows, "notes": notes, "constants": table.constants}
         return self._templates.render("table.md.j2", {"table": values}).rstrip("\n")
 
     def footer(self, records: Sequence[Record]) -> str:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from logbook_agent.model.run import Code, Device, Run, Scalar
     from logbook_agent.tables import Table
 
-RenderTable: TypeAlias = "Callable[[Table], str]"
+# A table and further notes, which are Markdown already.
+RenderTable: TypeAlias = "Callable[[Table, Sequence[str]], str]"
 _TAIL_LINES = 8
 _SHOWN_PROBLEMS = 5
 _SHOWN_ROWS = 200
@@ -186,10 +187,10 @@ def _software_lines(runs: Sequence[Run]) -> list[str]:
 
 
 def result_section(record: Record, table: Table | None, render_table: RenderTable) -> str:
-    """The measured rows, then what failed and why, then what the records complain about."""
-    parts: list[str] = []
-    if table is not None:
-        parts.append(_single(table) if len(table.rows) == 1 else render_table(_bounded(table, record.id)))
+    """The measured rows, then what failed and why, then what the records complain about.
+
+    All that is said below a table is one list with the table's own notes: two lists in a row read as one.
+    """
     notes: list[str] = []
     for status in record.runs:
         notes += _outcome(status, alone=len(record.runs) == 1)
@@ -198,9 +199,12 @@ def result_section(record: Record, table: Table | None, render_table: RenderTabl
         more = len(problems) - _SHOWN_PROBLEMS
         shown = [md.escape(p) for p in problems[:_SHOWN_PROBLEMS]]
         notes.append("Recorded with problems:\n" + md.items(shown + ([f"and {more} more"] if more > 0 else [])))
-    if notes:
-        parts.append(md.items(notes))
-    return "\n\n".join(parts)
+    if table is None:
+        return md.items(notes)
+    if len(table.rows) == 1:
+        return md.items([*_single(table), *notes])
+    bounded = _bounded(table, record.id)
+    return render_table(bounded, notes)
 
 
 def _bounded(table: Table, entry_id: str) -> Table:
@@ -212,7 +216,7 @@ def _bounded(table: Table, entry_id: str) -> Table:
     return dataclasses.replace(table, rows=table.rows[:_SHOWN_ROWS], notes=(note, *table.notes))
 
 
-def _single(table: Table) -> str:
+def _single(table: Table) -> list[str]:
     """One row reads better as a list."""
     lines = []
     for column, value in zip(table.columns, table.rows[0], strict=True):
@@ -221,7 +225,7 @@ def _single(table: Table) -> str:
         unit = f" {column.unit}" if column.unit and column.numeric else ""
         name = column.name.removesuffix(f" ({column.unit})")
         lines.append(f"{name}: {value}{unit}")
-    return md.items([md.escape(line) for line in (*lines, *table.notes)])
+    return [md.escape(line) for line in (*lines, *table.notes)]
 
 
 def _outcome(status: RunStatus, *, alone: bool) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -23,8 +24,12 @@ K = TypeVar("K", bound=Hashable)
 Joined = Mapping[str, tuple[str, ...]]
 
 
+@functools.lru_cache(maxsize=16_384, typed=True)
 def key_of(value: Scalar) -> str | None:
-    """What two spellings of a value share, by the rule of `results`; None for unknown, absent and "null"."""
+    """What two spellings of a value share, by the rule of `results`; None for unknown, absent and "null".
+
+    Remembered, because a table asks for the same few values again and again (typed: 1 and True differ).
+    """
     text = canonical(value)
     return None if text == canonical(None) else text
 

@@ -9,6 +9,7 @@ from logbook_agent.markdown import view as views
 from logbook_agent.model.entry import Entry
 from logbook_agent.report.blocks import Blocks, in_footer
 from logbook_agent.store.book import Book
+from logbook_agent.workflows.parallel import texts_of
 from logbook_agent.workflows.workspace import Workspace
 
 HEADER = "header"
@@ -125,8 +126,8 @@ def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
         for target in {entry.completes, entry.supersedes} - {None}:
             _note_relations(later.setdefault(str(target), {}), entry, str(target))
     found = [(HEADER, blocks.header())]
-    for record in contents.records:
-        found.append((record.id, blocks.entry(record, later=later.get(record.id, {}))))
+    texts = texts_of(contents.records, lambda record: blocks.entry(record, later=later.get(record.id, {})))
+    found += zip((r.id for r in contents.records), texts, strict=True)
     footer = blocks.footer(contents.records)
     if footer:
         found.append((FOOTER, footer))
