@@ -15,14 +15,29 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 T = TypeVar("T")
-# Takes a value and its path, gives the decoded value or raises CodecError.
-Converter = Callable[[Any, str], Any]
+# Takes a value, gives the decoded value or raises CodecError.
+Converter = Callable[[Any], Any]
 
 _MISSING = dataclasses.MISSING
 
 
 class CodecError(ValueError):
-    """Data that does not fit its class; the message starts with the path of the misfit."""
+    """Data that does not fit its class; the message starts with the path of the misfit.
+
+    The path is put together on the way out: records fit, and pay nothing for it.
+    """
+
+    def __init__(self, message: str, *path: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = path
+
+    def under(self, step: str) -> CodecError:
+        """The same misfit, seen from one level further out; a step is `.name` or `[index]`."""
+        return CodecError(self.message, step, *self.path)
+
+    def __str__(self) -> str:
+        return f"{''.join(self.path).removeprefix('.')}: {self.message}" if self.path else self.message
 
 
 def encode(value: object) -> Any:
@@ -45,7 +60,12 @@ def encode(value: object) -> Any:
 
 def decode(cls: type[T], data: object, path: str = "") -> T:
     """A value of `cls` from plain data. Raises CodecError naming the path and what was expected."""
-    return cast(T, _dataclass(cast(Any, cls))(data, path))
+    try:
+        return cast(T, _dataclass(cast(Any, cls))(data))
+    except CodecError as error:
+        if path:
+            raise error.under(f".{path}") from None
+        raise
 
 
 @functools.cache
@@ -66,24 +86,27 @@ def _dataclass(cls: Any) -> Converter:
     keeps_unknown = "extra" in hints
     required = [f.name for f in dataclasses.fields(cls) if f.default is _MISSING and f.default_factory is _MISSING]
 
-    def convert(data: Any, path: str) -> Any:
+    def convert(data: Any) -> Any:
         if not isinstance(data, Mapping):
-            raise CodecError(f"{path or 'top level'}: expected a mapping, got {_name(data)}")
+            raise CodecError(f"expected a mapping, got {_name(data)}")
         kwargs: dict[str, Any] = {}
         unknown: dict[str, Any] = {}
         for key, value in data.items():
             field = fields.get(key)
             if field is None:
                 unknown[str(key)] = value
-            else:
-                kwargs[key] = field(value, f"{path}.{key}" if path else key)
+                continue
+            try:
+                kwargs[key] = field(value)
+            except CodecError as error:
+                raise error.under(f".{key}") from None
         if unknown:
             if not keeps_unknown:
-                raise CodecError(f"{_at(path, next(iter(unknown)))}: unknown key")
+                raise CodecError("unknown key", f".{next(iter(unknown))}")
             kwargs["extra"] = unknown
         for name in required:
             if name not in kwargs:
-                raise CodecError(f"{_at(path, name)}: missing")
+                raise CodecError("missing", f".{name}")
         return cls(**kwargs)
 
     return convert
@@ -92,7 +115,7 @@ def _dataclass(cls: Any) -> Converter:
 def _converter(hint: Any) -> Converter:
     origin = get_origin(hint)
     if hint is object or hint is Any:
-        return lambda value, path: value
+        return lambda value: value
     if origin is Union or origin is types.UnionType:
         return _union(get_args(hint))
     if origin is Literal:
@@ -111,57 +134,69 @@ def _union(options: tuple[Any, ...]) -> Converter:
     rest = [o for o in options if o is not type(None)]
     if len(rest) == 1:
         inner = _converter(rest[0])
-        return lambda value, path: None if value is None and optional else inner(value, path)
+        return lambda value: None if value is None and optional else inner(value)
     names = ", ".join(getattr(o, "__name__", str(o)) for o in rest)
 
-    def convert(value: Any, path: str) -> Any:
+    def convert(value: Any) -> Any:
         if type(value) in options:
             return value
-        raise CodecError(f"{path}: expected {names}, got {_name(value)}")
+        raise CodecError(f"expected {names}, got {_name(value)}")
 
     return convert
 
 
 def _literal(choices: tuple[Any, ...]) -> Converter:
-    def convert(value: Any, path: str) -> Any:
+    def convert(value: Any) -> Any:
         if value in choices:
             return value
-        raise CodecError(f"{path}: expected one of {', '.join(map(str, choices))}, got {value!r}")
+        raise CodecError(f"expected one of {', '.join(map(str, choices))}, got {value!r}")
 
     return convert
 
 
 def _tuple(item: Converter) -> Converter:
-    def convert(value: Any, path: str) -> Any:
+    def convert(value: Any) -> Any:
         if not isinstance(value, list | tuple):
-            raise CodecError(f"{path}: expected a list, got {_name(value)}")
-        return tuple([item(v, f"{path}[{i}]") for i, v in enumerate(value)])
+            raise CodecError(f"expected a list, got {_name(value)}")
+        try:
+            return tuple([item(v) for v in value])
+        except CodecError:
+            raise _first_misfit(item, [(f"[{i}]", v) for i, v in enumerate(value)]) from None
 
     return convert
 
 
 def _dict(item: Converter) -> Converter:
-    def convert(value: Any, path: str) -> Any:
+    def convert(value: Any) -> Any:
         if not isinstance(value, Mapping):
-            raise CodecError(f"{path}: expected a mapping, got {_name(value)}")
-        return {str(k): item(v, f"{path}.{k}") for k, v in value.items()}
+            raise CodecError(f"expected a mapping, got {_name(value)}")
+        try:
+            return {str(k): item(v) for k, v in value.items()}
+        except CodecError:
+            raise _first_misfit(item, [(f".{k}", v) for k, v in value.items()]) from None
 
     return convert
 
 
+def _first_misfit(item: Converter, values: list[tuple[str, Any]]) -> CodecError:
+    """Which of the values does not fit, and why: asked again, since there is one."""
+    for step, value in values:
+        try:
+            item(value)
+        except CodecError as error:
+            return error.under(step)
+    raise AssertionError("a value that did not fit fits now")
+
+
 def _scalar(hint: type) -> Converter:
-    def convert(value: Any, path: str) -> Any:
+    def convert(value: Any) -> Any:
         if type(value) is hint:
             return value
         if hint is float and type(value) is int:
             return float(value)
-        raise CodecError(f"{path}: expected {hint.__name__}, got {_name(value)}")
+        raise CodecError(f"expected {hint.__name__}, got {_name(value)}")
 
     return convert
-
-
-def _at(path: str, key: object) -> str:
-    return f"{path}.{key}" if path else str(key)
 
 
 def _name(value: object) -> str:

@@ -62,10 +62,14 @@ class Templates:
 
 def _environment(override: Path | None) -> Environment:
     import jinja2
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    environment_class: type[Environment] = jinja2.Environment
+    if override is not None:
+        # Only what a project brings along needs to be kept from the rest of the process.
+        from jinja2.sandbox import ImmutableSandboxedEnvironment as environment_class  # noqa: N813
 
     folders = [f for f in (override, builtin_folder("templates")) if f is not None]
-    environment = ImmutableSandboxedEnvironment(
+    environment = environment_class(
         loader=jinja2.FileSystemLoader(folders),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -176,14 +176,15 @@ class Book:
     def _read_runs(self, entry_id: str) -> Iterator[Run]:
         for number in sorted(self._run_numbers(entry_id)):
             path = self.run_folder(entry_id, number) / "run.json"
-            if path.exists():
+            if os.path.exists(path):  # noqa: PTH110  asked for every run of ten thousand
                 yield records.read_run(path)
 
     def _run_numbers(self, entry_id: str) -> list[int]:
-        folder = self.runs_folder / entry_id
-        if not folder.is_dir():
+        try:
+            names = os.listdir(self.runs_folder / entry_id)  # noqa: PTH208
+        except FileNotFoundError:
             return []
-        return [int(e.name) for e in os.scandir(folder) if e.name.isdigit()]
+        return [int(name) for name in names if name.isdigit()]
 
     # -- the whole -------------------------------------------------------------------------------
 
@@ -241,7 +242,7 @@ class Book:
         return read_text(self.view_path) if self.view_path.exists() else None
 
     def write_view(self, text: str) -> None:
-        write_text(self.view_path, text, durable=self.durable)
+        write_text(self.view_path, text, durable=self.durable, derived=True)
 
     def backup_view(self, stamp: str) -> Path:
         """Save the view as it is beside it, under a name that is git-ignored."""

@@ -9,9 +9,10 @@ from pathlib import Path
 from logbook_agent.errors import StoreError
 
 
-def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Replace `path` by `data`: a temporary file of its own beside it, fsync, rename.
+def write_atomic(path: Path, data: bytes, *, durable: bool = True, derived: bool = False) -> None:
+    """Replace `path` by `data`: a temporary file of its own beside it, fsync, rename, fsync of the folder.
 
+    The last is left out for a `derived` file: after a power cut its old content may stand, and is made anew.
     Raises StoreError naming the file; then the old content stands and no temporary file is left.
     """
     temporary: str | None = None
@@ -26,7 +27,7 @@ def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
         Path(temporary).chmod(0o666 & ~_umask())
         Path(temporary).replace(path)
         temporary = None
-        if durable:
+        if durable and not derived:
             _sync_folder(path.parent)
     except OSError as error:
         raise write_error(path, error) from error
@@ -35,9 +36,9 @@ def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
             Path(temporary).unlink(missing_ok=True)
 
 
-def write_text(path: Path, text: str, *, durable: bool = True) -> None:
+def write_text(path: Path, text: str, *, durable: bool = True, derived: bool = False) -> None:
     """`write_atomic` for text. A lone surrogate (from a name that is no UTF-8) is written as U+FFFD."""
-    write_atomic(path, text.encode("utf-8", "replace"), durable=durable)
+    write_atomic(path, text.encode("utf-8", "replace"), durable=durable, derived=derived)
 
 
 def create_exclusive(path: Path, data: bytes) -> bool:

@@ -85,7 +85,7 @@ def write_run(path: Path, run: Run, *, durable: bool = True) -> None:
     write_atomic(path, text.encode("utf-8", "backslashreplace") + b"\n", durable=durable)
 
 
-def parse_yaml(text: str, place: str) -> Any:
+def parse_yaml(text: str, where: str | Path) -> Any:
     """Plain data of YAML text. Raises RecordError with the place, line and column of the trouble."""
     import yaml
 
@@ -95,14 +95,14 @@ def parse_yaml(text: str, place: str) -> Any:
     except ValueError as error:
         # A plain scalar that looks like a date and is none: 2026-02-30.
         raise RecordError(
-            f"{place}: {error}", cause="a value looks like a date and is none", hint="correct it, or quote it"
+            f"{_place(where)}: {error}", cause="a value looks like a date and is none", hint="correct it, or quote it"
         ) from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         at = f", line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
         problem = getattr(error, "problem", None) or str(error).split("\n")[0]
         found = RecordError(
-            f"{place}{at}: {problem}",
+            f"{_place(where)}{at}: {problem}",
             cause="the file is not valid YAML",
             hint="correct that line; text of several lines is safest as a block: `text: |`",
         )
@@ -137,7 +137,7 @@ def _dumper() -> Any:
 
 
 def _yaml(path: Path) -> Any:
-    return parse_yaml(read_text(path), _place(path))
+    return parse_yaml(read_text(path), path)
 
 
 def _decode(cls: type[T], data: Any, path: Path) -> T:
@@ -172,6 +172,8 @@ def check_format(data: Any, path: Path, current: int = FORMAT) -> int:
     )
 
 
-def _place(path: Path) -> str:
+def _place(path: str | Path) -> str:
     """The file as a reader finds it: the last folders tell which entry and run it is."""
+    if isinstance(path, str):
+        return path
     return "/".join(path.parts[-4:] if path.name == "run.json" else path.parts[-2:])

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from logbook_agent.errors import LogbookError, StoreError
 from logbook_agent.markdown import view as views
 from logbook_agent.model.entry import Entry
-from logbook_agent.report.blocks import Blocks, in_footer
+from logbook_agent.model.record import Record
+from logbook_agent.report.blocks import NEGATIVE_RESULT, Blocks, in_footer
 from logbook_agent.store.book import Book
-from logbook_agent.workflows.parallel import texts_of
+from logbook_agent.store.files import read_text
+from logbook_agent.workflows.parallel import on_all_cores
 from logbook_agent.workflows.workspace import Workspace
 
 HEADER = "header"
@@ -57,7 +59,7 @@ def _refresh(workspace: Workspace, book: Book, changed: Iterable[str]) -> None:
         if HEADER not in present:
             texts[HEADER] = blocks.header()
         if footer_changed:
-            texts[FOOTER] = blocks.footer(book.contents().records) or None
+            texts[FOOTER] = blocks.footer(_scanned(book, order)[1]) or None
         _write(workspace, book, text, present, texts, order)
 
 
@@ -119,20 +121,59 @@ def _note_relations(found: dict[str, list[str]], entry: Entry, target: str) -> N
 
 
 def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
+    """Every block of the view by its name, rendered from the records; what cannot be read is warned about."""
     blocks: Blocks = workspace.blocks(book)
-    contents = book.contents()
-    later: dict[str, dict[str, list[str]]] = {}
-    for entry in (r.entry for r in contents.records):
-        for target in {entry.completes, entry.supersedes} - {None}:
-            _note_relations(later.setdefault(str(target), {}), entry, str(target))
+    order = book.entry_ids()
+    later, gathered = _scanned(book, order)
+
+    def text(entry_id: str) -> str | None:
+        try:
+            record = book.record(entry_id)
+        except StoreError:
+            return None
+        return blocks.entry(record, later=later.get(record.id, {}))
+
     found = [(HEADER, blocks.header())]
-    texts = texts_of(contents.records, lambda record: blocks.entry(record, later=later.get(record.id, {})))
-    found += zip((r.id for r in contents.records), texts, strict=True)
-    footer = blocks.footer(contents.records)
+    for entry_id, rendered in zip(order, on_all_cores(order, text), strict=True):
+        if rendered is None:
+            workspace.warnings.append(_damage(book, entry_id))
+        else:
+            found.append((entry_id, rendered))
+    footer = blocks.footer(gathered)
     if footer:
         found.append((FOOTER, footer))
-    workspace.warnings += [f"not rendered: {_brief(e)}" for e in contents.damaged]
     return found
+
+
+def _scanned(book: Book, order: Sequence[str]) -> tuple[dict[str, dict[str, list[str]]], list[Record]]:
+    """What entries say of others (by the entry it is said of), and the records that the footer speaks of.
+
+    Only entries whose text can be one of these are read as records.
+    """
+    later: dict[str, dict[str, list[str]]] = {}
+    gathered: list[Record] = []
+    for entry_id in order:
+        try:
+            text = read_text(book.entry_path(entry_id))
+            refers = "\nsupersedes:" in text or "\ncompletes:" in text
+            if not refers and "decision" not in text and NEGATIVE_RESULT.casefold() not in text.casefold():
+                continue
+            record = book.record(entry_id)
+        except StoreError:
+            continue  # warned about where it is rendered
+        for target in {record.entry.completes, record.entry.supersedes} - {None}:
+            _note_relations(later.setdefault(str(target), {}), record.entry, str(target))
+        if in_footer(record):
+            gathered.append(record)
+    return later, gathered
+
+
+def _damage(book: Book, entry_id: str) -> str:
+    try:
+        book.record(entry_id)
+    except StoreError as error:
+        return f"not rendered: {_brief(error)}"
+    return f"not rendered: {entry_id} could not be read a moment ago"
 
 
 def _rebuild(workspace: Workspace, book: Book) -> None:

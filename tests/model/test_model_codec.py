@@ -35,7 +35,7 @@ def test_round_trip(cls: type) -> None:
 @pytest.mark.parametrize(
     ("cls", "data", "message"),
     [
-        (Entry, [], "top level: expected a mapping, got list"),
+        (Entry, [], "expected a mapping, got list"),
         (Entry, {"id": "X-000", "title": "t"}, "opened: missing"),
         (Entry, {"id": 3, "title": "t", "opened": "o"}, "id: expected str, got int"),
         (Entry, {"id": "X", "title": None, "opened": "o"}, "title: expected str, got nothing"),

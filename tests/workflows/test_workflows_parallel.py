@@ -7,7 +7,7 @@ import sys
 
 CODE = """
 import os
-from logbook_agent.workflows.parallel import texts_of
+from logbook_agent.workflows.parallel import on_all_cores
 os.cpu_count = lambda: 4
 here = os.getpid()
 items = list(range(5000))
@@ -15,7 +15,7 @@ def text(i):
     if i == {bad} : raise ValueError("bad item")
     if i == {dies} and os.getpid() != here: os._exit(3)
     return f"é {{i}} {{'x' * 100}} {{os.getpid() == here}}"
-found = texts_of(items, text)
+found = on_all_cores(items, text)
 assert [t.split()[1] for t in found] == [str(i) for i in items]
 print({{t.split()[-1] for t in found}} == {{'True', 'False'}}, len(found))
 """
