@@ -19,14 +19,13 @@ from logbook_agent.cli.options import (
     RootOption,
     SupersedesOption,
     TitleOption,
-    prose,
-    prose_fields,
+    read_prose,
     workspace,
 )
 from logbook_agent.cli.output import emit
 from logbook_agent.model.entry import Entry
 from logbook_agent.store.book import Book
-from logbook_agent.workflows.entries import EditRequest, Prose, edit, note, plan
+from logbook_agent.workflows.entries import EditRequest, edit, note, plan
 from logbook_agent.workflows.workspace import Workspace
 
 
@@ -53,12 +52,12 @@ def plan_command(
     Example: logbook plan --title "First A/B" --command "Baseline: python bench.py --quant-mode none"
     """
     space = workspace(logbook, root)
-    words = Prose(
-        title=prose(title),
-        hypothesis=prose(hypothesis),
-        interpretation=prose(interpretation),
-        next_action=prose(next_action),
-        fields=prose_fields(field),
+    words = read_prose(
+        title=title,
+        hypothesis=hypothesis,
+        interpretation=interpretation,
+        next_action=next_action,
+        fields=field,
         continues=continues,
         completes=completes,
         supersedes=supersedes,
@@ -90,13 +89,13 @@ def note_command(
     Example: logbook note --title "Host unreachable" --kind incident --field "Impact=no A/B today"
     """
     space = workspace(logbook, root)
-    words = Prose(
-        title=prose(title),
-        hypothesis=prose(hypothesis),
-        result=prose(result),
-        interpretation=prose(interpretation),
-        next_action=prose(next_action),
-        fields=prose_fields(field),
+    words = read_prose(
+        title=title,
+        hypothesis=hypothesis,
+        result=result,
+        interpretation=interpretation,
+        next_action=next_action,
+        fields=field,
         continues=continues,
         completes=completes,
         supersedes=supersedes,
@@ -134,13 +133,13 @@ def edit_command(
     An empty text removes a field. Example: logbook edit MOE-I8-002 --interpretation "no difference seen"
     """
     space = workspace(logbook, root)
-    words = Prose(
-        title=prose(title),
-        hypothesis=prose(hypothesis),
-        result=prose(result),
-        interpretation=prose(interpretation),
-        next_action=prose(next_action),
-        fields=prose_fields(field),
+    words = read_prose(
+        title=title,
+        hypothesis=hypothesis,
+        result=result,
+        interpretation=interpretation,
+        next_action=next_action,
+        fields=field,
         continues=continues,
         completes=completes,
         supersedes=supersedes,

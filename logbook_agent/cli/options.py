@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from logbook_agent.errors import UsageError
 from logbook_agent.workflows.workspace import Workspace, utc_now
+
+if TYPE_CHECKING:
+    from logbook_agent.workflows.entries import Prose
 
 LogbookOption = Annotated[
     str | None,
@@ -78,6 +81,27 @@ def prose(text: str | None) -> str | None:
             cause="a text that starts with @ names a file",
             hint=f"write @{text} for text that starts with @",
         ) from error
+
+
+def read_prose(
+    *,
+    fields: list[str] | None,
+    continues: str | None,
+    completes: str | None,
+    supersedes: str | None,
+    **texts: str | None,
+) -> Prose:
+    """The prose options of a command, each text read; `texts` are named as in `Prose`."""
+    # Here, because commands that only read have no use for it.
+    from logbook_agent.workflows.entries import Prose
+
+    return Prose(
+        fields=prose_fields(fields),
+        continues=continues,
+        completes=completes,
+        supersedes=supersedes,
+        **{name: prose(text) for name, text in texts.items()},
+    )
 
 
 def prose_fields(texts: list[str] | None) -> tuple[str, ...]:

@@ -22,8 +22,7 @@ from logbook_agent.cli.options import (
     RootOption,
     SupersedesOption,
     TitleOption,
-    prose,
-    prose_fields,
+    read_prose,
     workspace,
 )
 from logbook_agent.cli.output import emit
@@ -91,12 +90,12 @@ def run_command(
     Its output is passed on live and its exit code is ours. Lines that start with RESULT, METRIC or
     RESULT_JSON become rows. Example: logbook run --label Baseline -- python bench.py --quant-mode none
     """
-    words = Prose(
-        title=prose(title),
-        hypothesis=prose(hypothesis),
-        interpretation=prose(interpretation),
-        next_action=prose(next_action),
-        fields=prose_fields(field),
+    words = read_prose(
+        title=title,
+        hypothesis=hypothesis,
+        interpretation=interpretation,
+        next_action=next_action,
+        fields=field,
         continues=continues,
         completes=completes,
         supersedes=supersedes,
@@ -135,12 +134,12 @@ def bench_command(
     Example: logbook bench --label Int8 -- hillclimb --tokens 128 --quant-mode int8
     """
     argv = bench_argv(command or (), adds_run=entry_id is not None)
-    words = Prose(
-        title=prose(title),
-        hypothesis=prose(hypothesis),
-        interpretation=prose(interpretation),
-        next_action=prose(next_action),
-        fields=prose_fields(field),
+    words = read_prose(
+        title=title,
+        hypothesis=hypothesis,
+        interpretation=interpretation,
+        next_action=next_action,
+        fields=field,
         continues=continues,
         completes=completes,
         supersedes=supersedes,

@@ -41,8 +41,16 @@ def reservation_folder(root: Path, prefix: str) -> tuple[Path, str | None]:
 
 def highest(names: Iterable[str], prefix: str) -> int:
     """The highest number among the IDs of `prefix`; -1 when there is none (the first ID is 000)."""
-    found = sorted_ids(names, prefix)
-    return (id_number(found[-1], prefix) or 0) if found else -1
+    start = f"{prefix}-"
+    candidates = [name for name in names if name.startswith(start)]
+    longest = max(map(len, candidates), default=0)
+    top = max((name for name in candidates if len(name) == longest), default="")
+    number = id_number(top, prefix)
+    if number is not None or not candidates:
+        return -1 if number is None else number
+    # Something that is no ID stands in the way.
+    found = sorted_ids(candidates, prefix)
+    return -1 if not found else id_number(found[-1], prefix) or 0
 
 
 def reserve(folder: Path, prefix: str, taken: Iterable[str], owner: bytes) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from logbook_agent.errors import UsageError
 from logbook_agent.markdown.text import one_line
 from logbook_agent.model.codec import encode
-from logbook_agent.model.entry import KINDS
+from logbook_agent.model.entry import KINDS, State
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.report.facts import executed, planned
@@ -21,19 +21,7 @@ from logbook_agent.workflows.workspace import Workspace
 if TYPE_CHECKING:
     from logbook_agent.model.run import Row
 
-STATES = [
-    "planned",
-    "running",
-    "finished",
-    "failed",
-    "timeout",
-    "interrupted",
-    "orphaned",
-    "blocked",
-    "abandoned",
-    "void",
-    "noted",
-]
+STATES: tuple[State, ...] = get_args(State)
 # What a line of `list` holds.
 LINE = ("id", "opened", "kind", "state", "confidence", "title", "runs", "result")
 _SNIPPET = 80

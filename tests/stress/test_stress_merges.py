@@ -12,6 +12,7 @@ import pytest
 
 from logbook_agent.markdown.view import parse
 from logbook_agent.store.book import Book
+from logbook_agent.store.ids import highest
 from tests.conftest import Cli
 
 Git = Callable[..., str]
@@ -148,3 +149,10 @@ def test_a_folder_that_may_not_be_written(git: Git, started: Cli, folder: Path, 
         assert done.returncode == 3
         assert "error: cannot write" in done.stderr
         assert not (folder / "logbooks/moe/entries/MOE-001.yaml").exists()
+
+
+def test_the_highest_id_is_found_among_other_names() -> None:
+    names = ["S-002", "S-0003", "S-x", "S-000000000z", "T-9999", "S-1000", "S-999", ".S-1001.tmp"]
+    assert highest(names, "S") == 1000
+    assert highest(["S-002", "S-010"], "S") == 10
+    assert highest(["S-nope"], "S") == highest([], "S") == -1
