@@ -70,20 +70,31 @@ def has_conflict(view: str) -> bool:
     return "<<<<<<< " in view and _CONFLICT.search(view) is not None
 
 
-def parse(view: str) -> dict[str, Block]:
-    """The blocks of a view by name, in their order. Raises ViewError on markers that do not pair."""
+def parse(view: str, strays: list[str] | None = None) -> dict[str, Block]:
+    """The blocks of a view by name, in their order. Raises ViewError on markers that do not pair.
+
+    With `strays`, such a marker counts as text that somebody wrote, and what is wrong with it is added there.
+    """
     found: dict[str, Block] = {}
     open_name, open_hash, open_start, open_end = "", "", 0, 0
+
+    def stray(at: int, what: str) -> None:
+        text = f"line {view.count(chr(10), 0, at) + 1}: {what}"
+        if strays is None:
+            raise ViewError(text)
+        strays.append(text)
+
     for marker in _markers(view):
         name, hash_, end = marker.groups()
         if name is not None:
             if open_name:
-                raise ViewError(f"{_line(view, open_start)}: block {open_name} has no end marker")
-            if name in found:
-                raise ViewError(f"{_line(view, marker.start())}: block {name} stands twice")
+                stray(open_start, f"block {open_name} has no end marker")
             open_name, open_hash, (open_start, open_end) = name, hash_, marker.span()
+            if name in found:
+                stray(open_start, f"block {name} stands twice")
+                open_name = ""
         elif end != open_name:
-            raise ViewError(f"{_line(view, marker.start())}: the end marker of {end} has no begin")
+            stray(marker.start(), f"the end marker of {end} has no begin")
         else:
             # An empty block has no line between its markers, not an empty one.
             text_start = min(open_end + 1, marker.start())
@@ -91,8 +102,49 @@ def parse(view: str) -> dict[str, Block]:
             found[end] = Block(end, open_hash, open_start, text_start, text_end, marker.end())
             open_name = ""
     if open_name:
-        raise ViewError(f"{_line(view, open_start)}: block {open_name} has no end marker")
+        stray(open_start, f"block {open_name} has no end marker")
     return found
+
+
+def sides(view: str) -> tuple[str, str]:
+    """Both sides of a view with conflict markers: what it was here, and what it was there."""
+    ours: list[str] = []
+    theirs: list[str] = []
+    to: tuple[list[str], ...] = (ours, theirs)
+    inside = False
+    for line in view.split("\n"):
+        if line.startswith("<<<<<<< "):
+            inside, to = True, (ours,)
+        elif inside and line.startswith("||||||| "):
+            to = ()
+        elif inside and line == "=======":
+            to = (theirs,)
+        elif inside and line.startswith(">>>>>>> "):
+            inside, to = False, (ours, theirs)
+        else:
+            for side in to:
+                side.append(line)
+    return "\n".join(ours), "\n".join(theirs)
+
+
+def with_edits_of(view: str, other: str) -> tuple[str, tuple[str, ...]]:
+    """`view` with the blocks that were edited by hand in `other` and not here, as they stand there; and the
+    names of those that were edited on both sides, which stay as they are here."""
+    here, there = parse(view, []), parse(other, [])
+    changes: list[tuple[int, int, str]] = []
+    both: list[str] = []
+    for name, block in there.items():
+        raw = other[block.start : block.end]
+        if not block.edited(other):
+            continue
+        mine = here.get(name)
+        if mine is None:
+            changes.append((len(view), len(view), f"\n{raw}\n"))
+        elif not mine.edited(view):
+            changes.append((mine.start, mine.end, raw))
+        elif raw != view[mine.start : mine.end]:
+            both.append(name)
+    return _changed(view, changes), tuple(both)
 
 
 def _markers(view: str) -> Iterator[re.Match[str]]:
@@ -170,7 +222,3 @@ def _changed(view: str, changes: list[tuple[int, int, str]]) -> str:
         out += [view[at:start], text]
         at = end
     return "".join([*out, view[at:]])
-
-
-def _line(view: str, at: int) -> str:
-    return f"line {view.count(chr(10), 0, at) + 1}"

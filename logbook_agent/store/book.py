@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -88,7 +89,11 @@ class Book:
     def reserve_id(self, owner: dict[str, object]) -> tuple[str, str | None]:
         """The next ID, never handed out before, and a warning when other worktrees cannot know of it."""
         folder, warning = reservation_folder(self.root, self.header.prefix)
-        return reserve(folder, self.header.prefix, self._entry_names(), json.dumps(owner).encode()), warning
+        taken = self._entry_names()
+        if self.runs_folder.is_dir():
+            # An entry may have been deleted, and its runs must not become another's.
+            taken += os.listdir(self.runs_folder)  # noqa: PTH208
+        return reserve(folder, self.header.prefix, taken, json.dumps(owner).encode()), warning
 
     def voids(self) -> list[Void]:
         """IDs that were reserved here and never became an entry."""
@@ -96,7 +101,8 @@ class Book:
         return voids(folder, self.root, self.header.prefix, self.entry_ids())
 
     def has_entry(self, entry_id: str) -> bool:
-        return self.entry_path(entry_id).exists()
+        # A link that leads nowhere is an entry that cannot be read, not none.
+        return os.path.lexists(self.entry_path(entry_id))
 
     def resolve(self, entry_id: str) -> str:
         """The ID of the entry that is, or once was, called `entry_id`. Raises NotFound with the nearest IDs."""
@@ -105,9 +111,10 @@ class Book:
             if self.has_entry(entry_id):
                 return entry_id
             for other in self.entry_ids():
-                text = self.entry_path(other).read_text(encoding="utf-8", errors="replace")
-                if entry_id in text and "\naliases:" in text and entry_id in self.entry(other).aliases:
-                    return other
+                with contextlib.suppress(StoreError):  # another entry's damage is told elsewhere
+                    text = read_text(self.entry_path(other))
+                    if entry_id in text and "\naliases:" in text and entry_id in self.entry(other).aliases:
+                        return other
         raise self._unknown(entry_id)
 
     def entry(self, entry_id: str) -> Entry:
@@ -169,6 +176,17 @@ class Book:
         else:
             marker.unlink(missing_ok=True)
 
+    def open_runs(self) -> list[Run]:
+        """Runs that were started here and have not been finished, in no order; most of them are going on."""
+        found = []
+        names = os.listdir(self.open_folder) if self.open_folder.is_dir() else []  # noqa: PTH208
+        for name in names:
+            entry_id, _, number = name.rpartition(".")
+            if number.isdigit():
+                with contextlib.suppress(StoreError):  # `doctor` tells of markers that lead nowhere
+                    found.append(records.read_run(self.run_folder(entry_id, int(number)) / "run.json"))
+        return found
+
     def runs(self, entry_id: str) -> tuple[Run, ...]:
         """All runs of an entry in order. A run folder without a record yet was cut off before it started."""
         return tuple(self._read_runs(entry_id))
@@ -212,7 +230,7 @@ class Book:
         from logbook_agent.store.index import Index, stamp_of
 
         header = self.header_path.stat()
-        index = Index(self.folder / ".index.sqlite", f"{__version__} {header.st_mtime_ns} {header.st_size}")
+        index = Index(self.folder / ".index.sqlite", f"{__version__} {header.st_ctime_ns} {header.st_size}")
         index.load()
         found: list[dict[str, Any]] = []
         fresh: dict[str, tuple[Stamp, dict[str, Any]]] = {}
@@ -229,8 +247,10 @@ class Book:
                     summary = summarise(record)
                     if all(s.run.exit is not None for s in record.runs):
                         fresh[entry_id] = (stamp, summary)
-            except FileNotFoundError:
-                continue  # removed since it was listed
+            except FileNotFoundError as error:
+                if self.has_entry(entry_id):
+                    damaged.append(StoreError(f"cannot read {self.entry_path(entry_id)}: {error.strerror}"))
+                continue  # else it was removed since it was listed
             except (RecordError, StoreError) as error:
                 damaged.append(error)
                 continue
@@ -239,7 +259,10 @@ class Book:
         return Summaries(header=self.header, entries=tuple(found), damaged=tuple(damaged))
 
     def read_view(self) -> str | None:
-        return read_text(self.view_path) if self.view_path.exists() else None
+        if not self.view_path.exists():
+            return None
+        # Some editors put a byte order mark in front, which would hide the first marker.
+        return read_text(self.view_path).removeprefix("\ufeff")
 
     def write_view(self, text: str) -> None:
         write_text(self.view_path, text, durable=self.durable, derived=True)

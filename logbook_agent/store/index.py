@@ -1,7 +1,7 @@
 """A disposable index: what `list` and `status` say of each entry, kept as long as its files do not change.
 
 It is a cache and nothing else: deleting it, or damaging it, costs time alone. An entry is known by the size
-and modification time of its file, of its folder of runs, and of every run.json. What changed within the last
+and last change of its file, of its folder of runs, and of every run.json. What changed within the last
 second is not kept, since a second change within one tick of the clock could not be told from the first.
 """
 
@@ -16,13 +16,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-FORMAT = "1"
+FORMAT = "2"
 _RACY_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Modification times (ns) and sizes of an entry's files; `runs` are (number, time, size)."""
+    """When (ns) an entry's files last changed, and their sizes; `runs` are (number, time, size).
+
+    The time is that of the last change of any kind (ctime): a modification time can be set to anything.
+    """
 
     entry: tuple[int, int]
     folder: int | None
@@ -122,9 +125,9 @@ def stamp_of(entry: str, runs: str, known_runs: Callable[[int], tuple[int, ...] 
     folder when it has not changed, else None. Raises OSError when the entry's file is gone."""
     state = os.stat(entry)  # noqa: PTH116  asked ten thousand times
     try:
-        folder = os.stat(runs).st_mtime_ns  # noqa: PTH116
+        folder = os.stat(runs).st_ctime_ns  # noqa: PTH116
     except FileNotFoundError:
-        return Stamp((state.st_mtime_ns, state.st_size), None, ())
+        return Stamp((state.st_ctime_ns, state.st_size), None, ())
     numbers = known_runs(folder)
     if numbers is None:
         numbers = tuple(sorted(int(e.name) for e in os.scandir(runs) if e.name.isdigit()))
@@ -134,5 +137,5 @@ def stamp_of(entry: str, runs: str, known_runs: Callable[[int], tuple[int, ...] 
             run = os.stat(f"{runs}/{number:02d}/run.json")  # noqa: PTH116
         except FileNotFoundError:
             continue
-        found.append((number, run.st_mtime_ns, run.st_size))
-    return Stamp((state.st_mtime_ns, state.st_size), folder, tuple(found))
+        found.append((number, run.st_ctime_ns, run.st_size))
+    return Stamp((state.st_ctime_ns, state.st_size), folder, tuple(found))

@@ -59,19 +59,22 @@ class Prose:
         return [(label, text) for label, text in (*front, *free, *back) if text is not None]
 
 
-def check_relations(book: Book, prose: Prose, own_id: str | None = None) -> None:
-    """Raises NotFound when an entry that this one refers to does not exist, UsageError when it is not
-    an earlier one."""
-    targets = [t for t in (prose.continues, prose.completes, prose.supersedes) if t is not None]
-    order = book.entry_ids() if targets else []
-    for target in targets:
-        book.entry(target)
+def with_relations(book: Book, prose: Prose, own_id: str | None = None) -> Prose:
+    """The prose with the present IDs of the entries it refers to (a former ID is accepted).
+
+    Raises NotFound when one does not exist, UsageError when it is not an earlier one.
+    """
+    names = ("continues", "completes", "supersedes")
+    targets = {name: book.resolve(target) for name in names if (target := getattr(prose, name)) is not None}
+    order = book.entry_ids() if targets and own_id is not None else []
+    for target in targets.values():
         if own_id in order and order.index(target) >= order.index(own_id):
             raise UsageError(
                 f"{own_id} cannot refer to {target}",
                 cause="an entry goes on from, completes or supersedes an earlier one",
                 hint=f"say it the other way round: logbook edit {target} --supersedes {own_id}",
             )
+    return dataclasses.replace(prose, **targets)
 
 
 def check_required(workspace: Workspace, prose: Prose, label: str | None) -> None:
@@ -133,15 +136,16 @@ def draft_entry(
 
 def plan(workspace: Workspace, prose: Prose, commands: Sequence[str], *, shell: bool = False) -> tuple[Book, Entry]:
     """An entry whose commands are to be executed later with `run --id`."""
-    if not prose.title:
+    title = prose.title
+    if not title:
         raise UsageError("a plan needs a title", cause="--title is missing", hint="logbook plan --title '...'")
     book = workspace.book()
     check_required(workspace, prose, None)
-    check_relations(book, prose)
+    prose = with_relations(book, prose)
     planned = [parse_planned(c, shell=shell) for c in commands]
     for command in planned:
         workspace.learn_secrets({}, command.argv)
-    draft = draft_entry(workspace, prose, title=prose.title, state="planned", commands=planned)
+    draft = draft_entry(workspace, prose, title=title, state="planned", commands=planned)
     entry = create_entry(workspace, book, draft)
     refresh(workspace, book, touched(entry))
     return book, entry
@@ -186,11 +190,12 @@ def _words(command: str) -> tuple[str, ...]:
 
 def note(workspace: Workspace, prose: Prose, *, kind: str) -> tuple[Book, Entry]:
     """An entry without a command: a kickoff, an observation, a decision, an incident."""
-    if not prose.title:
+    title = prose.title
+    if not title:
         raise UsageError("a note needs a title", cause="--title is missing", hint="logbook note --title '...'")
     book = workspace.book()
-    check_relations(book, prose)
-    entry = create_entry(workspace, book, draft_entry(workspace, prose, title=prose.title, kind=kind))
+    prose = with_relations(book, prose)
+    entry = create_entry(workspace, book, draft_entry(workspace, prose, title=title, kind=kind))
     refresh(workspace, book, touched(entry))
     return book, entry
 
@@ -214,7 +219,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
     """Change prose, confidence or state of an entry. Facts of runs cannot be edited."""
     book = workspace.book(entry_id)
     prose = request.prose
-    check_relations(book, prose, entry_id)
+    prose = with_relations(book, prose, entry_id)
     with book.lock():
         old = book.entry(entry_id)
         entry_id = old.id

@@ -14,6 +14,7 @@ from typing import Literal, Protocol
 from logbook_agent import __version__
 from logbook_agent.commands.flags import flags
 from logbook_agent.errors import ToolError
+from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Code, Env, Exit, Output, Process, Run, Scalar
 from logbook_agent.provenance.snapshot import Snapshot, snapshot
 from logbook_agent.repository import repository_of
@@ -21,7 +22,7 @@ from logbook_agent.results import Reading, ResultReader
 from logbook_agent.runner import Job, LineSplitter, Outcome, OutputLog, execute
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import write_atomic
-from logbook_agent.store.liveness import this_process
+from logbook_agent.store.liveness import life, this_process
 from logbook_agent.workflows.prepare import Command
 from logbook_agent.workflows.workspace import Workspace
 
@@ -98,6 +99,7 @@ def run_once(workspace: Workspace, book: Book, plan: Plan, display: Display) -> 
         packages=workspace.config.packages,
         remote=command.launch is not None,
     )
+    contended = _contended(book)
     run = _started(workspace, plan, number, facts)
     run = dataclasses.replace(run, code=_keep_code(workspace, folder, facts))
     book.write_run(workspace.redacted_run(run))
@@ -125,11 +127,21 @@ def run_once(workspace: Workspace, book: Book, plan: Plan, display: Display) -> 
         config=plan.config,
         file_text=file_text,
     )
-    problems = [*facts.problems, *problems, *file_problems, *log.problems, *outcome.problems]
+    problems = [*contended, *facts.problems, *problems, *file_problems, *log.problems, *outcome.problems]
     done = _finished(workspace, state["run"], outcome, output, reading, problems)
     done = workspace.redacted_run(done)
     book.write_run(done)
     return done
+
+
+def _contended(book: Book) -> list[str]:
+    """Other runs of this logbook that go on while this one starts: they may share its machine."""
+    states = [(r, run_state(r, life)) for r in book.open_runs()]
+    return [
+        f"contended: {run.entry} run {run.run} was {state} when this one started"
+        for run, state in states
+        if state in ("running", "orphaned")
+    ]
 
 
 def _outcome(job: Job, sinks: _Sinks) -> Outcome:

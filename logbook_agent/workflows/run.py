@@ -18,11 +18,11 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.liveness import life
 from logbook_agent.workflows.entries import (
     Prose,
-    check_relations,
     check_required,
     create_entry,
     draft_entry,
     touched,
+    with_relations,
 )
 from logbook_agent.workflows.execution import Display, Plan, run_once
 from logbook_agent.workflows.prepare import Command, prepare
@@ -78,7 +78,7 @@ def run(workspace: Workspace, request: RunRequest, display: Display) -> RunResul
     book = workspace.book(request.entry_id)
     if request.repeat < 1:
         raise UsageError("--repeat must be at least 1", cause=f"it is {request.repeat}", hint="--repeat 3")
-    check_relations(book, request.prose)
+    request = dataclasses.replace(request, prose=with_relations(book, request.prose))
     if request.entry_id is not None:
         entry = book.entry(request.entry_id)
         commands = _commands_for(workspace, book, request, entry)

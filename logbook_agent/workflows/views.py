@@ -21,9 +21,10 @@ FOOTER = "footer"
 def refresh(workspace: Workspace, book: Book, changed: Iterable[str]) -> None:
     """Splice the blocks of `changed` entries, and of any that the view lacks, into the view.
 
-    What was edited by hand is left alone and warned about. A view that is missing, has conflict markers
-    or unpaired block markers is rebuilt as a whole, after a backup. The records stand already and the view
-    follows from them, so trouble with it is a warning: whoever took it for a failure would record twice.
+    What was edited by hand is left alone and warned about; so is a marker that does not pair. A view that is
+    missing is built; one with conflict markers is put together from both sides, after a backup. The records
+    stand already and the view follows from them, so trouble with it is a warning: whoever took it for a
+    failure would record twice.
     """
     try:
         _refresh(workspace, book, changed)
@@ -34,14 +35,13 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str]) -> None:
 def _refresh(workspace: Workspace, book: Book, changed: Iterable[str]) -> None:
     with book.lock():
         text = book.read_view()
-        try:
-            present = views.parse(text) if text is not None and not views.has_conflict(text) else None
-        except views.ViewError as error:
-            workspace.warnings.append(f"{book.view_path.name}: {error}")
-            present = None
-        if text is None or present is None:
+        if text is None:
             _rebuild(workspace, book)
             return
+        if views.has_conflict(text):
+            _render_over(workspace, book, _without_conflict(workspace, book, text))
+            return
+        present = _parsed(workspace, book, text)
         order = book.entry_ids()
         wanted = set(changed) | (set(order) - set(present))
         blocks = workspace.blocks(book)
@@ -68,20 +68,43 @@ def render(workspace: Workspace, book: Book, *, discard_edits: bool = False) -> 
     and then the view as it was is saved first."""
     with book.lock():
         text = book.read_view()
-        if text is None or discard_edits or views.has_conflict(text):
+        if text is None or discard_edits:
             _rebuild(workspace, book)
             return
-        try:
-            present = views.parse(text)
-        except views.ViewError as error:
-            workspace.warnings.append(f"{book.view_path.name}: {error}")
-            _rebuild(workspace, book)
-            return
-        texts: dict[str, str | None] = dict(all_blocks(workspace, book))
-        order = book.entry_ids()
-        # A damaged entry keeps the block it had.
-        texts.update({name: None for name in present if name not in texts and name not in order})
-        _write(workspace, book, text, present, texts, order)
+        if views.has_conflict(text):
+            text = _without_conflict(workspace, book, text)
+        _render_over(workspace, book, text)
+
+
+def _render_over(workspace: Workspace, book: Book, text: str) -> None:
+    """Every block of a view anew, but for those edited by hand."""
+    present = _parsed(workspace, book, text)
+    texts: dict[str, str | None] = dict(all_blocks(workspace, book))
+    order = book.entry_ids()
+    # A damaged entry keeps the block it had.
+    texts.update({name: None for name in present if name not in texts and name not in order})
+    _write(workspace, book, text, present, texts, order)
+
+
+def _parsed(workspace: Workspace, book: Book, text: str) -> dict[str, views.Block]:
+    """The blocks of a view. Markers that do not pair are somebody's text and stay; they are warned about."""
+    strays: list[str] = []
+    present = views.parse(text, strays)
+    workspace.warnings += [
+        f"{book.view_path.name}: {stray}; left as it is, beside a new block: take the words you need and remove it"
+        for stray in strays[:3]
+    ]
+    return present
+
+
+def _without_conflict(workspace: Workspace, book: Book, text: str) -> str:
+    """A view that a merge left with conflict markers, with the hand edits of both sides, after a backup."""
+    backup = book.backup_view(workspace.now().strftime("%Y%m%dT%H%M%S%f"))
+    ours, theirs = views.sides(text)
+    merged, both = views.with_edits_of(ours, theirs)
+    workspace.warnings.append(f"{book.view_path.name} was rebuilt; the old one is {backup}")
+    workspace.warnings += [f"{name} was edited by hand on both sides; theirs stands in that backup" for name in both]
+    return merged
 
 
 def edited_blocks(book: Book) -> list[str]:
@@ -89,10 +112,7 @@ def edited_blocks(book: Book) -> list[str]:
     text = book.read_view()
     if text is None or views.has_conflict(text):
         return []
-    try:
-        return [block.name for block in views.parse(text).values() if block.edited(text)]
-    except views.ViewError:
-        return []
+    return [block.name for block in views.parse(text, []).values() if block.edited(text)]
 
 
 def later_entries(book: Book, entry_id: str, order: Sequence[str]) -> dict[str, list[str]]:
@@ -103,10 +123,10 @@ def later_entries(book: Book, entry_id: str, order: Sequence[str]) -> dict[str, 
         after = [i for i in order if i != entry_id]
     found: dict[str, list[str]] = {}
     for later in after:
-        text = book.entry_path(later).read_text(encoding="utf-8", errors="replace")
-        if entry_id not in text or ("\nsupersedes:" not in text and "\ncompletes:" not in text):
-            continue
         try:
+            text = read_text(book.entry_path(later))
+            if entry_id not in text or ("\nsupersedes:" not in text and "\ncompletes:" not in text):
+                continue
             _note_relations(found, book.entry(later), entry_id)
         except StoreError:
             continue  # reported where that entry itself is read
@@ -198,7 +218,8 @@ def _write(
             f"{book.view_path.name}: {name} was edited by hand and left as it is;"
             " `logbook absorb` takes the edit over, `logbook render --discard-edits` drops it, after a backup"
         )
-    if new != text:
+    # Compared with the file, not with `text`: that may be what was made of a view with conflict markers.
+    if new != book.read_view():
         book.write_view(new)
 
 
