@@ -32,7 +32,7 @@ class Merge:
     def read(self, path: str, stage: int) -> bytes | None:
         """The content of one side; None when that side has no such file."""
         name = self.conflicts.get(path, {}).get(stage)
-        return None if name is None else _git(self.top, ["cat-file", "blob", name])
+        return None if name is None else run_git(self.top, ["cat-file", "blob", name])
 
 
 def merge_below(folder: Path) -> Merge | None:
@@ -41,7 +41,7 @@ def merge_below(folder: Path) -> Merge | None:
     if repository is None:
         return None
     place = Path(os.path.realpath(folder)).relative_to(repository.top).as_posix()
-    listed = _git(repository.top, ["ls-files", "-s", "-z", "--full-name", "--", f":(top,literal){place}"])
+    listed = run_git(repository.top, ["ls-files", "-s", "-z", "--full-name", "--", f":(top,literal){place}"])
     if listed is None:
         return None
     conflicts: dict[str, dict[int, str]] = {}
@@ -56,7 +56,7 @@ def merge_below(folder: Path) -> Merge | None:
             conflicts.setdefault(path, {})[int(stage)] = blob
     if not conflicts:
         return None
-    head = _git(repository.top, ["ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD", "--", place]) or b""
+    head = run_git(repository.top, ["ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD", "--", place]) or b""
     ours = {os.fsdecode(name).removeprefix(f"{place}/") for name in head.split(b"\0")[:-1]}
     return Merge(top=repository.top, conflicts=conflicts, theirs_alone=frozenset(merged - ours))
 
@@ -67,10 +67,10 @@ def in_head(path: Path) -> bool:
     if repository is None:
         return False
     place = Path(os.path.realpath(path.parent)).relative_to(repository.top) / path.name
-    return bool(_git(repository.top, ["ls-tree", "--name-only", "--full-tree", "HEAD", "--", place.as_posix()]))
+    return bool(run_git(repository.top, ["ls-tree", "--name-only", "--full-tree", "HEAD", "--", place.as_posix()]))
 
 
-def _git(top: Path, words: Sequence[str]) -> bytes | None:
+def run_git(top: Path, words: Sequence[str]) -> bytes | None:
     """What git prints; None when it is not there or fails (no HEAD yet, say)."""
     # A hook's GIT_DIR or GIT_INDEX_FILE would point these commands at something else.
     env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith("GIT_CONFIG")}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from logbook_agent.errors import StoreError
 from logbook_agent.store.book import Book
 from tests.conftest import Cli, FixedClock
 from tests.doctor.conftest import Found
@@ -112,19 +114,18 @@ def test_an_id_of_two_clones(collided: Book, cli: Cli, git: Git, findings: Calla
     assert cli("run", "--title", "next", "--json", "--", "true").data["id"] == "MOE-004"
 
 
-def test_markers_that_were_committed(collided: Book, cli: Cli, git: Git) -> None:
+@pytest.mark.parametrize("committed", [False, True])
+def test_markers_that_were_committed(
+    collided: Book, cli: Cli, git: Git, findings: Callable[..., Found], *, committed: bool
+) -> None:
     """`git add -A; git commit` in a hurry: only the markers in the files are left of the conflict."""
     git("add", "-A")
-    git("commit", "-qm", "in a hurry")
+    if committed:
+        git("commit", "-qm", "in a hurry")
     assert "MOE-001 names two entries" in cli("doctor").out
     assert cli("doctor", "--fix").code == 0
-    assert [(i, collided.entry(i).title) for i in collided.entry_ids()][1:] == [
-        ("MOE-001", "ours"),
-        ("MOE-002", "refers"),
-        ("MOE-003", "theirs"),
-    ]
-    assert [r.rows[0].metrics["tflops"].samples for r in collided.runs("MOE-003")] == [(3.0,)]
-    assert collided.runs("MOE-001")[0].rows[0].metrics["tflops"].samples == (2.0,)
+    assert_joined(collided)
+    assert [f for f in findings() if f["severity"] != "note"] == []
 
 
 @pytest.mark.parametrize("count", range(9))
@@ -171,6 +172,101 @@ def test_a_run_of_two_clones(clones: tuple[Cli, Cli], git: Git, folder: Path, cl
     assert again.code == 0
     assert "theirs is run 3 of MOE-000 now, and git still has to be told" in again.out
     assert len(Book(folder / "logbooks", "moe").runs("MOE-000")) == 3
+
+
+def test_runs_of_one_second_in_two_clones(clones: tuple[Cli, Cli], git: Git, folder: Path, cli: Cli) -> None:
+    """Equal command, equal second: each record is a run of its own, and brings its files."""
+    here, there = clones
+    (folder.parent / "theirs/bench.py").write_text("print('RESULT tflops=5')\n")
+    for add in (here, there):
+        add("run", "--id", "MOE-000", "--repeat", "3", "--", "python", "bench.py")
+    commit(git, folder)
+    book, other = (Book(place / "logbooks", "moe") for place in (folder, folder.parent / "theirs"))
+    ours, theirs = book.runs("MOE-000")[1:], other.runs("MOE-000")[1:]
+    assert "CONFLICT" in merge(git, folder)
+    answer = cli("doctor", "--fix")
+    assert answer.code == 0, answer.out
+    runs = book.runs("MOE-000")
+    assert [r.run for r in runs] == [1, 2, 3, 4, 5, 6, 7]
+    assert runs[1:4] == ours
+    assert [dataclasses.replace(r, run=r.run - 3) for r in runs[4:]] == list(theirs)
+    for run in theirs:
+        assert run.code is not None
+        assert run.code.diff_kept is not None
+        kept = (book.run_folder("MOE-000", run.run + 3) / run.code.diff_kept).read_bytes()
+        assert kept == (other.run_folder("MOE-000", run.run) / run.code.diff_kept).read_bytes()
+    assert cli("doctor", "--fix").code == 0
+    assert book.runs("MOE-000") == runs
+
+
+@pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.parametrize("words", [("note",), ("run",)])
+def test_three_clones_in_one_second(
+    clones: tuple[Cli, Cli], git: Git, folder: Path, cli: Cli, clock: FixedClock, words: tuple[str], *, committed: bool
+) -> None:
+    """Equal second and title, and for the last two with runs equal words too: three entries, each with its own."""
+    here, there = clones
+    moment = clock.moment
+    theirs = folder.parent / "theirs"
+    for place, add, value in ((folder, here, "A"), (theirs, there, "B")):
+        clock.moment = moment
+        rest = ("--interpretation", value) if words == ("note",) else ("--", "python", "bench.py")
+        (place / "bench.py").write_text(f"print('RESULT tflops={ord(value)}')\n")
+        # Entries that are equal to the letter are one to git, with the runs of both: here ours differs.
+        add(*words, "--title", "same" if words == ("note",) else value.replace("B", "same"), *rest)
+    commit(git, folder)
+    joined(git, folder, cli, committed=committed)
+    git("reset", "-q", "--hard", "HEAD~1", cwd=theirs)
+    clock.moment = moment
+    rest = ("--interpretation", "C") if words == ("note",) else ("--", "python", "bench.py")
+    (theirs / "bench.py").write_text("print('RESULT tflops=67')\n")
+    there(*words, "--title", "same", *rest)
+    git("add", "logbooks", cwd=theirs)
+    git("commit", "-qm", "third", cwd=theirs)
+    joined(git, folder, cli, committed=committed)
+    book = Book(folder / "logbooks", "moe")
+    ids = ["MOE-001", "MOE-002", "MOE-003"]
+    assert book.entry_ids()[1:] == ids
+    if words == ("note",):
+        assert [f.text for i in ids for f in book.entry(i).fields] == ["A", "B", "C"]
+    else:
+        assert [r.rows[0].metrics["tflops"].samples for i in ids for r in book.runs(i)] == [(65.0,), (66.0,), (67.0,)]
+
+
+def joined(git: Git, folder: Path, cli: Cli, *, committed: bool) -> None:
+    """Merge theirs, mend, commit."""
+    assert "CONFLICT" in merge(git, folder)
+    if committed:
+        git("add", "logbooks")
+        git("commit", "-qm", "in a hurry")
+    answer = cli("doctor", "--fix")
+    assert answer.code == 0, answer.out
+    git("add", "logbooks")
+    git("commit", "-q", "--allow-empty", "-m", "joined")
+
+
+def test_runs_of_clean_code_and_a_mend_that_fails_once(
+    clones: tuple[Cli, Cli], git: Git, folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is kept beside such a run; after a full disk, the same command does the rest."""
+    here, there = clones
+    here("run", "--title", "ours", "--", "echo", "RESULT tflops=2")
+    there("run", "--title", "theirs", "--", "echo", "RESULT tflops=3")
+    commit(git, folder)
+    assert "CONFLICT" in merge(git, folder)
+
+    def full(path: Path, *_: object, **__: object) -> None:
+        raise StoreError(f"cannot write {path}", cause="full")
+
+    with monkeypatch.context() as context:
+        context.setattr("logbook_agent.store.records.write_run", full)
+        assert cli("doctor", "--fix").code == 1
+    answer = cli("doctor", "--fix")
+    assert answer.code == 0, answer.out
+    book = Book(folder / "logbooks", "moe")
+    assert book.entry_ids() == ["MOE-000", "MOE-001", "MOE-002"]
+    samples = {i: [(r.run, r.rows[0].metrics["tflops"].samples) for r in book.runs(i)] for i in book.entry_ids()}
+    assert samples == {"MOE-000": [(1, (1.0,))], "MOE-001": [(1, (2.0,))], "MOE-002": [(1, (3.0,))]}
 
 
 def test_two_versions_of_one_entry_are_left_to_people(

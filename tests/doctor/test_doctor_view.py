@@ -64,25 +64,39 @@ def test_blocks_that_are_missing_or_too_many(
     assert "MOE-002" not in view.read_text()
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        ("### ", "<<<<<<< ours\n### ", "a merge left its conflict markers in the view"),
-        ("<!-- logbook:end MOE-001 -->", "", "block MOE-001 has no end marker"),
-        ("<!-- logbook:end MOE-001 -->", "<!-- logbook:end MOE-000 -->", "the end marker of MOE-000 has no begin"),
-    ],
-)
-def test_a_broken_view_is_built_anew(
-    three: Cli, book: Path, view: Path, healthy: Callable[[], None], old: str, new: str, says: str
+def test_a_view_with_conflict_markers_is_built_anew(
+    three: Cli, book: Path, view: Path, healthy: Callable[[], None]
 ) -> None:
     good = view.read_text()
-    view.write_text(good.replace(old, new, 1))
+    view.write_text(good.replace("### ", "<<<<<<< ours\n### ", 1))
     answer = three("doctor")
     assert answer.code == 1
-    assert says in answer.out
+    assert "a merge left its conflict markers in the view" in answer.out
     healthy()
     assert view.read_text() == good
     assert len(list((book / "backups").glob("moe.*.md"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("new", "says"),
+    [
+        ("", "block MOE-001 has no end marker"),
+        ("<!-- logbook:end MOE-000 -->", "the end marker of MOE-000 has no begin"),
+    ],
+)
+def test_markers_that_do_not_pair_are_left_to_a_person(three: Cli, view: Path, new: str, says: str) -> None:
+    good = view.read_text()
+    view.write_text(good.replace("<!-- logbook:end MOE-001 -->", f"my own words\n{new}", 1))
+    broken = view.read_text()
+    answer = three("doctor")
+    assert answer.code == 1
+    assert says in answer.out
+    assert three("doctor", "--fix").code == 1
+    assert "my own words" in view.read_text()
+    assert three("render").code == 0
+    assert broken.partition("my own words")[0] in view.read_text()
+    assert three("render", "--discard-edits").code == 0
+    assert view.read_text() == good
 
 
 def test_a_missing_view(three: Cli, view: Path, healthy: Callable[[], None]) -> None:

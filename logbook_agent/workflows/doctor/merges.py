@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,15 +13,17 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.ids import id_number
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
-from logbook_agent.store.files import make_folder, write_atomic
-from logbook_agent.workflows.doctor.finding import DOCTOR_FIX, Examination, Finding, remove, rename
+from logbook_agent.store.files import make_folder, write_atomic, write_error
+from logbook_agent.workflows.doctor.finding import DOCTOR_FIX, Examination, Finding, remove
 from logbook_agent.workflows.doctor.renumber import (
     entry_in,
     readable,
     readdress,
     relate,
     renumbered,
+    run_at,
     run_in,
+    same_run,
     twin_of,
 )
 from logbook_agent.workflows.doctor.sides import Conflicts, Sides, conflicts_in
@@ -65,17 +69,23 @@ def _pair(examination: Examination, entry_id: str, sides: Sides) -> tuple[Entry,
     ours, theirs = entry_in(sides.ours, path), entry_in(sides.theirs, path)
     if ours is None or theirs is None or sides.has_base:
         return None
-    # Without a base from git the time alone tells: titles are edited, times are not.
-    same = ours.opened == theirs.opened and (sides.has_base is None or ours.title == theirs.title)
+    # Without a word from git the time alone tells: titles are edited, times are not.
+    same = sides.has_base is None and ours.opened == theirs.opened
     return None if same else (ours, theirs)
+
+
+def _is_ours(there: Entry | None, ours: Entry, theirs: Entry) -> bool:
+    """Whether our entry stands in its file, edited since perhaps."""
+    return there is not None and there.opened == ours.opened and there != theirs
 
 
 def _two_entries(mend: _Mend, entry_id: str, ours: Entry, theirs: Entry) -> Finding:
     examination = mend.examination
     path = examination.book.entry_path(entry_id)
     there = readable(path)
-    twin = twin_of(examination, theirs, entry_id)
-    if twin is not None and there is not None and there.opened == ours.opened and not mend.runs_left(entry_id):
+    twin = twin_of(examination, theirs, entry_id, mend.their_runs(entry_id))
+    if twin is not None and _is_ours(there, ours, theirs) and not mend.runs_left(entry_id):
+        mend.relations[entry_id] = twin
         return Finding(
             check="merge",
             severity="note",
@@ -148,16 +158,17 @@ class _Mend:
         with book.lock():
             if path.exists():
                 self.examination.backup(path)
-            new_id = renumbered(self.examination, theirs, entry_id, self.relations)
+            runs = self.their_runs(entry_id)
+            new_id = renumbered(self.examination, theirs, entry_id, self.relations, runs)
             self.relations[entry_id] = new_id
-            for number in self.their_runs(entry_id):
-                self._move_run(entry_id, number, new_id, number)
+            for number in runs:
+                self._move_run(entry_id, number, new_id)
             their_entries = [Path(p).stem for p in self.conflicts.theirs_alone if p.startswith("entries/")]
             changed = relate(self.examination, [*self.relations.values(), *their_entries], self.relations)
             # Ours comes last: until it is whole, the conflict is seen, and a mend that was cut off goes on.
             there = readable(path)
             content = self.conflicts.files[f"entries/{path.name}"].ours
-            if content is not None and (there is None or there.opened != ours.opened):
+            if content is not None and not _is_ours(there, ours, theirs):
                 write_atomic(path, content, durable=book.durable)
         self.examination.reported.discard(path)
         says = f", also where {', '.join(changed)} referred to it" if changed else ""
@@ -166,19 +177,17 @@ class _Mend:
     def renumber_run(self, entry_id: str, number: int) -> str:
         book = self.examination.book
         with book.lock():
-            moved = self.moved_run(entry_id, number)
-            to_entry, new = (moved.entry, moved.run) if moved is not None else (entry_id, book.new_run(entry_id))
-            self._move_run(entry_id, number, to_entry, new)
+            to_entry, new = self._move_run(entry_id, number, entry_id)
         return f"theirs is run {new} of {to_entry} now; then type: {self.examination.git_add()}"
 
     # -- their runs ------------------------------------------------------------------------------
 
-    def their_runs(self, entry_id: str) -> list[int]:
-        """Numbers of the runs that they had in this entry: in conflict, or theirs alone."""
+    def their_runs(self, entry_id: str) -> dict[int, Run]:
+        """By their numbers, the runs that they had in this entry: in conflict, or theirs alone."""
         at = f"runs/{entry_id}/"
         names = {p.split("/")[2] for p in (*self.conflicts.files, *self.conflicts.theirs_alone) if p.startswith(at)}
         numbers = sorted(int(n) for n in names if n.isdigit())
-        return [n for n in numbers if self.their_run(entry_id, n) is not None]
+        return {n: run for n in numbers if (run := self.their_run(entry_id, n)) is not None}
 
     def their_run(self, entry_id: str, number: int) -> Run | None:
         """Their record of a run, unless it is another version of a run that ours has too."""
@@ -209,34 +218,67 @@ class _Mend:
         theirs = self.their_run(entry_id, number)
         book = self.examination.book
         heirs = [i for i in book.entry_ids() if (e := readable(book.entry_path(i))) and entry_id in e.aliases]
-        for path in (p for i in (entry_id, *heirs) for p in sorted((book.runs_folder / i).glob("*/run.json"))):
-            run = run_in(path.read_bytes(), path)
-            if theirs is None or run is None or (run.entry, run.run) == (entry_id, number):
+        places = (p for i in (entry_id, *heirs) for p in sorted((book.runs_folder / i).glob("*/run.json")))
+        for folder in (p.parent for p in places if p.parent.name.isdigit()):
+            if theirs is None or folder == book.run_folder(entry_id, number):
                 continue
-            if (run.started, run.argv) == (theirs.started, theirs.argv):
-                return run
+            run = run_at(folder)
+            if run is not None and same_run(run, theirs):
+                return dataclasses.replace(run, entry=folder.parent.name, run=int(folder.name))
         return None
 
-    def _move_run(self, entry_id: str, number: int, to_entry: str, to_number: int) -> None:
+    def _move_run(self, entry_id: str, number: int, to_entry: str) -> tuple[str, int]:
+        """Their run under its number in another entry, or under the next free one; where it is now."""
         book = self.examination.book
-        old, new = book.run_folder(entry_id, number), book.run_folder(to_entry, to_number)
+        old = book.run_folder(entry_id, number)
         at = f"runs/{entry_id}/{number:02d}/"
         sides = self.conflicts.files.get(f"{at}run.json")
         if sides is None:
-            rename(old, new)
+            to_number = self._claim(to_entry, old)
+            new = book.run_folder(to_entry, to_number)
+            _take(old, new)
             readdress(self.examination, new, to_entry, to_number)
-            return
-        theirs = run_in(sides.theirs, old / "run.json")
-        if theirs is None:
-            return
+            return to_entry, to_number
+        theirs, to_number = run_in(sides.theirs, old / "run.json"), number
+        moved = self.moved_run(entry_id, number)
+        if moved is not None:
+            to_entry, to_number = moved.entry, moved.run
+        elif theirs is not None:
+            to_number = self._claim(to_entry, old)
+            self._make_run(dataclasses.replace(theirs, entry=to_entry, run=to_number), old, at)
         ours = run_in(sides.ours, old / "run.json")
-        for name in sorted(_named(theirs)):
-            self._copy(old / name, self.conflicts.files.get(at + name), new / name)
-        # The record comes last: with it the run is there.
-        made = dataclasses.replace(theirs, entry=to_entry, run=to_number)
-        records.write_run(new / "run.json", made, durable=book.durable)
         if ours is not None:
             self._restore(old, at, _named(ours), self.conflicts.files)
+        return to_entry, to_number
+
+    def _claim(self, entry_id: str, old: Path) -> int:
+        """The number of a run in another entry, or the next free one; its folder is created, so it is nobody else's."""
+        book = self.examination.book
+        folder = book.run_folder(entry_id, int(old.name))
+        make_folder(folder.parent)
+        # In the same entry the number is ours, whether its folder is there or not.
+        if folder == old or folder.exists():
+            return book.new_run(entry_id)
+        try:
+            folder.mkdir()
+        except OSError as error:
+            raise write_error(folder, error) from error
+        return int(old.name)
+
+    def _make_run(self, run: Run, old: Path, at: str) -> None:
+        """Their run, whole at once: it is put together beside the folder that was created for it."""
+        new = self.examination.book.run_folder(run.entry, run.run)
+        made = new.with_name(f".doctor-{new.name}")
+        shutil.rmtree(made, ignore_errors=True)
+        try:
+            make_folder(made)
+            for name in sorted(_named(run)):
+                self._copy(old / name, self.conflicts.files.get(at + name), made / name)
+            records.write_run(made / "run.json", run, durable=self.examination.book.durable)
+            _take(made, new)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+            _give_back(new)
 
     def _copy(self, file: Path, sides: Sides | None, to: Path) -> None:
         content = sides.theirs if sides is not None else file.read_bytes() if file.exists() else None
@@ -253,9 +295,25 @@ class _Mend:
             if file.exists():
                 self.examination.backup(file)
             if sides is not None and sides.ours is not None:
+                make_folder(file.parent)
                 write_atomic(file, sides.ours, durable=self.examination.book.durable)
             elif path.removeprefix(at) not in {*names, "run.json"}:
                 remove(file)
+
+
+def _take(folder: Path, claimed: Path) -> None:
+    """Move a folder to a name that was created for it; whatever is in there already stays, and this is refused."""
+    try:
+        folder.rename(claimed)
+    except OSError as error:
+        _give_back(claimed)
+        raise write_error(claimed, error) from error
+
+
+def _give_back(claimed: Path) -> None:
+    """Remove a folder that could not be filled, so that the next attempt finds its number free."""
+    with contextlib.suppress(OSError):
+        claimed.rmdir()
 
 
 def _named(run: Run) -> set[str]:

@@ -6,6 +6,8 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from logbook_agent.errors import StoreError
 from logbook_agent.model.codec import CodecError
@@ -14,24 +16,59 @@ from logbook_agent.model.run import Run
 from logbook_agent.store import records
 from logbook_agent.workflows.doctor.finding import Examination
 
+_RELATIONS = ("continues", "completes", "supersedes")
 
-def twin_of(examination: Examination, entry: Entry, old_id: str) -> str | None:
-    """The ID under which this entry stands already: a mend that was cut off had got so far."""
-    for entry_id in examination.book.entry_ids():
-        found = readable(examination.book.entry_path(entry_id))
-        if (
-            found is not None
-            and old_id in found.aliases
-            and (found.opened, found.title, found.kind) == (entry.opened, entry.title, entry.kind)
-        ):
+
+def twin_of(
+    examination: Examination, entry: Entry, old_id: str, runs: Mapping[int, Run] = MappingProxyType({})
+) -> str | None:
+    """The ID under which this entry stands already: a mend that was cut off had got so far.
+
+    It is the same in everything but the ID, and has none but these runs under their numbers: another clone's entry
+    may have the same words.
+    """
+    book = examination.book
+    for entry_id in book.entry_ids():
+        found = readable(book.entry_path(entry_id))
+        if found is None or old_id not in found.aliases or not _same_entry(examination, found, entry):
+            continue
+        there = {n: run_at(book.run_folder(entry_id, n)) for n in runs}
+        if all(run is None or same_run(run, runs[n]) for n, run in there.items()):
             return entry_id
     return None
 
 
-def renumbered(examination: Examination, entry: Entry, old_id: str, relations: Mapping[str, str]) -> str:
-    """Write `entry` under the next free ID, or the one it has already; the ID."""
+def _same_entry(examination: Examination, found: Entry, entry: Entry) -> bool:
+    """Whether two entries are equal but for their IDs; a relation may name what its target was renumbered to."""
+
+    def leads(now: str | None, before: str | None) -> bool:
+        if now is None or before is None or now == before:
+            return now == before
+        target = readable(examination.book.entry_path(now))
+        return target is not None and before in target.aliases
+
+    pairs = ((getattr(found, name), getattr(entry, name)) for name in _RELATIONS)
+    bare: dict[str, Any] = {"id": "", "aliases": (), **dict.fromkeys(_RELATIONS)}
+    return all(leads(now, before) for now, before in pairs) and (
+        dataclasses.replace(found, **bare) == dataclasses.replace(entry, **bare)
+    )
+
+
+def same_run(one: Run, other: Run) -> bool:
+    """Whether two records are equal in everything but the place they name."""
+    return one == dataclasses.replace(other, entry=one.entry, run=one.run)
+
+
+def renumbered(
+    examination: Examination,
+    entry: Entry,
+    old_id: str,
+    relations: Mapping[str, str],
+    runs: Mapping[int, Run] = MappingProxyType({}),
+) -> str:
+    """Write `entry`, which has these runs, under the next free ID, or the one it has already; the ID."""
     book, workspace = examination.book, examination.workspace
-    new_id = twin_of(examination, entry, old_id)
+    new_id = twin_of(examination, entry, old_id, runs)
     if new_id is None:
         new_id, warning = book.reserve_id(workspace.owner())
         if warning:
@@ -99,3 +136,9 @@ def run_in(data: bytes | None, path: Path) -> Run | None:
         return None if data is None else records.run_of(data, path)
     except (StoreError, CodecError, json.JSONDecodeError, UnicodeDecodeError):
         return None
+
+
+def run_at(folder: Path) -> Run | None:
+    """The run whose record stands in this folder."""
+    path = folder / "run.json"
+    return run_in(path.read_bytes(), path) if path.is_file() else None

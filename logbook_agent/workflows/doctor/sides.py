@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from logbook_agent.provenance.merge import BASE, OURS, THEIRS, Merge, merge_below
 from logbook_agent.store.book import Book
+from logbook_agent.workflows.doctor.joined import Joined, merges_of
 
 _OPEN, _BASE, _MIDDLE, _CLOSE = b"<<<<<<< ", b"||||||| ", b"=======", b">>>>>>> "
 
@@ -37,12 +39,49 @@ def conflicts_in(book: Book) -> Conflicts:
     for path in merge.conflicts if merge is not None else ():
         if merge is not None:
             files[path] = _of_index(merge, path, book.folder / path)
-    for found in _marked(book):
-        path = found.relative_to(book.folder).as_posix()
+    marked = {p.relative_to(book.folder).as_posix(): p.read_bytes() for p in _marked(book)}
+    for path, data in marked.items():
         if path not in files:
-            ours, theirs = split(found.read_bytes())
+            ours, theirs = split(data)
             files[path] = Sides(ours=ours, theirs=theirs, has_base=None, marked=True)
-    return Conflicts(files=files, theirs_alone=merge.theirs_alone if merge is not None else frozenset())
+    if merge is not None:
+        return Conflicts(files=files, theirs_alone=merge.theirs_alone)
+    joined = _joined(book, marked) if marked else None
+    if joined is None:
+        return Conflicts(files=files)
+    for path in _brought(joined, marked):
+        files[path] = dataclasses.replace(files[path], has_base=joined.read(joined.base, path) is not None)
+        if path.startswith("runs/"):
+            files.update(_beside(joined, path, book.folder))
+    return Conflicts(files=files, theirs_alone=joined.theirs_alone())
+
+
+def _joined(book: Book, marked: Iterable[str]) -> Joined | None:
+    """The merge that brought these markers, when somebody staged or committed them."""
+    return next((joined for joined in merges_of(book.folder) if _brought(joined, marked)), None)
+
+
+def _brought(joined: Joined, marked: Iterable[str]) -> list[str]:
+    """Of the files with markers, those that both sides had without."""
+    return [
+        path
+        for path in marked
+        if all(
+            (data := joined.read(commit, path)) is not None and not has_markers(data)
+            for commit in (joined.ours, joined.theirs)
+        )
+    ]
+
+
+def _beside(joined: Joined, record: str, folder: Path) -> Iterator[tuple[str, Sides]]:
+    """The other files of a run with markers that both sides have, and not alike."""
+    at = record.removesuffix("run.json")
+    for path in sorted(joined.names(joined.ours, at) & joined.names(joined.theirs, at) - {record}):
+        ours, theirs = joined.read(joined.ours, path), joined.read(joined.theirs, path)
+        if ours != theirs:
+            file = folder / path
+            marked = file.is_file() and has_markers(file.read_bytes())
+            yield path, Sides(ours=ours, theirs=theirs, has_base=False, marked=marked)
 
 
 def _of_index(merge: Merge, path: str, file: Path) -> Sides:

@@ -23,12 +23,9 @@ def check_view(examination: Examination) -> Iterator[Finding]:
     if views.has_conflict(text):
         yield _rebuild(examination, "a merge left its conflict markers in the view", _conflict_line(text))
         return
-    try:
-        there = views.parse(text)
-    except views.ViewError as error:
-        place, _, problem = str(error).partition(": ")
-        yield _rebuild(examination, problem, int(place.removeprefix("line ")))
-        return
+    strays: list[str] = []
+    there = views.parse(text, strays)
+    yield from (_stray(examination, stray) for stray in strays)
     yield from _edited(examination, text, there)
     yield from _out_of_date(examination, text, there)
 
@@ -42,6 +39,20 @@ def _rebuild(examination: Examination, message: str, line: int | None) -> Findin
         path=examination.book.view_path,
         line=line,
         fix=lambda: _render(examination, "built anew"),
+    )
+
+
+def _stray(examination: Examination, stray: str) -> Finding:
+    """A marker that does not pair. What stands around it may be somebody's words, so nothing is mended here."""
+    place, _, problem = stray.partition(": ")
+    return Finding(
+        check="view",
+        severity="error",
+        message=problem,
+        mend="logbook render puts a new block beside it; then take the words you need and delete those lines, or"
+        " logbook render --discard-edits, after a backup",
+        path=examination.book.view_path,
+        line=int(place.removeprefix("line ")),
     )
 
 
