@@ -1,6 +1,7 @@
 """The store under many writers, kills and failing disks: the short form of `make stress`.
 
-What is done and checked stands in tests/stress/driver.py; it runs as a process of its own, because it forks.
+What is done and checked stands in kills.py, faults.py and writers.py beside it; they run as a process of their own,
+because they fork.
 """
 
 from __future__ import annotations
