@@ -89,11 +89,8 @@ class Book:
     def reserve_id(self, owner: dict[str, object]) -> tuple[str, str | None]:
         """The next ID, never handed out before, and a warning when other worktrees cannot know of it."""
         folder, warning = reservation_folder(self.root, self.header.prefix)
-        taken = self._entry_names()
-        if self.runs_folder.is_dir():
-            # An entry may have been deleted, and its runs must not become another's.
-            taken += os.listdir(self.runs_folder)  # noqa: PTH208
-        return reserve(folder, self.header.prefix, taken, json.dumps(owner).encode()), warning
+        data = json.dumps(owner).encode()
+        return reserve(folder, self.header.prefix, self._entry_names(), data, runs=self.runs_folder), warning
 
     def voids(self) -> list[Void]:
         """IDs that were reserved here and never became an entry."""

@@ -53,14 +53,17 @@ def highest(names: Iterable[str], prefix: str) -> int:
     return -1 if not found else id_number(found[-1], prefix) or 0
 
 
-def reserve(folder: Path, prefix: str, taken: Iterable[str], owner: bytes) -> str:
+def reserve(folder: Path, prefix: str, taken: Iterable[str], owner: bytes, *, runs: Path) -> str:
     """The next free ID after every one in `taken` and every reservation; it is never given out again.
 
     `owner` (who reserves, as JSON) is kept in the reservation, so that one whose owner died is known.
     """
     make_folder(folder)
     number = max(highest(taken, prefix), highest(_names(folder), prefix)) + 1
-    while not create_exclusive(folder / format_id(prefix, number), owner):
+    # An entry may have been deleted, and its runs must not become another's.
+    while (runs / format_id(prefix, number)).exists() or not create_exclusive(
+        folder / format_id(prefix, number), owner
+    ):
         number += 1
     return format_id(prefix, number)
 

@@ -39,7 +39,7 @@ def _refresh(workspace: Workspace, book: Book, changed: Iterable[str]) -> None:
             _rebuild(workspace, book)
             return
         if views.has_conflict(text):
-            _render_over(workspace, book, _without_conflict(workspace, book, text))
+            _render_over(workspace, book, _without_conflict(workspace, book, text), on_disk=text)
             return
         present = _parsed(workspace, book, text)
         order = book.entry_ids()
@@ -71,19 +71,18 @@ def render(workspace: Workspace, book: Book, *, discard_edits: bool = False) -> 
         if text is None or discard_edits:
             _rebuild(workspace, book)
             return
-        if views.has_conflict(text):
-            text = _without_conflict(workspace, book, text)
-        _render_over(workspace, book, text)
+        whole = _without_conflict(workspace, book, text) if views.has_conflict(text) else text
+        _render_over(workspace, book, whole, on_disk=text)
 
 
-def _render_over(workspace: Workspace, book: Book, text: str) -> None:
+def _render_over(workspace: Workspace, book: Book, text: str, *, on_disk: str) -> None:
     """Every block of a view anew, but for those edited by hand."""
     present = _parsed(workspace, book, text)
     texts: dict[str, str | None] = dict(all_blocks(workspace, book))
     order = book.entry_ids()
     # A damaged entry keeps the block it had.
     texts.update({name: None for name in present if name not in texts and name not in order})
-    _write(workspace, book, text, present, texts, order)
+    _write(workspace, book, text, present, texts, order, on_disk)
 
 
 def _parsed(workspace: Workspace, book: Book, text: str) -> dict[str, views.Block]:
@@ -211,15 +210,16 @@ def _write(
     present: dict[str, views.Block],
     texts: dict[str, str | None],
     order: Sequence[str],
+    on_disk: str | None = None,
 ) -> None:
+    """Splice and write; `on_disk` is the file as it is, where `text` was made of it (of a merge conflict)."""
     new, kept = views.splice(text, texts, (HEADER, *order, FOOTER), present)
     for name in kept:
         workspace.warnings.append(
             f"{book.view_path.name}: {name} was edited by hand and left as it is;"
             " `logbook absorb` takes the edit over, `logbook render --discard-edits` drops it, after a backup"
         )
-    # Compared with the file, not with `text`: that may be what was made of a view with conflict markers.
-    if new != book.read_view():
+    if new != (text if on_disk is None else on_disk):
         book.write_view(new)
 
 
