@@ -197,7 +197,8 @@ def _summary(result: RunResult, data: dict[str, Any]) -> list[str]:
             f"{data['id']} run {run_data['run']}{label}: {run_data['state']}{took},"
             f" {count} row{'' if count == 1 else 's'}"
         )
-        lines += [f"  {_row_text(row)}" for row in run_data["rows"][:_SHOWN_ROWS]]
+        varied = _varied(run_data["rows"])
+        lines += [f"  {_row_text(row, varied)}" for row in run_data["rows"][:_SHOWN_ROWS]]
         if count > _SHOWN_ROWS:
             lines.append(f"  and {count - _SHOWN_ROWS} more rows: logbook table {data['id']}")
         lines += [f"  problem: {p}" for p in run_data["problems"][:3]]
@@ -205,12 +206,20 @@ def _summary(result: RunResult, data: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _row_text(row: dict[str, Any]) -> str:
+def _varied(rows: list[dict[str, Any]]) -> list[str]:
+    """The config keys that tell the rows of a run apart."""
+    keys = dict.fromkeys(key for row in rows for key in row["config"])
+    return [key for key in keys if len({repr(row["config"].get(key)) for row in rows}) > 1]
+
+
+def _row_text(row: dict[str, Any], varied: list[str]) -> str:
+    case = " ".join(f"{key}={row['config'][key]}" for key in varied if key in row["config"])
+    said = f"{case}: " if case else ""
     if "failed" in row:
-        return f"failed: {row['failed']['reason']}"
+        return f"{said}failed: {row['failed']['reason']}"
     metrics: dict[str, dict[str, Any]] = row.get("metrics", {})
     texts = [
         f"{name} {format_value(m['median'], decimals=known(name).decimals)}" + (f" {m['unit']}" if m["unit"] else "")
         for name, m in metrics.items()
     ]
-    return ", ".join(texts) or "no metric"
+    return said + (", ".join(texts) or "no metric")

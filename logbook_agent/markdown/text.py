@@ -138,11 +138,3 @@ def _escaped(match: re.Match[str]) -> str:
 def cell(text: str) -> str:
     """Text inside a table cell: as `escape`, and pipes escaped."""
     return escape(text).replace("|", "\\|")
-
-
-def table(header: list[str], rows: list[list[str]], *, numeric: list[bool]) -> str:
-    """A Markdown table; numeric columns are aligned to the right."""
-    rule = ["---:" if right else "---" for right in numeric]
-    body = [[cell(c) for c in row] for row in rows]
-    lines = [[cell(h) for h in header], rule, *body]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -53,10 +53,7 @@ class Blocks:
 
     def table(self, table: Table, more_notes: Sequence[str] = ()) -> str:
         """A table with its notes; `more_notes` are Markdown already and go into the same list."""
-        columns = [{"name": c.name, "numeric": c.numeric} for c in table.columns]
-        notes = [*(md.escape(n) for n in table.notes), *more_notes]
-        values = {"columns": columns, "rows": table.rows, "notes": notes, "constants": table.constants}
-        return self._templates.render("table.md.j2", {"table": values}).rstrip("\n")
+        return table_text(self._templates, table, more_notes)
 
     def footer(self, records: Sequence[Record]) -> str:
         """Decisions and negative results, gathered from the entries that state them; may be empty."""
@@ -73,6 +70,22 @@ class Blocks:
             "title": md.one_line(record.entry.title),
             "text": record.entry.text(label) or "",
         }
+
+
+def table_text(templates: Templates, table: Table, more_notes: Sequence[str] = ()) -> str:
+    """A table as Markdown; below it, in one list, the config that all rows share, its notes, and `more_notes`.
+
+    An empty table is the empty text.
+    """
+    if not table.columns:
+        return ""
+    columns = [{"name": c.name, "numeric": c.numeric} for c in table.columns]
+    notes = [*(md.escape(n) for n in table.notes), *more_notes]
+    if table.constants:
+        shared = md.inline_code(" ".join(f"{name}={value}" for name, value in table.constants.items()))
+        notes.insert(0, f"same in all rows: {shared}")
+    values = {"columns": columns, "rows": table.rows, "notes": notes, "constants": table.constants}
+    return templates.render("table.md.j2", {"table": values}).rstrip("\n")
 
 
 def in_footer(record: Record) -> bool:

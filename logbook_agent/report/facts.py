@@ -203,7 +203,8 @@ def result_section(record: Record, table: Table | None, render_table: RenderTabl
         return md.items(notes)
     if len(table.rows) == 1:
         return md.items([*_single(table), *notes])
-    bounded = _bounded(table, record.id)
+    # What all rows share stands in the section above.
+    bounded = dataclasses.replace(_bounded(table, record.id), constants={})
     return render_table(bounded, notes)
 
 

@@ -3,7 +3,6 @@
 from logbook_agent.tables.build import matching, tabulate
 from logbook_agent.tables.export import to_csv
 from logbook_agent.tables.naming import parse_axes, parse_metrics
-from logbook_agent.tables.render import to_markdown
 from logbook_agent.tables.spec import Case, Column, Table, TableSpec
 
 __all__ = [
@@ -16,5 +15,4 @@ __all__ = [
     "parse_metrics",
     "tabulate",
     "to_csv",
-    "to_markdown",
 ]

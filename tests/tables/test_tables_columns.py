@@ -8,7 +8,8 @@ from logbook_agent.errors import UsageError
 from logbook_agent.markdown.text import cell, escape
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Measurement, Row, Scalar
-from logbook_agent.tables import Case, Column, Table, TableSpec, parse_axes, parse_metrics, tabulate, to_markdown
+from logbook_agent.tables import Case, Column, Table, TableSpec, parse_axes, parse_metrics, tabulate
+from tests.tables.tables_support import to_markdown
 
 
 def case(

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from logbook_agent.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row, Scalar
-from logbook_agent.tables import Case, Table, TableSpec, matching, tabulate, to_markdown
+from logbook_agent.tables import Case, Table, TableSpec, matching, tabulate
+from tests.tables.tables_support import to_markdown
 
 
 def case(
