@@ -7,6 +7,18 @@ LogbookError                 1  checked, and does not hold
 ├── StoreError               3  the logbook on disk cannot be read or written
 │   └── RecordError             one record is malformed; says which file and where in it
 ├── RemoteError              4  the issue tracker refused or could not be reached
+│   ├── Unreachable             no answer, or one that says nothing; the next sync may succeed
+│   ├── AnswerLost              a write was sent and no answer came: it may or may not have been applied
+│   ├── RateLimited             refused for now and not applied; says how long to wait when that is known
+│   ├── NoToken                 no token for this host
+│   ├── BadToken                401: the host does not know the token
+│   ├── Forbidden               403: the token may not do this
+│   ├── IssueMissing            404 or 410: not there, deleted, or not visible to the token
+│   ├── IssueMoved              the issue was transferred to another repository
+│   ├── IssueLocked             the conversation is locked
+│   ├── MarkersDamaged          the block of the issue's body has lost a marker, or has one twice
+│   ├── Rejected                422, or what came back is not what was sent
+│   └── SyncRunning             another sync of this clone is under way
 └── ToolError              125  `run` itself failed
     ├── NotExecutable      126  found, but not executable
     └── CommandNotFound    127  not found
@@ -58,6 +70,60 @@ class RecordError(StoreError):
 class RemoteError(LogbookError):
     code = "remote"
     exit_code = 4
+
+
+class Unreachable(RemoteError):
+    code = "unreachable"
+
+
+class AnswerLost(RemoteError):
+    code = "answer_lost"
+
+
+class RateLimited(RemoteError):
+    """`wait_s`: what the server asked to wait for, None when it did not say; nothing was applied."""
+
+    code = "rate_limited"
+
+    def __init__(self, message: str, *, wait_s: float | None = None, cause: str = "", hint: str = "") -> None:
+        super().__init__(message, cause=cause, hint=hint)
+        self.wait_s = wait_s
+
+
+class NoToken(RemoteError):
+    code = "no_token"
+
+
+class BadToken(RemoteError):
+    code = "bad_token"
+
+
+class Forbidden(RemoteError):
+    code = "forbidden"
+
+
+class IssueMissing(RemoteError):
+    code = "issue_missing"
+
+
+class IssueMoved(RemoteError):
+    code = "issue_moved"
+
+
+class IssueLocked(RemoteError):
+    code = "issue_locked"
+
+
+class MarkersDamaged(RemoteError):
+    code = "markers_damaged"
+
+
+class Rejected(RemoteError):
+    code = "rejected"
+
+
+class SyncRunning(RemoteError):
+    code = "sync_running"
 
 
 class ToolError(LogbookError):

@@ -18,7 +18,7 @@ LOGBOOK = (
     {"workflows"},
     {"store", "runner", "provenance", "report", "sync"},
     {"tables"},
-    {"redaction", "commands", "results", "stats", "markdown", "criteria", "recipes"},
+    {"redaction", "commands", "results", "stats", "markdown", "issues", "criteria", "recipes"},
     {"model"},
     {"repository", "processes", "errors", "units"},
 )
@@ -34,7 +34,19 @@ BENCH = (
     {"accounting", "shapes", "device", "errors"},
 )
 # Pure packages: no files, processes, network or clock.
-PURE = {"tables", "redaction", "commands", "results", "stats", "markdown", "criteria", "recipes", "model", "units"}
+PURE = {
+    "tables",
+    "redaction",
+    "commands",
+    "results",
+    "stats",
+    "markdown",
+    "issues",
+    "criteria",
+    "recipes",
+    "model",
+    "units",
+}
 EFFECTS = {
     "subprocess",
     "socket",
@@ -55,6 +67,9 @@ HOMES = {
     "yaml": {"store"},
     "psutil": {"processes"},
     "github": {"sync"},
+    "requests": {"sync"},
+    "urllib3": {"sync"},
+    "markdown_it": {"issues"},
 }
 NEVER = {"jax", "jaxlib", "numpy", "scipy"}
 

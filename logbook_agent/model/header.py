@@ -23,8 +23,11 @@ class Metric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
+    """`back`: None, or `wanted` when the linked issue shall link back here, or the address of that comment."""
+
     label: str
     url: str
+    back: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +53,27 @@ class Baseline:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """Somebody's word on a stop criterion, with the evidence: an entry's ID or an address."""
+
+    met: bool
+    evidence: str
+    by: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:
-    """One stop criterion: prose, and optionally a machine-checkable predicate (kept as written)."""
+    """One stop criterion: prose, optionally a machine-checkable predicate (kept as written), and whether it
+    was judged to be met."""
 
     text: str
     predicate: dict[str, object] | None = None
+    judgement: Judgement | None = None
+
+    @property
+    def met(self) -> bool:
+        return self.judgement is not None and self.judgement.met
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +92,47 @@ class CommandTemplate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentIssue:
+    """The issue that shows this logbook to others.
+
+    `trusted`: the accounts whose markers are ours; learned from the first write, or listed by hand.
+    `managed`: the block in its body has been seen to stand; from then on it must be there. (No time of that: two
+    clones that both see it write the same, and merge.)
+    """
+
+    url: str
+    trusted: tuple[str, ...] = ()
+    managed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A tag at a commit, with the last entry there was."""
+
+    name: str
+    commit: str
+    at: str
+    url: str
+    last_entry: str | None = None
+    entries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """How the thread ended."""
+
+    at: str
+    conclusion: str
+    limitations: tuple[str, ...] = ()
+    next_steps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """logbook.yaml. `opened` is UTC, ISO 8601; `zone` is the IANA zone times are shown in."""
+    """logbook.yaml. `opened` is UTC, ISO 8601; `zone` is the IANA zone times are shown in.
+
+    `summary`: where the thread stands, in one's own words, for those who were not there.
+    """
 
     format: int = FORMAT
     topic: str
@@ -83,6 +141,7 @@ class Header:
     opened: str
     zone: str = "UTC"
     goal: str | None = None
+    summary: str | None = None
     metrics: tuple[Metric, ...] = ()
     constraints: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
@@ -90,6 +149,9 @@ class Header:
     stop_criteria: tuple[Criterion, ...] = ()
     matrix: tuple[MatrixAxis, ...] = ()
     command_templates: tuple[CommandTemplate, ...] = ()
+    issue: ExperimentIssue | None = None
+    snapshots: tuple[Snapshot, ...] = ()
+    closing: Closing | None = None
     extra: dict[str, object] = field(default_factory=dict)
 
     @property

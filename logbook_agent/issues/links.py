@@ -1,0 +1,23 @@
+"""Where the files of a logbook can be read by others: addresses at a pushed commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """Addresses with the full SHA of a pushed commit; None where what stands here now has not been pushed.
+
+    `view` is the rendered logbook at `commit`. `entries` has, by ID, where the entry starts in that view; an entry
+    whose file differs from the pushed one is left out. `why` says in a few words why there is no commit.
+    """
+
+    commit: str | None = None
+    view: str | None = None
+    entries: Mapping[str, str] = field(default_factory=dict)
+    why: str = "not pushed"
+
+    def entry(self, entry_id: str) -> str | None:
+        return self.entries.get(entry_id)

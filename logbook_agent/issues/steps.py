@@ -1,0 +1,153 @@
+"""The steps of a plan, each one write; and a plan as people read it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+# Texts of comments are rendered when they are asked for, once: a long plan is made at once, and the next text in
+# the pause between two writes.
+Render: TypeAlias = Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Create:
+    """Open the issue, with the block as its body."""
+
+    repository: str
+    title: str
+    labels: tuple[str, ...]
+    text: str
+
+    def __str__(self) -> str:
+        labels = f" with labels {', '.join(self.labels)}" if self.labels else ""
+        return f"open an issue in {self.repository}{labels}: {self.title}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkBack:
+    """A comment on another issue that points to ours, unless it is there already."""
+
+    url: str
+    label: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"comment on {self.url} ({self.label}): link back"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteBlock:
+    """Replace the block in the issue's body, or add it. `old` is its text now, None when there is none."""
+
+    text: str
+    old: str | None
+
+    def __str__(self) -> str:
+        return "write the block of the issue's body" if self.old is not None else "add the block to the issue's body"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """A new comment. `render` gives its text, with its marker."""
+
+    kind: str
+    about: tuple[str, ...]
+    render: Render = field(compare=False, repr=False)
+
+    @property
+    def text(self) -> str:
+        return self.render()
+
+    def __str__(self) -> str:
+        return f"comment: {self.kind} {_span(self.about)}".rstrip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """An existing comment anew. `render` gives its text, with its marker."""
+
+    comment: int
+    old: str
+    about: tuple[str, ...]
+    render: Render = field(compare=False, repr=False)
+
+    @property
+    def text(self) -> str:
+        return self.render()
+
+    def __str__(self) -> str:
+        return f"edit comment {self.comment}: {_span(self.about)}".rstrip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delete:
+    """A duplicate of an older comment of ours."""
+
+    comment: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"delete comment {self.comment}, a duplicate of {self.of}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Close:
+    """Close the issue as completed."""
+
+    def __str__(self) -> str:
+        return "close the issue"
+
+
+Step: TypeAlias = Create | WriteBlock | Post | Edit | Delete | Close | LinkBack
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is to be done, in order; `warnings` are what was met and left alone."""
+
+    steps: tuple[Step, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def check_texts(steps: Sequence[Step]) -> None:
+    """Render the first text of each kind, so that a template that does not fit is met before anything is written."""
+    first: dict[object, Step] = {}
+    for step in steps:
+        first.setdefault(step.kind if isinstance(step, Post) else type(step), step)
+    for step in first.values():
+        if isinstance(step, Post | Edit):
+            step.render()
+
+
+def step_diff(step: Step) -> list[str]:
+    """What a step changes, as lines that begin with `+`, `-` or a blank."""
+    if isinstance(step, WriteBlock):
+        return _diff(step.old or "", step.text)
+    if isinstance(step, Edit):
+        return _diff(step.old, step.text)
+    return [f"+{line}" for line in step.text.split("\n")] if isinstance(step, Create | Post | LinkBack) else []
+
+
+def step_values(step: Step) -> dict[str, Any]:
+    """A step as plain data, without its texts."""
+    values: dict[str, Any] = {"step": str(step)}
+    if isinstance(step, Post | Edit):
+        values["about"] = list(step.about)
+    if isinstance(step, Edit | Delete):
+        values["comment"] = step.comment
+    if not isinstance(step, Delete | Close):
+        values["bytes"] = len(step.text.encode())
+    return values
+
+
+def _diff(old: str, new: str) -> list[str]:
+    lines = difflib.unified_diff(old.split("\n") if old else [], new.split("\n"), n=2, lineterm="")
+    # Without the two lines that name files.
+    return list(lines)[2:]
+
+
+def _span(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) < 4 else f"{names[0]} to {names[-1]} ({len(names)} entries)"

@@ -1,0 +1,55 @@
+"""What the logbook has to say, apart from how it is put: the one side of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+# open: not settled yet, so it waits. void: nothing to tell, unless it was told before.
+Stage = Literal["settled", "open", "void"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryWanted:
+    """One entry as it stands now. `linked`: it can be read at a pushed commit."""
+
+    id: str
+    digest: str
+    stage: Stage = "settled"
+    linked: bool = False
+    supersedes: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """`book` is the logbook's key in markers. `trusted`: whose markers count. `managed`: the block is known to have
+    been written, so it must be there. `chosen`: only these entries go out, whatever their stage.
+    `snapshots`: name and commit of each. `final`: digest of how the thread ended.
+    """
+
+    book: str
+    entries: tuple[EntryWanted, ...] = ()
+    chosen: tuple[str, ...] = ()
+    snapshots: tuple[tuple[str, str], ...] = ()
+    final: str | None = None
+    trusted: frozenset[str] = frozenset()
+    managed: bool = False
+    new_block: bool = False
+
+    def trusting(self, login: str) -> Wanted:
+        return replace(self, trusted=self.trusted | {login})
+
+
+class Documents(Protocol):
+    """The texts of an issue, none longer than `room` bytes."""
+
+    def title(self) -> str: ...
+
+    def block(self, room: int) -> str: ...
+
+    def update(self, entry_ids: Sequence[str], room: int) -> str: ...
+
+    def snapshot(self, name: str, room: int) -> str: ...
+
+    def final(self, room: int) -> str: ...
