@@ -57,9 +57,18 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """The text without secrets. A key block over several lines becomes one mark."""
+        if not self.may_hold_some(text):
+            return text
         lines = LineRedactor(self)
         done = (lines.line(line) for line in text.split("\n"))
         return "\n".join(line for line in done if line is not None)
+
+    def may_hold_some(self, text: str) -> bool:
+        """A cheap look at the whole: most texts hold none, and the rules would look at every line of them."""
+        try:
+            return self.gate.flags(text.encode("utf-8", "surrogateescape"))
+        except UnicodeEncodeError:
+            return True
 
     def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
         """An argument vector; the word after a flag such as `--token` is its value."""

@@ -68,8 +68,18 @@ class Book:
             self._header = records.read_header(self.header_path)
         return self._header
 
+    def reread_header(self) -> Header:
+        """The header as it stands on disk now."""
+        self._header = None
+        return self.header
+
     def lock(self) -> AbstractContextManager[None]:
         return locked(self.folder / ".lock")
+
+    def sync_lock(self) -> AbstractContextManager[None]:
+        """Held for the length of a sync; raises StoreError at once when another one holds it."""
+        make_folder(self.open_folder)
+        return locked(self.open_folder / ".sync.lock", timeout_s=0)
 
     # -- entries ---------------------------------------------------------------------------------
 
@@ -219,15 +229,16 @@ class Book:
                 damaged.append(error)
         return Contents(header=self.header, records=tuple(good), damaged=tuple(damaged))
 
-    def summaries(self, summarise: Callable[[Record], dict[str, Any]]) -> Summaries:
-        """What `summarise` says of every entry, from the index where its files have not changed.
+    def summaries(self, summarise: Callable[[Record], dict[str, Any]], *, form: int = 1) -> Summaries:
+        """What `summarise` says of every entry, from the index where its files have not changed. What was stored
+        in another `form` is not used.
 
         An entry with an unfinished run is always looked at anew: its state depends on living processes.
         """
         from logbook_agent.store.index import Index, stamp_of
 
         header = self.header_path.stat()
-        index = Index(self.folder / ".index.sqlite", f"{__version__} {header.st_ctime_ns} {header.st_size}")
+        index = Index(self.folder / ".index.sqlite", f"{__version__} {form} {header.st_ctime_ns} {header.st_size}")
         index.load()
         found: list[dict[str, Any]] = []
         fresh: dict[str, tuple[Stamp, dict[str, Any]]] = {}

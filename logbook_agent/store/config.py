@@ -8,6 +8,7 @@ from typing import Any
 
 from logbook_agent.errors import UsageError
 from logbook_agent.repository import repository_of
+from logbook_agent.store.config_github import GitHubConfig, SettingError, github_config
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +18,8 @@ class Config:
     `require`: fields that `run` and `plan` demand. `env`: patterns of further variables that matter.
     `secrets`: names of further variables whose values are redacted. `packages`: further packages whose
     versions are recorded. `launchers`: prefixes for `--on`. `log_bytes`: size limit of one output.log.
-    `logbook_bytes`: what `prune` leaves of all logs of a logbook.
+    `logbook_bytes`: what `prune` leaves of all logs of a logbook. `github`: where the issue is, and how it is
+    spoken to.
     """
 
     file: Path | None = None
@@ -32,6 +34,7 @@ class Config:
     launchers: dict[str, Any] = field(default_factory=dict)
     log_bytes: int = 256 * 1024 * 1024
     logbook_bytes: int = 4 * 1024 * 1024 * 1024
+    github: GitHubConfig = field(default_factory=GitHubConfig)
 
     @property
     def folder(self) -> Path | None:
@@ -95,6 +98,11 @@ def config_of(table: dict[str, Any], file: Path) -> Config:
             raise _bad(file, "launchers must be tables", 'write: [launchers.NAME] template = "... {command}"')
         if key in _SIZES and (not isinstance(value, int) or value <= 0):
             raise _bad(file, f"{key} must be a positive number", f"write: {key} = 268435456")
+        if key == "github":
+            try:
+                value = github_config(value)
+            except SettingError as error:
+                raise _bad(file, error.message, error.hint) from None
         values[key] = value
     unknown = [name for name in values.get("require", ()) if name not in REQUIRABLE]
     if unknown:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -41,6 +41,8 @@ class Workspace:
     root_option: str | None = None
     logbook_option: str | None = None
     now: Callable[[], datetime] = utc_now
+    # `clock` and `sleep` for the pace of requests, where they are not this machine's.
+    timing: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
     @cached_property
@@ -98,6 +100,10 @@ class Workspace:
     def redacted_header(self, header: Header) -> Header:
         return decode(Header, _redacted(encode(header), self.redactor))
 
+    def redacted(self, plain: Any) -> Any:
+        """Plain data in which no text holds a secret."""
+        return _redacted(plain, self.redactor)
+
     def redacted_run(self, run: Run) -> Run:
         """A run whose words, variables and every other text are free of secrets."""
         from logbook_agent.model.run import Run
@@ -115,10 +121,28 @@ class Workspace:
 
 
 def _redacted(plain: Any, redactor: Redactor) -> Any:
+    """Plain data without secrets. Most hold none, and one look at all its texts tells."""
+    return _without_secrets(plain, redactor) if redactor.may_hold_some("\n".join(_texts(plain))) else plain
+
+
+def _texts(plain: Any, name: str = "") -> Iterator[str]:
+    """Every text in it; one that has a name stands as `name=text`, as secrets are known by their names too."""
+    if isinstance(plain, str):
+        yield f"{name}={plain}"
+    elif isinstance(plain, dict):
+        for key, value in plain.items():
+            yield key
+            yield from _texts(value, key)
+    elif isinstance(plain, list):
+        for value in plain:
+            yield from _texts(value)
+
+
+def _without_secrets(plain: Any, redactor: Redactor) -> Any:
     if isinstance(plain, str):
         return redactor.text(plain)
     if isinstance(plain, dict):
-        return {redactor.text(k): _redacted(v, redactor) for k, v in plain.items()}
+        return {redactor.text(k): _without_secrets(v, redactor) for k, v in plain.items()}
     if isinstance(plain, list):
-        return [_redacted(v, redactor) for v in plain]
+        return [_without_secrets(v, redactor) for v in plain]
     return plain

@@ -1,0 +1,417 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.errors import StoreError, UsageError
+from logbook_agent.issues.address import RepositoryAddress
+from logbook_agent.issues.links import Links
+from logbook_agent.markdown.view import build
+from logbook_agent.provenance import git_calls
+from logbook_agent.provenance.pushed import (
+    Outside,
+    blob_sha,
+    blobs_at,
+    block_lines,
+    dirty_outside,
+    file_at,
+    head_commit,
+    is_pushed,
+    published,
+    pushed_commit,
+    remote_of,
+)
+
+REPOSITORY = RepositoryAddress(owner="o", name="r")
+Git = Callable[..., str]
+
+
+@pytest.fixture
+def root(folder: Path, git: Git) -> Path:
+    """A logbook `moe` of two entries with runs, committed and pushed to a bare repository beside."""
+    root = folder / "notes dir/logbooks"
+    for number in (1, 2):
+        write_entry(root, f"MOE-00{number}", runs=number)
+    write_view(root, ["MOE-001", "MOE-002"])
+    git("init", "-q", "--bare", "-b", "main", str(folder.parent / "bare.git"))
+    git("remote", "add", "origin", str(folder.parent / "bare.git"))
+    git("add", ".")
+    git("commit", "-q", "-m", "Entries")
+    git("push", "-q", "origin", "main")
+    return root
+
+
+def write_entry(root: Path, name: str, runs: int = 1) -> None:
+    (root / "moe/entries").mkdir(parents=True, exist_ok=True)
+    (root / f"moe/entries/{name}.yaml").write_text(f"id: {name}\n")
+    for run in range(1, runs + 1):
+        place = root / f"moe/runs/{name}/0{run}"
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "run.json").write_text(f'{{"run": {run}}}')
+        (place / "output.log").write_text("not in git, say\n")
+
+
+def write_view(root: Path, names: list[str]) -> None:
+    text = build([("header", "# MoE\n\nOf experts."), *((n, f"## {n}\n\nText") for n in names)])
+    (root / "moe.md").write_text(f"People's line\n\n{text}")
+
+
+def links(root: Path, names: list[str] | None = None, remote: str = "origin") -> Links:
+    return published(
+        view=root / "moe.md",
+        folder=root / "moe",
+        entry_ids=names or ["MOE-001", "MOE-002"],
+        repository=REPOSITORY,
+        remote=remote,
+        environ=os.environ,
+    )
+
+
+def change(root: Path, git: Git, message: str) -> str:
+    (root.parent / "note.txt").write_text(message)
+    git("add", str(root.parent / "note.txt"))
+    git("commit", "-q", "-m", message)
+    return git("rev-parse", "HEAD")
+
+
+# -- the remote --------------------------------------------------------------------------------------
+
+
+def test_without_a_repository_or_remote_there_is_none(folder: Path) -> None:
+    assert remote_of(folder, os.environ) is None
+    subprocess.run(["git", "init", "-q"], check=True)
+    assert remote_of(folder, os.environ) is None
+
+
+def test_origin_else_the_only_one(folder: Path, git: Git) -> None:
+    git("remote", "add", "up", "https://me:s3cret@github.com/o/r.git")
+    found = remote_of(folder / "not/there/yet", os.environ)
+    assert found is not None
+    assert (found.name, found.url) == ("up", "https://me:s3cret@github.com/o/r.git")
+    assert "s3cret" not in repr(found)
+    git("remote", "add", "origin", "git@github.com:o/fork.git")
+    git("config", "remote.origin.pushurl", "git@github.com:o/elsewhere.git")
+    found = remote_of(folder, os.environ)
+    assert found is not None
+    assert (found.name, found.url) == ("origin", "git@github.com:o/fork.git")
+    named = remote_of(folder, os.environ, "up")
+    assert named is not None
+    assert named.name == "up"
+
+
+def test_short_addresses_are_written_out(folder: Path, git: Git) -> None:
+    git("config", "url.git@github.com:.insteadOf", "gh:")
+    git("remote", "add", "origin", "gh:o/r.git")
+    found = remote_of(folder, os.environ)
+    assert found is not None
+    assert found.url == "git@github.com:o/r.git"
+
+
+def test_a_remote_that_cannot_be_told(folder: Path, git: Git) -> None:
+    with pytest.raises(UsageError) as caught:
+        remote_of(folder, os.environ, "up")
+    assert (caught.value.message, caught.value.cause) == ("no git remote up", "the repository has no remote")
+    git("remote", "add", "a", "x")
+    git("remote", "add", "b", "y")
+    with pytest.raises(UsageError) as caught:
+        remote_of(folder, os.environ)
+    assert caught.value.message == "2 git remotes, and none is called origin: a, b"
+    assert caught.value.hint == 'set in logbook.toml: [github] remote = "a"'
+    with pytest.raises(UsageError, match="no git remote up"):
+        remote_of(folder, os.environ, "up")
+
+
+# -- the commit --------------------------------------------------------------------------------------
+
+
+def test_head_when_it_is_pushed(root: Path, git: Git) -> None:
+    head = git("rev-parse", "HEAD")
+    assert pushed_commit(root, "origin", os.environ) == head
+    assert is_pushed(root, head, "origin", os.environ)
+    assert pushed_commit(root, "other", os.environ) is None
+    assert not is_pushed(root, head, "other", os.environ)
+
+
+def test_head_itself(root: Path, git: Git, tmp_path: Path) -> None:
+    assert head_commit(root, os.environ) == git("rev-parse", "HEAD")
+    assert head_commit(tmp_path, os.environ) is None
+    git("checkout", "-q", "--orphan", "apart")
+    assert head_commit(root, os.environ) is None
+
+
+def test_an_ancestor_when_head_is_not(root: Path, git: Git) -> None:
+    before = git("rev-parse", "HEAD")
+    mine = [change(root, git, m) for m in ("one", "two")]
+    assert pushed_commit(root, "origin", os.environ) == before
+    assert [is_pushed(root, c, "origin", os.environ) for c in (before, *mine)] == [True, False, False]
+    git("push", "-q", "origin", f"{mine[0]}:refs/heads/other/branch")
+    assert pushed_commit(root, "origin", os.environ) == mine[0]
+
+
+def test_head_behind_the_remote(root: Path, git: Git) -> None:
+    head = git("rev-parse", "HEAD")
+    change(root, git, "one")
+    git("push", "-q", "origin", "main")
+    git("checkout", "-q", "--detach", head)
+    assert pushed_commit(root, "origin", os.environ) == head
+
+
+def test_the_newest_side_of_a_merge(root: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    git("checkout", "-q", "-b", "side")
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2040-01-02T00:00:00Z")
+    newest = change(root, git, "side")
+    git("checkout", "-q", "main")
+    (root.parent / "other.txt").write_text("x")
+    git("add", ".")
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2040-01-01T00:00:00Z")
+    git("commit", "-q", "-m", "main")
+    git("push", "-q", "origin", "side", "main")
+    git("merge", "-q", "--no-edit", "side")
+    assert pushed_commit(root, "origin", os.environ) == newest
+
+
+def test_a_history_without_a_common_commit(root: Path, git: Git) -> None:
+    git("checkout", "-q", "--orphan", "apart")
+    assert pushed_commit(root, "origin", os.environ) is None  # no commit yet
+    git("commit", "-q", "-m", "apart")
+    assert pushed_commit(root, "origin", os.environ) is None
+
+
+def test_nothing_is_pushed_where_there_is_nothing(folder: Path, tmp_path: Path, git: Git) -> None:
+    assert pushed_commit(tmp_path, "origin", os.environ) is None
+    assert pushed_commit(folder, "origin", os.environ) is None
+    for text in ("HEAD", "main", "--all", "", "a" * 40):
+        assert not is_pushed(folder, text, "origin", os.environ)
+
+
+def test_a_shallow_clone(root: Path, git: Git, tmp_path: Path) -> None:
+    clone = tmp_path / "shallow"
+    git("clone", "-q", "--depth=1", f"file://{tmp_path}/bare.git", str(clone))
+    head = git("rev-parse", "HEAD", cwd=clone)
+    assert pushed_commit(clone, "origin", os.environ) == head
+    git("commit", "-q", "--allow-empty", "-m", "mine", cwd=clone)
+    assert pushed_commit(clone, "origin", os.environ) == head
+    assert list(links(clone / "notes dir/logbooks").entries) == ["MOE-001", "MOE-002"]
+
+
+def test_a_worktree_on_its_own_branch(root: Path, git: Git, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    git("worktree", "add", "-q", "-b", "own", str(tree))
+    there = tree / "notes dir/logbooks"
+    pushed = git("rev-parse", "HEAD")
+    change(there, lambda *a: git(*a, cwd=tree), "own")
+    assert pushed_commit(there, "origin", os.environ) == pushed
+    assert links(there).commit == pushed
+    (there / "moe/entries/MOE-001.yaml").write_text("changed in the worktree")
+    assert list(links(there).entries) == ["MOE-002"]
+    assert list(links(root).entries) == ["MOE-001", "MOE-002"]
+
+
+# -- what is changed outside -------------------------------------------------------------------------
+
+
+def test_changes_outside_the_root(root: Path, folder: Path, git: Git) -> None:
+    assert dirty_outside(root, os.environ) == Outside()
+    write_entry(root, "MOE-003")
+    (root / "moe.md").write_text("changed")
+    assert dirty_outside(root, os.environ) == Outside()
+    (folder / ".gitignore").write_text("ignored\n")
+    (folder / "ignored").write_text("x")
+    (folder / "bench.py").write_text("changed")
+    (root.parent / "ü new.txt").write_text("x")
+    (folder / "staged.py").write_text("x")
+    git("add", "staged.py")
+    found = dirty_outside(root, os.environ)
+    assert found.count == 4
+    assert sorted(found.paths) == [".gitignore", "bench.py", "notes dir/ü new.txt", "staged.py"]
+    assert dirty_outside(root, os.environ, most=1).count == 4
+    assert len(dirty_outside(root, os.environ, most=1).paths) == 1
+
+
+def test_looking_writes_nothing(root: Path, folder: Path) -> None:
+    index = folder / ".git/index"
+    os.utime(folder / "bench.py", (1, 1))  # git would like to note that it is unchanged
+    before = (index.read_bytes(), index.stat().st_mtime_ns)
+    dirty_outside(root, os.environ)
+    links(root)
+    assert (index.read_bytes(), index.stat().st_mtime_ns) == before
+
+
+def test_an_untracked_folder_around_the_root(folder: Path, git: Git) -> None:
+    root = folder / "new/logbooks"
+    write_entry(root, "MOE-001")
+    assert dirty_outside(root, os.environ) == Outside()
+    (folder / "new/beside").write_text("x")
+    assert dirty_outside(root, os.environ).paths == ("new/beside",)
+    assert dirty_outside(folder, os.environ) == Outside()
+
+
+def test_a_repository_that_git_cannot_read(root: Path, folder: Path) -> None:
+    (folder / ".git/index").write_bytes(b"no index")
+    with pytest.raises(StoreError) as caught:
+        dirty_outside(root, os.environ)
+    assert "index" in caught.value.cause
+
+
+# -- files at a commit -------------------------------------------------------------------------------
+
+
+def test_files_at_a_commit(root: Path, folder: Path, git: Git) -> None:
+    head = git("rev-parse", "HEAD")
+    found = blobs_at(head, root, os.environ)
+    assert set(found) >= {"moe.md", "moe/entries/MOE-001.yaml", "moe/runs/MOE-002/02/run.json"}
+    assert not any("bench" in p for p in found)
+    assert found["moe.md"] == blob_sha((root / "moe.md").read_bytes())
+    assert blobs_at(head, folder / "nowhere", os.environ) == {}
+    assert "bench.py" in blobs_at(head, folder, os.environ)
+    assert file_at(head, root / "moe.md", os.environ) == (root / "moe.md").read_bytes()
+    assert file_at(head, root / "other.md", os.environ) is None
+    assert file_at(head, root / "moe", os.environ) is None
+    assert file_at(head, folder / "bench.py", os.environ) == (folder / "bench.py").read_bytes()
+
+
+@pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
+def test_hashes_as_git_makes_them(tmp_path: Path, algorithm: str, git: Git) -> None:
+    git("init", "-q", f"--object-format={algorithm}", str(tmp_path / "r"))
+    for text in ("", "a\n", "é\0\r\n" * 1000):
+        (tmp_path / "r/f").write_text(text, newline="")
+        oid = git("hash-object", "--no-filters", "f", cwd=tmp_path / "r")
+        assert blob_sha((tmp_path / "r/f").read_bytes(), digits=len(oid)) == oid
+
+
+# -- links -------------------------------------------------------------------------------------------
+
+
+def test_links_of_what_is_pushed(root: Path, git: Git) -> None:
+    head = git("rev-parse", "HEAD")
+    found = links(root)
+    view = f"https://github.com/o/r/blob/{head}/notes%20dir/logbooks/moe.md"
+    assert (found.commit, found.view) == (head, view)
+    assert found.entries == {"MOE-001": f"{view}?plain=1#L9", "MOE-002": f"{view}?plain=1#L15"}
+    lines = (root / "moe.md").read_text().splitlines()
+    assert lines[8].startswith("<!-- logbook:block MOE-001 ")
+    assert lines[14].startswith("<!-- logbook:block MOE-002 ")
+
+
+@pytest.mark.parametrize(
+    "touch",
+    [
+        lambda moe: (moe / "entries/MOE-001.yaml").write_text("changed"),
+        lambda moe: (moe / "entries/MOE-001.yaml").unlink(),
+        lambda moe: (moe / "runs/MOE-001/01/run.json").write_text("{}"),
+        lambda moe: (moe / "runs/MOE-001/01/run.json").unlink(),
+        lambda moe: write_entry(moe.parent, "MOE-001", runs=2),
+    ],
+)
+def test_an_entry_that_changed_since_has_no_link(root: Path, touch: Callable[[Path], object]) -> None:
+    touch(root / "moe")
+    assert list(links(root).entries) == ["MOE-002"]
+
+
+def test_other_files_of_a_run_do_not_count(root: Path) -> None:
+    (root / "moe/runs/MOE-001/01/output.log").write_text("changed")
+    (root / "moe/runs/MOE-001/02").mkdir()
+    assert list(links(root).entries) == ["MOE-001", "MOE-002"]
+
+
+def test_what_was_committed_and_not_pushed_has_no_link(root: Path, git: Git) -> None:
+    pushed = git("rev-parse", "HEAD")
+    write_entry(root, "MOE-003")
+    (root / "moe/entries/MOE-002.yaml").write_text("changed")
+    write_view(root, ["MOE-000", "MOE-001", "MOE-002", "MOE-003"])
+    git("add", ".")
+    git("commit", "-q", "-m", "mine")
+    found = links(root, ["MOE-001", "MOE-002", "MOE-003"])
+    assert found.commit == pushed
+    # The line is that of the pushed view, whatever stands here now.
+    assert found.entries == {"MOE-001": f"{found.view}?plain=1#L9"}
+    git("push", "-q", "origin", "main")
+    assert list(links(root, ["MOE-001", "MOE-002", "MOE-003"]).entries) == ["MOE-001", "MOE-002", "MOE-003"]
+
+
+def test_an_entry_that_the_pushed_view_does_not_show_has_no_link(root: Path, git: Git) -> None:
+    write_view(root, ["MOE-002"])
+    git("commit", "-q", "-am", "view")
+    git("push", "-q", "origin", "main")
+    write_view(root, ["MOE-001", "MOE-002"])
+    assert list(links(root).entries) == ["MOE-002"]
+
+
+def test_a_view_that_is_not_in_git(root: Path, git: Git) -> None:
+    git("rm", "-q", "--cached", str(root / "moe.md"))
+    git("commit", "-q", "-m", "no view")
+    git("push", "-q", "origin", "main")
+    assert links(root) == Links(commit=git("rev-parse", "HEAD"))
+
+
+def test_a_view_that_is_gone_here_is_still_there(root: Path) -> None:
+    (root / "moe.md").unlink()
+    assert list(links(root).entries) == ["MOE-001", "MOE-002"]
+
+
+def test_a_root_reached_by_a_symbolic_link(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "short").symlink_to(root)
+    assert links(tmp_path / "short") == links(root)
+
+
+def test_why_there_are_none(folder: Path, tmp_path: Path, git: Git) -> None:
+    root = folder / "logbooks"
+    write_entry(root, "MOE-001")
+    write_view(root, ["MOE-001"])
+    assert links(root) == Links(why="not pushed")
+    assert links(tmp_path) == Links(why="not in a git repository")
+
+
+def test_a_git_that_cannot_be_asked_is_told_and_not_raised(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert links(root) == Links(why="git could not be started: No such file or directory")
+
+
+def test_a_git_that_hangs_is_stopped(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/git").write_text("#!/bin/sh\nexec sleep 60\n")
+    (tmp_path / "bin/git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    monkeypatch.setattr(git_calls, "TIMEOUT_S", 0.2)
+    started = time.monotonic()
+    assert links(root) == Links(why="git rev-parse took longer than 0.2 s and was stopped")
+    assert time.monotonic() - started < 5
+
+
+def test_a_hook_s_variables_do_not_lead_elsewhere(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = links(root)
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    monkeypatch.setenv("GIT_INDEX_FILE", "/nowhere")
+    assert links(root) == before
+
+
+def test_lines_of_blocks() -> None:
+    view = "a\n\n" + build([("header", "x\ny"), ("E-1", "z")]) + "<!-- logbook:block E-2 broken -->\n"
+    assert block_lines(view) == {"header": 3, "E-1": 8}
+
+
+def test_a_thousand_entries_are_quick(root: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"MOE-{n:03d}" for n in range(1, 1001)]
+    for name in names:
+        write_entry(root, name, runs=2)
+    write_view(root, names)
+    git("add", ".")
+    git("commit", "-q", "-m", "many")
+    git("push", "-q", "origin", "main")
+    git("commit", "-q", "--allow-empty", "-m", "mine")
+    write_view(root, names[1:])  # so that the pushed view must be fetched from git
+    calls = []
+    real = git_calls._call
+    monkeypatch.setattr(git_calls, "_call", lambda *a, **k: calls.append(a) or real(*a, **k))
+    started = time.perf_counter()
+    found = links(root, names)
+    took_s = time.perf_counter() - started
+    assert len(found.entries) == 1000
+    assert len(calls) == 4
+    # 0.1 s where it was written; the rest is for a busy machine.
+    assert took_s < 1, took_s
