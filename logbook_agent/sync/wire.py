@@ -1,0 +1,209 @@
+"""One request after the other to one host: nothing is sent twice unasked, nowhere else, and no wait is silent."""
+
+from __future__ import annotations
+
+import re
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+from requests.exceptions import ConnectTimeout, ProxyError, Timeout
+from urllib3 import BaseHTTPResponse, Retry
+from urllib3.connectionpool import ConnectionPool
+from urllib3.exceptions import HTTPError, NewConnectionError
+
+from logbook_agent.errors import RemoteError, Unreachable
+from logbook_agent.sync import answers
+from logbook_agent.sync.answers import Answer, Call, Host
+from logbook_agent.sync.refusals import AGAIN, moved, no_answer, refusal
+
+# Before a read is asked again; two times at most.
+READ_WAITS_S = (0.5, 2.0)
+# No wait is silent for five seconds.
+SAY_EVERY_S = 4.5
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+# What PyGithub, requests and urllib3 raise for an answer that they cannot read, beside errors of the network.
+_GARBLED = (ValueError, TypeError, KeyError, AttributeError, AssertionError, RuntimeError, HTTPError)
+
+# Method, path, parameters, headers, data -> status, headers, text.
+Send = Callable[[str, str, dict[str, Any], dict[str, Any], Any], tuple[int, dict[str, Any], str]]
+
+
+class _Stopped(Exception):
+    """An answer that PyGithub must not see: it would follow a redirect, and ask again for ever after a 202."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.status)
+        self.answer = answer
+
+
+class Once(Retry):
+    """Nothing is sent twice, and nothing is sent elsewhere."""
+
+    def is_retry(self, method: str, status_code: int, has_retry_after: bool = False) -> bool:
+        return status_code in _REDIRECTS or status_code == 202
+
+    def increment(
+        self,
+        method: str | None = None,
+        url: str | None = None,
+        response: BaseHTTPResponse | None = None,
+        error: Exception | None = None,
+        _pool: ConnectionPool | None = None,
+        _stacktrace: TracebackType | None = None,
+    ) -> Self:
+        if response is None:
+            return super().increment(method, url, response, error, _pool, _stacktrace)
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        response.drain_conn()
+        raise _Stopped(Answer(status=response.status, headers=headers, text=""))
+
+
+class Wire:
+    """`send` does one request by a connection that retries by `Once`; `api` is what its paths are relative to.
+
+    `timeout_s` is what `send` keeps to, told to those who wait; `token` is taken out of what comes back.
+    """
+
+    def __init__(
+        self,
+        send: Send,
+        *,
+        api: str,
+        host: Host,
+        token: str | None,
+        timeout_s: float,
+        say: Callable[[str], None],
+        sleep: Callable[[float], None],
+    ) -> None:
+        self._send = send
+        self._api = api
+        self._root = urlsplit(api)
+        self._host = host
+        self._token = token
+        self._timeout_s = timeout_s
+        self._say = say
+        self._sleep = sleep
+
+    def ask(self, call: Call) -> Answer:
+        """The answer, if it is a success; else raises what it means. A read is asked again when nothing came."""
+        with self._patience(call):
+            for wait_s in (*(() if call.is_write else READ_WAITS_S), None):
+                outcome = self._once(call)
+                if wait_s is None or not isinstance(outcome, Unreachable):
+                    break
+                self._sleep(wait_s)
+            if isinstance(outcome, Answer) and outcome.status in _REDIRECTS:
+                outcome = self._redirected(call, outcome.headers.get("location", ""))
+        # Raised here and not where an exception of the library is at hand: that one knows the token.
+        if isinstance(outcome, RemoteError):
+            raise outcome
+        return outcome
+
+    def _once(self, call: Call) -> Answer | RemoteError:
+        """One request; a redirect is an answer."""
+        try:
+            # PyGithub writes the token into the headers that it is given.
+            status, headers, text = self._send(
+                call.method, call.path, dict(call.parameters), {"Accept": "application/vnd.github+json"}, call.data
+            )
+            answer = Answer(status=status, headers=headers, text=text)
+        except _Stopped as stopped:
+            answer = stopped.answer
+        except OSError as error:
+            return self._broken(call, error)
+        except _GARBLED as error:
+            return no_answer(call, self._host, f"its answer cannot be read ({type(error).__name__})")
+        if (200 <= answer.status < 300 and answer.status != 202) or answer.status in _REDIRECTS:
+            return answer
+        if self._token is not None:
+            # A page of some server in between may hold the request it is about.
+            answer = replace(answer, text=answer.text.replace(self._token, "[token]"))
+        return refusal(answer, call, self._host, datetime.now(UTC))
+
+    def _broken(self, call: Call, error: OSError) -> RemoteError:
+        """The network, or TLS, gave up."""
+        reasons = list(_reasons(error))
+        for reason in reasons:
+            if isinstance(reason, ssl.SSLCertVerificationError):
+                return Unreachable(
+                    f"{self._host.name} could not prove who it is",
+                    cause=f"its certificate was not accepted: {reason.verify_message}",
+                    hint=f"if the host has a certificate of its own, name it in REQUESTS_CA_BUNDLE, then: {AGAIN}",
+                )
+        if any(isinstance(reason, (ConnectTimeout, NewConnectionError, ProxyError)) for reason in reasons):
+            cause = "no connection: it is down, its name or port is wrong, or the network is"
+            return Unreachable(f"{self._host.name} cannot be reached", cause=cause, hint=f"later: {AGAIN}")
+        timed_out = any(isinstance(reason, TimeoutError | Timeout) for reason in reasons)
+        cause = f"none came within {self._timeout_s:g} s" if timed_out else "the connection broke"
+        return no_answer(call, self._host, cause)
+
+    def _redirected(self, call: Call, location: str) -> RemoteError:
+        """Nothing follows a redirect. One more read of the same host tells people where the issue is now."""
+        try:
+            target = urlsplit(urljoin(self._api + call.path, location))
+            there = _origin(target)
+        except ValueError:
+            return no_answer(call, self._host, "it sends on to an address that is none")
+        if there != _origin(self._root):
+            return Unreachable(
+                f"{self._host.name} sends on to {target.scheme}://{target.netloc.rpartition('@')[2]}",
+                cause="nothing was sent there: a token goes to its own host alone",
+                hint="if the API has moved there, change its address in the settings",
+            )
+        place = re.match(rf"{re.escape(self._root.path)}(/.*/issues/\d+)(/|$)", target.path)
+        if place is not None:
+            outcome = self._once(replace(call, method="GET", path=place[1], data=None, parameters={}))
+            if isinstance(outcome, Answer) and outcome.status == 200:
+                try:
+                    return moved(call.about, answers.issue(outcome.data).url)
+                except (KeyError, ValueError, TypeError, AttributeError):
+                    pass
+        return moved(call.about, target._replace(query="", fragment="").geturl())
+
+    @contextmanager
+    def _patience(self, call: Call) -> Iterator[None]:
+        """Says what is being waited for, from time to time, while it lasts."""
+        done = threading.Event()
+        began = time.monotonic()
+
+        def speak() -> None:
+            while not done.wait(SAY_EVERY_S):
+                waited_s = time.monotonic() - began
+                self._say(
+                    f"waiting for {self._host.name} to {call.doing}: {waited_s:.0f} s so far, "
+                    f"at most {self._timeout_s:g} s for each answer"
+                )
+
+        speaker = threading.Thread(target=speak, daemon=True)
+        speaker.start()
+        try:
+            yield
+        finally:
+            done.set()
+            speaker.join()
+
+
+def _origin(address: SplitResult) -> tuple[str, str | None, int | None]:
+    """Raises ValueError for a port that is none."""
+    return address.scheme, address.hostname, address.port or {"http": 80, "https": 443}.get(address.scheme)
+
+
+def _reasons(error: BaseException) -> Iterator[BaseException]:
+    """The error and what it wraps; requests and urllib3 keep that in three different places."""
+    seen: list[BaseException] = []
+    waiting: list[object] = [error]
+    while waiting:
+        found = waiting.pop(0)
+        if not isinstance(found, BaseException) or any(found is other for other in seen):
+            continue
+        seen.append(found)
+        yield found
+        waiting += [*found.args, getattr(found, "reason", None), found.__cause__, found.__context__]

@@ -1,0 +1,227 @@
+"""What each method of the adapter does at the server, in how many requests, and what it tells."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+
+import pytest
+
+from logbook_agent.errors import (
+    BadToken,
+    Forbidden,
+    IssueLocked,
+    IssueMissing,
+    NoToken,
+    Rejected,
+    RemoteError,
+    UsageError,
+)
+from logbook_agent.sync import wire
+from logbook_agent.sync.github import GitHub
+from tests.emulator import faults
+from tests.emulator.faults import Fault
+from tests.emulator.fixtures import Hub
+from tests.sync.adapter_support import LOST, TERMINAL, Connect, everything
+
+
+def log(hub: Hub) -> list[str]:
+    return [f"{request.method} {request.path}" for request in hub.requests]
+
+
+def test_an_issue_is_opened_read_changed_closed_and_reopened(github: Hub, connect: Connect) -> None:
+    repo = github.new_repo()
+    remote = connect(repo)
+    made = remote.create_issue("MoE int8", "The body\n", ["perf", "moe"])
+    assert (made.number, made.title, made.author, made.state) == (1, "MoE int8", "ada", "open")
+    assert made.url == f"{github.web}/{repo}/issues/1"
+    assert [label["name"] for label in github.issue(repo, 1)["labels"]] == ["perf", "moe"]
+    github.edit_body_as("bob", repo, 1, "One\r\nTwo")
+    assert remote.issue(1).body == "One\r\nTwo"
+    assert remote.edit_issue(1, body="New").body == "New"
+    assert (github.issue(repo, 1)["body"], github.issue(repo, 1)["title"]) == ("New", "MoE int8")
+    assert remote.edit_issue(1, state="closed").state == "closed"
+    assert (github.issue(repo, 1)["state_reason"], github.issue(repo, 1)["body"]) == ("completed", "New")
+    assert remote.edit_issue(1, state="open").state == "open"
+    github.lock(repo, 1)
+    assert remote.issue(1).locked
+    one = f"/repos/{repo}/issues/1"
+    assert log(github) == [f"POST /repos/{repo}/issues", f"GET {one}", *[f"PATCH {one}"] * 3, f"GET {one}"]
+
+
+def test_an_empty_body_may_be_null(github: Hub, connect: Connect) -> None:
+    repo = github.new_repo()
+    github.ask("POST", f"/repos/{repo}/issues", {"title": "Empty"})
+    assert connect(repo).issue(1).body == ""
+
+
+def test_comments_are_written_edited_and_deleted(github: Hub, connect: Connect) -> None:
+    repo = github.new_repo()
+    remote = connect(repo)
+    github.open_issue_as("ada", repo)
+    made = remote.post_comment(1, "Größe 😀\n\n- one")
+    assert (made.author, made.body) == ("ada", "Größe 😀\n\n- one")
+    assert made.url == f"{github.web}/{repo}/issues/1#issuecomment-{made.id}"
+    assert remote.edit_comment(made.id, "new").body == "new"
+    assert github.bodies(repo, 1) == ["new"]
+    remote.delete_comment(made.id)
+    remote.delete_comment(made.id)
+    assert github.bodies(repo, 1) == []
+    assert len(github.requests) == 4
+
+
+@pytest.mark.parametrize(("count", "requests"), [(0, 1), (100, 1), (101, 2), (205, 3)])
+def test_all_comments_are_listed_a_hundred_at_a_time(github: Hub, connect: Connect, count: int, requests: int) -> None:
+    repo = github.new_repo()
+    github.open_issue_as("ada", repo)
+    made = [github.comment_as("bob", repo, 1, f"{n}") for n in range(count)]
+    comments = connect(repo).comments(1)
+    assert [comment.id for comment in comments] == made
+    assert [comment.body for comment in comments] == [f"{n}" for n in range(count)]
+    assert len(github.requests) == requests
+
+
+def test_issues_of_an_author_open_and_closed(github: Hub, connect: Connect) -> None:
+    repo = github.new_repo()
+    remote = connect(repo)
+    for user in ("ada", "bob", "ada"):
+        github.open_issue_as(user, repo)
+    remote.edit_issue(1, state="closed")
+    assert [issue.number for issue in remote.issues_by("ada", "2020-01-01T00:00:00Z")] == [1, 3]
+    assert [issue.number for issue in remote.issues_by(None, "2020-01-01T00:00:00Z")] == [1, 2, 3]
+    assert "creator=ada" in github.requests[1].query
+    assert "since=2020-01-01T00%3A00%3A00Z" in github.requests[1].query
+
+
+def test_pull_requests_are_not_issues(github: Hub, connect: Connect) -> None:
+    repo = github.new_repo()
+    content = (
+        b'[{"number": 1, "pull_request": {"url": "x"}}, {"number": 2, "title": "T", "body": null, "user": null,'
+        b'"state": "open", "html_url": "https://host/a/b/issues/2"}]'
+    )
+    listed = faults.Reply(status=200, headers={"content-type": faults.JSON}, content=content)
+    github.rules.add("GET", "/issues$", Fault(name="listed", answers=lambda _request, _true: listed))
+    (issue,) = connect(repo).issues_by(None, "2020-01-01T00:00:00Z")
+    assert (issue.number, issue.author, issue.body) == (2, "ghost", "")
+
+
+def test_tags_are_made_and_followed_to_their_commit(github: Hub, connect: Connect) -> None:
+    repo = github.new_repo()
+    remote = connect(repo)
+    commit = github.head(repo)
+    assert remote.tagged_commit("moe/r1") is None
+    remote.create_tag("moe/r1", commit, "The first result")
+    assert remote.tagged_commit("moe/r1") == commit
+    assert (github.tag(repo, "moe/r1")["message"], github.tag(repo, "moe/r1")["object"]["sha"]) == (
+        "The first result",
+        commit,
+    )
+    github.ask("POST", f"/repos/{repo}/git/refs", {"ref": "refs/tags/light", "sha": commit})
+    assert remote.tagged_commit("light") == commit
+    with pytest.raises(Rejected) as caught:
+        remote.create_tag("moe/r1", commit, "Again")
+    assert "Reference already exists" in caught.value.cause
+
+
+def test_commits_are_there_or_not(github: Hub, connect: Connect) -> None:
+    repo = github.new_repo()
+    remote = connect(repo)
+    github.push("c" * 40)
+    assert [remote.has_commit(sha) for sha in (github.head(repo), "c" * 40, "d" * 40)] == [True, True, False]
+
+
+def test_the_login_of_the_token(github: Hub, connect: Connect) -> None:
+    assert connect("ada/any", token=github.tokens["bob"]).login() == "bob"
+    github.rules.add("GET", "/user$", faults.forbidden("Resource not accessible by integration"))
+    assert connect("ada/any").login() is None
+
+
+def test_public_issues_can_be_read_without_a_token(github: Hub, connect: Connect) -> None:
+    repo = github.new_repo()
+    github.open_issue_as("ada", repo)
+    remote = connect(repo, token=None)
+    assert remote.issue(1).number == 1
+    with pytest.raises(NoToken):
+        remote.post_comment(1, "text")
+    assert {request.authorization for request in github.requests} == {None}
+
+
+@pytest.mark.parametrize("fault", [*LOST, *[fault for fault, _ in TERMINAL]], ids=lambda fault: fault.name)
+def test_the_token_is_in_no_log_and_no_error(
+    github: Hub, connect: Connect, fault: Fault, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    repo = github.new_repo()
+    github.open_issue_as("ada", repo)
+    remote = connect(repo)
+    with caplog.at_level(logging.DEBUG), caplog.at_level(logging.DEBUG, "github"):
+        remote.issue(1)
+        github.rules.add(".*", "", fault)
+        with pytest.raises(RemoteError) as caught:
+            remote.post_comment(1, "text")
+    assert "Authorization" in caplog.text
+    told = caplog.text + everything(caught.value) + repr(remote) + "".join(capfd.readouterr())
+    assert github.token not in told
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+    assert all(request.authorization == f"token {github.token}" for request in github.requests)
+
+
+def test_a_page_that_repeats_the_token_does_not_pass_it_on(github: Hub, connect: Connect) -> None:
+    github.rules.add(".*", "", faults.forbidden(f"no entry with Bearer {github.token}"))
+    with pytest.raises(Forbidden) as caught:
+        connect("ada/any").post_comment(1, "text")
+    assert caught.value.cause == "no entry with Bearer [token]"
+
+
+@pytest.mark.parametrize("token", ["", " ", "two-of xyz", "xyz\n", "xyzé"])
+def test_a_token_that_is_none_is_not_sent_or_shown(connect: Connect, token: str) -> None:
+    with pytest.raises(BadToken) as caught:
+        connect("ada/any", token=token)
+    assert "xyz" not in everything(caught.value)
+
+
+@pytest.mark.parametrize("api", ["", "api.github.com", "ftp://host/", "https:///api"])
+def test_an_address_that_is_none(api: str) -> None:
+    with pytest.raises(UsageError, match="no address of an API"):
+        GitHub(api=api, token=None, repository="ada/moe")
+
+
+def test_whole_messages(github: Hub, connect: Connect) -> None:
+    github.rules.add("GET", "", faults.missing())
+    github.rules.add("POST", "", faults.locked())
+    github.rules.add("PATCH", "", faults.unauthorized())
+    remote = connect("ada/moe")
+    with pytest.raises(IssueMissing) as missing:
+        remote.issue(5)
+    assert missing.value.message == f"{github.host} finds no issue ada/moe#5"
+    assert missing.value.cause == "it does not exist, was deleted, or this token may not see it"
+    assert missing.value.hint == "check the address, and that the token may see it, then: logbook sync"
+    with pytest.raises(IssueLocked) as locked:
+        remote.post_comment(5, "text")
+    assert locked.value.message == "issue ada/moe#5 is locked"
+    with pytest.raises(BadToken) as unknown:
+        remote.edit_issue(5, body="text")
+    assert unknown.value.hint == "make a new one and set GH_ENTERPRISE_TOKEN, then: logbook sync"
+
+
+def test_a_wait_is_not_silent(github: Hub, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo = github.new_repo()
+    github.open_issue_as("ada", repo)
+    monkeypatch.setattr(wire, "SAY_EVERY_S", 0.1)
+    said: list[str] = []
+    remote = connect(repo, say=said.append)
+    remote.issue(1)
+    assert said == []
+    github.rules.add("GET", "", faults.slow(0.35), times=1)
+    remote.issue(1)
+    assert said[0] == f"waiting for {github.host} to read issue {repo}#1: 0 s so far, at most 2 s for each answer"
+    assert 2 <= len(said) <= 4
+
+
+def test_five_seconds_are_never_silent() -> None:
+    assert wire.SAY_EVERY_S < 5 > max(wire.READ_WAITS_S)
+
+
+def test_the_command_line_starts_without_it() -> None:
+    code = "import sys, logbook_agent.cli; sys.exit('github' in sys.modules or 'requests' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], timeout=30, check=False).returncode == 0

@@ -1,0 +1,168 @@
+"""Each way in which a request can fail has its error, and a write is sent once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from logbook_agent.errors import (
+    AnswerLost,
+    RateLimited,
+    Rejected,
+    RemoteError,
+    Unreachable,
+)
+from logbook_agent.sync.github import GitHub
+from logbook_agent.sync.refusals import wait_asked_s
+from tests.emulator import faults
+from tests.emulator.faults import Fault, Stall
+from tests.emulator.fixtures import Hub
+from tests.sync.adapter_support import LOST, TERMINAL, WRITES, Connect
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize(("fault", "kind"), TERMINAL, ids=lambda value: getattr(value, "name", ""))
+def test_a_refused_write_is_sent_once_and_has_its_error(
+    github: Hub, connect: Connect, write: Callable[[GitHub], object], fault: Fault, kind: type[RemoteError]
+) -> None:
+    repo = github.new_repo()
+    github.open_issue_as("ada", repo)
+    github.rules.add(".*", "", fault)
+    with pytest.raises(kind) as caught:
+        write(connect(repo))
+    assert type(caught.value) is kind
+    assert all((caught.value.message, caught.value.cause, caught.value.hint))
+    assert len(github.requests) == 1
+
+
+@pytest.mark.parametrize(("fault", "kind"), TERMINAL, ids=lambda value: getattr(value, "name", ""))
+def test_a_refused_read_is_not_repeated(github: Hub, connect: Connect, fault: Fault, kind: type[RemoteError]) -> None:
+    github.rules.add(".*", "", fault)
+    with pytest.raises(kind):
+        connect("ada/any").comments(1)
+    assert len(github.requests) == 1
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("fault", LOST, ids=lambda fault: f"{fault.name}-{fault.applied}")
+def test_a_write_whose_answer_is_lost_is_sent_once(
+    github: Hub, connect: Connect, fault: Fault, write: Callable[[GitHub], object]
+) -> None:
+    repo = github.new_repo()
+    github.open_issue_as("ada", repo)
+    github.rules.add(".*", "", fault)
+    with pytest.raises(AnswerLost) as caught:
+        write(connect(repo))
+    assert len(github.requests) == 1
+    assert caught.value.hint == "it may have been done; the next sync looks first: logbook sync"
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_stalled_write_is_given_up(github: Hub, connect: Connect, write: Callable[[GitHub], object]) -> None:
+    repo = github.new_repo()
+    github.open_issue_as("ada", repo)
+    github.rules.add(".*", "", Stall())
+    with pytest.raises(AnswerLost, match="did not say whether it did") as caught:
+        write(connect(repo, timeout_s=0.5))
+    assert caught.value.cause == "none came within 1 s"
+    assert len(github.writes) == 1
+
+
+@pytest.mark.parametrize("fault", LOST, ids=lambda fault: f"{fault.name}-{fault.applied}")
+def test_a_read_is_asked_three_times_at_most(github: Hub, connect: Connect, fault: Fault) -> None:
+    repo = github.new_repo()
+    github.open_issue_as("ada", repo)
+    waits: list[float] = []
+    remote = connect(repo, sleep=waits.append)
+    if fault.name not in ("unreadable", "half"):
+        github.rules.add("GET", "", fault, times=2)
+        assert remote.issue(1).number == 1
+        assert waits == [0.5, 2.0]
+    github.rules.add("GET", "", fault)
+    with pytest.raises(Unreachable):
+        remote.issue(1)
+    assert max(waits, default=0) <= 2.0
+
+
+def test_where_nothing_listens_a_write_was_not_sent(connect: Connect) -> None:
+    waits: list[float] = []
+    with pytest.raises(Unreachable, match="cannot be reached"):
+        connect("ada/any", api="http://127.0.0.1:9/api/v3", sleep=waits.append).post_comment(1, "text")
+    assert waits == []
+
+
+USED_UP = {"x-ratelimit-limit": "5000", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "1"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "wait_s"),
+    [
+        (faults.secondary_limit(), None),
+        (faults.secondary_limit(7), 7.0),
+        (faults.too_many(), None),
+        (faults.too_many(90), 90.0),
+        (faults.primary_limit(120), pytest.approx(120, abs=3)),
+        (faults.primary_limit(-120), 0.0),
+        (Fault(name="unsaid", answers=lambda _request, _true: faults.refusal(403, "No", USED_UP)), 0.0),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_how_long_to_wait(github: Hub, connect: Connect, fault: Fault, wait_s: float | None) -> None:
+    github.rules.add(".*", "", fault)
+    began = time.monotonic()
+    with pytest.raises(RateLimited) as caught:
+        connect("ada/any").post_comment(1, "text")
+    assert caught.value.wait_s == wait_s
+    assert time.monotonic() - began < 1
+    assert len(github.requests) == 1
+
+
+def test_a_date_to_retry_after_counts_by_the_clock_of_the_server() -> None:
+    headers = {"date": "Tue, 10 Feb 2026 10:00:00 GMT", "retry-after": "Tue, 10 Feb 2026 10:01:30 GMT"}
+    now = datetime(2020, 1, 1, tzinfo=UTC)
+    assert wait_asked_s(headers, now) == 90
+    assert (
+        wait_asked_s({"retry-after": "soon", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "9" * 30}, now) is None
+    )
+    assert wait_asked_s({"x-ratelimit-remaining": "7", "x-ratelimit-reset": "1"}, now) is None
+
+
+def test_a_body_that_is_too_long_is_rejected_with_the_reason(github: Hub, connect: Connect) -> None:
+    repo = github.new_repo()
+    remote = connect(repo)
+    remote.create_issue("One", "é" * 32_768, [])
+    for write in (
+        lambda: remote.edit_issue(1, body="é" * 32_769),
+        lambda: remote.post_comment(1, "é" * 32_769),
+        lambda: remote.create_issue("Two", "é" * 32_769, []),
+    ):
+        with pytest.raises(Rejected) as caught:
+            write()
+        assert caught.value.cause == "Validation Failed; Body is too long"
+
+
+def test_a_body_that_was_not_stored_is_noticed(github: Hub, connect: Connect) -> None:
+    repo = github.new_repo()
+    github.open_issue_as("ada", repo, body="old")
+    comment = github.comment_as("ada", repo, 1, "old")
+    github.rules.add("PATCH", "", faults.old_body())
+    remote = connect(repo)
+    for write in (lambda: remote.edit_issue(1, body="new"), lambda: remote.edit_comment(comment, "new")):
+        with pytest.raises(Rejected, match="not stored as sent"):
+            write()
+    with pytest.raises(Rejected, match="not stored as sent"):
+        remote.edit_issue(1, state="closed")
+
+
+def test_ends_of_lines_do_not_count(github: Hub, connect: Connect) -> None:
+    repo = github.new_repo()
+
+    def with_crlf(_request: object, true: faults.Reply | None) -> faults.Reply:
+        assert true is not None
+        return faults.Reply(status=200, headers=true.headers, content=true.content.replace(rb"\n", rb"\r\n"))
+
+    github.rules.add("POST", "", Fault(name="crlf", applied=True, answers=with_crlf))
+    assert connect(repo).create_issue("One", "a  \nb\n\n", []).body == "a  \r\nb\r\n\r\n"
