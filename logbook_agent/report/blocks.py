@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from logbook_agent.markdown import text as md
 from logbook_agent.markdown.entry import heading_title
-from logbook_agent.model.header import Header, Metric
+from logbook_agent.model.header import Criterion, Header, Metric
 from logbook_agent.model.record import Record
 from logbook_agent.report.sections import LATER, NO_LATER, Section, sections
 from logbook_agent.report.templates import Templates
@@ -60,6 +60,7 @@ class Blocks:
         values = {
             "decisions": [self._line(r, DECISION) for r in records if r.entry.kind == "decision"],
             "negative_results": [self._line(r, NEGATIVE_RESULT) for r in records if r.entry.text(NEGATIVE_RESULT)],
+            "closing": _closing_values(self._header),
         }
         return self._templates.render("footer.md.j2", values)
 
@@ -112,6 +113,36 @@ def config_text(config: dict[str, Any]) -> str:
     return " ".join(f"{k}={v}" for k, v in config.items())
 
 
+def _links(header: Header) -> list[dict[str, str]]:
+    """The experiment issue, what `start` and `link` named, and the snapshots."""
+    issue = header.issue.url if header.issue is not None else None
+    own = [{"label": "Experiment issue", "url": issue}] if issue is not None else []
+    named = [{"label": link.label, "url": link.url} for link in header.links if link.url != issue]
+    return [*own, *named, *({"label": f"Snapshot {s.name}", "url": s.url} for s in header.snapshots)]
+
+
+def _criterion_text(criterion: Criterion) -> str:
+    judgement = criterion.judgement
+    if judgement is None:
+        return criterion.text
+    word = "met" if judgement.met else "not met"
+    box = "[x]" if judgement.met else "[ ]"
+    note = f"({word}: {md.one_line(judgement.evidence)}, {md.one_line(judgement.by)})"
+    return f"{box} {criterion.text}\n{note}" if "\n" in criterion.text else f"{box} {criterion.text} {note}"
+
+
+def _closing_values(header: Header) -> dict[str, Any] | None:
+    closing = header.closing
+    if closing is None:
+        return None
+    return {
+        "at": minute(closing.at, header.zone),
+        "conclusion": closing.conclusion,
+        "limitations": list(closing.limitations),
+        "next_steps": list(closing.next_steps),
+    }
+
+
 def _header_values(header: Header) -> dict[str, Any]:
     baseline = header.baseline
     return {
@@ -121,10 +152,11 @@ def _header_values(header: Header) -> dict[str, Any]:
         "opened": minute(header.opened, header.zone),
         "zone": header.zone,
         "goal": header.goal,
+        "summary": header.summary,
         "metrics": [metric_text(m) for m in header.metrics if m.primary],
         "secondary_metrics": [metric_text(m) for m in header.metrics if not m.primary],
         "constraints": list(header.constraints),
-        "links": [{"label": link.label, "url": link.url} for link in header.links],
+        "links": _links(header),
         "baseline": None
         if baseline is None
         else {
@@ -143,7 +175,7 @@ def _header_values(header: Header) -> dict[str, Any]:
             "confidence": baseline.confidence,
             "text": baseline.text,
         },
-        "stop_criteria": [c.text for c in header.stop_criteria],
+        "stop_criteria": [_criterion_text(c) for c in header.stop_criteria],
         "matrix": [{"axis": a.axis, "values": list(a.values), "text": a.text} for a in header.matrix],
         "command_templates": [{"label": c.label, "command": c.command} for c in header.command_templates],
     }

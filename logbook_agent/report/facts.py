@@ -93,7 +93,7 @@ def config_section(record: Record, table: Table | None) -> str:
     lines += _code_lines(runs)
     # A run without rows measured nothing, so what it ran on tells no result apart.
     measured = [r for r in runs if r.rows] or runs
-    lines += _per_run("devices", [_devices(r) for r in measured], measured)
+    lines += _per_run("devices", [devices_text(r) for r in measured], measured)
     lines += _software_lines(measured)
     return md.items(lines) if lines else ""
 
@@ -157,7 +157,7 @@ def _code(code: Code | None, *, identified: bool, changed: Collection[str]) -> s
     return text
 
 
-def _devices(run: Run) -> str:
+def devices_text(run: Run) -> str:
     """Devices that the rows report; those of this host when they report none and ran here."""
     found: tuple[Device, ...] = tuple(dict.fromkeys(d for row in run.rows for d in row.devices))
     if not found and run.launcher is not None:

@@ -12,7 +12,19 @@ from logbook_agent.markdown import text as md
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-NAMES = ("logbook.md.j2", "entry.md.j2", "table.md.j2", "footer.md.j2")
+NAMES = (
+    "logbook.md.j2",
+    "entry.md.j2",
+    "table.md.j2",
+    "footer.md.j2",
+    "issue_title.j2",
+    "issue_body.md.j2",
+    "issue_results.md.j2",
+    "issue_update.md.j2",
+    "issue_snapshot.md.j2",
+    "issue_final.md.j2",
+    "issue_link.md.j2",
+)
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 

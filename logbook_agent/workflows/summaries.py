@@ -1,35 +1,54 @@
-"""What `list` and `status` need of an entry: plain data, small, and the same as long as its files are."""
+"""What `list`, `status` and the issue need of an entry: plain data, small, and the same as long as its files are."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from logbook_agent.issues.digest import record_digest
+from logbook_agent.issues.stages import settled
 from logbook_agent.markdown.text import one_line
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record
+from logbook_agent.report.blocks import DECISION, NEGATIVE_RESULT
+from logbook_agent.report.measured import measured, row_counts
 from logbook_agent.stats import median
 from logbook_agent.store.book import Book, Summaries
 from logbook_agent.workflows.reading import line_of
 
 # No answer shows more of a text than this.
 TEXT_CHARS = 600
+# Of what is stored: a new number whenever `summary_of` says something else of the same entry.
+FORM = 2
 
 
 def summaries(book: Book) -> Summaries:
     """A summary of every entry, from the index where it can be."""
     header = book.header
-    return book.summaries(lambda record: summary_of(record, header))
+    return book.summaries(lambda record: summary_of(record, header), form=FORM)
 
 
 def summary_of(record: Record, header: Header) -> dict[str, Any]:
-    """The line of `list`, and what `status` says beyond it."""
+    """The line of `list`, what `status` says beyond it, and what the body of an issue does.
+
+    `decision` is None for what is none, and empty for one whose title says it all.
+    """
     entry = record.entry
+    rows, failed_rows = row_counts(record)
     return {
         **line_of(record, header),
         "interpretation": _text(entry.text("Interpretation")),
         "next": _text(record.next_action),
         "takes_up": [t for t in (entry.continues, entry.completes, entry.supersedes) if t is not None],
         "best": {m.name: best for m in header.metrics if (best := _best(record, m)) is not None},
+        "settled": settled(record.state),
+        "completes": entry.completes,
+        "supersedes": entry.supersedes,
+        "decision": _text(entry.text(DECISION)) or "" if entry.kind == "decision" else None,
+        "negative": _text(entry.text(NEGATIVE_RESULT)),
+        "rows": rows,
+        "failed_rows": failed_rows,
+        "measured": measured(record, header),
+        "digest": record_digest(record),
     }
 
 
@@ -57,4 +76,14 @@ def _best(record: Record, metric: Metric) -> dict[str, Any] | None:
 
 
 def _text(text: str | None) -> str | None:
-    return one_line(text)[:TEXT_CHARS] if text else None
+    """A text on one line, as much of it as is ever shown; what was cut ends in `…`."""
+    if not text:
+        return None
+    line = one_line(text)
+    if len(line) <= TEXT_CHARS:
+        return line
+    from logbook_agent.issues import fit  # takes a parser of Markdown along, which few entries need
+
+    # Behind a word, what would open a fence is text.
+    cut: str = fit.shorten(f"x {line[: 2 * TEXT_CHARS]}", fit.size(line[: TEXT_CHARS - 1])).text
+    return cut.removeprefix("x ") + "…"

@@ -18,8 +18,9 @@ HEADER = "header"
 FOOTER = "footer"
 
 
-def refresh(workspace: Workspace, book: Book, changed: Iterable[str]) -> None:
-    """Splice the blocks of `changed` entries, and of any that the view lacks, into the view.
+def refresh(workspace: Workspace, book: Book, changed: Iterable[str], *, header: bool = False) -> None:
+    """Splice the blocks of `changed` entries, and of any that the view lacks, into the view; with `header` also
+    those that the header fills.
 
     What was edited by hand is left alone and warned about; so is a marker that does not pair. A view that is
     missing is built; one with conflict markers is put together from both sides, after a backup. The records
@@ -27,12 +28,12 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str]) -> None:
     failure would record twice.
     """
     try:
-        _refresh(workspace, book, changed)
+        _refresh(workspace, book, changed, header)
     except StoreError as error:
         workspace.warnings.append(f"recorded, but the view was not: {_brief(error)}; mend that, then: logbook render")
 
 
-def _refresh(workspace: Workspace, book: Book, changed: Iterable[str]) -> None:
+def _refresh(workspace: Workspace, book: Book, changed: Iterable[str], header_changed: bool) -> None:
     with book.lock():
         text = book.read_view()
         if text is None:
@@ -47,7 +48,7 @@ def _refresh(workspace: Workspace, book: Book, changed: Iterable[str]) -> None:
         blocks = workspace.blocks(book)
         texts: dict[str, str | None] = {}
         footer = present[FOOTER].text(text) if FOOTER in present else ""
-        footer_changed = False
+        footer_changed = header_changed
         for entry_id in (i for i in order if i in wanted):
             try:
                 record = book.record(entry_id)
@@ -56,7 +57,7 @@ def _refresh(workspace: Workspace, book: Book, changed: Iterable[str]) -> None:
                 continue
             texts[entry_id] = blocks.entry(record, later=later_entries(book, entry_id, order))
             footer_changed |= in_footer(record) or f"{entry_id} " in footer
-        if HEADER not in present:
+        if HEADER not in present or header_changed:
             texts[HEADER] = blocks.header()
         if footer_changed:
             texts[FOOTER] = blocks.footer(_scanned(book, order)[1]) or None

@@ -1,0 +1,190 @@
+"""The best results so far: against the baseline where the case is its own, and apart from it where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from logbook_agent.markdown import text as md
+from logbook_agent.model.header import Header, Metric
+from logbook_agent.report.issue_texts import counted, escape, number, words
+from logbook_agent.report.measured import baseline_cases, unit_of
+from logbook_agent.results.values import canonical
+from logbook_agent.units import format_delta
+
+_BETTER = {"max": "higher is better", "min": "lower is better"}
+
+
+def best_lines(
+    header: Header, summaries: Sequence[Mapping[str, Any]], id_link: Callable[[str], str], case_bytes: int
+) -> list[dict[str, Any]]:
+    """By primary metric with a direction: `against` the baseline (one for each of its cases that was measured)
+    and `other`, the best of all where it is of another case, with `why` it is not compared."""
+    found = []
+    for metric in (m for m in header.metrics if m.primary and m.direction is not None):
+        entries = [s for s in summaries if "best" in s["measured"].get(metric.name, {})]
+        if not entries:
+            continue
+        against = [
+            _against(header, metric, place, entries, id_link, case_bytes)
+            for place in range(len(baseline_cases(header)))
+        ]
+        top = _best(metric, [(s["measured"][metric.name]["best"], s) for s in entries])
+        other = None
+        if top is not None and not top[0]["of_baseline"]:
+            differing = _differing(header, top[0])
+            other = {
+                **_told(metric, *top, id_link, case_bytes),
+                "why": _why_apart(header, top[0], differing),
+                "case": words(case_text(top[0], first=differing), case_bytes),
+            }
+        lines = [a for a in against if a is not None]
+        if lines or other is not None:
+            found.append(
+                {
+                    "metric": md.inline_code(metric.name),
+                    "better": _BETTER[str(metric.direction)],
+                    "against": lines,
+                    "other": other,
+                }
+            )
+    return found
+
+
+def headline(header: Header, summaries: Sequence[Mapping[str, Any]], id_link: Callable[[str], str]) -> list[str]:
+    """The first primary metric that says anything, in one sentence."""
+    for best in best_lines(header, summaries, id_link, 200):
+        for told in sorted(best["against"], key=lambda t: t["delta"] is None):
+            start = f"Best {best['metric']} at the baseline's case: {told['value']} in {told['entry']}"
+            if told["delta"] is None:
+                return [f"{start} ({told['evidence']})."]
+            return [f"{start}, {told['delta']} against {told['baseline']} ({best['better']}; {told['evidence']})."]
+        told = best["other"]
+        return [f"Best {best['metric']}: {told['value']} in {told['entry']} ({told['why']}; {told['evidence']})."]
+    return []
+
+
+def deltas(header: Header, measured: Mapping[str, Any], case_bytes: int) -> list[dict[str, Any]]:
+    """What one entry measured at the baseline's cases, where the baseline has a number to compare with."""
+    found = []
+    for metric in (m for m in header.metrics if m.primary and m.direction is not None):
+        for place, best in enumerate(measured.get(metric.name, {}).get("against", ())):
+            stated = _stated(header, metric, place)
+            if best is None or stated is None or not _comparable(metric, best):
+                continue
+            delta = format_delta(stated, best["value"])
+            if delta != "?":
+                found.append(
+                    {
+                        "metric": md.inline_code(metric.name),
+                        "better": _BETTER[str(metric.direction)],
+                        "value": number(metric.name, best["value"], best["unit"] or unit_of(metric)),
+                        "baseline": number(metric.name, stated, unit_of(metric)),
+                        "delta": delta,
+                        "case": words(case_text(best), case_bytes),
+                        "evidence": _evidence(metric, best),
+                    }
+                )
+    return found
+
+
+def _against(
+    header: Header,
+    metric: Metric,
+    place: int,
+    entries: Sequence[Mapping[str, Any]],
+    id_link: Callable[[str], str],
+    case_bytes: int,
+) -> dict[str, Any] | None:
+    """The best row of one of the baseline's cases, but for those of the entry that the baseline itself is."""
+    own = header.baseline.entry if header.baseline is not None else None
+    rows = [(s["measured"][metric.name]["against"][place], s) for s in entries if s["id"] != own]
+    top = _best(metric, [(best, s) for best, s in rows if best is not None])
+    if top is None:
+        return None
+    beyond = case_text(top[0], without=baseline_cases(header)[place])
+    told = {**_told(metric, *top, id_link, case_bytes), "case": words(beyond, case_bytes)}
+    stated = _stated(header, metric, place)
+    if stated is None:
+        return {**told, "why": "the baseline states no number"}
+    if not _comparable(metric, top[0]):
+        return {**told, "why": f"not compared: the baseline's number is in {escape(unit_of(metric) or '?')}"}
+    delta = format_delta(stated, top[0]["value"])
+    baseline = number(metric.name, stated, unit_of(metric))
+    return {**told, "baseline": baseline, "delta": None if delta == "?" else delta, "why": "no change in percent"}
+
+
+def _best(
+    metric: Metric, found: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
+) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
+    """The best of several entries, the first of equal ones; None when they do not come in one unit."""
+    if not found or len({unit for best, _ in found if (unit := best["unit"] or unit_of(metric)) is not None}) > 1:
+        return None
+    return (max if metric.direction == "max" else min)(found, key=lambda f: f[0]["value"])
+
+
+def _why_apart(header: Header, best: Mapping[str, Any], differing: Sequence[str]) -> str:
+    if header.baseline is None:
+        return "there is no baseline"
+    if not any(baseline_cases(header)):
+        return "the baseline names no case, so this is not compared"
+    named = words(" ".join(f"{name}={best['config'].get(name, '?')}" for name in differing), 200)
+    return f"another case than the baseline's ({md.inline_code(named)}), so not compared"
+
+
+def _stated(header: Header, metric: Metric, place: int) -> float | None:
+    numbers = header.baseline.numbers if header.baseline is not None else ()
+    return numbers[place].metrics.get(metric.name) if place < len(numbers) else None
+
+
+def _comparable(metric: Metric, best: Mapping[str, Any]) -> bool:
+    """Whether a measured value and a stated one are in one unit, as far as they say."""
+    return None in (best["unit"], unit_of(metric)) or best["unit"] == unit_of(metric)
+
+
+def _told(
+    metric: Metric,
+    best: Mapping[str, Any],
+    summary: Mapping[str, Any],
+    id_link: Callable[[str], str],
+    case_bytes: int,
+) -> dict[str, Any]:
+    return {
+        "value": number(metric.name, best["value"], best["unit"] or unit_of(metric)),
+        "entry": id_link(summary["id"]),
+        "state": "" if summary["state"] in ("finished", "noted") else summary["state"],
+        "confidence": summary["confidence"] or "",
+        "case": words(case_text(best), case_bytes),
+        "evidence": _evidence(metric, best),
+        "baseline": None,
+        "delta": None,
+        "why": "",
+    }
+
+
+def case_text(best: Mapping[str, Any], *, first: Collection[str] = (), without: Collection[str] = ()) -> str:
+    """Label and config of a case: the keys of `first` ahead of the others, and none of those in `without`."""
+    config = best["config"]
+    order = sorted(config, key=lambda name: name not in first)
+    found = [f"{name}={config[name]}" for name in order if name not in without]
+    if best["config_left_out"]:
+        found.append(f"and {counted(best['config_left_out'], 'more key')}")
+    return ", ".join(t for t in (best["label"], " ".join(found)) if t)
+
+
+def _differing(header: Header, best: Mapping[str, Any]) -> list[str]:
+    """The keys in which a case differs from that of the baseline that is the nearest."""
+    config = best["config"]
+    found = [
+        [k for k, v in case.items() if canonical(config.get(k)) != canonical(v)]
+        for case in baseline_cases(header)
+        if case
+    ]
+    return min(found, key=len, default=[])
+
+
+def _evidence(metric: Metric, best: Mapping[str, Any]) -> str:
+    if best["runs"] == 1:
+        return "a single run, no noise estimate"
+    low, high = (number(metric.name, best[key], None) for key in ("low", "high"))
+    return f"median of {counted(best['runs'], 'run')} [{low}, {high}]"

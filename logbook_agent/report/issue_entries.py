@@ -1,0 +1,217 @@
+"""What an update says of its entries, and what a snapshot says of how to repeat them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from logbook_agent.commands.words import command_line
+from logbook_agent.markdown import text as md
+from logbook_agent.model.entry import HYPOTHESIS, INTERPRETATION, NEXT_ACTION, RESULT
+from logbook_agent.model.header import Snapshot
+from logbook_agent.model.ids import parse_id
+from logbook_agent.model.record import Record
+from logbook_agent.report import facts
+from logbook_agent.report.issue_best import deltas
+from logbook_agent.report.issue_results import Results
+from logbook_agent.report.issue_texts import Room, escape, line, link, prose, shortened, words
+from logbook_agent.report.issue_values import Thread
+from logbook_agent.report.measured import measured
+
+if TYPE_CHECKING:
+    from logbook_agent.model.run import Run
+    from logbook_agent.report.facts import RenderTable
+
+CHANGE = "Change"
+_NEXT_STEP = "Next step"
+_CASE_BYTES = 300
+_LABEL_BYTES = 100
+# More commands than this are folded away, and so is one of more lines.
+_OPEN_COMMANDS = 1
+_OPEN_LINES = 12
+
+
+def entry_values(
+    thread: Thread, record: Record, later: Mapping[str, Sequence[str]], table: RenderTable, room: Room
+) -> dict[str, Any]:
+    """One entry of an update."""
+    entry = record.entry
+    prose_of = _Fields(record, room)
+    change = prose_of.take(CHANGE)
+    hypothesis = prose_of.take(HYPOTHESIS)
+    result = prose_of.take(RESULT)
+    interpretation = prose_of.take(INTERPRETATION)
+    next_action = prose_of.take(NEXT_ACTION) or prose_of.take(_NEXT_STEP)
+    shown = commands(record, room)
+    return {
+        "id": entry.id,
+        "title": line(entry.title, min(room.prose, 400)),
+        "opened": thread.date(entry.opened),
+        "url": thread.links.entry(entry.id),
+        "link": thread.id_link(entry.id),
+        "kind": entry.kind,
+        "state": record.state,
+        "confidence": record.confidence,
+        "continues": _link(thread, entry.continues),
+        "completes": _link(thread, entry.completes),
+        "supersedes": _link(thread, entry.supersedes),
+        "completed_by": [thread.id_link(i) for i in later.get("completed_by", ())],
+        "superseded_by": [thread.id_link(i) for i in later.get("superseded_by", ())],
+        "change": change or hypothesis,
+        "hypothesis": hypothesis if change else "",
+        "commands": shown,
+        "folded": len(shown) > _OPEN_COMMANDS or any(c["text"].count("\n") >= _OPEN_LINES for c in shown),
+        "config": _computed_config(thread, record, room),
+        "result": result,
+        "measured": _computed_result(thread, record, table, room),
+        "deltas": deltas(thread.header, measured(record, thread.header), min(room.prose, _CASE_BYTES)),
+        "interpretation": interpretation,
+        "next": next_action,
+        "more": prose_of.rest(),
+    }
+
+
+class _Fields:
+    """The prose fields of an entry, each of which is shown once."""
+
+    def __init__(self, record: Record, room: Room) -> None:
+        self._left = [f for f in record.entry.fields if f.text.strip()]
+        self._room = room
+
+    def take(self, label: str) -> str:
+        found = next((f for f in self._left if f.label.casefold() == label.casefold()), None)
+        if found is None:
+            return ""
+        self._left.remove(found)
+        return prose(found.text, self._room.prose)
+
+    def rest(self) -> list[dict[str, str]]:
+        """Fields with other labels, and further ones with a label that was taken, in their order."""
+        return [
+            {"label": escape(words(f.label, _LABEL_BYTES)), "text": prose(f.text, self._room.prose)} for f in self._left
+        ]
+
+
+def commands(record: Record, room: Room) -> list[dict[str, Any]]:
+    """What was executed and what is yet to be, each once, verbatim or not at all."""
+    counts: dict[tuple[str | None, str, bool], int] = {}
+    for status in record.runs:
+        key = (status.run.label, facts.executed(status.run), False)
+        counts[key] = counts.get(key, 0) + 1
+    for command in record.pending_commands:
+        counts.setdefault((command.label, facts.planned(command), True), 1)
+    found = []
+    for (label, text, planned), times in counts.items():
+        size = len(text.encode())
+        found.append(
+            {
+                "label": escape(words(label, _LABEL_BYTES)) if label else "",
+                "text": text if size <= room.command else "",
+                "left_out": 0 if size <= room.command else size,
+                "times": times,
+                "planned": planned,
+            }
+        )
+    return found
+
+
+def _link(thread: Thread, entry_id: str | None) -> str | None:
+    return thread.id_link(entry_id) if entry_id is not None else None
+
+
+def _computed_config(thread: Thread, record: Record, room: Room) -> str:
+    if not record.runs:
+        return ""
+    table = facts.table_of(record, thread.header.metrics)
+    return shortened(facts.config_section(record, table), room.prose)
+
+
+def _computed_result(thread: Thread, record: Record, render: RenderTable, room: Room) -> str:
+    if not record.runs:
+        return ""
+    table = facts.table_of(record, thread.header.metrics)
+    return shortened(facts.result_section(record, table, render), 4 * room.prose)
+
+
+# -- snapshots ---------------------------------------------------------------------------------------
+
+
+def covered(snapshot: Snapshot, records: Sequence[Record]) -> list[Record]:
+    """The entries that a snapshot is about: those it names, else all experiments up to its last entry."""
+    if snapshot.entries:
+        return [r for r in records if r.id in snapshot.entries]
+    last = parse_id(snapshot.last_entry) if snapshot.last_entry else None
+    return [
+        r
+        for r in records
+        if r.entry.kind == "experiment"
+        and r.state != "void"
+        and (last is None or ((at := parse_id(r.id)) is not None and at[1] <= last[1]))
+    ]
+
+
+def snapshot_values(thread: Thread, snapshot: Snapshot, records: Sequence[Record], room: Room) -> dict[str, Any]:
+    """The repro bundle: exact commands, what they ran on and with, and the results."""
+    found = covered(snapshot, records)
+    runs = [(record.id, status.run) for record in found for status in record.runs]
+    return {
+        "name": escape(words(snapshot.name, _LABEL_BYTES)),
+        "tag": link(snapshot.name, snapshot.url),
+        "url": snapshot.url,
+        "commit": snapshot.commit,
+        "commit_url": commit_url(snapshot),
+        "at": thread.date(snapshot.at),
+        "entries": [
+            {"id": r.id, "link": thread.id_link(r.id), "title": line(r.entry.title, 200), "commands": shown}
+            for r in found
+            if (shown := commands(r, room))
+        ],
+        "code": _gathered([(i, _code(run)) for i, run in runs], len(runs), room),
+        "hardware": _gathered([(i, facts.devices_text(run)) for i, run in runs], len(runs), room),
+        "env": _gathered([(i, text) for i, run in runs for text in _env(run)], len(runs), room),
+        "software": _gathered([(i, text) for i, run in runs for text in _software(run)], len(runs), room),
+        "results": Results(thread, {r.id for r in found}).values(room.table),
+        "logbook": thread.logbook,
+    }
+
+
+def commit_url(snapshot: Snapshot) -> str | None:
+    """The commit in the repository that the tag's address is in; None when that address says nothing of it."""
+    for part in ("/releases/tag/", "/tree/", "/commit/"):
+        base, found, _ = snapshot.url.partition(part)
+        if found:
+            return f"{base}/commit/{snapshot.commit}"
+    return None
+
+
+def _gathered(found: Sequence[tuple[str, str]], runs: int, room: Room) -> list[str]:
+    """Each text once, as code; with the entries it holds for where it does not hold for all runs."""
+    where: dict[str, list[str]] = {}
+    for entry_id, text in found:
+        if text:
+            where.setdefault(text, []).append(entry_id)
+    lines = []
+    for text, ids in where.items():
+        distinct = list(dict.fromkeys(ids))
+        some = len(ids) < runs
+        only = f" ({', '.join(distinct[:5])}{f' and {len(distinct) - 5} more' if len(distinct) > 5 else ''})"
+        lines.append(md.inline_code(words(text, max(room.prose, _CASE_BYTES))) + (only if some else ""))
+    return lines
+
+
+def _code(run: Run) -> str:
+    if run.code is None or (run.code.commit is None and run.code.branch is None):
+        return "not in a git repository"
+    if run.code.commit is None:
+        return "no commit yet"
+    return run.code.commit + (" with uncommitted changes" if run.code.dirty else "")
+
+
+def _env(run: Run) -> list[str]:
+    found = run.env.relevant | run.env.declared
+    return [command_line((), {name: found[name]}) for name in sorted(found)]
+
+
+def _software(run: Run) -> list[str]:
+    reported = {name: version for row in run.rows for name, version in row.software.items()}
+    return [f"{name} {version}" for name, version in sorted((reported or run.software).items())]
