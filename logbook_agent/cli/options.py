@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +15,9 @@ from logbook_agent.workflows.workspace import Workspace, utc_now
 
 if TYPE_CHECKING:
     from logbook_agent.workflows.entries import Prose
+
+# The clock and sleep that waits go by; empty: this machine's. Tests put their own here.
+timing: dict[str, Callable[..., Any]] = {}
 
 LogbookOption = Annotated[
     str | None,
@@ -61,7 +65,9 @@ def workspace(logbook: str | None, root: str | None) -> Workspace:
             cause="runs are ended by process groups and logbooks locked by flock, which it lacks",
             hint="use Linux, macOS, or WSL",
         )
-    return Workspace(cwd=Path.cwd(), environ=os.environ, root_option=root, logbook_option=logbook, now=utc_now)
+    return Workspace(
+        cwd=Path.cwd(), environ=os.environ, root_option=root, logbook_option=logbook, now=utc_now, timing=timing
+    )
 
 
 def prose(text: str | None) -> str | None:

@@ -116,7 +116,13 @@ def _status_text(data: dict[str, Any]) -> str:
     """The answer as YAML: the shortest text that still shows its structure."""
     from logbook_agent.store.records import dump_yaml
 
-    return dump_yaml({k: v for k, v in data.items() if v not in (None, [], {})}).rstrip()
+    return dump_yaml(_said(data)).rstrip()
+
+
+def _said(data: dict[str, Any]) -> dict[str, Any]:
+    """Without what says nothing."""
+    found = {k: _said(v) if isinstance(v, dict) else v for k, v in data.items()}
+    return {k: v for k, v in found.items() if v not in (None, [], {})}
 
 
 def search_command(

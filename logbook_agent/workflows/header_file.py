@@ -15,7 +15,7 @@ from logbook_agent.model.header import Baseline, CommandTemplate, Criterion, Lin
 from logbook_agent.store.records import parse_yaml
 from logbook_agent.workflows.header_options import parse_axis, parse_link, parse_metric, parse_template
 
-_FILE_KEYS = ["topic", "title", "prefix", "zone", "goal", "metrics", "constraints", "links"]
+_FILE_KEYS = ["topic", "title", "prefix", "zone", "goal", "summary", "metrics", "constraints", "links"]
 _FILE_KEYS += ["baseline", "stop_criteria", "matrix", "command_templates"]
 
 

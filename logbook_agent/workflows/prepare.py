@@ -118,15 +118,15 @@ def _folder(workspace: Workspace, cwd: str | None) -> Path:
     return folder
 
 
-def parse_duration(text: str) -> float:
+def parse_duration(text: str, option: str = "--timeout") -> float:
     """Seconds of `90`, `30s`, `30m`, `1.5h`, `2d`. Raises UsageError for anything else."""
     match = _DURATION.fullmatch(text.strip())
     seconds = float(match["number"]) * _SECONDS[match["unit"]] if match else 0.0
     if seconds <= 0:
         raise UsageError(
-            f"--timeout {text!r} is no length of time",
+            f"{option} {text!r} is no length of time",
             cause="a number with s, m, h or d is needed, above zero",
-            hint="write: --timeout 30m",
+            hint=f"write: {option} 30m",
         )
     return seconds
 

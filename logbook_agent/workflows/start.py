@@ -83,6 +83,7 @@ def header_of(workspace: Workspace, request: StartRequest) -> Header:
         opened=workspace.stamp(),
         zone=zone,
         goal=clean(request.goal or data.get("goal") or "") or None,
+        summary=clean(data.get("summary") or "") or None,
         metrics=metrics,
         constraints=(*data.get("constraints", ()), *map(clean, request.constraints)),
         links=(*data.get("links", ()), *map(parse_link, request.links)),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from logbook_agent.markdown.text import one_line
-from logbook_agent.model.header import BaselineNumbers, Header, Link
+from logbook_agent.model.header import BaselineNumbers, Criterion, Header, Link
 from logbook_agent.store.book import Book, Summaries
 from logbook_agent.workflows.summaries import summaries
 from logbook_agent.workflows.views import edited_blocks
@@ -98,7 +98,9 @@ def _answer(
         },
         "last": [_last(e, cut) for e in cut.last("last", list(entries[-5:]))],
         "next_actions": cut.last("next_actions", _next_actions(entries, cut)),
-        "criteria": cut.first("criteria", [cut.text(c.text) for c in header.stop_criteria]),
+        "criteria": cut.first("criteria", [_criterion(c, cut) for c in header.stop_criteria]),
+        "issue": header.issue.url if header.issue is not None else None,
+        "closed": header.closing.at if header.closing is not None else None,
         "links": cut.first("links", [_link(link, cut) for link in header.links]),
     }
     if void:
@@ -135,6 +137,13 @@ def _numbers(numbers: BaselineNumbers, cut: _Cutter) -> dict[str, Any]:
         "config": cut.mapping("baseline.config", numbers.config),
         "metrics": cut.mapping("baseline.metrics", numbers.metrics),
     }
+
+
+def _criterion(criterion: Criterion, cut: _Cutter) -> dict[str, Any]:
+    """The text, whether it is met, and what shows it."""
+    judgement = criterion.judgement
+    line: dict[str, Any] = {"text": cut.text(criterion.text), "met": criterion.met}
+    return line if judgement is None else {**line, "evidence": cut.text(judgement.evidence)}
 
 
 def _link(link: Link, cut: _Cutter) -> str:

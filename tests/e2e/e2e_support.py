@@ -11,8 +11,9 @@ LOGBOOK = (sys.executable, "-m", "logbook_agent.cli")
 
 
 def picture(folder: Path) -> dict[str, bytes | None]:
-    """Every path below a folder with its content; None for a folder."""
-    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in sorted(folder.rglob("*"))}
+    """Every path below a folder with its content; None for a folder. The index is no record: reading makes it."""
+    paths = (p for p in sorted(folder.rglob("*")) if not p.name.startswith(".index.sqlite"))
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in paths}
 
 
 def logbook(*words: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:

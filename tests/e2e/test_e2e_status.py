@@ -10,13 +10,24 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.entry import Entry, Field, PlannedCommand
-from logbook_agent.model.header import Baseline, BaselineNumbers, Criterion, Header, Link, Metric
+from logbook_agent.model.header import (
+    Baseline,
+    BaselineNumbers,
+    Closing,
+    Criterion,
+    ExperimentIssue,
+    Header,
+    Judgement,
+    Link,
+    Metric,
+)
 from logbook_agent.model.run import Exit, Measurement, Row, Run
 from logbook_agent.store.book import Book, create
 from tests.conftest import Cli
 
 URL = "https://example.org/" + "x" * 3000
 LONG = "the quick 𝔘nicode “fox” ✓ jumps over `null_frac=0.9` and so on; " * 12
+OPENED = "2026-02-10T10:43:00+00:00"
 STATES = (None, "planned", "blocked", "abandoned", None)
 
 
@@ -29,7 +40,10 @@ def _crowded(folder: Path, entries: int) -> Book:
             config={f"key_{n}": LONG for n in range(30)}, source=LONG, confidence=LONG,
             numbers=(BaselineNumbers(config={"k": LONG}, metrics={m.name: 1.5 for m in metrics}),) * 30,
         ),
-        stop_criteria=(Criterion(text=LONG),) * 30,
+        stop_criteria=(Criterion(text=LONG, judgement=Judgement(met=True, evidence=URL, by=LONG, at=OPENED)),) * 30,
+        issue=ExperimentIssue(url=f"https://ghe.example.org/{'o' * 100}/{'r' * 100}/issues/1234567890"),
+        closing=Closing(at=OPENED, conclusion=LONG, limitations=(LONG,) * 30, next_steps=(LONG,) * 30),
+        summary=LONG * 20,
     )  # fmt: skip
     book = create(folder / "logbooks", header, durable=False)
     for n in range(entries):
@@ -88,6 +102,27 @@ def test_status_of_a_small_logbook_cuts_nothing(started: Cli) -> None:
     assert data["cut"] == {"texts": 0}
     assert data["next_actions"] == [{"id": "MOE-000", "next": "go on"}]
     assert data["best"][0]["value"] == 2
+
+
+def test_status_says_which_criteria_are_met_where_the_issue_is_and_that_it_ended(cli: Cli) -> None:
+    assert cli("start", "moe", "--prefix", "MOE", "--stop", "no speed-up", "--stop", "two weeks").code == 0
+    data = cli("status", "--json").data
+    assert data["criteria"] == [{"text": "no speed-up", "met": False}, {"text": "two weeks", "met": False}]
+    assert (data["issue"], data["closed"]) == (None, None)
+    assert "issue" not in cli("status").out
+    cli("note", "--title", "x")
+    assert cli("criteria", "--met", "1", "--evidence", "MOE-000").code == 0
+    assert cli("link", "acme/moe#7").code == 0
+    assert cli("close", "--conclusion", "It is so", "--local").code == 0
+    data = cli("status", "--json").data
+    assert data["criteria"][0] == {"text": "no speed-up", "met": True, "evidence": "MOE-000"}
+    assert data["issue"] == "https://github.com/acme/moe/issues/7"
+    assert data["closed"].startswith("20")
+    text = cli("status").out
+    for words in ("issue: https://github.com/acme/moe/issues/7", "closed:", "met: true", "evidence: MOE-000"):
+        assert words in text
+    assert cli("close", "--reopen", "--local").code == 0
+    assert cli("status", "--json").data["closed"] is None
 
 
 def test_status_with_warnings_and_hand_edits_stays_small(crowded: Book, cli: Cli) -> None:

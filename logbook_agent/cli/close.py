@@ -1,0 +1,171 @@
+"""`logbook snapshot`, `summary`, `close` and `criteria`."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Annotated
+
+import typer
+
+from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, prose, workspace
+from logbook_agent.cli.output import emit
+from logbook_agent.cli.sync import DryRunOption, MaxWaitOption, sync_data, sync_text, wire
+from logbook_agent.errors import UsageError
+
+
+def snapshot_command(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The tag's name.")],
+    entry: Annotated[
+        list[str] | None,
+        typer.Option("--entry", metavar="ID", help="An entry that it is for; may be repeated. [all experiments]"),
+    ] = None,
+    message: Annotated[str | None, typer.Option("--message", metavar="TEXT", help="The tag's message.")] = None,
+    dry_run: DryRunOption = False,
+    max_wait: MaxWaitOption = "15m",
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tag the pushed commit, and tell the issue how to reproduce what stands there.
+
+    Refused while there are changes outside the logbook, or HEAD is not pushed. Example: logbook snapshot moe-20260210
+    """
+    from logbook_agent.workflows.sync.snapshot import SnapshotRequest, snapshot
+
+    space = workspace(logbook, root)
+    request = SnapshotRequest(name=name, entries=entry or (), message=message, dry_run=dry_run)
+    result = snapshot(space, request, wire(max_wait))
+    made = result.snapshot
+    data = {
+        "name": made.name,
+        "commit": made.commit,
+        "url": made.url,
+        "created": result.created,
+        "dry_run": dry_run,
+        "sync": sync_data(result.synced, dry_run=False) if result.synced is not None else None,
+    }
+    done = ("would be set" if dry_run else "set") if result.created else "was there"
+    lines = [f"tag {made.name} at {made.commit[:9]}: {done}", made.url]
+    if result.synced is not None:
+        lines.append(sync_text(result.synced, dry_run=False))
+    emit("snapshot", data, "\n".join(lines), as_json=as_json, warnings=space.warnings)
+
+
+def summary_command(
+    text: Annotated[
+        str | None, typer.Argument(metavar="[TEXT]", help="In your own words; empty takes it back. Text, @FILE, or -.")
+    ] = None,
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say where the thread stands: the first lines of the logbook and of its issue.
+
+    Without a text, what was said last. Example: logbook summary "int8 loses on this CPU at every shape"
+    """
+    from logbook_agent.workflows.sync.header import summarise
+
+    space = workspace(logbook, root)
+    book = space.book()
+    header = book.header if text is None else summarise(space, book, prose(text) or "")
+    data = {"logbook": book.topic, "summary": header.summary}
+    emit("summary", data, header.summary or "no summary", as_json=as_json, warnings=space.warnings)
+
+
+def close_command(
+    conclusion: Annotated[
+        str | None, typer.Option("--conclusion", metavar="TEXT", help="What was found. Text, @FILE, or -.")
+    ] = None,
+    limitation: Annotated[
+        list[str] | None, typer.Option("--limitation", metavar="TEXT", help="What it does not show; may be repeated.")
+    ] = None,
+    next_step: Annotated[
+        list[str] | None, typer.Option("--next", metavar="TEXT", help="What should come next; may be repeated.")
+    ] = None,
+    reopen: Annotated[bool, typer.Option("--reopen", help="Take the closing back: the thread goes on.")] = False,
+    local: Annotated[bool, typer.Option("--local", help="Tell the issue with the next sync, not now.")] = False,
+    max_wait: MaxWaitOption = "15m",
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Close a thread: conclusion, limitations, next steps; a final comment, and the issue is closed.
+
+    Stop criteria that are not met are warned about. Example: logbook close --conclusion @conclusion.md
+    """
+    from logbook_agent.workflows.sync.close import CloseRequest, close
+
+    space = workspace(logbook, root)
+    if reopen and (conclusion or limitation or next_step):
+        raise UsageError(
+            "--reopen takes no conclusion", cause="it takes the one there was back", hint="logbook close --reopen"
+        )
+    request = CloseRequest(
+        conclusion=prose(conclusion),
+        limitations=[prose(text) or "" for text in limitation or ()],
+        next_steps=[prose(text) or "" for text in next_step or ()],
+        reopen=reopen,
+        local=local,
+    )
+    result = close(space, request, wire(max_wait))
+    closing = result.header.closing
+    data = {
+        "logbook": result.book.topic,
+        "closed": closing.at if closing is not None else None,
+        "unmet_criteria": list(result.unmet),
+        "sync": sync_data(result.synced, dry_run=False) if result.synced is not None else None,
+    }
+    lines = [f"{result.book.topic} is {'closed' if closing is not None else 'open again'}"]
+    if result.synced is not None:
+        lines.append(sync_text(result.synced, dry_run=False))
+    emit("close", data, "\n".join(lines), as_json=as_json, warnings=space.warnings)
+
+
+def criteria_command(
+    met: Annotated[int | None, typer.Option("--met", metavar="N", help="Judge criterion N to be met.")] = None,
+    unmet: Annotated[int | None, typer.Option("--unmet", metavar="N", help="Judge criterion N not to be met.")] = None,
+    evidence: Annotated[
+        str | None, typer.Option("--evidence", metavar="ID|URL", help="What shows it: an entry, or an address.")
+    ] = None,
+    by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who judges. [the user's name]")] = None,
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Which stop criteria are met, by whose judgement and on what evidence.
+
+    Exit code 1 while one is not met. Example: logbook criteria --met 2 --evidence MOE-I8-007
+    """
+    from logbook_agent.workflows.sync.criteria import JudgeRequest, criteria, judge
+
+    space = workspace(logbook, root)
+    if met is not None and unmet is not None:
+        raise UsageError("--met and --unmet do not go together", cause="one judgement at a time", hint="leave one out")
+    number = met if met is not None else unmet
+    if number is None and (evidence or by):
+        raise UsageError(
+            "which criterion?", cause="--evidence and --by sign a judgement", hint="add: --met N (logbook criteria)"
+        )
+    if number is None:
+        book = space.book()
+    else:
+        who = by or space.environ.get("GIT_AUTHOR_NAME") or _user()
+        book = judge(space, JudgeRequest(number=number, met=met is not None, evidence=evidence, by=who))
+    found = criteria(book.header)
+    lines = [f"{'[x]' if c['met'] else '[ ]'} {c['number']}. {c['text']}{_signed(c)}" for c in found]
+    data = {"logbook": book.topic, "met": all(c["met"] for c in found), "criteria": found}
+    emit("criteria", data, "\n".join(lines) or "no stop criteria", as_json=as_json, warnings=space.warnings)
+    return 0 if number is not None or data["met"] else 1
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        raise UsageError("who judges?", cause="this system has no name for its user", hint="add: --by NAME") from None
+
+
+def _signed(criterion: dict[str, object]) -> str:
+    if criterion["by"] is None:
+        return ""
+    return f" ({'met' if criterion['met'] else 'not met'}: {criterion['evidence']}, {criterion['by']})"

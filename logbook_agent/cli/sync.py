@@ -1,0 +1,186 @@
+"""`logbook sync` and `link`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
+from logbook_agent.cli.output import emit
+from logbook_agent.errors import UsageError
+from logbook_agent.issues.steps import Step, step_diff, step_values
+from logbook_agent.workflows.prepare import parse_duration
+from logbook_agent.workflows.sync.link import LinkRequest, link
+from logbook_agent.workflows.sync.place import Wire
+from logbook_agent.workflows.sync.sync import SyncRequest, SyncResult, sync, write_offline
+
+MaxWaitOption = Annotated[
+    str,
+    typer.Option("--max-wait", metavar="TIME", help="The longest to wait for the host in all: 90s, 15m, 1h."),
+]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be written, and write nothing.")]
+# Of each step of a dry run.
+_SHOWN_LINES = 40
+
+
+def sync_command(
+    create: Annotated[bool, typer.Option("--create", help="Open the experiment issue when there is none.")] = False,
+    repo: Annotated[
+        str | None, typer.Option("--repo", metavar="OWNER/REPO", help="Where to open it. [the git remote's]")
+    ] = None,
+    label: Annotated[
+        list[str] | None, typer.Option("--label", metavar="NAME", help="A label of the new issue.")
+    ] = None,
+    entry: Annotated[
+        list[str] | None,
+        typer.Option("--entry", metavar="ID", help="Of the updates only this entry's, finished or not."),
+    ] = None,
+    dry_run: DryRunOption = False,
+    offline: Annotated[
+        str | None, typer.Option("--offline", metavar="DIR", help="Write the documents to files, and send nothing.")
+    ] = None,
+    commit: Annotated[bool, typer.Option("--commit", help="Also commit the logbook root, and nothing else.")] = False,
+    max_wait: MaxWaitOption = "15m",
+    new_block: Annotated[
+        bool, typer.Option("--new-block", help="Add the block to the issue's body again, where it was removed.")
+    ] = False,
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring the issue up to date.
+
+    The block in its body follows the logbook, and one comment tells of the entries that are new or finished since
+    the last sync. Done twice, nothing happens the second time. Example: logbook sync --dry-run
+    """
+    space = workspace(logbook, root)
+    request = SyncRequest(
+        create=create,
+        repository=repo,
+        labels=label or (),
+        entries=entry or (),
+        dry_run=dry_run,
+        commit=commit,
+        new_block=new_block,
+    )
+    if offline is not None:
+        if dry_run or commit:
+            raise UsageError(
+                f"--offline does not go with --{'dry-run' if dry_run else 'commit'}",
+                cause="it writes files and does nothing else",
+                hint=f"logbook sync --offline {offline}",
+            )
+        book, paths = write_offline(space, request, Path(offline))
+        files = [str(path) for path in paths]
+        emit(
+            "sync", {"logbook": book.topic, "files": files}, "\n".join(files), as_json=as_json, warnings=space.warnings
+        )
+        return
+    result = sync(space, request, wire(max_wait))
+    data = sync_data(result, dry_run=dry_run)
+    emit("sync", data, sync_text(result, dry_run=dry_run), as_json=as_json, warnings=space.warnings)
+
+
+def link_command(
+    target: Annotated[str, typer.Argument(metavar="URL|OWNER/REPO#N", help="The issue.")],
+    label: Annotated[
+        str | None,
+        typer.Option("--as", metavar="LABEL", help="What it is to this thread: 'Prior issue', 'Related issue'."),
+    ] = None,
+    one_way: Annotated[bool, typer.Option("--one-way", help="Leave no comment there that links back.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Go on in this issue instead of the present one.")] = False,
+    trust: Annotated[
+        list[str] | None,
+        typer.Option("--trust", metavar="LOGIN", help="An account that syncs this logbook too; may be repeated."),
+    ] = None,
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Link an issue: without --as the experiment issue, with it a prior or related one.
+
+    The next sync adds the block to the experiment issue, and a comment to the others that links back.
+    Example: logbook link acme/moe#2704 --as "Prior issue"
+    """
+    space = workspace(logbook, root)
+    if label is None and one_way:
+        raise UsageError(
+            "--one-way needs --as", cause="the experiment issue is written to", hint="add: --as 'Related issue'"
+        )
+    if label is not None and (replace or trust):
+        raise UsageError(
+            f"--as does not go with {'--replace' if replace else '--trust'}",
+            cause="that is about the experiment issue",
+            hint=f"logbook link {target}{' --replace' if replace else ''}",
+        )
+    request = LinkRequest(target=target, label=label, one_way=one_way, replace=replace, trusted=trust or ())
+    book, url = link(space, request)
+    data = {"logbook": book.topic, "url": url, "label": label}
+    text = f"{book.topic}: {label or 'experiment issue'} is {url}\nnext: logbook sync"
+    emit("link", data, text, as_json=as_json, warnings=space.warnings)
+
+
+def wire(max_wait: str) -> Wire:
+    """How a command that talks to a host tells the user what it does, and how long it may wait."""
+    return Wire(say=_say, max_wait_s=parse_duration(max_wait, "--max-wait"))
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def sync_data(result: SyncResult, *, dry_run: bool) -> dict[str, Any]:
+    """A sync as plain data. A dry run has the first lines of what each step changes."""
+    return {
+        "logbook": result.book.topic,
+        "issue": result.issue,
+        "dry_run": dry_run,
+        "steps": [_step(step, dry_run) for step in result.steps],
+        "waiting": list(result.waiting),
+        "pinned_to": result.links.commit,
+        "not_pushed": None if result.links.commit is not None else result.links.why,
+        "commit": result.commit,
+    }
+
+
+def _step(step: Step, dry_run: bool) -> dict[str, Any]:
+    values = step_values(step)
+    if not dry_run:
+        return values
+    lines = step_diff(step)
+    return {**values, "diff": lines[:_SHOWN_LINES], "more_lines": max(len(lines) - _SHOWN_LINES, 0)}
+
+
+def sync_text(result: SyncResult, *, dry_run: bool) -> str:
+    lines = [f"issue: {result.issue}"] if result.issue is not None else []
+    if not result.steps:
+        lines.append("nothing new to tell")
+    elif dry_run:
+        lines.append(_counted(len(result.steps), "would be written"))
+        for step in result.steps:
+            lines += _shown(step)
+    else:
+        lines.append(_counted(len(result.steps), "written"))
+        lines += [f"- {step}" for step in result.steps]
+    if result.waiting:
+        more = f" and {len(result.waiting) - 5} more" if len(result.waiting) > 5 else ""
+        lines.append(f"not finished, so not told: {', '.join(result.waiting[:5])}{more}")
+    if result.links.commit is None:
+        lines.append(f"links: {result.links.why}")
+    if result.commit is not None:
+        lines.append(f"committed: {result.commit[:9]} (not pushed: git push, then sync again for links to it)")
+    return "\n".join(lines)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {'step' if number == 1 else 'steps'} {what}:"
+
+
+def _shown(step: Step) -> list[str]:
+    lines = step_diff(step)
+    more = len(lines) - _SHOWN_LINES
+    shown = [f"- {step}", *(f"    {line}".rstrip() for line in lines[:_SHOWN_LINES])]
+    return [*shown, f"    ... {more} more lines; all of them: logbook sync --offline DIR"] if more > 0 else shown

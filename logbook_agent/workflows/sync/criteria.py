@@ -1,0 +1,85 @@
+"""`logbook criteria`: which stop criteria are met, and the judgement of a person on one of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from logbook_agent.errors import UsageError
+from logbook_agent.markdown.text import clean, one_line
+from logbook_agent.model.header import Criterion, Header, Judgement
+from logbook_agent.model.ids import parse_id
+from logbook_agent.store.book import Book
+from logbook_agent.workflows.sync.header import change_header
+from logbook_agent.workflows.workspace import Workspace
+
+_URL = re.compile(r"https?://[^\s<>\"]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeRequest:
+    """The judgement on criterion `number` (from 1): met or not, as `evidence` (an ID or an address) shows."""
+
+    number: int
+    met: bool
+    evidence: str | None
+    by: str
+
+
+def criteria(header: Header) -> list[dict[str, Any]]:
+    """Each criterion with its number and whether it is met."""
+    return [_line(number, criterion) for number, criterion in enumerate(header.stop_criteria, 1)]
+
+
+def judge(workspace: Workspace, request: JudgeRequest) -> Book:
+    """Sign a judgement. Raises UsageError for a criterion there is not, or without evidence."""
+    book = workspace.book()
+    evidence = _evidence(book, request)
+    judgement = Judgement(met=request.met, evidence=evidence, by=clean(request.by), at=workspace.stamp())
+    change_header(workspace, book, lambda header: _judged(header, request.number, judgement))
+    return book
+
+
+def _evidence(book: Book, request: JudgeRequest) -> str:
+    text = clean(request.evidence or "").strip()
+    if not text:
+        raise UsageError(
+            "no evidence",
+            cause="a judgement is signed with what shows it",
+            hint=f"add: --evidence {next(reversed(book.entry_ids()), f'{book.header.prefix}-000')} (or an address)",
+        )
+    if parse_id(text) is not None:
+        return book.resolve(text)
+    if _URL.fullmatch(text):
+        return text
+    raise UsageError(
+        f"{text!r} is no evidence",
+        cause="evidence is the ID of an entry, or an address that begins with https://",
+        hint="write it down first: logbook note --title '...'; then name its ID",
+    )
+
+
+def _judged(header: Header, number: int, judgement: Judgement) -> Header:
+    found = header.stop_criteria
+    if not 1 <= number <= len(found):
+        raise UsageError(
+            f"no stop criterion {number}",
+            cause=f"there are {len(found)}, numbered from 1" if found else "this logbook has none",
+            hint="logbook criteria",
+        )
+    changed = dataclasses.replace(found[number - 1], judgement=judgement)
+    return dataclasses.replace(header, stop_criteria=(*found[: number - 1], changed, *found[number:]))
+
+
+def _line(number: int, criterion: Criterion) -> dict[str, Any]:
+    judgement = criterion.judgement
+    return {
+        "number": number,
+        "text": one_line(criterion.text),
+        "met": criterion.met,
+        "evidence": judgement.evidence if judgement is not None else None,
+        "by": judgement.by if judgement is not None else None,
+        "at": judgement.at if judgement is not None else None,
+    }

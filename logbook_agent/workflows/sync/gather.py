@@ -1,0 +1,157 @@
+"""What the logbook has to say: the one side of a plan, and the texts for it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from logbook_agent.errors import UsageError
+from logbook_agent.issues.digest import digest
+from logbook_agent.issues.fit import size
+from logbook_agent.issues.links import Links
+from logbook_agent.issues.markers import book_key
+from logbook_agent.issues.wanted import EntryWanted, Stage, Wanted
+from logbook_agent.model.codec import encode
+from logbook_agent.model.header import Header, Snapshot
+from logbook_agent.model.ids import id_number
+from logbook_agent.model.record import Record
+from logbook_agent.report.issue import IssueDocuments
+from logbook_agent.store.book import Book
+from logbook_agent.workflows.summaries import summaries
+from logbook_agent.workflows.workspace import Workspace
+
+Later = Mapping[str, Mapping[str, Sequence[str]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """Both sides of what a plan needs of the logbook."""
+
+    wanted: Wanted
+    documents: BookDocuments
+
+
+def gather(
+    workspace: Workspace, book: Book, links: Links, *, chosen: Sequence[str] = (), new_block: bool = False
+) -> Gathered:
+    """Read the logbook. Entries that cannot be read are warned about and left as they were told before."""
+    found = summaries(book)
+    workspace.warnings += [f"not synced: {error.message}" for error in found.damaged]
+    header = workspace.redacted_header(found.header)
+    later = _later(found.entries)
+    wanted = Wanted(
+        book=book_key(found.header),
+        entries=tuple(_entry(e, later, links) for e in found.entries),
+        chosen=tuple(_chosen(book, found.entries, chosen)),
+        snapshots=tuple((s.name, s.commit) for s in header.snapshots),
+        final=digest(encode(header.closing)) if header.closing is not None else None,
+        trusted=frozenset(header.issue.trusted if header.issue is not None else ()),
+        managed=header.issue is not None and header.issue.managed,
+        new_block=new_block,
+    )
+    texts = IssueDocuments(workspace.templates, header, links, [workspace.redacted(e) for e in found.entries])
+    documents = BookDocuments(
+        workspace=workspace, book=book, header=header, texts=texts, later=later, entries=found.entries
+    )
+    return Gathered(wanted=wanted, documents=documents)
+
+
+def _entry(summary: Mapping[str, Any], later: Later, links: Links) -> EntryWanted:
+    entry_id = summary["id"]
+    return EntryWanted(
+        id=entry_id,
+        # Without entries that refer to it, the digest is that of its own record.
+        digest=digest(summary["digest"], later[entry_id]) if entry_id in later else summary["digest"],
+        stage=_stage(summary),
+        linked=links.entry(entry_id) is not None,
+        supersedes=summary["supersedes"],
+    )
+
+
+def _stage(summary: Mapping[str, Any]) -> Stage:
+    if summary["state"] == "void":
+        return "void"
+    return "settled" if summary["settled"] else "open"
+
+
+def _chosen(book: Book, found: Sequence[Mapping[str, Any]], chosen: Sequence[str]) -> list[str]:
+    readable = {e["id"] for e in found}
+    ids = list(dict.fromkeys(book.resolve(entry_id) for entry_id in chosen))
+    for entry_id in ids:
+        if entry_id not in readable:
+            raise UsageError(
+                f"{entry_id} cannot be read, so it is not synced", cause="its record is damaged", hint="logbook doctor"
+            )
+    return ids
+
+
+def _later(found: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, list[str]]]:
+    """What entries say of others, by the entry it is said of."""
+    later: dict[str, dict[str, list[str]]] = {}
+    for entry in found:
+        for key, relation in (("completes", "completed_by"), ("supersedes", "superseded_by")):
+            if entry[key] is not None and entry["state"] != "void":
+                later.setdefault(entry[key], {}).setdefault(relation, []).append(entry["id"])
+    return later
+
+
+@dataclass(kw_only=True)
+class BookDocuments:
+    """The texts of an issue, from the records, without secrets. (For `issues.plan`.)"""
+
+    workspace: Workspace
+    book: Book
+    header: Header
+    texts: IssueDocuments
+    later: Later
+    entries: Sequence[Mapping[str, Any]]
+
+    def title(self) -> str:
+        return self.workspace.redactor.text(self.texts.title())
+
+    def block(self, room: int) -> str:
+        return self._safe(self.texts.block, room)
+
+    def update(self, entry_ids: Sequence[str], room: int) -> str:
+        records = [self._record(entry_id) for entry_id in entry_ids]
+        return self._safe(lambda left: self.texts.update(records, self.later, left), room)
+
+    def snapshot(self, name: str, room: int) -> str:
+        snapshot = next(s for s in self.header.snapshots if s.name == name)
+        records = [self._record(entry_id) for entry_id in self._of_snapshot(snapshot)]
+        return self._safe(lambda left: self.texts.snapshot(snapshot, records, left), room)
+
+    def final(self, room: int) -> str:
+        return self._safe(self.texts.final, room)
+
+    def link_back(self, label: str) -> str:
+        return self.workspace.redactor.text(self.texts.link_back(label))
+
+    def _of_snapshot(self, snapshot: Snapshot) -> list[str]:
+        """The entries it was made for, else all experiments there were."""
+        known = [e["id"] for e in self.entries if e["kind"] == "experiment" or e["id"] in snapshot.entries]
+        if snapshot.entries:
+            return [entry_id for entry_id in known if entry_id in snapshot.entries]
+        last = snapshot.last_entry
+        return [i for i in known if last is not None and self._number(i) <= self._number(last)]
+
+    def _number(self, entry_id: str) -> int:
+        return id_number(entry_id, self.header.prefix) or 0
+
+    def _record(self, entry_id: str) -> Record:
+        """A record without secrets: what people wrote into a file by hand was seen by nobody yet."""
+        record = self.book.record(entry_id)
+        runs = tuple(dataclasses.replace(s, run=self.workspace.redacted_run(s.run)) for s in record.runs)
+        return dataclasses.replace(record, entry=self.workspace.redacted_entry(record.entry), runs=runs)
+
+    def _safe(self, render: Callable[[int], str], room: int) -> str:
+        """A text without secrets, also those that only stand there once it is put together."""
+        left = room
+        while True:
+            text = self.workspace.redactor.text(render(left))
+            over = size(text) - room
+            if over <= 0:
+                return text
+            left -= over + 64

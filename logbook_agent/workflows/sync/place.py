@@ -1,0 +1,141 @@
+"""Which repository and issue a logbook speaks to, and the way there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from logbook_agent.errors import NoToken, UsageError
+from logbook_agent.issues.address import (
+    IssueAddress,
+    RepositoryAddress,
+    Site,
+    parse_issue,
+    parse_remote,
+    parse_repository,
+)
+from logbook_agent.issues.links import Links
+from logbook_agent.provenance.pushed import published, remote_of
+from logbook_agent.repository import repository_of
+from logbook_agent.store.book import Book
+from logbook_agent.sync.calls import Calls
+from logbook_agent.sync.pace import MAX_WAIT_S, Pace
+from logbook_agent.sync.token import token_for
+from logbook_agent.workflows.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wire:
+    """What the shell brings along for talking to a host: how to tell the user, and how long to wait at most.
+
+    `paces`: one for each host, whatever repositories of it one command writes to.
+    """
+
+    say: Callable[[str], None]
+    max_wait_s: float = MAX_WAIT_S
+    paces: dict[str, Pace] = field(default_factory=dict)
+
+
+def configured_site(workspace: Workspace) -> Site:
+    return workspace.config.github.site
+
+
+def default_repository(workspace: Workspace, option: str | None = None) -> RepositoryAddress | None:
+    """The repository of issues: as named, else as configured, else where the git remote leads."""
+    text = option or workspace.config.github.repository
+    if text is not None:
+        return parse_repository(text, site=site_of_names(workspace))
+    return _remote_repository(workspace)
+
+
+def site_of_names(workspace: Workspace) -> Site:
+    """Where OWNER/REPO is: as configured, else where the git remote leads, else github.com."""
+    settings = workspace.config.github
+    if settings.host is None and settings.repository is None:
+        remote = _remote_repository(workspace)
+        if remote is not None:
+            return remote.site
+    return settings.site
+
+
+def needed_repository(workspace: Workspace, option: str | None = None) -> RepositoryAddress:
+    """As `default_repository`. Raises UsageError when there is none."""
+    found = default_repository(workspace, option)
+    if found is None:
+        raise UsageError(
+            "no repository to open the issue in",
+            cause="none is configured, and no git remote leads to one",
+            hint='add: --repo OWNER/REPO, or set in logbook.toml: [github] repository = "OWNER/REPO"',
+        )
+    return found
+
+
+def issue_of(book: Book) -> IssueAddress | None:
+    """The experiment issue of a logbook."""
+    return parse_issue(book.header.issue.url) if book.header.issue is not None else None
+
+
+def _remote_repository(workspace: Workspace) -> RepositoryAddress | None:
+    remote = remote_of(workspace.root, workspace.environ, workspace.config.github.remote)
+    return parse_remote(remote.url) if remote is not None else None
+
+
+def links_of(workspace: Workspace, book: Book, issue: RepositoryAddress | None) -> Links:
+    """Where others can read this logbook, as far as it is pushed."""
+    remote = remote_of(workspace.root, workspace.environ, workspace.config.github.remote)
+    if remote is None:
+        where = "there is no git remote" if repository_of(workspace.root) is not None else "not in a git repository"
+        return Links(why=f"not pushed: {where}")
+    configured = default_repository(workspace)
+    repository = parse_remote(remote.url) or configured or issue
+    if repository is None:
+        return Links(why="not pushed: the git remote is no repository on the web")
+    return published(
+        view=book.view_path,
+        folder=book.folder,
+        entry_ids=book.entry_ids(),
+        repository=repository,
+        remote=remote.name,
+        environ=workspace.environ,
+    )
+
+
+def connect(workspace: Workspace, repository: RepositoryAddress, wire: Wire, *, read_only: bool = False) -> Calls:
+    """The way to a repository, with the token of its host and of no other.
+
+    `read_only`: without a token it is read as anybody may read it. Raises NoToken.
+    """
+    # Here, because nothing but a request needs it: it takes longer to load than most commands to run.
+    from logbook_agent.sync.github import GitHub
+
+    settings = workspace.config.github
+    ours = configured_site(workspace) == repository.site
+    value: str | None = None
+    try:
+        configured = settings.site.host if settings.host is not None else None
+        token = token_for(repository.host, workspace.environ, configured=configured)
+        value = token.value
+        workspace.learn_secrets({"GH_TOKEN": value}, ())
+    except NoToken as error:
+        if not read_only:
+            raise
+        workspace.warnings.append(f"{error.message}: reading without one ({error.hint})")
+    say = _redacting(workspace, wire.say)
+    pause_s = settings.pause_s if ours else 1.0
+    if repository.host not in wire.paces:
+        wire.paces[repository.host] = Pace(say=say, max_wait_s=wire.max_wait_s, pause_s=pause_s, **workspace.timing)
+    sleep = workspace.timing.get("sleep", time.sleep)
+    remote = GitHub(
+        api=(settings.api if ours else None) or repository.api,
+        token=value,
+        repository=repository.slug,
+        timeout_s=settings.timeout_s,
+        say=say,
+        sleep=sleep,
+    )
+    return Calls(remote=remote, pace=wire.paces[repository.host], say=say)
+
+
+def _redacting(workspace: Workspace, say: Callable[[str], None]) -> Callable[[str], None]:
+    return lambda text: say(workspace.redactor.text(text))

@@ -1,0 +1,179 @@
+"""`logbook criteria` and `logbook summary`: what a person says of where the thread stands, and where it shows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Answer, Cli, FixedClock
+
+STOPS = ["no speed-up at any shape", "p < 0.05\non two machines", "two weeks"]
+
+
+@pytest.fixture
+def judging(cli: Cli, clock: FixedClock) -> Cli:
+    """A logbook with three stop criteria and an entry."""
+    stops = [word for stop in STOPS for word in ("--stop", stop)]
+    assert cli("start", "moe", "--prefix", "MOE", "--goal", "find out", *stops).code == 0
+    assert cli("note", "--title", "What shows it").code == 0
+    return cli
+
+
+def ok(answer: Answer) -> Any:
+    assert answer.code == 0, answer
+    return answer.data
+
+
+def view(folder: Path) -> str:
+    return (folder / "logbooks/moe.md").read_text()
+
+
+def block(cli: Cli) -> str:
+    """What an issue would say."""
+    assert cli("sync", "--create", "--offline", "out", "--repo", "acme/moe").code == 0
+    return Path("out/issue.md").read_text()
+
+
+def test_not_met_until_somebody_judges(judging: Cli, folder: Path) -> None:
+    answer = judging("criteria", "--json")
+    assert answer.code == 1
+    assert answer.data["met"] is False
+    first = {"number": 1, "text": STOPS[0], "met": False, "evidence": None, "by": None, "at": None}
+    assert answer.data["criteria"][0] == first
+    assert [c["text"] for c in answer.data["criteria"]] == [STOPS[0], "p < 0.05 on two machines", STOPS[2]]
+    text = judging("criteria")
+    assert (text.code, text.err) == (1, "")
+    assert text.out.splitlines()[0] == f"[ ] 1. {STOPS[0]}"
+    assert "## Stop Criteria\n- no speed-up at any shape\n" in view(folder)
+    assert f"- [ ] {STOPS[0]}\n" in block(judging)
+    assert "[x]" not in block(judging)
+
+
+def test_a_judgement_shows_with_its_evidence(judging: Cli, folder: Path, clock: FixedClock) -> None:
+    clock.tick(3)
+    data = ok(judging("criteria", "--met", "1", "--evidence", "MOE-000", "--json"))
+    assert data["met"] is False
+    judged = {"met": True, "evidence": "MOE-000", "by": "Ada", "at": "2026-02-10T10:46:00+00:00"}
+    assert data["criteria"][0] == {"number": 1, "text": STOPS[0], **judged}
+    url = "https://ci.example.org/runs/12"
+    ok(judging("criteria", "--met", "2", "--evidence", f" {url} ", "--by", "Grace", "--json"))
+    assert f"- [x] {STOPS[0]} (met: MOE-000, Ada)\n" in view(folder)
+    assert "- [x] p < 0.05\n  on two machines\n  " + f"(met: {url}, Grace)" in view(folder)
+    assert f"- [x] {STOPS[0]} (met: MOE-000; Ada, 2026-02-10 10:46)\n" in block(judging)
+    assert f"on two machines (met: {url}; Grace, 2026-02-10 10:46)\n" in block(judging)
+    assert f"- [ ] {STOPS[2]}\n" in block(judging)
+    assert judging("criteria").code == 1
+
+    ok(judging("criteria", "--met", "3", "--evidence", "MOE-000", "--json"))
+    answer = judging("criteria", "--json")
+    assert (answer.code, answer.data["met"]) == (0, True)
+    assert [c["met"] for c in judging("status", "--json").data["criteria"]] == [True, True, True]
+    assert judging("criteria").out.splitlines()[1] == f"[x] 2. p < 0.05 on two machines (met: {url}, Grace)"
+
+    # Judged anew, the other way.
+    data = ok(judging("criteria", "--unmet", "1", "--evidence", "MOE-000", "--json"))
+    assert (data["met"], data["criteria"][0]["met"]) == (False, False)
+    assert judging("criteria").code == 1
+    assert f"- [ ] {STOPS[0]} (not met: MOE-000, Ada)\n" in view(folder)
+    assert f"- [ ] {STOPS[0]} (not met: MOE-000; Ada," in block(judging)
+    status = judging("status", "--json").data["criteria"]
+    assert status[0] == {"text": STOPS[0], "met": False, "evidence": "MOE-000"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "names"),
+    [
+        (["--met", "0", "--evidence", "MOE-000"], "usage", "no stop criterion 0"),
+        (["--met", "4", "--evidence", "MOE-000"], "usage", "no stop criterion 4"),
+        (["--met", "-1", "--evidence", "MOE-000"], "usage", "no stop criterion -1"),
+        (["--met", "one", "--evidence", "MOE-000"], "usage", "one"),
+        (["--met", "1"], "usage", "no evidence"),
+        (["--met", "1", "--evidence", " "], "usage", "no evidence"),
+        (["--met", "1", "--evidence", "I saw it"], "usage", "I saw it"),
+        (["--met", "1", "--evidence", "ftp://x.example.org"], "usage", "ftp"),
+        (["--met", "1", "--evidence", "https://"], "usage", "https://"),
+        (["--met", "1", "--evidence", "MOE-404"], "not_found", "MOE-404"),
+        (["--met", "1", "--evidence", "XYZ-000"], "not_found", "XYZ-000"),
+        (["--met", "1", "--unmet", "2", "--evidence", "MOE-000"], "usage", "--unmet"),
+        (["--evidence", "MOE-000"], "usage", "which criterion"),
+        (["--by", "Ada"], "usage", "which criterion"),
+    ],
+)  # fmt: skip
+def test_what_is_no_judgement(judging: Cli, folder: Path, words: list[str], code: str, names: str) -> None:
+    header = folder / "logbooks/moe/logbook.yaml"
+    before = header.read_bytes()
+    answer = judging("criteria", *words, "--json")
+    assert answer.code == 2
+    assert answer.error["code"] == code
+    assert names in answer.error["message"]
+    assert answer.error["cause"]
+    assert answer.error["hint"]
+    assert header.read_bytes() == before
+
+
+def test_a_logbook_without_criteria(started: Cli) -> None:
+    answer = started("criteria", "--json")
+    assert (answer.code, answer.data["criteria"]) == (0, [])
+    assert started("criteria").out == "no stop criteria\n"
+    started("note", "--title", "x")
+    error = started("criteria", "--met", "1", "--evidence", "MOE-000", "--json").error
+    assert error["cause"] == "this logbook has none"
+
+
+def test_a_user_without_a_name_is_asked_for_one(judging: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody() -> str:
+        raise KeyError("getpwuid(): uid not found: 12345")
+
+    monkeypatch.delenv("GIT_AUTHOR_NAME")
+    monkeypatch.setattr("getpass.getuser", nobody)
+    answer = judging("criteria", "--met", "1", "--evidence", "MOE-000", "--json")
+    assert (answer.code, answer.error["hint"]) == (2, "add: --by NAME")
+    assert judging("criteria", "--met", "1", "--evidence", "MOE-000", "--by", "Ada").code == 0
+
+
+def test_a_judgement_is_text(judging: Cli, folder: Path) -> None:
+    """What signs it can forge nothing, in the view and in the issue."""
+    name = "@mallory\n<!-- logbook:end header --> fixes #1"
+    ok(judging("criteria", "--met", "1", "--evidence", "MOE-000", "--by", name, "--json"))
+    assert view(folder).count("<!-- logbook:end header -->") == 1
+    assert "@mallory" not in block(judging)
+    assert "fixes #1" not in block(judging)
+    assert "<!-- logbook:end header" not in block(judging)
+
+
+# -- summary ---------------------------------------------------------------------------------------------
+
+
+def test_a_summary_comes_first_and_can_be_taken_back(judging: Cli, folder: Path) -> None:
+    assert judging("summary").out == "no summary\n"
+    generated = block(judging).split("## TL;DR")[1].split("##")[0].strip()
+    assert generated
+    assert (
+        ok(judging("summary", "Int8 **loses** at every shape.", "--json"))["summary"]
+        == "Int8 **loses** at every shape."
+    )
+    assert "## Scope\n- Summary: Int8 **loses** at every shape.\n- Goal: find out\n" in view(folder)
+    assert block(judging).split("## TL;DR")[1].split("##")[0].strip() == "Int8 **loses** at every shape."
+    assert judging("summary").out == "Int8 **loses** at every shape.\n"
+    (folder / "summary.md").write_text("From a file:\n\n- one\n- two\n")
+    judging("summary", "@summary.md")
+    assert "- Summary:\n  From a file:\n\n  - one\n  - two\n" in view(folder)
+    assert "From a file:\n\n- one\n- two\n" in block(judging)
+    assert ok(judging("summary", "", "--json"))["summary"] is None
+    assert "Summary" not in view(folder)
+    assert block(judging).split("## TL;DR")[1].split("##")[0].strip() == generated
+
+
+def test_a_summary_of_blanks_is_none(judging: Cli, folder: Path) -> None:
+    assert ok(judging("summary", " \n ", "--json"))["summary"] is None
+    assert "Summary" not in view(folder)
+
+
+def test_a_summary_without_secrets(judging: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVICE_TOKEN", "s3cr3t-value-of-the-service")
+    answer = judging("summary", "with s3cr3t-value-of-the-service", "--json")
+    assert "s3cr3t-value" not in answer.out + view(folder) + (folder / "logbooks/moe/logbook.yaml").read_text()
+    assert "s3cr3t-value" not in json.dumps(judging("status", "--json").data)

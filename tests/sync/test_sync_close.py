@@ -1,0 +1,247 @@
+"""`logbook close`: the end is written down here first, and told once."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from logbook_agent.issues import markers
+from tests.conftest import FixedClock
+from tests.emulator import faults
+from tests.sync.pushed_support import refused
+from tests.sync.sync_support import Bench
+
+pytestmark = pytest.mark.slow
+
+END = ["--conclusion", "Int8 loses.\n\nAt **every** shape.", "--limitation", "one CPU", "--next", "try a TPU"]
+
+
+def close(bench: Bench, *args: str) -> Any:
+    return bench.ok("close", "--json", *args).data
+
+
+def finals(bench: Bench) -> list[str]:
+    found = []
+    for comment in bench.comments:
+        marked = markers.read_comment(comment["body"], bench.key)
+        if marked is not None and marked.kind == markers.FINAL:
+            found.append(str(comment["body"]))
+    return found
+
+
+def state(bench: Bench) -> tuple[str, str | None]:
+    issue = bench.github.issue(bench.repo, bench.number)
+    return issue["state"], issue["state_reason"]
+
+
+def reopen_as(user: str, bench: Bench) -> None:
+    bench.github.ask("PATCH", f"/repos/{bench.repo}/issues/{bench.number}", {"state": "open"}, user=user)
+
+
+@pytest.fixture
+def told(bench: Bench, clock: FixedClock) -> Bench:
+    """A note and its issue, up to date; the clock moves when a test says so."""
+    bench.note()
+    bench.sync("--create")
+    return bench
+
+
+def test_a_thread_is_closed_and_told_once(told: Bench, clock: FixedClock) -> None:
+    data = close(told, *END)
+    assert data["closed"].startswith("2026-02-10T10:43")
+    assert [s["step"] for s in data["sync"]["steps"]][1:] == ["close the issue", "comment: final"]
+    closing = told.book.header.closing
+    assert closing is not None
+    assert closing.conclusion == "Int8 loses.\n\nAt **every** shape."
+    assert (closing.limitations, closing.next_steps) == (("one CPU",), ("try a TPU",))
+    view = told.book.view_path.read_text()
+    conclusion = view[view.index("## Conclusion") :]
+    for words in ("At **every** shape.", "- Closed: 2026-02-10 10:43", "  - one CPU", "  - try a TPU"):
+        assert words in conclusion
+    assert state(told) == ("closed", "completed")
+    [final] = finals(told)
+    for words in (
+        "## Final summary",
+        "At **every** shape.",
+        "### Limitations\n\n- one CPU",
+        "### Next steps\n\n- try a TPU",
+    ):
+        assert words in final
+    assert told.comments[-1]["body"] == final
+    assert "- **Closed** (2026-02-10 10:43)" in told.block
+    assert "At **every** shape." in told.block.split("## Conclusion")[1]
+
+    writes = len(told.github.writes)
+    clock.tick()
+    assert told.sync()["steps"] == []
+    assert close(told)["sync"]["steps"] == []
+    assert close(told, *END)["sync"]["steps"] == []
+    assert len(told.github.writes) == writes
+
+
+def test_who_opens_it_again_means_it(told: Bench) -> None:
+    close(told, *END)
+    reopen_as("bob", told)
+    told.note("And yet")
+    told.sync()
+    close(told)
+    assert state(told)[0] == "open"
+    assert len(finals(told)) == 1
+    # A new conclusion is a new end.
+    close(told, "--conclusion", "Int8 loses for good.")
+    assert state(told) == ("closed", "completed")
+    assert len(finals(told)) == 2
+
+
+def test_another_conclusion_says_everything_anew(told: Bench, clock: FixedClock) -> None:
+    close(told, *END)
+    clock.tick(5)
+    data = close(told, "--conclusion", "It wins at batch 1.")
+    assert [s["step"] for s in data["sync"]["steps"]] == ["write the block of the issue's body", "comment: final"]
+    closing = told.book.header.closing
+    assert closing is not None
+    assert (closing.conclusion, closing.limitations, closing.next_steps) == ("It wins at batch 1.", (), ())
+    assert closing.at.startswith("2026-02-10T10:48")
+    assert "It wins at batch 1." in finals(told)[-1]
+    assert "one CPU" not in finals(told)[-1]
+    assert len(finals(told)) == 2
+    assert state(told)[0] == "closed"
+    # Without a conclusion the rest is added to what stands.
+    close(told, "--limitation", "small batches")
+    closing = told.book.header.closing
+    assert closing is not None
+    assert (closing.conclusion, closing.limitations) == ("It wins at batch 1.", ("small batches",))
+    close(told, "--next", "large batches")
+    closing = told.book.header.closing
+    assert closing is not None
+    assert (closing.limitations, closing.next_steps) == (("small batches",), ("large batches",))
+
+
+def test_reopened_and_closed_again(told: Bench, clock: FixedClock) -> None:
+    close(told, *END)
+    clock.tick()
+    answer = told.ok("close", "--reopen", "--json")
+    assert answer.data["closed"] is None
+    assert f"opens it there: {told.book.header.issue.url}" in json.loads(answer.out)["warnings"][0]  # type: ignore[union-attr]
+    assert "## Conclusion" not in told.book.view_path.read_text()
+    assert "## Conclusion" not in told.block
+    assert "- **Open** since" in told.block
+    assert state(told)[0] == "closed", "a person's decision"
+    assert json.loads(told.ok("close", "--reopen", "--json").out)["warnings"] == []
+    reopen_as("ada", told)
+    refused(told, 2, "close")
+    clock.tick()
+    close(told, *END)
+    assert state(told) == ("closed", "completed")
+    assert len(finals(told)) == 2
+    assert told.sync()["steps"] == []
+
+
+def test_what_is_left_is_warned_about(folder: Any, told: Bench) -> None:
+    told.ok("start", "left", "--prefix", "LEFT", "--stop", "no speed-up\nat any shape", "--stop", "two weeks")
+    told.ok("-L", "left", "note", "--title", "Why")
+    for n in range(7):
+        told.ok("-L", "left", "plan", "--title", f"Plan {n}", "--command", "true")
+    told.ok("-L", "left", "criteria", "--met", "2", "--evidence", "LEFT-000")
+    answer = told.ok("-L", "left", "close", "--conclusion", "Nothing", "--json")
+    assert answer.data["unmet_criteria"] == [1]
+    assert json.loads(answer.out)["warnings"] == [
+        "stop criterion 1 is not met: no speed-up at any shape",
+        "not finished: LEFT-001, LEFT-002, LEFT-003, LEFT-004, LEFT-005 and 2 more",
+    ]
+    assert "warning: stop criterion 1 is not met" in told.ok("-L", "left", "close").err
+    assert answer.data["sync"] is None, "it has no issue"
+
+
+def test_locally_first(told: Bench) -> None:
+    requests = len(told.github.requests)
+    assert close(told, *END, "--local")["sync"] is None
+    assert len(told.github.requests) == requests
+    assert told.book.header.closing is not None
+    told.sync()
+    assert state(told)[0] == "closed"
+    assert len(finals(told)) == 1
+
+
+def test_the_network_is_no_reason_not_to_close(told: Bench) -> None:
+    told.github.rules.add(".*", ".", faults.dropped(applied=False))
+    error = refused(told, 4, "close", *END)
+    assert error["message"].startswith("moe is closed here, but the issue was not told: ")
+    assert "logbook sync" in error["hint"]
+    closing = told.book.header.closing
+    assert closing is not None
+    assert "## Conclusion" in told.book.view_path.read_text()
+    told.github.rules.clear()
+    assert state(told)[0] == "open"
+    close(told)
+    assert told.book.header.closing == closing, "typed again, it says the same"
+    assert state(told)[0] == "closed"
+    [final] = finals(told)
+    assert "one CPU" in final
+    told.github.rules.add(".*", ".", faults.unauthorized())
+    assert refused(told, 4, "close", "--reopen")["message"].startswith("moe is open again here")
+    assert told.book.header.closing is None
+
+
+LOST = {"502": faults.bad_gateway(), "dropped": faults.dropped(), "500": faults.server_error()}
+
+
+@pytest.mark.parametrize("fault", list(LOST.values()), ids=LOST)
+@pytest.mark.parametrize(("method", "nth"), [("PATCH", 1), ("PATCH", 2), ("POST", 1)], ids=["block", "close", "final"])
+def test_a_lost_answer_closes_once(told: Bench, fault: faults.Fault, method: str, nth: int) -> None:
+    rule = told.github.rules.add(method, "/issues", fault, nth=nth, times=1)
+    close(told, *END)
+    assert rule.met == 1
+    assert state(told) == ("closed", "completed")
+    assert len(finals(told)) == 1
+    assert told.sync()["steps"] == []
+
+
+@pytest.mark.parametrize(("method", "nth"), [("PATCH", 2), ("POST", 1)], ids=["close", "final"])
+def test_an_end_that_gave_up_is_told_by_the_next_sync(told: Bench, method: str, nth: int) -> None:
+    def cut(_request: faults.Request, _true: object) -> None:
+        """From the answer that is lost on, nothing gets through."""
+        later.nth = 1
+
+    last = faults.Fault(name="cut", applied=True, answers=cut)
+    first = told.github.rules.add(method, "/issues", last, nth=nth, times=1)
+    later = told.github.rules.add(".*", ".", faults.dropped(applied=False), nth=10**6)
+    refused(told, 4, "close", *END)
+    assert (first.met, later.met > 0) == (1, True)
+    assert len(finals(told)) == (1 if method == "POST" else 0)
+    told.github.rules.clear()
+    told.sync()
+    assert state(told) == ("closed", "completed")
+    assert len(finals(told)) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ([], "no conclusion"),
+        (["--conclusion", ""], "no conclusion"),
+        (["--conclusion", " \n "], "no conclusion"),
+        (["--limitation", "x"], "no conclusion"),
+        (["--conclusion", "@none.md"], "none.md"),
+        (["--reopen", "--conclusion", "x"], "--reopen"),
+        (["--conclusion", "x", "--max-wait", "soon"], "soon"),
+    ],
+)
+def test_what_cannot_be_read(bench: Bench, words: list[str], names: str) -> None:
+    before = bench.book.header_path.read_bytes()
+    assert names in refused(bench, 2, "close", *words)["message"]
+    assert bench.book.header_path.read_bytes() == before
+
+
+def test_the_conclusion_from_a_file_and_a_secret_in_it(told: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVICE_TOKEN", "s3cr3t-value-of-the-service")
+    (told.folder / "end.md").write_text("It works\nwith s3cr3t-value-of-the-service.\n")
+    close(told, "--conclusion", "@end.md", "--limitation", "  ", "--next", "")
+    closing = told.book.header.closing
+    assert closing is not None
+    assert (closing.limitations, closing.next_steps) == ((), ())
+    assert "It works\nwith" in finals(told)[0]
+    everything = told.book.header_path.read_text() + told.book.view_path.read_text() + told.body + finals(told)[0]
+    assert "s3cr3t-value" not in everything + "".join(r.body for r in told.github.requests)
