@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup quickstart test test-fast check stress format constraints bench wheel
+.PHONY: help setup quickstart test test-fast check stress format constraints bench bench-store bench-sync wheel
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -15,7 +15,7 @@ setup: $(READY)  ## the virtual environment with everything in it
 $(READY): pyproject.toml constraints/dev.txt scripts/setup
 	@scripts/setup $(VENV)
 
-quickstart: setup  ## start a logbook, run and log a real A/B of the MoE benchmark
+quickstart: setup  ## start a logbook, log a real A/B of the MoE benchmark, preview its GitHub issue
 	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/quickstart
 
 test: setup  ## all tests
@@ -41,6 +41,9 @@ bench: setup  ## the speed figures in benchmarks/README.md
 
 bench-store: setup  ## what ten thousand entries cost
 	@$(BIN)/python benchmarks/store_scale.py
+
+bench-sync: setup  ## what a sync with a GitHub issue costs
+	@$(BIN)/python benchmarks/sync_speed.py
 
 wheel: setup  ## build and check the wheel
 	@$(BIN)/python -m pytest -q tests/project/test_project_wheel.py

@@ -6,6 +6,7 @@ into a document: `python tests/docs/docs_runner.py docs/tutorial.md`; what varie
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -14,6 +15,8 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from docs_github import Served, is_needed, serving
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 300
@@ -28,6 +31,7 @@ _SHAPES = (
     (re.compile(r"\b\d{4}-\d\d-\d\d\b"), "DATE"),
     (re.compile(r"\b(in|after) \d+\.\d+ s\b"), r"\1 SECONDS"),
     (re.compile(r"(?<!\.)\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{9,64}\b"), "HASH"),
+    (re.compile(r"\b(check=|book=[A-Z0-9-]+\.)[0-9a-f]{8}\b"), r"\1HASH"),
 )
 # In a block marked `measured`, every number with a decimal point or thousands separators as well.
 _MEASURED = re.compile(r"[-+]?\b(?:\d[\d,]*\.\d+|\d{1,3}(?:,\d{3})+)(?:e[-+]?\d+)?")
@@ -111,8 +115,10 @@ def _commands(lines: list[str], first: int, *, measured: bool) -> Iterator[Comma
 
 
 def is_slow(text: str) -> bool:
-    """Whether a document starts the benchmark, which imports JAX."""
-    return any(isinstance(s, Command) and re.search(r"logbook (-L \S+ )?bench|bench-core", s.text) for s in steps(text))
+    """Whether a document starts the benchmark, which imports JAX, or needs a server."""
+    return is_needed(text) or any(
+        isinstance(s, Command) and re.search(r"logbook (-L \S+ )?bench|bench-core", s.text) for s in steps(text)
+    )
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -138,30 +144,36 @@ def environment(home: Path) -> dict[str, str]:
 
 def run_document(text: str, home: Path) -> list[tuple[Command, str]]:
     """Every command with what it printed, run by one shell in `home`/work. The home reads `~` in outputs."""
-    found = steps(text)
+    with serving(home) if is_needed(text) else contextlib.nullcontext() as served:
+        return _run_steps(steps(text), home, served)
+
+
+def _run_steps(found: list[File | Command], home: Path, served: Served | None) -> list[tuple[Command, str]]:
     folder = home / "work"
     folder.mkdir(exist_ok=True)
     script = []
     for number, step in enumerate(found):
         if isinstance(step, File):
             kept = home / f"file-{number}"
-            kept.write_text(step.text, encoding="utf-8")
+            kept.write_text(served.there(step.text) if served else step.text, encoding="utf-8")
             folder_of = _quoted(str(Path(step.name).parent))
             script.append(f"mkdir -p {folder_of} && cp {_quoted(str(kept))} {_quoted(step.name)}")
         else:
             # $? is handed on, so that a document can show it with `echo $?`.
-            script.append(f"eval {_quoted(step.text)}\n_s=$?; printf '\\n{_MARK}\\n'; (exit $_s)")
+            command = served.there(step.text) if served else step.text
+            script.append(f"eval {_quoted(command)}\n_s=$?; printf '\\n{_MARK}\\n'; (exit $_s)")
     done = subprocess.run(
         ["bash", "-c", "\n".join(script)],
         cwd=folder,
-        env=environment(home),
+        env=environment(home) | dict(served.environment if served else {}),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         timeout=TIMEOUT_S,
         check=False,
     )
-    outputs = done.stdout.decode("utf-8", "replace").replace("\r\n", "\n").replace(str(home), "~").split(f"\n{_MARK}\n")
+    printed = done.stdout.decode("utf-8", "replace").replace("\r\n", "\n").replace(str(home), "~")
+    outputs = (served.back(printed) if served else printed).split(f"\n{_MARK}\n")
     commands = [s for s in found if isinstance(s, Command)]
     assert len(outputs) == len(commands) + 1, f"the shell ended early: {outputs[-1]}"
     return [(command, output.strip("\n")) for command, output in zip(commands, outputs, strict=False)]

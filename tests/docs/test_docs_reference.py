@@ -16,7 +16,7 @@ from typer.main import get_command
 from bench_core.cli import app as bench_app
 from logbook_agent.api import Logbook
 from logbook_agent.cli import SUBCOMMANDS, build
-from logbook_agent.errors import LogbookError
+from logbook_agent.errors import LogbookError, RemoteError
 from logbook_agent.model import entry as entries
 from logbook_agent.model import header as headers
 from logbook_agent.model.entry import Entry, Field
@@ -27,6 +27,7 @@ from logbook_agent.provenance.environment import PATTERNS
 from logbook_agent.report.blocks import Blocks
 from logbook_agent.report.templates import NAMES, Templates, _environment
 from logbook_agent.store.config import REQUIRABLE, Config
+from logbook_agent.store.config_github import GitHubConfig
 from logbook_agent.tables import Column, Table
 from logbook_agent.units import KNOWN
 from logbook_agent.workflows.header_file import _FILE_KEYS
@@ -98,12 +99,17 @@ def test_every_error_code_is_in_the_reference() -> None:
             yield child
             yield from below(child)
 
-    # No command of this release talks to an issue tracker.
-    kinds = [c for c in below(LogbookError) if c.__module__ == "logbook_agent.errors" and c.code != "remote"]
+    kinds = [c for c in below(LogbookError) if c.__module__ == "logbook_agent.errors"]
     rows = re.findall(r"^\| `(\w+)` \| (\d+) \|", section(text_of("json.md"), "Errors"), re.MULTILINE)
     assert {(c.code, str(c.exit_code)) for c in kinds} == set(rows)
     codes = section(text_of("cli.md"), "Exit codes")
     assert [c.exit_code for c in kinds if f"| {c.exit_code} |" not in codes] == []
+
+
+def test_every_error_of_the_host_has_its_remedy() -> None:
+    text = (REPOSITORY / "docs/how-to/github.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \|", section(text, "When it fails"), re.MULTILINE)
+    assert sorted(rows) == sorted(c.code for c in RemoteError.__subclasses__())
 
 
 def test_every_flag_of_the_benchmark_is_in_the_reference() -> None:
@@ -126,10 +132,16 @@ def test_every_public_member_is_in_the_reference() -> None:
     [
         ("settings.md", [f.name for f in dataclasses.fields(Config) if f.name != "file"]),
         ("settings.md", list(REQUIRABLE)),
+        ("settings.md", [f.name for f in dataclasses.fields(GitHubConfig)]),
         ("header.md", _FILE_KEYS),
+        ("header.md", [f.name for f in dataclasses.fields(Header) if f.name != "extra"]),
         ("header.md", [f.name for f in dataclasses.fields(Baseline)]),
         ("header.md", [f.name for f in dataclasses.fields(Criterion)]),
         ("header.md", [f.name for f in dataclasses.fields(headers.Metric)]),
+        ("header.md", [f.name for f in dataclasses.fields(headers.ExperimentIssue)]),
+        ("header.md", [f.name for f in dataclasses.fields(headers.Snapshot)]),
+        ("header.md", [f.name for f in dataclasses.fields(headers.Judgement)]),
+        ("header.md", [f.name for f in dataclasses.fields(headers.Closing)]),
         ("entry.md", [f.name for f in dataclasses.fields(Entry) if f.name != "extra"]),
         ("entry.md", [f.name for f in dataclasses.fields(entries.PlannedCommand)]),
         ("entry.md", [f.name for f in dataclasses.fields(Run)]),
@@ -230,6 +242,19 @@ def test_links_lead_somewhere(path: Path) -> None:
         if not place.exists() or (anchor and anchor not in anchors(place)):
             broken.append(target)
     assert broken == []
+
+
+def test_every_test_that_a_promise_names_is_there() -> None:
+    text = (REPOSITORY / "docs/explanation/promises.md").read_text(encoding="utf-8")
+    defined = {
+        name
+        for path in (REPOSITORY / "tests").glob("*/test_*.py")
+        for name in [path.stem, *re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)]
+    }
+    spans = re.findall(r"`([^`\n]+)`", text)
+    named = [s.rsplit("/", 1)[-1].removesuffix(".py") for s in spans if re.search(r"(^|/)test_\w+(\.py)?$", s)]
+    assert [name for name in named if name not in defined] == []
+    assert [s for s in spans if s.startswith("tests/") and not (REPOSITORY / s).exists()] == []
 
 
 def test_every_page_is_on_the_map() -> None:
