@@ -158,3 +158,12 @@ class Header:
     def axes(self) -> tuple[str, ...]:
         """The config keys that the experiment matrix varies."""
         return tuple(a.axis for a in self.matrix)
+
+    @property
+    def case_keys(self) -> tuple[str, ...]:
+        """The config keys that the logbook itself names: axes of the matrix, and those of the baseline."""
+        found = dict.fromkeys(self.axes)
+        if self.baseline is not None:
+            for config in (self.baseline.config, *(n.config for n in self.baseline.numbers)):
+                found.update(dict.fromkeys(config))
+        return tuple(found)

@@ -20,11 +20,18 @@ def cases(*records: Record) -> list[Case]:
     # Imported where rows are met: most commands have none to show, and tables take as long to load as a fsync.
     from logbook_agent.tables import Case
 
-    runs = [(record.id, status.run) for record in records for status in record.runs]
-    names = code_names([run.code for _, run in runs])
+    runs = [(record.id, status.state, status.run) for record in records for status in record.runs]
+    names = code_names([run.code for *_, run in runs])
     return [
-        Case(entry=entry, run=run.run, label=run.label, row=_with_devices(row, run), facts=_facts(run, row, name))
-        for (entry, run), name in zip(runs, names, strict=True)
+        Case(
+            entry=entry,
+            run=run.run,
+            label=run.label,
+            state=state,
+            row=_with_devices(row, run),
+            facts=_facts(run, row, name),
+        )
+        for (entry, state, run), name in zip(runs, names, strict=True)
         for row in run.rows
     ]
 

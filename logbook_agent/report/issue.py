@@ -15,7 +15,7 @@ from logbook_agent.markdown import text as md
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.record import Record
 from logbook_agent.report.blocks import table_text
-from logbook_agent.report.issue_entries import commit_url, entry_values, snapshot_values
+from logbook_agent.report.issue_entries import Told, commit_url, entry_values, snapshot_values
 from logbook_agent.report.issue_texts import BUDGETS, Room, escape, is_address, title_start
 from logbook_agent.report.issue_values import Summary, Thread
 from logbook_agent.report.sections import NO_LATER
@@ -61,14 +61,17 @@ class IssueDocuments:
     def update(self, records: Sequence[Record], later: Mapping[str, Mapping[str, Sequence[str]]], room: int) -> str:
         """One comment about some entries; `later` has, by ID, what later entries say of each."""
 
+        told = [Told(self._thread, record, self._table) for record in records]
+
         def values(pieces: Room) -> dict[str, Any]:
-            entries = [entry_values(self._thread, r, later.get(r.id, NO_LATER), self._table, pieces) for r in records]
+            entries = [entry_values(t, later.get(t.record.id, NO_LATER), pieces) for t in told]
             return {"update": {"entries": entries, "logbook": self._thread.logbook}}
 
         return self._fitted("issue_update.md.j2", values, room)
 
     def snapshot(self, snapshot: Snapshot, records: Sequence[Record], room: int) -> str:
-        """The comment about a tag: how to repeat what it holds, and the results."""
+        """The comment about a tag: how to repeat what it holds, and the results. `records` are the entries that it
+        covers."""
 
         def values(pieces: Room) -> dict[str, Any]:
             return {"snapshot": snapshot_values(self._thread, snapshot, records, pieces)}

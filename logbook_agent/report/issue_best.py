@@ -55,13 +55,17 @@ def headline(header: Header, summaries: Sequence[Mapping[str, Any]], id_link: Ca
     """The first primary metric that says anything, in one sentence."""
     for best in best_lines(header, summaries, id_link, 200):
         for told in sorted(best["against"], key=lambda t: t["delta"] is None):
-            start = f"Best {best['metric']} at the baseline's case: {told['value']} in {told['entry']}"
+            start = f"Best {best['metric']} at the baseline's case: {told['value']} in {_entry(told)}"
             if told["delta"] is None:
-                return [f"{start} ({told['evidence']})."]
+                return [f"{start} ({told['why']}; {told['evidence']})."]
             return [f"{start}, {told['delta']} against {told['baseline']} ({best['better']}; {told['evidence']})."]
         told = best["other"]
-        return [f"Best {best['metric']}: {told['value']} in {told['entry']} ({told['why']}; {told['evidence']})."]
+        return [f"Best {best['metric']}: {told['value']} in {_entry(told)} ({told['why']}; {told['evidence']})."]
     return []
+
+
+def _entry(told: Mapping[str, Any]) -> str:
+    return str(told["entry"]) + (f", {told['state']}" if told["state"] else "")
 
 
 def deltas(header: Header, measured: Mapping[str, Any], case_bytes: int) -> list[dict[str, Any]]:
@@ -72,19 +76,16 @@ def deltas(header: Header, measured: Mapping[str, Any], case_bytes: int) -> list
             stated = _stated(header, metric, place)
             if best is None or stated is None or not _comparable(metric, best):
                 continue
-            delta = format_delta(stated, best["value"])
-            if delta != "?":
-                found.append(
-                    {
-                        "metric": md.inline_code(metric.name),
-                        "better": _BETTER[str(metric.direction)],
-                        "value": number(metric.name, best["value"], best["unit"] or unit_of(metric)),
-                        "baseline": number(metric.name, stated, unit_of(metric)),
-                        "delta": delta,
-                        "case": words(case_text(best), case_bytes),
-                        "evidence": _evidence(metric, best),
-                    }
-                )
+            found.append(
+                {
+                    "metric": md.inline_code(metric.name),
+                    "better": _BETTER[str(metric.direction)],
+                    "value": number(metric.name, best["value"], best["unit"] or unit_of(metric)),
+                    **_change(metric, stated, best),
+                    "case": words(case_text(best), case_bytes),
+                    "evidence": _evidence(metric, best),
+                }
+            )
     return found
 
 
@@ -109,16 +110,26 @@ def _against(
         return {**told, "why": "the baseline states no number"}
     if not _comparable(metric, top[0]):
         return {**told, "why": f"not compared: the baseline's number is in {escape(unit_of(metric) or '?')}"}
-    delta = format_delta(stated, top[0]["value"])
+    return {**told, **_change(metric, stated, top[0])}
+
+
+def _change(metric: Metric, stated: float, best: Mapping[str, Any]) -> dict[str, Any]:
+    """Against the baseline's number, as far as it can be said: of nothing, or less, there is no percentage."""
     baseline = number(metric.name, stated, unit_of(metric))
-    return {**told, "baseline": baseline, "delta": None if delta == "?" else delta, "why": "no change in percent"}
+    if stated <= 0:
+        return {"baseline": baseline, "delta": None, "why": f"the baseline is {baseline}, so there is no percentage"}
+    return {"baseline": baseline, "delta": format_delta(stated, best["value"]), "why": ""}
 
 
 def _best(
     metric: Metric, found: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
-    """The best of several entries, the first of equal ones; None when they do not come in one unit."""
-    if not found or len({unit for best, _ in found if (unit := best["unit"] or unit_of(metric)) is not None}) > 1:
+    """The best of several entries, the first of equal ones; of those in the metric's unit when they come in
+    several, and None when it has none."""
+    wanted = unit_of(metric)
+    if len({unit for best, _ in found if (unit := best["unit"] or wanted) is not None}) > 1:
+        found = [f for f in found if wanted is not None and f[0]["unit"] in (None, wanted)]
+    if not found:
         return None
     return (max if metric.direction == "max" else min)(found, key=lambda f: f[0]["value"])
 
@@ -163,10 +174,12 @@ def _told(
 
 
 def case_text(best: Mapping[str, Any], *, first: Collection[str] = (), without: Collection[str] = ()) -> str:
-    """Label and config of a case: the keys of `first` ahead of the others, and none of those in `without`."""
+    """Label, config and whatever else tells a case apart: the keys of `first` ahead of the others, and none of
+    those in `without`."""
     config = best["config"]
     order = sorted(config, key=lambda name: name not in first)
     found = [f"{name}={config[name]}" for name in order if name not in without]
+    found += [f"{name}={text}" for name, text in best["apart"].items()]
     if best["config_left_out"]:
         found.append(f"and {counted(best['config_left_out'], 'more key')}")
     return ", ".join(t for t in (best["label"], " ".join(found)) if t)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.commands.words import command_line
 from logbook_agent.markdown import text as md
 from logbook_agent.model.entry import HYPOTHESIS, INTERPRETATION, NEXT_ACTION, RESULT
 from logbook_agent.model.header import Snapshot
-from logbook_agent.model.ids import parse_id
 from logbook_agent.model.record import Record
 from logbook_agent.report import facts
 from logbook_agent.report.issue_best import deltas
@@ -21,6 +21,7 @@ from logbook_agent.report.measured import measured
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
     from logbook_agent.report.facts import RenderTable
+    from logbook_agent.tables import Table
 
 CHANGE = "Change"
 _NEXT_STEP = "Next step"
@@ -31,10 +32,34 @@ _OPEN_COMMANDS = 1
 _OPEN_LINES = 12
 
 
-def entry_values(
-    thread: Thread, record: Record, later: Mapping[str, Sequence[str]], table: RenderTable, room: Room
-) -> dict[str, Any]:
+class Told:
+    """What the runs of one entry of an update say: computed once, however often the update is rendered."""
+
+    def __init__(self, thread: Thread, record: Record, render: RenderTable) -> None:
+        self.thread = thread
+        self.record = record
+        self._render = render
+
+    @cached_property
+    def measured(self) -> dict[str, Any]:
+        return measured(self.record, self.thread.header)
+
+    @cached_property
+    def config(self) -> str:
+        return facts.config_section(self.record, self._table) if self.record.runs else ""
+
+    @cached_property
+    def result(self) -> str:
+        return facts.result_section(self.record, self._table, self._render) if self.record.runs else ""
+
+    @cached_property
+    def _table(self) -> Table | None:
+        return facts.table_of(self.record, self.thread.header.metrics)
+
+
+def entry_values(told: Told, later: Mapping[str, Sequence[str]], room: Room) -> dict[str, Any]:
     """One entry of an update."""
+    thread, record = told.thread, told.record
     entry = record.entry
     prose_of = _Fields(record, room)
     change = prose_of.take(CHANGE)
@@ -61,10 +86,10 @@ def entry_values(
         "hypothesis": hypothesis if change else "",
         "commands": shown,
         "folded": len(shown) > _OPEN_COMMANDS or any(c["text"].count("\n") >= _OPEN_LINES for c in shown),
-        "config": _computed_config(thread, record, room),
+        "config": shortened(told.config, room.prose),
         "result": result,
-        "measured": _computed_result(thread, record, table, room),
-        "deltas": deltas(thread.header, measured(record, thread.header), min(room.prose, _CASE_BYTES)),
+        "measured": shortened(told.result, 4 * room.prose),
+        "deltas": deltas(thread.header, told.measured, min(room.prose, _CASE_BYTES)),
         "interpretation": interpretation,
         "next": next_action,
         "more": prose_of.rest(),
@@ -119,41 +144,12 @@ def _link(thread: Thread, entry_id: str | None) -> str | None:
     return thread.id_link(entry_id) if entry_id is not None else None
 
 
-def _computed_config(thread: Thread, record: Record, room: Room) -> str:
-    if not record.runs:
-        return ""
-    table = facts.table_of(record, thread.header.metrics)
-    return shortened(facts.config_section(record, table), room.prose)
-
-
-def _computed_result(thread: Thread, record: Record, render: RenderTable, room: Room) -> str:
-    if not record.runs:
-        return ""
-    table = facts.table_of(record, thread.header.metrics)
-    return shortened(facts.result_section(record, table, render), 4 * room.prose)
-
-
 # -- snapshots ---------------------------------------------------------------------------------------
 
 
-def covered(snapshot: Snapshot, records: Sequence[Record]) -> list[Record]:
-    """The entries that a snapshot is about: those it names, else all experiments up to its last entry."""
-    if snapshot.entries:
-        return [r for r in records if r.id in snapshot.entries]
-    last = parse_id(snapshot.last_entry) if snapshot.last_entry else None
-    return [
-        r
-        for r in records
-        if r.entry.kind == "experiment"
-        and r.state != "void"
-        and (last is None or ((at := parse_id(r.id)) is not None and at[1] <= last[1]))
-    ]
-
-
 def snapshot_values(thread: Thread, snapshot: Snapshot, records: Sequence[Record], room: Room) -> dict[str, Any]:
-    """The repro bundle: exact commands, what they ran on and with, and the results."""
-    found = covered(snapshot, records)
-    runs = [(record.id, status.run) for record in found for status in record.runs]
+    """The repro bundle of the entries that it covers: exact commands, what they ran on and with, and the results."""
+    runs = [(record.id, status.run) for record in records for status in record.runs]
     return {
         "name": escape(words(snapshot.name, _LABEL_BYTES)),
         "tag": link(snapshot.name, snapshot.url),
@@ -163,14 +159,14 @@ def snapshot_values(thread: Thread, snapshot: Snapshot, records: Sequence[Record
         "at": thread.date(snapshot.at),
         "entries": [
             {"id": r.id, "link": thread.id_link(r.id), "title": line(r.entry.title, 200), "commands": shown}
-            for r in found
+            for r in records
             if (shown := commands(r, room))
         ],
         "code": _gathered([(i, _code(run)) for i, run in runs], len(runs), room),
         "hardware": _gathered([(i, facts.devices_text(run)) for i, run in runs], len(runs), room),
         "env": _gathered([(i, text) for i, run in runs for text in _env(run)], len(runs), room),
         "software": _gathered([(i, text) for i, run in runs for text in _software(run)], len(runs), room),
-        "results": Results(thread, {r.id for r in found}).values(room.table),
+        "results": Results(thread, {r.id for r in records}).values(room.table),
         "logbook": thread.logbook,
     }
 

@@ -76,13 +76,14 @@ def _same(summaries: Sequence[Summary]) -> dict[str, str]:
 
 
 def _cell(found: Mapping[str, Any] | None, name: str) -> str:
-    """The best value of an entry; the span of its values where nothing says what is better."""
+    """The best value of an entry; the span of its values where nothing says what is better, or no run finished."""
     if found is None:
         return "—"
     best = found.get("best")
     if best is None:
         low, high = (number(name, found[key], found["unit"]) for key in ("low", "high"))
-        return _no_pipe(low if low == high else f"{low} .. {high}")
+        ended = f" ({', '.join(found['states'])}, not ranked)" if "states" in found else ""
+        return _no_pipe(low if low == high else f"{low} .. {high}") + ended
     about = [f"best of {found['cases']:,} cases"] if found["cases"] > 1 else []
     about += [f"median of {best['runs']:,} runs"] if best["runs"] > 1 else []
     return _no_pipe(number(name, best["value"], best["unit"])) + (f" ({', '.join(about)})" if about else "")

@@ -1,27 +1,34 @@
 """The best measured case of an entry, among all its cases and among those of the baseline. Plain data: it is indexed.
 
-Two rows are one case when config and label agree; the repeats of a case count as their median, so that many tries
-of one case do not look better than one.
+A case is what a table takes for one: rows that differ in config, label, environment, code, devices or packages are
+none. The repeats of a case count as their median, so that many tries of one case do not look better than one. Only
+runs that finished are ranked.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record
-from logbook_agent.model.run import Row, Run, Scalar
-from logbook_agent.results.values import canonical, row_key
+from logbook_agent.model.run import Row, Scalar
+from logbook_agent.report.cases import cases as cases_of
+from logbook_agent.results.values import canonical
 from logbook_agent.stats import median
 from logbook_agent.units import known
 
+if TYPE_CHECKING:
+    from logbook_agent.tables import Case, Repeats
+
 # One case: value, lowest and highest of its runs, unit, runs, run (the first), label, config (as far as it is kept),
-# and how many keys of it are not.
+# how many keys of it are not, and what tells it apart beyond them (`apart`).
 Best: TypeAlias = dict[str, Any]
 
 CONFIG_CHARS = 600
+_APART_CHARS = 300
 
 
 def baseline_cases(header: Header) -> tuple[dict[str, Scalar], ...]:
@@ -46,91 +53,119 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
     """By primary metric: `low`, `high`, `unit` and number of `cases`; and where a direction says what is better,
     `best` of all cases (with `of_baseline`: whether it is of the baseline's) and `against`, the best of the
     rows of each of the baseline's cases, None where there is none. Rows in another unit than the declared one
-    are not ranked.
+    are not ranked. Where no run that measured a metric finished, there are the first four alone, and `states`.
     """
-    if record.state == "void":
+    primary = [m for m in header.metrics if m.primary]
+    if record.state == "void" or not any(m.name in row.metrics for m in primary for row in _rows(record)):
         return {}
-    cases = baseline_cases(header)
+    # Imported where rows are met, as in `cases`.
+    from logbook_agent.tables import repeats
+
+    rows = repeats(cases_of(record))
+    against = baseline_cases(header)
     found = {}
-    for metric in header.metrics:
-        groups = _groups(record, metric) if metric.primary else []
-        if groups:
-            found[metric.name] = _measured(groups, metric, cases)
+    for metric in primary:
+        if groups := _groups(rows, metric):
+            found[metric.name] = _measured(groups, metric, against)
     return found
 
 
 def row_counts(record: Record) -> tuple[int, int]:
     """How many rows there are, and how many of them failed."""
-    rows = [row for status in record.runs for row in status.run.rows]
+    rows = _rows(record)
     return len(rows), sum(row.failed is not None for row in rows)
 
 
-_Group: TypeAlias = "list[tuple[float, Run, Row]]"
+def _rows(record: Record) -> list[Row]:
+    return [row for status in record.runs for row in status.run.rows]
 
 
-def _groups(record: Record, metric: Metric) -> list[_Group]:
-    """The rows that have a value of this metric, by case; those in its unit when there are such."""
-    found: dict[object, _Group] = {}
-    for status in record.runs:
-        for row in status.run.rows:
-            measurement = row.metrics.get(metric.name)
-            if measurement is None or not measurement.samples or row.failed is not None:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Group:
+    """The repeats of one case that have a value of a metric, all in one unit and of runs that ended alike."""
+
+    values: list[float]
+    cases: list[Case]
+    unit: str | None
+    apart: Mapping[str, str]
+
+    @property
+    def state(self) -> str | None:
+        return self.cases[0].state
+
+    @property
+    def config(self) -> Mapping[str, Scalar]:
+        return self.cases[0].row.config
+
+
+def _groups(rows: Sequence[Repeats], metric: Metric) -> list[_Group]:
+    """Those of runs that finished, else of the others; of them those in the metric's unit when there are such."""
+    wanted = unit_of(metric)
+    found: list[_Group] = []
+    for row in rows:
+        of_unit: dict[str | None, _Group] = {}
+        for case in row.cases:
+            measurement = case.row.metrics.get(metric.name)
+            if measurement is None or not measurement.samples or case.row.failed is not None:
                 continue
             value = median(measurement.samples)
             if math.isfinite(value):
-                key = (measurement.unit, status.run.label, row_key(row.config))
-                found.setdefault(key, []).append((value, status.run, row))
-    wanted = unit_of(metric)
-    right = [g for g in found.values() if wanted is None or g[0][2].metrics[metric.name].unit in (None, wanted)]
-    return right or _one_unit(list(found.values()), metric)
+                unit = measurement.unit or wanted
+                group = of_unit.setdefault(unit, _Group(values=[], cases=[], unit=unit, apart=row.apart))
+                group.values.append(value)
+                group.cases.append(case)
+        found += of_unit.values()
+    found = [g for g in found if g.state == "finished"] or found
+    return [g for g in found if wanted is None or g.unit == wanted] or _one_unit(found)
 
 
-def _one_unit(groups: list[_Group], metric: Metric) -> list[_Group]:
+def _one_unit(groups: list[_Group]) -> list[_Group]:
     """Nothing when the groups come in several units: they have no common scale."""
-    return groups if len({g[0][2].metrics[metric.name].unit for g in groups}) == 1 else []
+    return groups if len({g.unit for g in groups}) == 1 else []
 
 
 def _measured(groups: Sequence[_Group], metric: Metric, cases: Sequence[Mapping[str, Scalar]]) -> dict[str, Any]:
-    values = [value for group in groups for value, _, _ in group]
-    unit = groups[0][0][2].metrics[metric.name].unit
-    span = {"low": min(values), "high": max(values), "unit": unit, "cases": len(groups)}
+    values = [value for group in groups for value in group.values]
+    span = {"low": min(values), "high": max(values), "unit": groups[0].unit, "cases": len(groups)}
+    states = dict.fromkeys(str(g.state) for g in groups if g.state != "finished")
+    if states:
+        return {**span, "states": list(states)}
     if metric.direction is None:
         return span
-    of = [[g for g in groups if is_case(g[0][2].config, case)] for case in cases]
+    of = [[g for g in groups if is_case(g.config, case)] for case in cases]
     top = _top(groups, metric)
     return {
         **span,
-        "best": {**_best(top, metric), "of_baseline": any(top in found for found in of)},
-        "against": [_best(_top(found, metric), metric) if found else None for found in of],
+        "best": {**_best(top), "of_baseline": any(top in found for found in of)},
+        "against": [_best(_top(found, metric)) if found else None for found in of],
     }
 
 
 def _top(groups: Sequence[_Group], metric: Metric) -> _Group:
-    return (max if metric.direction == "max" else min)(groups, key=lambda g: median([value for value, _, _ in g]))
+    return (max if metric.direction == "max" else min)(groups, key=lambda g: median(g.values))
 
 
-def _best(group: _Group, metric: Metric) -> Best:
-    values = [value for value, _, _ in group]
-    _, run, row = group[0]
-    config = _bounded(row.config)
+def _best(group: _Group) -> Best:
+    first = group.cases[0]
+    config, apart = _bounded(group.config, CONFIG_CHARS), _bounded(group.apart, _APART_CHARS)
     return {
-        "value": median(values),
-        "low": min(values),
-        "high": max(values),
-        "unit": row.metrics[metric.name].unit,
+        "value": median(group.values),
+        "low": min(group.values),
+        "high": max(group.values),
+        "unit": group.unit,
         # Rows of one run are one process: no evidence about the noise between runs.
-        "runs": len({r.run for _, r, _ in group}),
-        "run": run.run,
-        "label": run.label,
+        "runs": len({case.run for case in group.cases}),
+        "run": first.run,
+        "label": first.label,
         "config": config,
-        "config_left_out": len(row.config) - len(config),
+        "config_left_out": len(group.config) - len(config) + len(group.apart) - len(apart),
+        "apart": apart,
     }
 
 
-def _bounded(config: Mapping[str, Scalar]) -> dict[str, str]:
+def _bounded(config: Mapping[str, Scalar], room: int) -> dict[str, str]:
     """The first keys with their values as text; a key that is too long ends it."""
     found: dict[str, str] = {}
-    room = CONFIG_CHARS
     for name, value in config.items():
         text = canonical(value) if value is None or isinstance(value, bool) else str(value)
         room -= len(name) + len(text) + 2

@@ -48,7 +48,7 @@ class Templates:
         self._environment = _environment(override)
 
     def render(self, name: str, values: Mapping[str, Any]) -> str:
-        """The text of a template. Raises StoreError naming the template, the line and the missing name."""
+        """The text of a template. Raises StoreError naming the template, the line and what is wrong."""
         import jinja2
 
         try:
@@ -57,8 +57,12 @@ class Templates:
             raise self._error(name, error.message or "an undefined name", _line_of(error, name)) from error
         except jinja2.TemplateSyntaxError as error:
             raise self._error(error.name or name, error.message or "syntax error", error.lineno) from error
-        except (jinja2.TemplateError, TypeError, ValueError, ZeroDivisionError) as error:
-            raise self._error(name, str(error), _line_of(error, name)) from error
+        except jinja2.TemplateError as error:
+            raise self._error(name, error.message or "not rendered", _line_of(error, name)) from error
+        # A template computes what it likes, so anything may go wrong in it.
+        except Exception as error:
+            said = ": ".join(t for t in (type(error).__name__, str(error)) if t)
+            raise self._error(name, said, _line_of(error, name)) from error
 
     def _error(self, name: str, message: str, line: int | None) -> StoreError:
         at = f", line {line}" if line is not None else ""

@@ -76,10 +76,18 @@ class Classifier:
         return self._described(name, Measurement(samples=(value,), unit=unit))
 
     def _described(self, name: str, given: Measurement) -> Measurement:
-        """Unit and direction: the logbook's declaration, then the run's own, then the table of units."""
+        """Unit and direction: the logbook's declaration, then the run's own, then the table of units. A number that
+        was stated in a unit is in that one, whatever is declared."""
         declared, stated = self._context.declared.get(name), self._context.quantities.get(name)
         table = known(name)
-        units = [declared and declared.unit, given.unit, stated and stated.unit, table.unit]
+        meant = declared.unit if declared is not None else None
+        if given.unit and meant and given.unit != meant:
+            unit, shown = cut(given.unit, 20), cut(meant, 20)
+            self._problem(
+                f"{cut(name, 40)}: stated in {unit}, declared in {shown}; kept in {unit}, and not compared with what"
+                f" is in {shown}"
+            )
+        units = [given.unit, meant, stated and stated.unit, table.unit]
         directions = [
             declared and declared.direction,
             given.direction,

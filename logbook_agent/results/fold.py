@@ -5,7 +5,7 @@ adds samples, in order. Only config identifies a case, but the config of a RESUL
 lines of one config differ in a label or an observation, that key may well be what tells the cases apart
 (`null_target=0.1`). Such rows stay apart, and a problem says how to settle it. A name that is measured by its
 look (in `units.KNOWN`, or with a unit at its end: `elapsed_s`) tells no cases apart. A JSON row states its
-config; its first observation stands.
+config; its first observation stands. Rows that measure one thing in several units stay apart, too.
 """
 
 from __future__ import annotations
@@ -40,13 +40,21 @@ def fold(rows: Sequence[Row], problem: Callable[[str], None], *, explicit: bool)
         if differing:
             problem(_advice(differing, explicit=explicit))
         telling = () if explicit else tuple(sorted(_telling(row).items()))
-        case = (key, row.failed, telling)
+        case: tuple[object, ...] = (key, row.failed, telling)
+        while case in folded and other_units(folded[case], row):
+            case = (*case, "in another unit")
         folded[case] = _with_samples(folded[case], row) if case in folded else row
     return list(folded.values()), duplicates
 
 
+def other_units(row: Row, more: Row) -> bool:
+    """Whether two rows state one metric in two units: samples of both would have no common scale."""
+    pairs = [(m.unit, more.metrics[name].unit) for name, m in row.metrics.items() if name in more.metrics]
+    return any(a != b for a, b in pairs if a is not None and b is not None)
+
+
 def _values(row: Row) -> tuple[object, ...]:
-    metrics = tuple(sorted((n, m.samples) for n, m in row.metrics.items()))
+    metrics = tuple(sorted((n, m.samples, m.unit or "") for n, m in row.metrics.items()))
     return metrics, _words(row)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from logbook_agent.model.run import Row, Scalar
-from logbook_agent.results.fold import add_new_samples
+from logbook_agent.results.fold import add_new_samples, other_units
 from logbook_agent.results.values import canonical
 
 # Lines that agree with very many JSON rows cannot be placed; looking at this many settles what matters.
@@ -74,10 +74,14 @@ def _completed(row: Row, line: Row) -> Row:
 
 
 def join_loose(rows: Sequence[Row], loose: Sequence[Row], run_config: Mapping[str, Scalar]) -> list[Row]:
-    """METRIC lines belong to the only row there is; with none or several they are a row of their own."""
+    """METRIC lines belong to the only row there is; with none or several they are a row of their own, and so are
+    those in another unit."""
     if len(rows) == 1 and rows[0].failed is None:
-        only = rows[0]
+        only, apart = rows[0], []
         for row in loose:
-            only = add_new_samples(only, row)
-        return [only]
+            if other_units(only, row):
+                apart.append(replace(row, config=only.config))
+            else:
+                only = add_new_samples(only, row)
+        return [only, *apart]
     return [*rows, *(replace(row, config={**run_config, **row.config}) for row in loose)]

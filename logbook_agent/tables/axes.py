@@ -68,9 +68,10 @@ def _add_label(frame: Frame, spec: TableSpec, axes: list[str]) -> None:
 
 
 def _between_repeats(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
-    """The axes with those in which the cases of one cell differ: other entries and labels are no repeats."""
+    """The axes with those in which the cases of one cell differ: other entries and labels are no repeats, nor
+    are runs that failed of those that did not."""
     cells = groups(frame.items, _cell_axes(spec, axes))
-    origin = [frame.pseudo["entry"], frame.pseudo["label"]]
+    origin = [frame.pseudo[name] for name in ("entry", "label", "state")]
 
     def differing(names: Sequence[str]) -> list[str]:
         rest = [name for name in names if name not in axes and name != spec.pivot]

@@ -14,7 +14,7 @@ from logbook_agent.results.values import is_number as _is_number
 from logbook_agent.tables.spec import Case
 
 ABSENT = "—"
-_PSEUDO = ("entry", "run", "label", "devices", "row")
+_PSEUDO = ("entry", "run", "label", "state", "devices", "row")
 _HOST = "host"
 # A case without one of these facts does not say what it was; without another (a variable), it had none.
 _PARTLY_KNOWN = ("package:", "file:", _HOST)
@@ -154,6 +154,7 @@ def frame_of(cases: Sequence[Case], joined: Joined | None = None) -> Frame:
             pseudo["entry"]: case.entry,
             pseudo["run"]: case.run,
             pseudo["label"]: case.label,
+            pseudo["state"]: case.state,
             pseudo["devices"]: devices_text(case.row.devices),
             **{axis: case.facts.get(name) for axis, name in facts.items()},
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from logbook_agent.errors import UsageError
 from logbook_agent.tables.axes import Layout
@@ -23,6 +23,8 @@ class Grid:
     pivots: tuple[str | None, ...]
     cells: dict[tuple[int, int], list[Item]]
     base: int = 0
+    # Columns, notes and samples all ask for them.
+    _read_before: dict[str, list[list[Reading | None]]] = field(default_factory=dict)
 
     @property
     def last(self) -> int:
@@ -32,9 +34,12 @@ class Grid:
 
     def readings(self, metric: str) -> list[list[Reading | None]]:
         """The readings of a metric, column by column; None where nothing was run."""
-        return [
-            [self._read(row, column, metric) for row in range(len(self.rows))] for column in range(len(self.pivots))
-        ]
+        if metric not in self._read_before:
+            rows = range(len(self.rows))
+            self._read_before[metric] = [
+                [self._read(row, column, metric) for row in rows] for column in range(len(self.pivots))
+            ]
+        return self._read_before[metric]
 
     def _read(self, row: int, column: int, metric: str) -> Reading | None:
         items = self.cells.get((row, column))

@@ -177,7 +177,8 @@ def cell_texts(column: MetricColumn, readings: Sequence[Reading | None], *, firs
             text = format_value(r.value, decimals=total)
             texts.append(f"{text} ({format_value(r.per_device, decimals=share)}){_spread(r, total)}")
         else:
-            texts.append(format_value(r.value, decimals=total) + _spread(r, total))
+            unit = f" {r.unit}" if r.unit is not None and not column.comparable else ""
+            texts.append(format_value(r.value, decimals=total) + _spread(r, total) + unit)
     return texts
 
 

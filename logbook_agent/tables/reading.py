@@ -15,11 +15,13 @@ PER_DEVICE = "_per_device"
 class Reading:
     """A median over runs of the medians of their samples, in the metric's own unit; None: not reported.
 
+    Values in several units have no median; `unit` is that of all, as far as they say.
     `spread` is the lowest and highest of those medians when there are several.
     `samples` are the numbers of samples of each run that counts, `failed` the reasons of those that do not.
     """
 
     value: float | None = None
+    unit: str | None = None
     spread: tuple[float, float] | None = None
     per_device: float | None = None
     runs: int = 0
@@ -40,9 +42,13 @@ def read(items: Sequence[Item], metric: str) -> Reading:
         for item in good
         if metric in item.row.metrics and item.row.metrics[metric].samples
     )
+    units = {m.unit for item in good if (m := item.row.metrics.get(metric)) is not None and m.unit is not None}
+    if len(units) > 1:
+        return Reading(runs=len(items), samples=samples, failed=failed)
     values = [value for item in good if (value := value_of(item, metric)) is not None]
     return Reading(
         value=_over_runs(values),
+        unit=next(iter(units), None),
         spread=(min(values), max(values)) if len(values) > 1 else None,
         per_device=_over_runs([share_of(item, metric) for item in good]),
         runs=len(items),

@@ -15,13 +15,26 @@ class Case:
     `facts` are what its run had beyond config and devices, by axis: `commit`, `env:NAME`, `launcher`, `host`,
     `package:NAME`, `file:PATH`. Cases whose facts differ never share a cell. A fact that a case does not have
     is a difference for `commit`, `launcher` and `env:NAME` (not set), and merely not known for the others.
+    `state` is how its run ended; None: not told. Cases of several states are no repeats of each other.
     """
 
     entry: str
     run: int
     label: str | None = None
+    state: str | None = None
     row: Row
     facts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeats:
+    """The cases that share a row of a table without pivot.
+
+    `apart`: what tells them from the other rows beyond config, entry, label and state, as a table shows it.
+    """
+
+    cases: tuple[Case, ...]
+    apart: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +42,7 @@ class TableSpec:
     """What a table shows.
 
     An axis is a config key, a label or observation of the rows, a fact of their runs (`commit`, `env:NAME`), or
-    one of `entry`, `run`, `label`, `devices`.
+    one of `entry`, `run`, `label`, `state`, `devices`.
 
     metrics     metrics or observations, in this order; empty: the declared ones, else all of the rows
     axes        columns that tell rows apart; empty: the config and facts that vary, and `label` when a row has one

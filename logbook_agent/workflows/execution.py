@@ -122,7 +122,7 @@ def run_once(workspace: Workspace, book: Book, plan: Plan, display: Display) -> 
         file_text, file_problems = _read_result_file(result_file)
     reading = reader.finish(
         declared=book.header.metrics,
-        axes=book.header.axes,
+        axes=book.header.case_keys,
         argv_flags=flags(command.argv),
         config=plan.config,
         file_text=file_text,

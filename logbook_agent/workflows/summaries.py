@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from logbook_agent.issues.digest import record_digest
+from logbook_agent.issues.digest import digest, record_digest
 from logbook_agent.issues.stages import settled
+from logbook_agent.markdown.lead import lead
 from logbook_agent.markdown.text import one_line
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record
@@ -18,7 +19,7 @@ from logbook_agent.workflows.reading import line_of
 # No answer shows more of a text than this.
 TEXT_CHARS = 600
 # Of what is stored: a new number whenever `summary_of` says something else of the same entry.
-FORM = 2
+FORM = 3
 
 
 def summaries(book: Book) -> Summaries:
@@ -38,13 +39,16 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         **line_of(record, header),
         "interpretation": _text(entry.text("Interpretation")),
         "next": _text(record.next_action),
+        "next_lead": _lead(record.next_action),
         "takes_up": [t for t in (entry.continues, entry.completes, entry.supersedes) if t is not None],
         "best": {m.name: best for m in header.metrics if (best := _best(record, m)) is not None},
         "settled": settled(record.state),
+        "mark": digest(entry.opened)[:4],
+        "aliases": list(entry.aliases),
         "completes": entry.completes,
         "supersedes": entry.supersedes,
-        "decision": _text(entry.text(DECISION)) or "" if entry.kind == "decision" else None,
-        "negative": _text(entry.text(NEGATIVE_RESULT)),
+        "decision": _lead(entry.text(DECISION)) or "" if entry.kind == "decision" else None,
+        "negative": _lead(entry.text(NEGATIVE_RESULT)),
         "rows": rows,
         "failed_rows": failed_rows,
         "measured": measured(record, header),
@@ -53,14 +57,16 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
 
 
 def _best(record: Record, metric: Metric) -> dict[str, Any] | None:
-    """The best row of an entry for a primary metric whose direction is known, and among how many it is."""
+    """The best row of an entry for a primary metric whose direction is known, and among how many it is. Rows of runs
+    that did not finish, or in another unit than the declared one, are not ranked."""
     if not metric.primary or metric.direction is None or record.state == "void":
         return None
     rows = [
         (median(row.metrics[metric.name].samples), status.run, row)
         for status in record.runs
+        if status.state == "finished"
         for row in status.run.rows
-        if metric.name in row.metrics
+        if metric.name in row.metrics and metric.unit in (None, row.metrics[metric.name].unit)
     ]
     if not rows:
         return None
@@ -73,6 +79,11 @@ def _best(record: Record, metric: Metric) -> dict[str, Any] | None:
         "config": _text(" ".join(f"{k}={v}" for k, v in row.config.items())),
         "rows": len(rows),
     }
+
+
+def _lead(text: str | None) -> str | None:
+    """What a list of the issue says of a text: whole texts stand with their entries."""
+    return _text(lead(text)) if text else None
 
 
 def _text(text: str | None) -> str | None:

@@ -395,7 +395,7 @@ def test_lines_of_blocks() -> None:
     assert block_lines(view) == {"header": 3, "E-1": 8}
 
 
-def test_a_thousand_entries_are_quick(root: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thousand_entries_take_four_calls_of_git(root: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"MOE-{n:03d}" for n in range(1, 1001)]
     for name in names:
         write_entry(root, name, runs=2)
@@ -408,10 +408,6 @@ def test_a_thousand_entries_are_quick(root: Path, git: Git, monkeypatch: pytest.
     calls = []
     real = git_calls._call
     monkeypatch.setattr(git_calls, "_call", lambda *a, **k: calls.append(a) or real(*a, **k))
-    started = time.perf_counter()
     found = links(root, names)
-    took_s = time.perf_counter() - started
     assert len(found.entries) == 1000
     assert len(calls) == 4
-    # 0.1 s where it was written; the rest is for a busy machine.
-    assert took_s < 1, took_s

@@ -190,9 +190,44 @@ def test_a_whole_json_row_from_a_line_a_file_or_both(shape: Any) -> None:
     assert both == Reading(rows=(FULL_ROW,), duplicates=1)
 
 
-def test_the_logbooks_unit_wins() -> None:
-    reading = read(f"RESULT_JSON {json.dumps(FULL)}", declared=[TFLOPS])
-    assert reading.rows[0].metrics["tflops"].unit == "TF/s"
+LAT = Metric(name="lat", direction="min", unit="ms")
+IN_US = "lat: stated in us, declared in ms; kept in us, and not compared with what is in ms"
+
+
+@pytest.mark.parametrize(
+    "line", ["METRIC lat=900 us", 'RESULT_JSON {"metrics": {"lat": {"samples": [900], "unit": "us"}}}']
+)
+def test_a_stated_unit_is_kept_and_said_to_be_another(line: str) -> None:
+    reading = read(line, declared=[LAT])
+    assert [row.metrics["lat"] for row in reading.rows] == [
+        Measurement(samples=(900.0,), unit="us", direction="min"),
+    ]
+    assert reading.problems == (IN_US,)
+
+
+@pytest.mark.parametrize(
+    "line", ["METRIC lat=9", "METRIC lat=9 ms", "RESULT lat=9", 'RESULT_JSON {"metrics": {"lat": 9}}']
+)
+def test_without_a_unit_the_declared_one_holds(line: str) -> None:
+    reading = read(line, declared=[LAT])
+    assert [row.metrics["lat"].unit for row in reading.rows] == ["ms"]
+    assert reading.problems == ()
+
+
+def test_two_units_are_never_samples_of_one_row() -> None:
+    for lines in (
+        ["METRIC lat=1", "METRIC lat=900 us", "METRIC lat=2 ms", "METRIC lat=800 us"],
+        ["RESULT lat=1 topk=2", "METRIC lat=900 us", "METRIC lat=2 ms", "METRIC lat=800 us"],
+        [
+            f'RESULT_JSON {{"metrics": {{"lat": {{"samples": [{v}], "unit": "{u}"}}}}}}'
+            for v, u in ((1, "ms"), (900, "us"), (2, "ms"), (800, "us"))
+        ],
+    ):
+        reading = read(*lines, declared=[LAT], axes=["topk"])
+        found = [(row.metrics["lat"].unit, row.metrics["lat"].samples) for row in reading.rows]
+        assert found == [("ms", (1.0, 2.0)), ("us", (900.0, 800.0))], lines
+        assert reading.problems == (IN_US,)
+        assert len({tuple(row.config.items()) for row in reading.rows}) == 1
 
 
 def test_json_wins_over_the_line_of_the_same_case_which_may_add_to_it() -> None:

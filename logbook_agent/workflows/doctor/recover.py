@@ -34,7 +34,7 @@ def finish(examination: Examination, entry_id: str, number: int, why: str) -> Ru
         examination.backup(path)
         reader, output, last = _read_log(book.log_path(entry_id, number), examination.workspace.redactor)
         reading = reader.finish(
-            declared=book.header.metrics, axes=book.header.axes, argv_flags=flags(run.argv), config=run.config
+            declared=book.header.metrics, axes=book.header.case_keys, argv_flags=flags(run.argv), config=run.config
         )
         about = f"{why}; its record was finished by doctor from the log"
         about += f", last written to at {last}" if last is not None else ", which is not here"

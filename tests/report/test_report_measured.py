@@ -1,0 +1,320 @@
+"""What counts as a measured result: by the cases of a table, of runs that finished, in one unit."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from logbook_agent.errors import StoreError
+from logbook_agent.issues.covered import covered_ids
+from logbook_agent.markdown.lead import lead
+from logbook_agent.model.header import Baseline, BaselineNumbers, Metric
+from logbook_agent.model.run import Code, Device, Env, Exit
+from logbook_agent.report import facts, issue_entries
+from logbook_agent.report.measured import measured
+from logbook_agent.store.book import Book
+from logbook_agent.workflows.summaries import FORM, summary_of
+from tests.conftest import Cli
+from tests.report.report_support import (
+    HEADER,
+    ROOM,
+    SNAPSHOT,
+    documents,
+    fields,
+    record,
+    records,
+    row,
+    run,
+    visible,
+)
+
+ENTRY = "MOE-I8-005"
+FAILED = {"exit": Exit(code=1)}
+
+
+def repeated(*values: float, **changed: dict[str, Any]) -> Any:
+    """One entry with a run for each value; `changed["n2"]` is what the second one has otherwise."""
+    runs = [run(ENTRY, n, row(v, quant_mode="none"), **changed.get(f"n{n}", {})) for n, v in enumerate(values, 1)]
+    return record(5, "Repeats", *runs)
+
+
+def best(text: str) -> str:
+    found = re.search(r"## Best so far\n\n(.*?)\n\n", visible(text), re.DOTALL)
+    return found[1] if found else ""
+
+
+def told(found: Any, **changed: Any) -> str:
+    """The line of the update about the baseline."""
+    text = visible(documents([found], **changed).update([found], {}, ROOM))
+    return "\n".join(line for line in text.split("\n") if "against the baseline" in line)
+
+
+# -- cases -------------------------------------------------------------------------------------------
+
+
+APART = {
+    "env": {"env": Env(declared={"XLA_FLAGS": "b"})},
+    "code": {"code": Code(commit="f" * 40, identity="other")},
+    "software": {"software": {"jax": "0.8.0"}},
+    "devices": {"devices": (Device(platform="tpu", kind="TPU v5p", count=8, used=8),)},
+    "label": {"label": "b"},
+    "state": FAILED,
+}
+ALIKE = {"host": {"host": dataclasses.replace(run(ENTRY, 1).host, name="pod-b")}, "argv": {"argv": ("bench", "-v")}}
+
+
+@pytest.mark.parametrize("name", [*APART, *ALIKE])
+def test_the_issue_and_a_table_take_the_same_for_a_case(name: str) -> None:
+    other = {**APART, **ALIKE}[name]
+    same = {"code": Code(commit="0" * 40, identity="one")} if name == "code" else {}
+    found = repeated(1.0, 3.0, n1=same, n2={**same, **other})
+    table = facts.table_of(found, HEADER.metrics)
+    assert table is not None
+    column = [c.name for c in table.columns].index("tflops")
+    assert [r[column] for r in table.values] == ([1.0, 3.0] if name in APART else [2.0])
+    # The second run failed, or all rows count.
+    values = [r[column] for r in table.values if name != "state" or r[column] == 1.0]
+    of = measured(found, HEADER)["tflops"]
+    assert (of["cases"], of["best"]["value"]) == (len(values), max(values))
+
+
+def test_runs_with_other_variables_are_no_repeats(started: Cli, folder: Path) -> None:
+    for value, flags in ((1, "a"), (3, "b")):
+        more = ["--id", "MOE-000"] if flags == "b" else []
+        words = ["--config", "quant=none", "--env", f"XLA_FLAGS={flags}", *more]
+        assert started("run", *words, "--", "echo", f"RESULT tflops={value}").code == 0
+    book = Book(folder / "logbooks", "moe")
+    header = dataclasses.replace(book.header, baseline=Baseline(config={"quant": "none"}))
+    found = book.record("MOE-000")
+    text = documents([found], header=header).block(ROOM)
+    assert "median" not in text
+    assert "**3.000 TF/s** (the baseline states no number) in MOE-000; exploratory, a single run" in best(text)
+    assert best(text).endswith(": `env:XLA_FLAGS=b`")
+    assert "3.000 TF/s (best of 2 cases)" in text
+    assert [r[-1] for r in started("table", "MOE-000", "--json").data["values"]] == [1.0, 3.0]
+
+
+def test_what_is_stored_of_an_entry_has_a_new_form() -> None:
+    assert FORM > 2
+
+
+# -- runs that failed --------------------------------------------------------------------------------
+
+
+def test_a_failed_run_is_not_pooled_with_its_retry() -> None:
+    found = repeated(50.0, 5.0, n1=FAILED)
+    text = documents([found]).block(ROOM)
+    assert "**5.000 TF/s**" in best(text)
+    assert "a single run" in best(text)
+    assert "50.000" not in text
+    assert "27.5" not in text
+    assert "(5.000 TF/s against 239.150 TF/s" in told(found)
+    # Both are in the table of the update, each for itself.
+    update = visible(documents([found]).update([found], {}, ROOM))
+    assert "| failed | 50.000 |\n  | finished | 5.000 |" in update
+
+
+@pytest.mark.parametrize(
+    ("ended", "state"),
+    [
+        (Exit(code=1), "failed"),
+        (Exit(signal="SIGKILL"), "failed"),
+        (Exit(signal="SIGTERM", timeout=True), "timeout"),
+        (Exit(signal="SIGINT", interrupted=True), "interrupted"),
+    ],
+)
+def test_what_only_unfinished_runs_measured_is_shown_and_not_ranked(ended: Exit, state: str) -> None:
+    found = repeated(999.0, n1={"exit": ended})
+    text = documents([found]).block(ROOM)
+    assert best(text) == told(found) == ""
+    assert "Best" not in text
+    assert f"| {state} | exploratory | 999.000 TF/s ({state}, not ranked) |" in text
+
+
+def test_the_headline_says_that_the_entry_failed() -> None:
+    runs = [run(ENTRY, 1, row(240.0, quant_mode="none")), run(ENTRY, 2, argv=("other",), **FAILED)]
+    text = documents([record(5, "Half", *runs)]).block(ROOM)
+    assert "Best `tflops` at the baseline's case: 240.000 TF/s in MOE-I8-005, failed, +0.36%" in text
+
+
+# -- units and numbers -------------------------------------------------------------------------------
+
+
+def test_another_unit_does_not_take_the_place_of_the_declared_one() -> None:
+    other = run("MOE-I8-006", 1, row(99_000.0, unit="GF/s", quant_mode="none"))
+    text = documents([repeated(240.0), record(6, "Other unit", other)]).block(ROOM)
+    assert "**240.000 TF/s**, **+0.36%**" in best(text)
+    assert "99,000 GF/s" not in best(text)
+
+
+def test_two_units_have_no_median_in_a_table() -> None:
+    runs = [
+        run(ENTRY, n, row(v, unit=u, quant_mode="none")) for n, (v, u) in enumerate(((1.0, "TF/s"), (3.0, "GF/s")), 1)
+    ]
+    table = facts.table_of(record(5, "Units", *runs), HEADER.metrics)
+    assert table is not None
+    assert table.rows == (("?",),)
+    assert "tflops comes in several units (TF/s, GF/s): not compared" in table.notes
+    runs[1] = run(ENTRY, 2, row(3.0, unit="GF/s", quant_mode="int8"))
+    table = facts.table_of(record(5, "Units", *runs), HEADER.metrics)
+    assert table is not None
+    assert [r[-1] for r in table.rows] == ["1 TF/s", "3 GF/s"]
+
+
+def test_a_stated_unit_reaches_the_issue(cli: Cli, folder: Path) -> None:
+    assert cli("start", "moe", "--prefix", "MOE", "--metric", "lat:min:ms").code == 0
+    assert cli("run", "--", "echo", "METRIC lat=900 us").code == 0
+    book = Book(folder / "logbooks", "moe")
+    baseline = Baseline(numbers=(BaselineNumbers(config={"q": 1}, metrics={"lat": 10.0}),))
+    text = documents([book.record("MOE-000")], header=dataclasses.replace(book.header, baseline=baseline)).block(ROOM)
+    assert "900 us" in text
+    assert "900 ms" not in text
+    assert "%" not in text
+
+
+@pytest.mark.parametrize("stated", [0.0, -2.0])
+def test_of_a_baseline_of_nothing_there_is_no_percentage(stated: float) -> None:
+    metrics = (Metric(name="tflops", direction="max", unit="TF/s"),)
+    baseline = Baseline(numbers=(BaselineNumbers(config={"quant_mode": "none"}, metrics={"tflops": stated}),))
+    text = documents([repeated(3.0)], baseline=baseline, metrics=metrics).block(ROOM)
+    why = f"the baseline is {stated:.3f} TF/s, so there is no percentage"
+    assert f"**3.000 TF/s** ({why}) in" in best(text)
+    assert f"3.000 TF/s in MOE-I8-005 ({why}; a single run" in text.partition("## Status")[0]
+    line = told(repeated(3.0), baseline=baseline, metrics=metrics)
+    assert line.startswith(f"- `tflops` against the baseline's case: 3.000 TF/s ({why}; a single run")
+    assert not re.search(r"\d%(?!2F)", text + line)
+
+
+def test_a_key_that_the_baseline_names_is_config_wherever_it_is_printed(cli: Cli, folder: Path) -> None:
+    words = ["--metric", "tflops:max:TF/s", "--baseline", "quant=none", "--baseline", "tflops=2"]
+    assert cli("start", "moe", "--prefix", "MOE", *words).code == 0
+    (folder / "bench.sh").write_text("echo RESULT quant=none tflops=3\n")
+    assert cli("run", "--", "sh", "bench.sh").code == 0
+    book = Book(folder / "logbooks", "moe")
+    assert book.record("MOE-000").runs[0].run.rows[0].config == {"quant": "none"}
+    text = documents([book.record("MOE-000")], header=book.header).block(ROOM)
+    assert "at the baseline's case: **3.000 TF/s**, **+50.00%**" in best(text)
+    assert "| `quant=none` |" in text
+
+
+# -- how quickly -------------------------------------------------------------------------------------
+
+
+def sweep(number: int, rows: int) -> Any:
+    entry = f"MOE-I8-{number:03d}"
+    runs = [run(entry, n, *(row(100.0 + i + n, i=i, quant_mode="none") for i in range(rows))) for n in (1, 2, 3)]
+    return record(number, f"Sweep {number}", *runs)
+
+
+def test_an_entry_is_worked_out_once_however_often_it_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [*records()[:3], sweep(5, 20)]
+    made, counts = documents(found), {"table_of": 0, "measured": 0}
+
+    def counting(home: Any, name: str) -> None:
+        real = getattr(home, name)
+
+        def call(*args: Any) -> Any:
+            counts[name] += 1
+            return real(*args)
+
+        monkeypatch.setattr(home, name, call)
+
+    counting(facts, "table_of")
+    counting(issue_entries, "measured")
+    assert len(made.update(found, {}, 1500).encode()) <= 1500
+    assert counts == {"table_of": 3, "measured": 4}  # the note was not executed
+
+
+# -- templates that go wrong -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ("fine\n{{ range(1000000)|random }}", "line 2: OverflowError: Range too big"),
+        ('{% include "issue_body.md.j2" %}', "line 1: RecursionError: maximum recursion depth exceeded"),
+        ("\n{{ [1][3] + 1 }}", "line 2: list object has no element 3"),
+        ("{{ 2.0 ** 5000 }}", "line 1: OverflowError"),
+        ("{{ 'x' * 10 ** 18 }}", "line 1: MemoryError"),
+        ("{{ 1 / 0 }}", "line 1: ZeroDivisionError: division by zero"),
+        ("{{ {}.popitem() }}", "issue_body.md.j2"),
+    ],
+)
+def test_whatever_a_template_does_wrong_is_a_clear_error(tmp_path: Path, template: str, said: str) -> None:
+    (tmp_path / "issue_body.md.j2").write_text(template)
+    depth = sys.getrecursionlimit()
+    with pytest.raises(StoreError) as caught:
+        documents(templates=tmp_path).block(ROOM)
+    assert said in caught.value.message
+    assert caught.value.cause == f"the project's own template in {tmp_path} does not fit"
+    assert sys.getrecursionlimit() == depth
+
+
+# -- which entries a snapshot is about ---------------------------------------------------------------
+
+
+def test_a_snapshot_covers_the_experiments_there_were_or_the_entries_it_names() -> None:
+    void = dataclasses.replace(records()[1], state="void")
+    found = [summary_of(r, HEADER) for r in (records()[0], void, *records()[2:])]
+    assert covered_ids(SNAPSHOT, found) == ["MOE-I8-002"]
+    assert covered_ids(dataclasses.replace(SNAPSHOT, last_entry="MOE-I8-004"), found) == ["MOE-I8-002", "MOE-I8-004"]
+    assert covered_ids(dataclasses.replace(SNAPSHOT, last_entry=None), found) == []
+    named = dataclasses.replace(SNAPSHOT, entries=("MOE-I8-003", "MOE-I8-000", "MOE-I8-999"))
+    assert covered_ids(named, found) == ["MOE-I8-000", "MOE-I8-003"]
+
+
+# -- lists and headings ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("", ""),
+        ("one line", "one line"),
+        ("one\nparagraph", "one paragraph"),
+        ("one\nparagraph\n\nand more", "one paragraph …"),
+        ("- a\n- b\n# head\n| x |", "a …"),
+        ("- [ ] a\n  goes on\n- b", "a goes on …"),
+        ("1. first\n2. second", "first …"),
+        ("## Head\ntext", "Head …"),
+        ("\n> quoted\n> more", "quoted …"),
+        ("why:\n- a\n- b", "why: …"),
+        ("run this:\n```bash\nx\n```", "run this: …"),
+        ("```bash\nmake all\n```", "`make all` …"),
+        ("```\n```", "…"),
+        ("-", "-"),
+    ],
+)
+def test_what_a_list_shows_of_a_text(text: str, shown: str) -> None:
+    assert lead(text) == shown
+
+
+def test_lists_of_the_block_show_how_a_text_begins() -> None:
+    many = "- keep int8\n- drop fp8\n# head\n| x |"
+    found = [
+        record(5, "Decide", kind="decision", fields=fields(decision=many)),
+        record(6, "Tried", run("MOE-I8-006", 1), fields=fields(negative_result=many, next_action=many)),
+    ]
+    text = documents(found).block(ROOM)
+    assert "Decide: keep int8 …\n" in text
+    assert "MOE-I8-006 Tried: keep int8 …\n" in text
+    assert "- Next, from MOE-I8-006: keep int8 …\n" in text
+    assert "drop fp8" not in text
+    assert "drop fp8" in summary_of(found[1], HEADER)["next"]  # `status` has it whole
+
+
+@pytest.mark.parametrize("state", ["finished", "failed"])
+@pytest.mark.parametrize("commands", [0, 1, 2])
+@pytest.mark.parametrize("change", ["", "a change"])
+def test_no_two_blank_lines_in_a_row(state: str, commands: int, change: str) -> None:
+    ended = Exit(code=0 if state == "finished" else 1)
+    runs = [run(ENTRY, n, argv=("bench", str(n)), exit=ended) for n in range(1, commands + 1)]
+    entry = record(5, "Spaced", *runs, fields=fields(change=change) if change else ())
+    text = documents([entry]).update([entry, entry], {}, ROOM)
+    assert "\n\n\n" not in text
+    assert re.search(r"[^\n]\n(?:```bash|<details>)", text) is None
