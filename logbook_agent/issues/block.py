@@ -54,6 +54,11 @@ def begins(body: str, book: str) -> bool:
     return bool(_lines(body, BEGIN, book))
 
 
+def holds_another(body: str, book: str) -> bool:
+    """Whether the block of another logbook begins in the body."""
+    return re.search(rf"^<!-- logbook:begin \d+ book=(?!{re.escape(book)}[ \r\n])", body, re.M) is not None
+
+
 def spliced(body: str, book: str, text: str) -> str:
     """The body with the block replaced, or added below what people wrote. Raises MarkersDamaged."""
     block = find(body, book)

@@ -2,7 +2,7 @@
 
 A marker is one line, the first of a comment or one around the managed block:
 
-    <!-- logbook:update 1 book=MOE-I8.3f9a2c1d entries=MOE-I8-003:9f86d081884c7d65:l text=2c26b46b68ffc68f check=... -->
+    <!-- logbook:update 1 book=MOE-I8.3f9a2c1d entries=MOE-I8-003.1f2e:9f86d081884c7d65:l text=... check=... -->
 
 `1` is the version. `book` names the logbook, `text` is the digest of what follows the marker, `check` that of the
 marker itself: a marker that was edited is none. Its values hold no `>`, no quotes and no spaces.
@@ -37,8 +37,9 @@ class Marked:
 
 
 def book_key(header: Header) -> str:
-    """What names a logbook in its markers: two with one prefix, begun at other times, differ."""
-    return f"{header.prefix}.{digest(header.topic, header.prefix, header.opened)[:8]}"
+    """What names a logbook in its markers: two with one prefix, begun at other times, differ. A topic may be
+    renamed."""
+    return f"{header.prefix}.{digest(header.prefix, header.opened)[:8]}"
 
 
 def normalised(text: str) -> str:

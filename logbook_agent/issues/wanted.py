@@ -12,20 +12,39 @@ Stage = Literal["settled", "open", "void"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryWanted:
-    """One entry as it stands now. `linked`: it can be read at a pushed commit."""
+    """One entry as it stands now. `linked`: it can be read at a pushed commit. `mark` tells it from an entry that
+    another clone gave the same ID; `aliases` are IDs that it had before it was renumbered.
+    """
 
     id: str
     digest: str
+    mark: str = ""
+    aliases: tuple[str, ...] = ()
     stage: Stage = "settled"
     linked: bool = False
     supersedes: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called in markers."""
+        return marked_name(self.id, self.mark)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it is or was called there."""
+        return (self.name, *(marked_name(alias, self.mark) for alias in self.aliases))
+
+
+def marked_name(entry_id: str, mark: str) -> str:
+    return f"{entry_id}.{mark}" if mark else entry_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """`book` is the logbook's key in markers. `trusted`: whose markers count. `managed`: the block is known to have
     been written, so it must be there. `chosen`: only these entries go out, whatever their stage.
-    `snapshots`: name and commit of each. `final`: digest of how the thread ended.
+    `snapshots`: name and commit of each. `final`: digest of how the thread ended. `unreadable`: entries whose
+    records are damaged; what was told of them stays, and nothing is counted without them.
     """
 
     book: str
@@ -36,6 +55,7 @@ class Wanted:
     trusted: frozenset[str] = frozenset()
     managed: bool = False
     new_block: bool = False
+    unreadable: tuple[str, ...] = ()
 
     def trusting(self, login: str) -> Wanted:
         return replace(self, trusted=self.trusted | {login})

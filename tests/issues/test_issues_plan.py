@@ -1,0 +1,358 @@
+"""The plan in the situations that people, other machines and damage bring about, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from logbook_agent.errors import LogbookError, MarkersDamaged, RateLimited
+from logbook_agent.issues import block, markers
+from logbook_agent.issues.plan import make_plan
+from logbook_agent.issues.steps import Delete, Edit, Post, Step, WriteBlock
+from logbook_agent.issues.values import Comment, Issue
+from logbook_agent.issues.wanted import EntryWanted, Wanted
+from tests.issues.model_server import Client, Server
+from tests.issues.model_support import BOOK, Header, Texts, check, entry, settle, sync, told, wanted_of
+
+
+def posted(number: int = 12, **more: object) -> tuple[Server, Header, list[EntryWanted]]:
+    server, header = Server(), Header()
+    server.add_issue("someone", "t", "people")
+    entries = [entry(n) for n in range(number)]
+    sync(Client(server, "ada"), entries, header, **more).run()
+    return server, header, entries
+
+
+def plan_of(server: Server, entries: Sequence[EntryWanted], header: Header, **more: object) -> tuple[Step, ...]:
+    return full_plan(server, entries, header, **more).steps
+
+
+def full_plan(server: Server, entries: Sequence[EntryWanted], header: Header, **more: object):  # type: ignore[no-untyped-def]
+    texts = Texts({e.id: e for e in entries})
+    return make_plan(wanted_of(entries, header, **more), texts, server.issues[1], list(server.comments.values()))
+
+
+def edit_comment(server: Server, number: int, change: Callable[[str], str]) -> None:
+    comment = server.comments[number]
+    server.comments[number] = replace(comment, body=change(comment.body))
+
+
+def test_nothing_new_is_three_reads_and_no_write() -> None:
+    server, header, entries = posted()
+    client = Client(server, "ada")
+    assert sync(client, entries, header).run().steps == ()
+    assert (client.reads, client.sent) == (2, 0)
+
+
+def test_unsettled_entries_wait_and_chosen_ones_do_not() -> None:
+    server, header, entries = posted(2)
+    later = [*entries, entry(2, stage="open"), entry(3)]
+    [written, new] = plan_of(server, later, header)
+    assert isinstance(written, WriteBlock)
+    assert isinstance(new, Post)
+    assert new.about == ("MOE-003",)
+    client = Client(server, "ada")
+    sync(client, later, header, chosen=("MOE-002",)).run()
+    assert told(server, "ada") == ["MOE-000", "MOE-001", "MOE-002"]
+    assert plan_of(server, later, header, chosen=("MOE-002",)) == ()
+    done = [*entries, entry(2, 1), entry(3)]
+    sync(client, done, header).run()
+    assert told(server, "ada") == ["MOE-000", "MOE-001", "MOE-002", "MOE-002", "MOE-003"]
+    assert plan_of(server, done, header) == ()
+
+
+def test_a_correction_edits_the_comment_that_it_corrects() -> None:
+    server, header, entries = posted()
+    corrected = [
+        *entries[:3],
+        entry(3, 1),
+        *entries[4:],
+        entry(12, supersedes="MOE-003"),
+        entry(13, supersedes="MOE-012"),
+    ]
+    steps = plan_of(server, corrected, header)
+    [change] = [s for s in steps if isinstance(s, Edit)]
+    assert change.about[3:6] == ("MOE-003", "MOE-012", "MOE-013")
+    assert not [s for s in steps if isinstance(s, Post)]
+    sync(Client(server, "ada"), corrected, header).run()
+    assert plan_of(server, corrected, header) == ()
+
+
+def test_links_come_once_an_entry_was_pushed_and_stay() -> None:
+    server, header, entries = posted(2)
+    pushed = [replace(e, linked=True) for e in entries]
+    [change] = plan_of(server, pushed, header)
+    assert isinstance(change, Edit)
+    sync(Client(server, "ada"), pushed, header).run()
+    assert plan_of(server, entries, header) == (), "a clone that does not know what is pushed takes no links away"
+
+
+def test_an_entry_that_runs_again_is_told_anew_when_it_has_ended() -> None:
+    server, header, _ = posted(1)
+    assert not [s for s in plan_of(server, [entry(0, 1, stage="open")], header) if isinstance(s, Edit)]
+    assert [s for s in plan_of(server, [entry(0, 2)], header) if isinstance(s, Edit)]
+
+
+def test_a_comment_that_a_person_edited_is_left_alone() -> None:
+    server, header, entries = posted(2)
+    edit_comment(server, 1, lambda body: body + "\n\nI doubt it.")
+    plan = full_plan(server, [entry(0, 1), entries[1], entry(2, supersedes="MOE-001")], header)
+    assert [type(s) for s in plan.steps] == [WriteBlock, Post]
+    assert "edited by hand" in plan.warnings[0]
+    assert "MOE-000" in plan.warnings[0]
+
+
+def test_line_ends_and_blanks_of_a_browser_are_no_edit() -> None:
+    server, header, entries = posted(2)
+    edit_comment(server, 1, lambda body: body.replace("\n", "\r\n") + "  \r\n")
+    issue = server.issues[1]
+    server.issues[1] = replace(issue, body=issue.body.replace("\n", "\r\n"))
+    assert full_plan(server, entries, header) == full_plan(server, entries, header)
+    assert plan_of(server, entries, header) == ()
+    assert full_plan(server, entries, header).warnings == ()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda body: body.split("\n", 1)[1],
+        lambda body: body.replace("MOE-000:", "MOE-009:"),
+        lambda body: "> " + body,
+        lambda body: "See below.\n" + body,
+    ],
+)
+def test_a_marker_that_was_removed_or_changed_is_none(change: Callable[[str], str]) -> None:
+    server, header, entries = posted(2)
+    edit_comment(server, 1, change)
+    [new] = plan_of(server, entries, header)
+    assert isinstance(new, Post)
+    assert new.about == ("MOE-000", "MOE-001")
+
+
+def test_a_marker_of_somebody_else_counts_for_nothing() -> None:
+    server, header, entries = posted(2)
+    later = [*entries, entry(2)]
+    planted = markers.stamped("update", BOOK, {"entries": f"MOE-002:{entry(2).digest}:l"}, "x")
+    server.add_comment("mallory", planted)
+    assert [s.about for s in plan_of(server, later, header) if isinstance(s, Post)] == [("MOE-002",)]
+    server.add_comment("ada", planted)
+    assert [s for s in plan_of(server, later, header) if isinstance(s, Post)] == []
+
+
+def test_a_marker_of_another_logbook_counts_for_nothing() -> None:
+    server, header, _ = posted(2)
+    other = Wanted(book="MOE.87654321", entries=(entry(0),), trusted=frozenset({"ada"}))
+    plan = make_plan(other, Texts({"MOE-000": entry(0)}), server.issues[1], list(server.comments.values()))
+    assert [type(s) for s in plan.steps] == [WriteBlock, Post]
+    assert header.trusted == {"ada"}
+
+
+def test_a_marker_of_a_newer_version_stops_the_sync() -> None:
+    server, header, entries = posted(2)
+    edit_comment(server, 1, lambda body: body.replace("logbook:update 1 ", "logbook:update 2 "))
+    with pytest.raises(MarkersDamaged, match="newer logbook-agent"):
+        plan_of(server, entries, header)
+
+
+def test_of_duplicates_the_oldest_is_kept() -> None:
+    server, header, entries = posted(2)
+    copy = server.add_comment("ada", server.comments[1].body)
+    assert plan_of(server, entries, header) == (Delete(comment=copy.id, of=1),)
+    edit_comment(server, copy.id, lambda body: body + "\nSee?")
+    plan = full_plan(server, entries, header)
+    assert plan.steps == ()
+    assert "edited by hand" in plan.warnings[0]
+
+
+def test_a_clone_that_lacks_an_entry_leaves_its_comment_alone() -> None:
+    server, header, entries = posted(3)
+    plan = full_plan(server, [entry(0, 1), entries[1]], header)
+    assert [type(s) for s in plan.steps] == [WriteBlock]
+    assert "MOE-002, which is not in this clone" in plan.warnings[0]
+
+
+def broken(body: str, how: str) -> str:
+    begin, end = [line for line in body.split("\n") if line.startswith("<!-- logbook:")]
+    return {
+        "both missing": body.replace(begin, "").replace(end, ""),
+        "begin missing": body.replace(begin, ""),
+        "end missing": body.replace(end, ""),
+        "begin twice": body.replace(begin, f"{begin}\n{begin}"),
+        "end twice": body.replace(end, f"{end}\n{end}"),
+        "reversed": body.replace(begin, "@").replace(end, begin).replace("@", end),
+        "block twice": f"{body}\n{body}",
+        "begin cut": body.replace(begin, begin[:40]),
+    }[how]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "both missing",
+        "begin missing",
+        "end missing",
+        "begin twice",
+        "end twice",
+        "reversed",
+        "block twice",
+        "begin cut",
+    ],
+)
+@pytest.mark.parametrize("knows", ["header", "comments"])
+def test_damaged_markers_stop_the_sync(how: str, knows: str) -> None:
+    server, header, entries = posted(2)
+    if knows == "header":
+        server.comments.clear()
+    else:
+        header.managed = False
+    issue = server.issues[1]
+    server.issues[1] = replace(issue, body=broken(issue.body, how))
+    writes = server.writes
+    with pytest.raises(MarkersDamaged):
+        sync(Client(server, "ada"), [*entries, entry(2)], header).run()
+    assert server.writes == writes
+
+
+def test_a_new_block_on_request() -> None:
+    server, header, entries = posted(2)
+    issue = server.issues[1]
+    server.issues[1] = replace(issue, body="people")
+    sync(Client(server, "ada"), entries, header, new_block=True).run()
+    check(server, entries, "people", "ada")
+
+
+def test_a_ticked_box_is_told_and_follows_the_logbook() -> None:
+    server, header, entries = posted(2)
+    issue = server.issues[1]
+    server.issues[1] = replace(issue, body=issue.body.replace("block: ", "block: [x] "))
+    plan = full_plan(server, entries, header)
+    assert [type(s) for s in plan.steps] == [WriteBlock]
+    assert "ticked box" in plan.warnings[0]
+
+
+def test_text_of_people_that_leaves_no_room_is_an_error() -> None:
+    server, header, entries = posted(2)
+    issue: Issue = server.issues[1]
+    server.issues[1] = replace(issue, body="x" * 65_000 + "\n" + issue.body)
+    with pytest.raises(LogbookError, match=r"leaves \d+ bytes"):
+        plan_of(server, entries, header)
+
+
+def test_snapshots_and_the_end_are_told_once() -> None:
+    server, header, entries = posted(1)
+    more = {"snapshots": (("v1", "a" * 40),), "final": "f1"}
+    client = Client(server, "ada")
+    sync(client, entries, header, **more).run()
+    assert server.issues[1].state == "closed"
+    kinds = [m.kind for c in server.comments.values() if (m := markers.read_comment(c.body, BOOK))]
+    assert kinds == ["update", "snapshot", "final"]
+    server.issues[1] = replace(server.issues[1], state="open")
+    assert plan_of(server, entries, header, **more) == (), "who opens it again means it"
+
+
+def test_an_account_that_is_not_told_its_name_is_known_by_what_it_posted() -> None:
+    server, header = Server(), Header()
+    server.add_issue("someone", "t", "")
+    entries = [entry(n) for n in range(3)]
+    client = Client(server, "app", {2: "after"}, knows_itself=False)
+    sync(client, entries, header).run()
+    assert told(server, "app") == ["MOE-000", "MOE-001", "MOE-002"]
+    assert header.trusted == {"app"}
+
+
+def test_a_limit_that_does_not_end_leaves_the_rest_in_the_plan() -> None:
+    server, header = Server(), Header()
+    server.add_issue("someone", "t", "")
+    entries = [entry(n) for n in range(30)]
+    client = Client(server, "ada", dict.fromkeys(range(3, 100), "limited"))
+    with pytest.raises(RateLimited) as caught:
+        sync(client, entries, header).run()
+    assert "2 writes were made" in caught.value.cause
+    assert len(server.comments) == 1
+    settle([Client(server, "ada")], entries, [header])
+    check(server, entries, "", "ada")
+
+
+def test_comments_that_a_list_lags_behind_are_not_posted_again() -> None:
+    server, header, entries = posted(0)
+
+    class Lagging(Client):
+        def comments(self, number: int) -> tuple[Comment, ...]:
+            return super().comments(number)[:1]
+
+    sync(Lagging(server, "ada"), [entry(n) for n in range(30)], header).run()
+    assert len(server.comments) == 3
+    assert entries == []
+
+
+def test_an_entry_of_another_clone_with_the_same_id_is_not_overwritten() -> None:
+    """Two clones gave out one ID; after they were merged one of the entries has a new ID, and the comment follows."""
+    server, header, _ = posted(1)
+    ours, theirs = entry(1, mark="aaaa"), entry(1, 5, mark="bbbb")
+    sync(Client(server, "ada"), [entry(0), ours], header).run()
+    plan = full_plan(server, [entry(0), theirs], header)
+    assert [type(s) for s in plan.steps] == [WriteBlock, Post]
+    sync(Client(server, "ada"), [entry(0), theirs], header).run()
+    assert told(server, "ada") == ["MOE-000", "MOE-001.aaaa", "MOE-001.bbbb"]
+    merged = [entry(0), ours, replace(theirs, id="MOE-002", aliases=("MOE-001",))]
+    sync(Client(server, "ada"), merged, header).run()
+    assert told(server, "ada") == ["MOE-000", "MOE-001.aaaa", "MOE-002.bbbb"]
+    assert plan_of(server, merged, header) == ()
+
+
+def test_a_changed_entry_of_another_clone_is_told_of_and_left() -> None:
+    server, header, _ = posted(0)
+    sync(Client(server, "ada"), [entry(0), entry(1, mark="aaaa")], header).run()
+    plan = full_plan(server, [entry(0, 1), entry(1, 5, mark="bbbb")], header)
+    assert [type(s) for s in plan.steps] == [WriteBlock, Post]
+    [warning] = plan.warnings
+    assert "MOE-000 changed, since its MOE-001 is another clone's entry" in warning
+
+
+def test_while_an_entry_cannot_be_read_nothing_is_counted_or_edited_without_it() -> None:
+    server, header, entries = posted(3)
+    later = [entry(0, 1), entries[1], entry(3, supersedes="MOE-000"), entry(4)]
+    plan = full_plan(server, later, header, unreadable=("MOE-002",))
+    assert [s.about for s in plan.steps if isinstance(s, Post)] == [("MOE-004",)]
+    assert len(plan.steps) == 1
+    waits, changed, block_stays = sorted(plan.warnings)
+    assert waits.startswith("MOE-003 waits: it corrects MOE-000")
+    assert "is left alone, though MOE-000 changed, since MOE-002 cannot be read" in changed
+    assert "the block in the issue.s body stays as it is" in block_stays.replace("'", ".")
+    sync(Client(server, "ada"), later, header, unreadable=("MOE-002",)).run()
+    mended = [entry(0, 1), entries[1], entries[2], entry(3, supersedes="MOE-000"), entry(4)]
+    sync(Client(server, "ada"), mended, header).run()
+    assert told(server, "ada") == ["MOE-000", "MOE-003", "MOE-001", "MOE-002", "MOE-004"]
+    check(server, mended, "people", "ada")
+
+
+def test_no_issue_is_begun_while_an_entry_cannot_be_read() -> None:
+    server, header = Server(), Header()
+    server.add_issue("someone", "t", "people")
+    with pytest.raises(LogbookError, match="MOE-001 cannot be read"):
+        sync(Client(server, "ada"), [entry(0)], header, unreadable=("MOE-001",)).run()
+    assert server.writes == 0
+
+
+def test_a_thread_that_is_closed_anew_has_one_final_summary() -> None:
+    server, header, entries = posted(1)
+    sync(Client(server, "ada"), entries, header, final="f1").run()
+    server.issues[1] = replace(server.issues[1], state="open")
+    sync(Client(server, "ada"), entries, header, final="f2").run()
+    finals = [m for c in server.comments.values() if (m := markers.read_comment(c.body, BOOK)) and m.kind == "final"]
+    assert [dict(m.fields) for m in finals] == [{"closing": "f2"}]
+    assert server.issues[1].state == "closed"
+    edit_comment(server, max(server.comments), lambda body: body + "\nI doubt it.")
+    sync(Client(server, "ada"), entries, header, final="f3").run()
+    assert len(server.comments) == 3, "what a person edited stays, and the new words are told beside it"
+
+
+def test_an_issue_that_shows_another_logbook_is_not_closed() -> None:
+    server, header, entries = posted(1)
+    issue = server.issues[1]
+    server.issues[1] = replace(issue, body=issue.body + "\n" + block.wrapped("OTHER.12345678", "theirs"))
+    plan = full_plan(server, entries, header, final="f1")
+    assert [type(s) for s in plan.steps] == [Post]
+    assert "also shows another logbook" in plan.warnings[0]
