@@ -107,7 +107,10 @@ class IssueMissing(RemoteError):
 
 
 class IssueMoved(RemoteError):
+    """`url`: where people find it now, when the host said so."""
+
     code = "issue_moved"
+    url: str | None = None
 
 
 class IssueLocked(RemoteError):

@@ -9,7 +9,7 @@ import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, prose, workspace
 from logbook_agent.cli.output import emit
-from logbook_agent.cli.sync import DryRunOption, MaxWaitOption, sync_data, sync_text, wire
+from logbook_agent.cli.sync import DryRunOption, MaxWaitOption, sync_data, sync_text, warned, wire
 from logbook_agent.errors import UsageError
 
 
@@ -34,7 +34,8 @@ def snapshot_command(
 
     space = workspace(logbook, root)
     request = SnapshotRequest(name=name, entries=entry or (), message=message, dry_run=dry_run)
-    result = snapshot(space, request, wire(max_wait))
+    with warned(space):
+        result = snapshot(space, request, wire(max_wait))
     made = result.snapshot
     data = {
         "name": made.name,
@@ -107,7 +108,8 @@ def close_command(
         reopen=reopen,
         local=local,
     )
-    result = close(space, request, wire(max_wait))
+    with warned(space):
+        result = close(space, request, wire(max_wait))
     closing = result.header.closing
     data = {
         "logbook": result.book.topic,

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
 from logbook_agent.cli.output import emit
-from logbook_agent.errors import UsageError
+from logbook_agent.errors import LogbookError, UsageError
 from logbook_agent.issues.steps import Step, step_diff, step_values
 from logbook_agent.workflows.prepare import parse_duration
 from logbook_agent.workflows.sync.link import LinkRequest, link
+from logbook_agent.workflows.sync.offline import write_offline
 from logbook_agent.workflows.sync.place import Wire
-from logbook_agent.workflows.sync.sync import SyncRequest, SyncResult, sync, write_offline
+from logbook_agent.workflows.sync.sync import SyncRequest, SyncResult, sync
+from logbook_agent.workflows.workspace import Workspace
 
 MaxWaitOption = Annotated[
     str,
@@ -39,6 +42,7 @@ def sync_command(
         typer.Option("--entry", metavar="ID", help="Of the updates only this entry's, finished or not."),
     ] = None,
     dry_run: DryRunOption = False,
+    full: Annotated[bool, typer.Option("--full", help="With --dry-run: every line of each step.")] = False,
     offline: Annotated[
         str | None, typer.Option("--offline", metavar="DIR", help="Write the documents to files, and send nothing.")
     ] = None,
@@ -66,22 +70,26 @@ def sync_command(
         commit=commit,
         new_block=new_block,
     )
+    if full and not dry_run:
+        raise UsageError("--full needs --dry-run", cause="nothing else is cut short", hint="add: --dry-run")
     if offline is not None:
         if dry_run or commit:
             raise UsageError(
                 f"--offline does not go with --{'dry-run' if dry_run else 'commit'}",
                 cause="it writes files and does nothing else",
-                hint=f"logbook sync --offline {offline}",
+                hint="leave one of the two out",
             )
-        book, paths = write_offline(space, request, Path(offline))
+        book, paths = write_offline(space, request, offline)
         files = [str(path) for path in paths]
         emit(
             "sync", {"logbook": book.topic, "files": files}, "\n".join(files), as_json=as_json, warnings=space.warnings
         )
         return
-    result = sync(space, request, wire(max_wait))
-    data = sync_data(result, dry_run=dry_run)
-    emit("sync", data, sync_text(result, dry_run=dry_run), as_json=as_json, warnings=space.warnings)
+    with warned(space):
+        result = sync(space, request, wire(max_wait))
+    most = None if full else _SHOWN_LINES
+    data = sync_data(result, dry_run=dry_run, most=most)
+    emit("sync", data, sync_text(result, dry_run=dry_run, most=most), as_json=as_json, warnings=space.warnings)
 
 
 def link_command(
@@ -118,6 +126,7 @@ def link_command(
         )
     request = LinkRequest(target=target, label=label, one_way=one_way, replace=replace, trusted=trust or ())
     book, url = link(space, request)
+    label = space.redactor.text(label) if label is not None else None
     data = {"logbook": book.topic, "url": url, "label": label}
     text = f"{book.topic}: {label or 'experiment issue'} is {url}\nnext: logbook sync"
     emit("link", data, text, as_json=as_json, warnings=space.warnings)
@@ -132,36 +141,45 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def sync_data(result: SyncResult, *, dry_run: bool) -> dict[str, Any]:
-    """A sync as plain data. A dry run has the first lines of what each step changes."""
+@contextlib.contextmanager
+def warned(space: Workspace) -> Iterator[None]:
+    """What there was to warn about is told also when the command ends in an error: it may be the reason."""
+    try:
+        yield
+    except LogbookError:
+        for warning in space.warnings:
+            _say(f"warning: {warning}")
+        raise
+
+
+def sync_data(result: SyncResult, *, dry_run: bool, most: int | None = _SHOWN_LINES) -> dict[str, Any]:
+    """A sync as plain data. A dry run has the first lines of what each step changes, all for `most` None."""
     return {
         "logbook": result.book.topic,
         "issue": result.issue,
         "dry_run": dry_run,
-        "steps": [_step(step, dry_run) for step in result.steps],
+        "steps": [_step(step, most) if dry_run else step_values(step) for step in result.steps],
         "waiting": list(result.waiting),
         "pinned_to": result.links.commit,
         "not_pushed": None if result.links.commit is not None else result.links.why,
         "commit": result.commit,
+        "would_commit": result.would_commit,
     }
 
 
-def _step(step: Step, dry_run: bool) -> dict[str, Any]:
-    values = step_values(step)
-    if not dry_run:
-        return values
+def _step(step: Step, most: int | None) -> dict[str, Any]:
     lines = step_diff(step)
-    return {**values, "diff": lines[:_SHOWN_LINES], "more_lines": max(len(lines) - _SHOWN_LINES, 0)}
+    return {**step_values(step), "diff": lines[:most], "more_lines": len(lines) - len(lines[:most])}
 
 
-def sync_text(result: SyncResult, *, dry_run: bool) -> str:
+def sync_text(result: SyncResult, *, dry_run: bool, most: int | None = _SHOWN_LINES) -> str:
     lines = [f"issue: {result.issue}"] if result.issue is not None else []
     if not result.steps:
         lines.append("nothing new to tell")
     elif dry_run:
         lines.append(_counted(len(result.steps), "would be written"))
         for step in result.steps:
-            lines += _shown(step)
+            lines += _shown(step, most)
     else:
         lines.append(_counted(len(result.steps), "written"))
         lines += [f"- {step}" for step in result.steps]
@@ -170,6 +188,8 @@ def sync_text(result: SyncResult, *, dry_run: bool) -> str:
         lines.append(f"not finished, so not told: {', '.join(result.waiting[:5])}{more}")
     if result.links.commit is None:
         lines.append(f"links: {result.links.why}")
+    if result.would_commit:
+        lines.append("the folder of logbooks would be committed after that, where it has changed")
     if result.commit is not None:
         lines.append(f"committed: {result.commit[:9]} (not pushed: git push, then sync again for links to it)")
     return "\n".join(lines)
@@ -179,8 +199,8 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {'step' if number == 1 else 'steps'} {what}:"
 
 
-def _shown(step: Step) -> list[str]:
+def _shown(step: Step, most: int | None) -> list[str]:
     lines = step_diff(step)
-    more = len(lines) - _SHOWN_LINES
-    shown = [f"- {step}", *(f"    {line}".rstrip() for line in lines[:_SHOWN_LINES])]
-    return [*shown, f"    ... {more} more lines; all of them: logbook sync --offline DIR"] if more > 0 else shown
+    more = len(lines) - len(lines[:most])
+    shown = [f"- {step}", *(f"    {line}".rstrip() for line in lines[:most])]
+    return [*shown, f"    ... {more} more lines; all of them: add --full"] if more else shown

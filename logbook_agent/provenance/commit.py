@@ -28,17 +28,7 @@ def commit_root(root: Path, message: str, environ: Mapping[str, str]) -> str | N
     Raises StoreError with git's own words. After a hook that refused, the root's files are staged and nothing else
     has changed.
     """
-    repository = repository_of(root)
-    if repository is None:
-        raise StoreError(f"{root} lies in no git repository", cause="there is nothing to commit to", hint="git init")
-    place = Path(os.path.realpath(root)).relative_to(repository.top).as_posix()
-    if place == ".":
-        raise StoreError(
-            "the logbook root is the whole repository, so it is not committed by itself",
-            cause="everything in the repository would go with it",
-            hint=f"choose what belongs in it: git -C {quote(str(root))} add ...; then commit",
-        )
-    _check_state(repository, environ)
+    repository, place = check_commit(root, environ)
     spec = f":(top,literal){place}"
     added = write_git(repository.top, ["add", "--", spec], environ, timeout_s=ADD_TIMEOUT_S)
     if added.code != 0:
@@ -53,6 +43,22 @@ def commit_root(root: Path, message: str, environ: Mapping[str, str]) -> str | N
     if done.code != 0:
         raise _failed("git did not commit the logbook", done, _hint(done, repository))
     return read_git(repository.top, ["rev-parse", "HEAD"], environ).lines()[0]
+
+
+def check_commit(root: Path, environ: Mapping[str, str]) -> tuple[Repository, str]:
+    """The repository, and where in it the root is. Raises StoreError where `commit_root` is sure to fail."""
+    repository = repository_of(root)
+    if repository is None:
+        raise StoreError(f"{root} lies in no git repository", cause="there is nothing to commit to", hint="git init")
+    place = Path(os.path.realpath(root)).relative_to(repository.top).as_posix()
+    if place == ".":
+        raise StoreError(
+            "the logbook root is the whole repository, so it is not committed by itself",
+            cause="everything in the repository would go with it",
+            hint=f"choose what belongs in it: git -C {quote(str(root))} add ...; then commit",
+        )
+    _check_state(repository, environ)
+    return repository, place
 
 
 def _check_state(repository: Repository, environ: Mapping[str, str]) -> None:

@@ -18,11 +18,29 @@ _NEXT = re.compile(r'<([^>]*)>\s*;[^,]*\brel="?next"?')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Typed:
+    """What a user types after an error: `again` to go on, `preview` to see what would be sent.
+
+    `options`: what each further command needs to be about the same logbook, such as " -L moe".
+    """
+
+    again: str = "logbook sync"
+    preview: str = "logbook sync --dry-run"
+    options: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
     """`name` as people know it."""
 
     name: str
     has_token: bool
+    typed: Typed = Typed()
+
+    @property
+    def again(self) -> str:
+        """What a user types to go on."""
+        return self.typed.again
 
     @property
     def variable(self) -> str:

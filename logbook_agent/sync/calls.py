@@ -18,12 +18,16 @@ _MOST_LOST = 8
 
 @dataclass(kw_only=True)
 class Calls:
-    """The requests of one command. `say` tells the user what happens; `lost` counts answers that never came."""
+    """The requests of one command. `say` tells the user what happens; `lost` counts answers that never came.
+
+    `again`: what the user types to go on later.
+    """
 
     remote: Remote
     pace: Pace
     say: Callable[[str], None]
     lost: int = 0
+    again: str = "logbook sync"
 
     def reading(self, call: Callable[[], T]) -> T:
         """A read, again when the server asks to wait."""
@@ -54,7 +58,7 @@ class Calls:
             raise Unreachable(
                 f"gave up after {self.lost} requests without an answer: {error.message}",
                 cause=error.cause,
-                hint="logbook sync goes on from here once the host answers again",
+                hint=f"{self.again} goes on from here once the host answers again",
             )
         self.say(f"{error.message}; reading the issue again")
         self.pace.unsure(error.message)
@@ -69,7 +73,9 @@ class Calls:
 
 
 def with_progress(error: RemoteError, done: int) -> RemoteError:
-    """The error, saying also how far the command came."""
+    """The error, saying also how far the command came, if it did."""
+    if not done:
+        return error
     made = "1 write was" if done == 1 else f"{done} writes were"
     told = f"{made} made before"
     if "what is left" not in error.cause:

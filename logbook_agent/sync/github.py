@@ -26,8 +26,8 @@ from logbook_agent.errors import (
 )
 from logbook_agent.issues.values import Comment, Issue, IssueState
 from logbook_agent.sync import answers
-from logbook_agent.sync.answers import Answer, Call, Host
-from logbook_agent.sync.refusals import AGAIN, moved, no_answer
+from logbook_agent.sync.answers import Answer, Call, Host, Typed
+from logbook_agent.sync.refusals import moved, no_answer
 from logbook_agent.sync.wire import Once, Wire
 
 PER_PAGE = 100
@@ -44,7 +44,8 @@ class GitHub:
     """A `Remote`. `api` is the address of the REST API: https://api.github.com, or https://HOST/api/v3.
 
     `timeout_s` bounds each wait for a connection or an answer, in whole seconds, rounded up; `say` is told what is
-    being waited for. Raises UsageError for an address that is none and BadToken for a token that no host gives out.
+    being waited for; `typed` is what errors tell the user to type. Raises UsageError for an address that is none and
+    BadToken for a token that no host gives out.
     """
 
     def __init__(
@@ -56,18 +57,19 @@ class GitHub:
         timeout_s: float = 15.0,
         say: Callable[[str], None] = _to_stderr,
         sleep: Callable[[float], None] = time.sleep,
+        typed: Typed | None = None,
     ) -> None:
         address = api.rstrip("/")
         root = urlsplit(address)
         if root.scheme not in ("http", "https") or not root.hostname:
             raise UsageError(f"{api} is no address of an API", hint="https://api.github.com, or https://HOST/api/v3")
         name = "github.com" if root.hostname == "api.github.com" else root.netloc.rpartition("@")[2]
-        self._host = Host(name=name, has_token=token is not None)
+        self._host = Host(name=name, has_token=token is not None, typed=typed or Typed())
         if token is not None and not re.fullmatch(r"[!-~]+", token):
             raise BadToken(
                 f"the token for {name} is none",
                 cause="it is empty, or has a blank, a line break or a character other than ASCII in it",
-                hint=f"set {self._host.variable} to the token alone, then: {AGAIN}",
+                hint=f"set {self._host.variable} to the token alone, then: {self._host.again}",
             )
         self._repository = repository
         whole_s = max(1, math.ceil(timeout_s))
@@ -236,12 +238,12 @@ class GitHub:
 
     def _not_stored(self, call: Call, cause: str) -> NoReturn:
         message = f"not stored as sent: {self._host.name} took the request to {call.doing}, and holds something else"
-        raise Rejected(message, cause=cause, hint=f"look at the issue, then: {AGAIN}")
+        raise Rejected(message, cause=cause, hint=f"look at the issue, then: {self._host.again}")
 
     def _same_place(self, issue: Issue, number: int) -> Issue:
         """Raises IssueMoved for an issue of another repository or number."""
         found = re.search(r"/([^/]+/[^/]+)/(?:issues|pull)/(\d+)$", urlsplit(issue.url).path)
         here = (self._repository.casefold(), number)
         if found is None or (found[1].casefold(), int(found[2])) != here or issue.number != number:
-            raise moved(self._named(number), issue.url)
+            raise moved(self._call("GET", f"issues/{number}", "read", self._named(number)), self._host, issue.url)
         return issue

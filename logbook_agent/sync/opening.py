@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from logbook_agent.errors import MarkersDamaged
 from logbook_agent.issues import block
-from logbook_agent.issues.markers import normalised
 from logbook_agent.issues.values import Issue
 from logbook_agent.sync.calls import Calls
 
@@ -33,28 +33,42 @@ def open_issue(calls: Calls, new: NewIssue) -> Issue:
 
 
 def existing(calls: Calls, new: NewIssue, login: str | None) -> list[Issue]:
-    """Open issues of this account with the block of this logbook, oldest first. Where the host does not tell whose
-    token it is, those whose body is ours to the letter."""
+    """Open issues of this account with the block of this logbook, oldest first.
+
+    Where the host does not tell whose token it is, those of anybody with an intact block: an earlier attempt may
+    have opened one and been killed, and since then the logbook may have changed.
+    """
     found = calls.reading(lambda: calls.remote.issues_by(login, new.since))
     mine = [i for i in found if i.state == "open" and _is_ours(i, new, login)]
     return sorted(mine, key=lambda i: i.number)
 
 
 def _is_ours(issue: Issue, new: NewIssue, login: str | None) -> bool:
-    if login is None:
-        return normalised(issue.body) == normalised(new.body)
-    return issue.author == login and block.begins(issue.body, new.book)
+    if login is not None:
+        return issue.author == login and block.begins(issue.body, new.book)
+    try:
+        found = block.find(issue.body, new.book)
+    except MarkersDamaged:
+        return False
+    return found is not None and found.intact
 
 
 def _opened(calls: Calls, new: NewIssue, login: str | None) -> Issue:
     found = existing(calls, new, login)
+    if found and login is None:
+        calls.say(
+            f"going on in {found[0].url}, opened by {found[0].author}: it has the block of this logbook, and the host"
+            " does not tell whose this token is"
+        )
     if not found:
         created = calls.writing(lambda: calls.remote.create_issue(new.title, new.body, new.labels))
         # Lists may lag behind: the one that was just created counts, whether it is listed or not.
         others = [i for i in existing(calls, new, login) if i.number != created.number]
         found = sorted([created, *others], key=lambda i: i.number)
     for younger in found[1:]:
-        _close(calls, younger, found[0])
+        # Without a login a block may also be somebody's copy.
+        if younger.author == found[0].author:
+            _close(calls, younger, found[0])
     return found[0]
 
 

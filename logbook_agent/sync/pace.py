@@ -31,7 +31,8 @@ def _utc_now() -> datetime:
 class Pace:
     """`clock` counts seconds and never goes back; `say` takes one line; `max_wait_s` bounds the sum of all waits.
 
-    `pause_s`: between the starts of two writes; not counted as a wait. `utc`: the time people read.
+    `pause_s`: between the starts of two writes; not counted as a wait. `utc`: the time people read. `again`: what
+    the user types to go on later.
     """
 
     def __init__(
@@ -43,7 +44,9 @@ class Pace:
         max_wait_s: float = MAX_WAIT_S,
         pause_s: float = 1.0,
         utc: Callable[[], datetime] = _utc_now,
+        again: str = "logbook sync",
     ) -> None:
+        self.again = again
         self._clock = clock
         self._sleep = sleep
         self._say = say
@@ -136,9 +139,9 @@ class Pace:
             message += f", of which {_length(self._waited_s)} are used up"
         cause = f"{cause}; what is left to do is kept"
         if not math.isfinite(total_s):
-            return refused(message, cause=cause, hint="try again later: logbook sync")
-        hint = f"at {self._at(wait_s)} (in {_length(wait_s)}): logbook sync"
-        hint += f"; or wait for it: logbook sync --max-wait {math.ceil(total_s / 60)}m"
+            return refused(message, cause=cause, hint=f"try again later: {self.again}")
+        hint = f"at {self._at(wait_s)} (in {_length(wait_s)}): {self.again}"
+        hint += f"; or wait for it: {self.again} --max-wait {math.ceil(total_s / 60)}m"
         if refused is RateLimited:
             return RateLimited(message, wait_s=wait_s, cause=cause, hint=hint)
         return refused(message, cause=cause, hint=hint)

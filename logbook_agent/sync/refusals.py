@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from shlex import quote
 
 from logbook_agent.errors import (
     AnswerLost,
@@ -22,7 +23,6 @@ from logbook_agent.errors import (
 )
 from logbook_agent.sync.answers import Answer, Call, Host
 
-AGAIN = "logbook sync"
 _LIMITS = re.compile(r"rate limit|abuse", re.IGNORECASE)
 _LOCKED = re.compile(r"\b(is|was|been) locked\b|\blocked (issue|conversation)", re.IGNORECASE)
 
@@ -40,7 +40,7 @@ def refusal(answer: Answer, call: Call, host: Host, now: datetime) -> RemoteErro
             f"{host.name} takes no more requests for now",
             wait_s=wait_s,
             cause=said or f"it answered with {status}",
-            hint=f"wait {f'{wait_s:.0f} s' if wait_s is not None else 'some minutes'}, then: {AGAIN}",
+            hint=f"wait {f'{wait_s:.0f} s' if wait_s is not None else 'some minutes'}, then: {host.again}",
         )
     if status == 403:
         return _forbidden(call, host, said)
@@ -49,13 +49,27 @@ def refusal(answer: Answer, call: Call, host: Host, now: datetime) -> RemoteErro
     return Rejected(
         f"{host.name} refused to {call.doing}",
         cause=said or f"it answered with {status}",
-        hint="`logbook sync --dry-run` shows what would be sent",
+        hint=f"`{host.typed.preview}` shows what would be sent",
     )
 
 
-def moved(about: str, url: str) -> IssueMoved:
-    cause = "the issue was transferred, or its repository renamed or moved"
-    return IssueMoved(f"{about} is now {url}", cause=cause, hint=f"logbook link {url} --replace; then: {AGAIN}")
+def moved(call: Call, host: Host, url: str | None) -> IssueMoved:
+    """`url`: where people find the issue now, when that is known."""
+    if url is None and "/issues/" not in call.path:
+        return IssueMoved(
+            f"{call.about} has another name or owner now",
+            cause="the repository was renamed or moved, and no redirect is followed",
+            hint="name it as it is called now: in logbook.toml ([github] repository), with --repo, or with"
+            f" `git remote set-url`; then: {host.again}",
+        )
+    link = f"logbook link {quote(url or 'URL')} --replace{host.typed.options}; then: {host.again}"
+    error = IssueMoved(
+        f"{call.about} is now {url if url is not None else 'elsewhere'}",
+        cause="the issue was transferred, or its repository renamed or moved",
+        hint=link if url is not None else f"its old address leads a browser to the new one: {link}",
+    )
+    error.url = url
+    return error
 
 
 def no_answer(call: Call, host: Host, cause: str) -> RemoteError:
@@ -64,9 +78,9 @@ def no_answer(call: Call, host: Host, cause: str) -> RemoteError:
         return AnswerLost(
             f"{host.name} did not say whether it did: {call.doing}",
             cause=cause,
-            hint=f"it may have been done; the next sync looks first: {AGAIN}",
+            hint=f"it may have been done; the next sync looks first: {host.again}",
         )
-    return Unreachable(f"{host.name} could not {call.doing}", cause=cause, hint=f"later: {AGAIN}")
+    return Unreachable(f"{host.name} could not {call.doing}", cause=cause, hint=f"later: {host.again}")
 
 
 def _unknown(host: Host) -> RemoteError:
@@ -74,12 +88,12 @@ def _unknown(host: Host) -> RemoteError:
         return NoToken(
             f"{host.name} wants a token",
             cause="none was found for this host",
-            hint=f"set {host.variable}, or `gh auth login`, then: {AGAIN}",
+            hint=f"set {host.variable}, or `gh auth login`, then: {host.again}",
         )
     return BadToken(
         f"{host.name} does not know the token",
         cause="it is mistyped, expired or revoked, or it is one of another host",
-        hint=f"make a new one and set {host.variable}, then: {AGAIN}",
+        hint=f"make a new one and set {host.variable}, then: {host.again}",
     )
 
 
@@ -92,7 +106,7 @@ def _missing(status: int, said: str, call: Call, host: Host) -> RemoteError:
     return IssueMissing(
         f"{host.name} finds no {call.about}",
         cause=cause,
-        hint=f"check the address, and that the token may see it, then: {AGAIN}",
+        hint=f"check the address, and that the token may see it, then: {host.again}",
     )
 
 
@@ -101,12 +115,12 @@ def _forbidden(call: Call, host: Host, said: str) -> RemoteError:
         return IssueLocked(
             f"{call.about} is locked",
             cause=said,
-            hint=f"unlock the conversation, or use a token with write access to the repository, then: {AGAIN}",
+            hint=f"unlock the conversation, or use a token with write access to the repository, then: {host.again}",
         )
     return Forbidden(
         f"the token may not {call.doing}",
         cause=said or f"{host.name} answered with 403",
-        hint=f"give it write access to issues (and to contents, for tags), then: {AGAIN}",
+        hint=f"give it write access to issues (and to contents, for tags), then: {host.again}",
     )
 
 

@@ -22,7 +22,7 @@ from urllib3.exceptions import HTTPError, NewConnectionError
 from logbook_agent.errors import RemoteError, Unreachable
 from logbook_agent.sync import answers
 from logbook_agent.sync.answers import Answer, Call, Host
-from logbook_agent.sync.refusals import AGAIN, moved, no_answer, refusal
+from logbook_agent.sync.refusals import moved, no_answer, refusal
 
 # Before a read is asked again; two times at most.
 READ_WAITS_S = (0.5, 2.0)
@@ -136,11 +136,12 @@ class Wire:
                 return Unreachable(
                     f"{self._host.name} could not prove who it is",
                     cause=f"its certificate was not accepted: {reason.verify_message}",
-                    hint=f"if the host has a certificate of its own, name it in REQUESTS_CA_BUNDLE, then: {AGAIN}",
+                    hint="if the host has a certificate of its own, name it in REQUESTS_CA_BUNDLE, then:"
+                    f" {self._host.again}",
                 )
         if any(isinstance(reason, (ConnectTimeout, NewConnectionError, ProxyError)) for reason in reasons):
             cause = "no connection: it is down, its name or port is wrong, or the network is"
-            return Unreachable(f"{self._host.name} cannot be reached", cause=cause, hint=f"later: {AGAIN}")
+            return Unreachable(f"{self._host.name} cannot be reached", cause=cause, hint=f"later: {self._host.again}")
         timed_out = any(isinstance(reason, TimeoutError | Timeout) for reason in reasons)
         cause = f"none came within {self._timeout_s:g} s" if timed_out else "the connection broke"
         return no_answer(call, self._host, cause)
@@ -163,10 +164,11 @@ class Wire:
             outcome = self._once(replace(call, method="GET", path=place[1], data=None, parameters={}))
             if isinstance(outcome, Answer) and outcome.status == 200:
                 try:
-                    return moved(call.about, answers.issue(outcome.data).url)
+                    return moved(call, self._host, answers.issue(outcome.data).url)
                 except (KeyError, ValueError, TypeError, AttributeError):
                     pass
-        return moved(call.about, target._replace(query="", fragment="").geturl())
+        # The address of an API is nothing to look at or to link.
+        return moved(call, self._host, None)
 
     @contextmanager
     def _patience(self, call: Call) -> Iterator[None]:

@@ -30,6 +30,7 @@ _SHAPES = (
     (re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b"), "TIME"),
     (re.compile(r"\b\d{4}-\d\d-\d\d\b"), "DATE"),
     (re.compile(r"\b(in|after) \d+\.\d+ s\b"), r"\1 SECONDS"),
+    (re.compile(r"(-\d+\.)[0-9a-f]{4}:[0-9a-f]{16}\b"), r"\1HASH"),
     (re.compile(r"(?<!\.)\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{9,64}\b"), "HASH"),
     (re.compile(r"\b(check=|book=[A-Z0-9-]+\.)[0-9a-f]{8}\b"), r"\1HASH"),
 )

@@ -101,7 +101,7 @@ class Bench:
         for comment in self.comments:
             marked = markers.read_comment(comment["body"], self.key)
             if marked is not None and marked.kind == markers.UPDATE and comment["user"]["login"] in authors:
-                found += [word.split(":")[0] for word in marked.fields["entries"].split(",")]
+                found += [re.split(r"[.:]", word)[0] for word in marked.fields["entries"].split(",")]
         return found
 
     def entries(self, number: int, cache: Path) -> list[str]:

@@ -92,21 +92,26 @@ def test_who_opens_it_again_means_it(told: Bench) -> None:
     # A new conclusion is a new end.
     close(told, "--conclusion", "Int8 loses for good.")
     assert state(told) == ("closed", "completed")
-    assert len(finals(told)) == 2
+    [final] = finals(told)
+    assert "Int8 loses for good." in final
 
 
 def test_another_conclusion_says_everything_anew(told: Bench, clock: FixedClock) -> None:
     close(told, *END)
     clock.tick(5)
     data = close(told, "--conclusion", "It wins at batch 1.")
-    assert [s["step"] for s in data["sync"]["steps"]] == ["write the block of the issue's body", "comment: final"]
+    last = told.comments[-1]["id"]
+    assert [s["step"] for s in data["sync"]["steps"]] == [
+        "write the block of the issue's body",
+        f"edit comment {last}:",
+    ]
     closing = told.book.header.closing
     assert closing is not None
     assert (closing.conclusion, closing.limitations, closing.next_steps) == ("It wins at batch 1.", (), ())
     assert closing.at.startswith("2026-02-10T10:48")
-    assert "It wins at batch 1." in finals(told)[-1]
-    assert "one CPU" not in finals(told)[-1]
-    assert len(finals(told)) == 2
+    [final] = finals(told)
+    assert "It wins at batch 1." in final
+    assert "one CPU" not in final
     assert state(told)[0] == "closed"
     # Without a conclusion the rest is added to what stands.
     close(told, "--limitation", "small batches")
@@ -135,8 +140,23 @@ def test_reopened_and_closed_again(told: Bench, clock: FixedClock) -> None:
     clock.tick()
     close(told, *END)
     assert state(told) == ("closed", "completed")
-    assert len(finals(told)) == 2
+    assert len(finals(told)) == 1
     assert told.sync()["steps"] == []
+
+
+def test_a_final_summary_that_a_person_edited_stays(told: Bench, clock: FixedClock) -> None:
+    close(told, *END)
+    [comment] = [c for c in told.comments if "## Final summary" in c["body"]]
+    told.github.edit_comment_as("bob", told.repo, comment["id"], comment["body"] + "\n\nBob: not so fast.")
+    clock.tick()
+    close(told, "--conclusion", "It wins at batch 1.")
+    first, second = finals(told)
+    assert first.endswith("Bob: not so fast.")
+    assert "It wins at batch 1." in second
+    clock.tick()
+    close(told, "--conclusion", "It wins at batch 2.")
+    assert finals(told)[0] == first
+    assert ["It wins at batch 2." in final for final in finals(told)] == [False, True]
 
 
 def test_what_is_left_is_warned_about(folder: Any, told: Bench) -> None:
@@ -169,7 +189,7 @@ def test_the_network_is_no_reason_not_to_close(told: Bench) -> None:
     told.github.rules.add(".*", ".", faults.dropped(applied=False))
     error = refused(told, 4, "close", *END)
     assert error["message"].startswith("moe is closed here, but the issue was not told: ")
-    assert "logbook sync" in error["hint"]
+    assert "logbook close" in error["hint"]
     closing = told.book.header.closing
     assert closing is not None
     assert "## Conclusion" in told.book.view_path.read_text()

@@ -128,8 +128,11 @@ def test_faults_of_reads(thirty: Bench, name: str, path: str) -> None:
     ids = thirty.book.entry_ids()
     thirty.github.rules.add("GET", path, MADE[name]())
     error = thirty.fails("rate_limited" if name in LIMITS else "unreachable", "--create")
-    assert "what is left" in error["cause"]
-    assert len(thirty.github.writes) == (0 if path in READS[:2] else 1)
+    writes = 0 if path in READS[:2] else 1
+    assert len(thirty.github.writes) == writes
+    assert ("1 write was made before" in error["cause"]) == (writes == 1), error
+    assert "0 writes" not in error["cause"]
+    assert error["hint"].count("logbook sync --create") == error["hint"].count("logbook sync") * (1 - writes), error
     assert sum(thirty.time.waits) <= 900 + 8 * 2.5
     thirty.github.rules.clear()
     # A fault that passes is waited for.

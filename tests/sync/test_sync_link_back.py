@@ -182,3 +182,61 @@ def test_the_experiment_issue_under_a_label(told: Bench, other: tuple[str, int, 
     told.sync()
     assert back_links(told, repo, number) == []
     assert told.sync()["steps"] == []
+
+
+# -- going on in another issue ---------------------------------------------------------------------------
+
+
+def test_links_back_follow_to_another_issue(told: Bench, other: tuple[str, int, str]) -> None:
+    repo, number, url = other
+    old = told.book.header.issue
+    assert old is not None
+    one_way = told.github.open_issue_as("bob", repo)
+    link(told, url, "--as", "Prior issue")
+    link(told, f"{repo}#{one_way}", "--as", "Related issue", "--one-way")
+    told.sync()
+    [back] = back_links(told, repo, number)
+    new = told.github.open_issue_as("bob", told.repo)
+    answer = told.ok("link", f"#{new}", "--replace")
+    assert f"warning: where {old.url} still stands, its block and comments stay as they are" in answer.err
+    assert [step["step"] for step in told.sync("--dry-run")["steps"]][
+        -1
+    ] == f"comment on {url} (Prior issue): link back"
+    told.sync()
+    [after] = back_links(told, repo, number)
+    assert after["id"] == back["id"]
+    assert f"/issues/{new}" in after["body"]
+    assert old.url not in after["body"]
+    assert told.github.comments(repo, one_way) == []
+    assert told.book.header.links[0].back == after["html_url"]
+    assert told.sync()["steps"] == []
+    # Said again, or before anything was written there, it is no change.
+    assert told.ok("link", f"#{new}", "--replace").err == ""
+
+
+def test_a_link_back_that_a_person_edited_is_left_alone(told: Bench, other: tuple[str, int, str]) -> None:
+    repo, number, url = other
+    link(told, url, "--as", "Prior issue")
+    told.sync()
+    [back] = back_links(told, repo, number)
+    told.github.edit_comment_as("bob", repo, back["id"], back["body"] + "\n\nBob: thanks")
+    link(told, f"#{told.github.open_issue_as('bob', told.repo)}", "--replace")
+    answer = told.ok("sync")
+    assert f"warning: {back['html_url']} links back, and was edited by hand: left alone" in answer.err
+    [after] = told.github.comments(repo, number)
+    assert after["body"].endswith("Bob: thanks")
+    assert told.sync()["steps"] == []
+
+
+@pytest.mark.parametrize("fault", [faults.dropped(), faults.server_error()], ids=lambda f: f.name)
+def test_a_lost_edit_of_a_link_back(told: Bench, other: tuple[str, int, str], fault: faults.Fault) -> None:
+    repo, number, url = other
+    link(told, url, "--as", "Prior issue")
+    told.sync()
+    new = told.github.open_issue_as("bob", told.repo)
+    link(told, f"#{new}", "--replace")
+    rule = told.github.rules.add("PATCH", f"{repo}/issues/comments/", fault, times=1)
+    told.sync()
+    assert rule.met == 1
+    [after] = back_links(told, repo, number)
+    assert f"/issues/{new}" in after["body"]

@@ -206,14 +206,6 @@ def test_the_records_are_committed_though_the_host_refuses(pushed: Pushed, fault
     assert entry_id in entry_links(pushed, bench.comments[-1]["body"], sha)
 
 
-def test_trouble_of_git_does_not_hide_that_of_the_host(bench: Bench) -> None:
-    bench.note()
-    bench.sync("--create")
-    assert refused(bench, 3, "sync", "--commit")["hint"] == "git init"
-    bench.github.rules.add(".*", ".", faults.unauthorized())
-    assert refused(bench, 4, "sync", "--commit")["code"] == "bad_token"
-
-
 def test_a_hook_that_refuses_is_quoted(pushed: Pushed, tmp_path: Path) -> None:
     bench = pushed.bench
     pushed.publish()

@@ -13,7 +13,7 @@ from logbook_agent.model.header import Closing, Header
 from logbook_agent.store.book import Book
 from logbook_agent.workflows.summaries import summaries
 from logbook_agent.workflows.sync.header import change_header
-from logbook_agent.workflows.sync.place import Wire, issue_of
+from logbook_agent.workflows.sync.place import Wire, issue_of, typed
 from logbook_agent.workflows.sync.sync import SyncRequest, SyncResult, sync
 from logbook_agent.workflows.workspace import Workspace
 
@@ -54,8 +54,10 @@ def close(workspace: Workspace, request: CloseRequest, wire: Wire) -> CloseResul
     header = change_header(workspace, book, lambda h: _changed(h, closing))
     if request.local or issue_of(book) is None or (closing is None and not request.reopen):
         return CloseResult(book=book, header=header, unmet=unmet, synced=None)
+    # What was said stands in the header now.
+    again = typed(workspace, "close", *(["--reopen"] if closing is None else []))
     try:
-        synced = sync(workspace, SyncRequest(), wire)
+        synced = sync(workspace, SyncRequest(), dataclasses.replace(wire, again=again))
     except RemoteError as error:
         now = "open again" if closing is None else "closed"
         error.message = f"{book.topic} is {now} here, but the issue was not told: {error.message}"

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.errors import UsageError
+from logbook_agent.issues.covered import covered_ids
 from logbook_agent.issues.digest import digest
 from logbook_agent.issues.fit import size
 from logbook_agent.issues.links import Links
 from logbook_agent.issues.markers import book_key
 from logbook_agent.issues.wanted import EntryWanted, Stage, Wanted
 from logbook_agent.model.codec import encode
-from logbook_agent.model.header import Header, Snapshot
-from logbook_agent.model.ids import id_number
+from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.report.issue import IssueDocuments
 from logbook_agent.store.book import Book
@@ -45,11 +45,13 @@ def gather(
         book=book_key(found.header),
         entries=tuple(_entry(e, later, links) for e in found.entries),
         chosen=tuple(_chosen(book, found.entries, chosen)),
-        snapshots=tuple((s.name, s.commit) for s in header.snapshots),
-        final=digest(encode(header.closing)) if header.closing is not None else None,
+        # Of what is recorded, not of what this machine's secrets leave of it: another machine has others.
+        snapshots=tuple((s.name, s.commit) for s in found.header.snapshots),
+        final=digest(encode(found.header.closing)) if found.header.closing is not None else None,
         trusted=frozenset(header.issue.trusted if header.issue is not None else ()),
         managed=header.issue is not None and header.issue.managed,
         new_block=new_block,
+        unreadable=_unreadable(book, found.entries),
     )
     texts = IssueDocuments(workspace.templates, header, links, [workspace.redacted(e) for e in found.entries])
     documents = BookDocuments(
@@ -62,12 +64,19 @@ def _entry(summary: Mapping[str, Any], later: Later, links: Links) -> EntryWante
     entry_id = summary["id"]
     return EntryWanted(
         id=entry_id,
+        mark=summary["mark"],
+        aliases=tuple(summary["aliases"]),
         # Without entries that refer to it, the digest is that of its own record.
         digest=digest(summary["digest"], later[entry_id]) if entry_id in later else summary["digest"],
         stage=_stage(summary),
         linked=links.entry(entry_id) is not None,
         supersedes=summary["supersedes"],
     )
+
+
+def _unreadable(book: Book, found: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    readable = {entry["id"] for entry in found}
+    return tuple(entry_id for entry_id in book.entry_ids() if entry_id not in readable)
 
 
 def _stage(summary: Mapping[str, Any]) -> Stage:
@@ -120,7 +129,7 @@ class BookDocuments:
 
     def snapshot(self, name: str, room: int) -> str:
         snapshot = next(s for s in self.header.snapshots if s.name == name)
-        records = [self._record(entry_id) for entry_id in self._of_snapshot(snapshot)]
+        records = [self._record(entry_id) for entry_id in covered_ids(snapshot, self.entries)]
         return self._safe(lambda left: self.texts.snapshot(snapshot, records, left), room)
 
     def final(self, room: int) -> str:
@@ -128,17 +137,6 @@ class BookDocuments:
 
     def link_back(self, label: str) -> str:
         return self.workspace.redactor.text(self.texts.link_back(label))
-
-    def _of_snapshot(self, snapshot: Snapshot) -> list[str]:
-        """The entries it was made for, else all experiments there were."""
-        known = [e["id"] for e in self.entries if e["kind"] == "experiment" or e["id"] in snapshot.entries]
-        if snapshot.entries:
-            return [entry_id for entry_id in known if entry_id in snapshot.entries]
-        last = snapshot.last_entry
-        return [i for i in known if last is not None and self._number(i) <= self._number(last)]
-
-    def _number(self, entry_id: str) -> int:
-        return id_number(entry_id, self.header.prefix) or 0
 
     def _record(self, entry_id: str) -> Record:
         """A record without secrets: what people wrote into a file by hand was seen by nobody yet."""

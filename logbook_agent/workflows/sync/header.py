@@ -57,5 +57,15 @@ class HeaderMemory:
             )
 
 
+class NoMemory:
+    """For who only looks. (For `sync.apply`.)"""
+
+    def learn_author(self, login: str) -> None:
+        """Nothing."""
+
+    def learn_block(self) -> None:
+        """Nothing."""
+
+
 def _with_author(issue: ExperimentIssue, login: str) -> ExperimentIssue:
     return dataclasses.replace(issue, trusted=tuple(sorted({*issue.trusted, login})))

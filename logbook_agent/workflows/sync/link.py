@@ -40,7 +40,13 @@ def link(workspace: Workspace, request: LinkRequest) -> tuple[Book, str]:
     address = parse_issue(request.target, default=default, site=site_of_names(workspace))
     url = address.web
     if request.label is None:
+        before = book.reread_header().issue
         change_header(workspace, book, lambda header: _adopted(header, url, request))
+        if before is not None and before.url != url and before.managed:
+            workspace.warnings.append(
+                f"where {before.url} still stands, its block and comments stay as they are and say nothing of the"
+                " change: write there where the thread goes on, and close it"
+            )
     else:
         label = one_line_code(request.label).strip()
         if not label:
@@ -62,6 +68,9 @@ def _adopted(header: Header, url: str, request: LinkRequest) -> Header:
     trusted = tuple(sorted({*known, *map(_login, request.trusted)}))
     # The header's own line for it takes the place of one that was written as a link.
     links = tuple(x for x in header.links if x.url.rstrip("/") != url or x.label.casefold() != "experiment issue")
+    if before is not None and before.url != url:
+        # The comments that link back lead to the issue there was before.
+        links = tuple(dataclasses.replace(x, back=WANTED) if x.back is not None else x for x in links)
     return dataclasses.replace(header, links=links, issue=dataclasses.replace(kept, trusted=trusted))
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from shlex import quote
+from collections.abc import Collection, Sequence
 
 from logbook_agent.errors import Forbidden, IssueLocked, IssueMissing, IssueMoved, NoToken, RemoteError
 from logbook_agent.issues import markers
@@ -17,7 +16,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.sync.calls import Calls
 from logbook_agent.workflows.sync.gather import BookDocuments
 from logbook_agent.workflows.sync.header import change_header
-from logbook_agent.workflows.sync.place import Wire, connect
+from logbook_agent.workflows.sync.place import Wire, connect, typed
 from logbook_agent.workflows.workspace import Workspace
 
 WANTED = "wanted"
@@ -51,9 +50,9 @@ def carry_out_link_backs(workspace: Workspace, book: Book, documents: BookDocume
         try:
             calls = connect(workspace, parse_issue(step.url).repository, wire)
             wire.say(str(step))
-            _note(workspace, book, step.url, _ensured(calls, step, book).url)
+            _note(workspace, book, step.url, _ensured(workspace, calls, step, book).url)
         except (Forbidden, IssueLocked, IssueMissing, IssueMoved, NoToken) as error:
-            troubles.append(_without(error, step))
+            troubles.append(_without(workspace, error, step, wire.again or typed(workspace, "sync")))
         else:
             done.append(step)
     if troubles:
@@ -61,38 +60,60 @@ def carry_out_link_backs(workspace: Workspace, book: Book, documents: BookDocume
     return done
 
 
-def _without(error: RemoteError, step: LinkBack) -> RemoteError:
+def _without(workspace: Workspace, error: RemoteError, step: LinkBack, again: str) -> RemoteError:
     """The error, saying also how to do without a comment there."""
     error.message = f"no link back on {step.url}: {error.message}"
     error.args = (error.message,)
-    error.hint = f"{error.hint}; or do without: logbook link {step.url} --as {quote(step.label)} --one-way"
+    without = typed(workspace, "link", step.url, "--as", step.label, "--one-way")
+    if isinstance(error, IssueMoved):
+        # It is not the thread's own issue that has moved.
+        there = typed(workspace, "link", error.url or "URL", "--as", step.label)
+        error.hint = f"link it where it is now: {there}; then, for its old address: {without}; then: {again}"
+    else:
+        error.hint = f"{error.hint}; or do without: {without}"
     return error
 
 
-def _ensured(calls: Calls, step: LinkBack, book: Book) -> Comment:
+def _ensured(workspace: Workspace, calls: Calls, step: LinkBack, book: Book) -> Comment:
     number = parse_issue(step.url).number
     trusted = book.header.issue.trusted if book.header.issue is not None else ()
-    return calls.safely(lambda: _posted(calls, number, step, book, trusted))
+    key = book_key(book.header)
+    found = calls.safely(lambda: _posted(calls, number, step, key, trusted))
+    if markers.normalised(found.body) != markers.normalised(step.text):
+        workspace.warnings.append(f"{found.url} links back, and was edited by hand: left alone")
+    return found
 
 
-def _posted(calls: Calls, number: int, step: LinkBack, book: Book, trusted: Sequence[str]) -> Comment:
-    """The comment, whether it was there or had to be posted."""
+def _posted(calls: Calls, number: int, step: LinkBack, key: str, trusted: Sequence[str]) -> Comment:
+    """The comment, whether it was there, had to follow a change, or had to be posted."""
     issue = calls.reading(lambda: calls.remote.issue(number))
     login = calls.reading(calls.remote.login)
-    key = book_key(book.header)
     known = {name.casefold() for name in (*trusted, login) if name is not None}
-    for comment in calls.reading(lambda: calls.remote.comments(number)):
-        if comment.author.casefold() in known:
-            marked = markers.read_comment(comment.body, key)
-            if marked is not None and marked.kind == markers.LINK:
-                return comment
+    comments = calls.reading(lambda: calls.remote.comments(number))
+    found = next((c for c in comments if _is_ours(c, step, key, known, login)), None)
+    marked = markers.read_comment(found.body, key) if found is not None else None
+    as_it_is = found is not None and markers.normalised(found.body) == markers.normalised(step.text)
+    if found is not None and (as_it_is or marked is None or not marked.intact):
+        return found
     if issue.locked:
         raise IssueLocked(
             "its conversation is locked",
             cause="somebody locked it",
             hint="have it unlocked",
         )
+    if found is not None:
+        comment_id = found.id
+        return calls.writing(lambda: calls.remote.edit_comment(comment_id, step.text))
     return calls.writing(lambda: calls.remote.post_comment(number, step.text))
+
+
+def _is_ours(comment: Comment, step: LinkBack, key: str, known: Collection[str], login: str | None) -> bool:
+    """A link back by an account that counts. Where the host does not tell whose token it is, also one that says to
+    the letter what this one would."""
+    if comment.author.casefold() in known:
+        marked = markers.read_comment(comment.body, key)
+        return marked is not None and marked.kind == markers.LINK
+    return login is None and markers.normalised(comment.body) == markers.normalised(step.text)
 
 
 def _note(workspace: Workspace, book: Book, url: str, back: str) -> None:

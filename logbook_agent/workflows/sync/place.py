@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from shlex import join
+from typing import Any
 
 from logbook_agent.errors import NoToken, UsageError
 from logbook_agent.issues.address import (
@@ -19,6 +21,7 @@ from logbook_agent.issues.links import Links
 from logbook_agent.provenance.pushed import published, remote_of
 from logbook_agent.repository import repository_of
 from logbook_agent.store.book import Book
+from logbook_agent.sync.answers import Typed
 from logbook_agent.sync.calls import Calls
 from logbook_agent.sync.pace import MAX_WAIT_S, Pace
 from logbook_agent.sync.token import token_for
@@ -29,12 +32,28 @@ from logbook_agent.workflows.workspace import Workspace
 class Wire:
     """What the shell brings along for talking to a host: how to tell the user, and how long to wait at most.
 
-    `paces`: one for each host, whatever repositories of it one command writes to.
+    `paces`: one for each host, whatever repositories of it one command writes to. `again`: what goes on after an
+    error; without it, the sync that was asked for.
     """
 
     say: Callable[[str], None]
     max_wait_s: float = MAX_WAIT_S
     paces: dict[str, Pace] = field(default_factory=dict)
+    again: str | None = None
+
+
+def typed(workspace: Workspace, *words: str) -> str:
+    """A command as a user may type it here, about the same logbook, without secrets."""
+    return workspace.redactor.text(join(("logbook", *words)) + _options(workspace))
+
+
+def _options(workspace: Workspace) -> str:
+    words = []
+    if workspace.logbook_option is not None:
+        words += ["-L", workspace.logbook_option]
+    if workspace.root_option is not None:
+        words += ["--root", workspace.root_option]
+    return f" {join(words)}" if words else ""
 
 
 def configured_site(workspace: Workspace) -> Site:
@@ -123,8 +142,11 @@ def connect(workspace: Workspace, repository: RepositoryAddress, wire: Wire, *, 
         workspace.warnings.append(f"{error.message}: reading without one ({error.hint})")
     say = _redacting(workspace, wire.say)
     pause_s = settings.pause_s if ours else 1.0
+    timing: Mapping[str, Any] = workspace.timing
     if repository.host not in wire.paces:
-        wire.paces[repository.host] = Pace(say=say, max_wait_s=wire.max_wait_s, pause_s=pause_s, **workspace.timing)
+        wire.paces[repository.host] = Pace(say=say, max_wait_s=wire.max_wait_s, pause_s=pause_s, **timing)
+    pace = wire.paces[repository.host]
+    pace.again = again = wire.again or typed(workspace, "sync")
     sleep = workspace.timing.get("sleep", time.sleep)
     remote = GitHub(
         api=(settings.api if ours else None) or repository.api,
@@ -133,8 +155,16 @@ def connect(workspace: Workspace, repository: RepositoryAddress, wire: Wire, *, 
         timeout_s=settings.timeout_s,
         say=say,
         sleep=sleep,
+        typed=Typed(again=again, preview=_preview(workspace, again), options=_options(workspace)),
     )
-    return Calls(remote=remote, pace=wire.paces[repository.host], say=say)
+    return Calls(remote=remote, pace=pace, say=say, again=again)
+
+
+def _preview(workspace: Workspace, again: str) -> str:
+    """What shows what a command would send to the issue."""
+    if not again.startswith("logbook sync"):
+        return typed(workspace, "sync", "--dry-run")
+    return again if "--dry-run" in again else f"{again} --dry-run"
 
 
 def _redacting(workspace: Workspace, say: Callable[[str], None]) -> Callable[[str], None]:

@@ -7,14 +7,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from logbook_agent.errors import RemoteError, StoreError, Taken, UsageError
+from logbook_agent.errors import Rejected, RemoteError, StoreError, Taken, UsageError
 from logbook_agent.issues.address import RepositoryAddress, parse_remote, tree
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.provenance.pushed import dirty_outside, head_commit, is_pushed, remote_of
 from logbook_agent.store.book import Book
 from logbook_agent.sync.calls import Calls
 from logbook_agent.workflows.sync.header import change_header
-from logbook_agent.workflows.sync.place import Wire, connect, default_repository, issue_of, links_of
+from logbook_agent.workflows.sync.place import Wire, connect, default_repository, issue_of, links_of, typed
 from logbook_agent.workflows.sync.sync import SyncRequest, SyncResult, sync
 from logbook_agent.workflows.workspace import Workspace
 
@@ -44,7 +44,8 @@ class SnapshotResult:
 def snapshot(workspace: Workspace, request: SnapshotRequest, wire: Wire) -> SnapshotResult:
     """Tag HEAD and tell of it. Raises UsageError for a tree that others cannot have, Taken for a tag elsewhere."""
     book = workspace.book(request.entries[0] if request.entries else None)
-    _check_name(request.name)
+    _check_name(workspace, request.name)
+    wire = dataclasses.replace(wire, again=_again(workspace, request))
     commit, remote_name = _pushed_head(workspace)
     repository = _tagged_repository(workspace, remote_name)
     made = Snapshot(
@@ -58,6 +59,8 @@ def snapshot(workspace: Workspace, request: SnapshotRequest, wire: Wire) -> Snap
     before = _recorded(book.header, made)
     _warn_unpushed(workspace, book, before or made)
     calls = connect(workspace, repository, wire, read_only=request.dry_run)
+    # The token is known only now.
+    _check_name(workspace, request.name)
     tried: list[str] = []
     message = workspace.redactor.text(request.message or f"Snapshot {made.name}")
     safe = dataclasses.replace(request, message=message)
@@ -81,7 +84,20 @@ def _told(workspace: Workspace, book: Book, wire: Wire, name: str) -> SyncResult
         raise
 
 
-def _check_name(name: str) -> None:
+def _again(workspace: Workspace, request: SnapshotRequest) -> str:
+    entries = [word for entry_id in request.entries for word in ("--entry", entry_id)]
+    message = ["--message", request.message] if request.message is not None else []
+    return typed(workspace, "snapshot", request.name, *entries, *message, *(["--dry-run"] if request.dry_run else []))
+
+
+def _check_name(workspace: Workspace, name: str) -> None:
+    safe = workspace.redactor.text(name)
+    if safe != name:
+        raise UsageError(
+            f"the name of the snapshot looks like a secret: {safe}",
+            cause="a tag is public, and the logbook would record it under another name",
+            hint="choose another one, such as: logbook snapshot moe-int8-20260210",
+        )
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} cannot be the name of a tag",
@@ -178,5 +194,19 @@ def _tag(calls: Calls, made: Snapshot, request: SnapshotRequest, wire: Wire, tri
     if not request.dry_run:
         wire.say(f"tag {made.name} at {made.commit[:9]}")
         tried.append(made.name)
-        calls.writing(lambda: calls.remote.create_tag(made.name, made.commit, request.message or made.name))
+        try:
+            calls.writing(lambda: calls.remote.create_tag(made.name, made.commit, request.message or made.name))
+        except Rejected as error:
+            return _refused(calls, made, error, tried)
     return True
+
+
+def _refused(calls: Calls, made: Snapshot, error: Rejected, tried: list[str]) -> bool:
+    """As `_tag`, of a tag that the host would not set: it may be there since it was looked for."""
+    there = calls.reading(lambda: calls.remote.tagged_commit(made.name))
+    if there is None:
+        error.hint = f"see what the host says of it; or choose another name than {made.name}"
+        raise error
+    if there != made.commit:
+        raise _taken(made.name, there, made.commit) from None
+    return len(tried) > 1

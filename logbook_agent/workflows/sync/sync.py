@@ -6,23 +6,17 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from logbook_agent.errors import RemoteError, StoreError, SyncRunning, UsageError
-from logbook_agent.issues.address import RepositoryAddress, parse_issue
 from logbook_agent.issues.links import Links
-from logbook_agent.issues.plan import first_body, make_plan
-from logbook_agent.issues.steps import Create, LinkBack, Plan, Post, Step, check_texts
-from logbook_agent.issues.values import Issue
-from logbook_agent.model.header import ExperimentIssue, Header
-from logbook_agent.provenance.commit import commit_root
+from logbook_agent.issues.steps import Step
+from logbook_agent.provenance.commit import check_commit, commit_root
 from logbook_agent.store.book import Book
-from logbook_agent.sync.apply import Sync
+from logbook_agent.sync.apply import Memory, Sync
 from logbook_agent.sync.calls import Calls, with_progress
-from logbook_agent.sync.opening import NewIssue, open_issue
+from logbook_agent.workflows.sync.create import NOWHERE, check_no_link, create_issue, first_plan, labels_of
 from logbook_agent.workflows.sync.gather import Gathered, gather
-from logbook_agent.workflows.sync.header import HeaderMemory, change_header
+from logbook_agent.workflows.sync.header import HeaderMemory, NoMemory
 from logbook_agent.workflows.sync.link_back import carry_out_link_backs, planned_link_backs
 from logbook_agent.workflows.sync.place import (
     Wire,
@@ -31,11 +25,9 @@ from logbook_agent.workflows.sync.place import (
     issue_of,
     links_of,
     needed_repository,
+    typed,
 )
 from logbook_agent.workflows.workspace import Workspace
-
-# Where a dry run opens its issue when nothing says where.
-_NOWHERE = RepositoryAddress(owner="OWNER", name="REPO")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +42,20 @@ class SyncRequest:
     commit: bool = False
     new_block: bool = False
 
+    def words(self, *, opened: bool) -> tuple[str, ...]:
+        """The command that asks for this again; `opened`: the issue is there, and says where and as what."""
+        words = ["sync"]
+        if self.create and not opened:
+            words += ["--create", *(["--repo", self.repository] if self.repository is not None else [])]
+            words += [word for label in self.labels for word in ("--label", label)]
+        words += [word for entry_id in self.entries for word in ("--entry", entry_id)]
+        flags = {"--dry-run": self.dry_run, "--commit": self.commit, "--new-block": self.new_block}
+        return (*words, *(flag for flag, given in flags.items() if given))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncResult:
-    """`steps`: those carried out; in a dry run those that would be."""
+    """`steps`: those carried out; in a dry run those that would be. `would_commit`: the records, in a dry run."""
 
     book: Book
     issue: str | None
@@ -61,6 +63,7 @@ class SyncResult:
     links: Links
     waiting: tuple[str, ...] = ()
     commit: str | None = None
+    would_commit: bool = False
 
 
 @dataclass(kw_only=True)
@@ -71,23 +74,26 @@ class _Run:
     wire: Wire
     done: list[Step] = field(default_factory=list)
 
+    @property
+    def again(self) -> str:
+        """What to type to go on after an error, as things stand now."""
+        opened = self.book.header.issue is not None
+        return self.wire.again or typed(self.workspace, *self.request.words(opened=opened))
+
+    @property
+    def telling(self) -> Wire:
+        """The wire, with what to type to go on."""
+        return dataclasses.replace(self.wire, again=self.again)
+
 
 def sync(workspace: Workspace, request: SyncRequest, wire: Wire) -> SyncResult:
     """Bring the issue up to date. Raises RemoteError; what was not done is in the next plan."""
     book = workspace.book(request.entries[0] if request.entries else None)
-    if issue_of(book) is None:
-        if request.create:
-            _check_no_link(book)
-    elif request.repository or request.labels:
-        raise UsageError(
-            f"{book.topic} has its issue already: {book.header.issue.url if book.header.issue else ''}",
-            cause="--repo and --label are for a new one",
-            hint="logbook sync; or, to go on elsewhere: logbook link URL --replace",
-        )
+    run = _Run(workspace=workspace, book=book, request=request, wire=wire)
+    _check(run)
     if request.dry_run:
-        return _shown(_Run(workspace=workspace, book=book, request=request, wire=wire))
-    with _alone(book):
-        run = _Run(workspace=workspace, book=book, request=request, wire=wire)
+        return dataclasses.replace(_shown(run), would_commit=request.commit)
+    with _alone(run):
         try:
             result = _applied(run)
         except RemoteError:
@@ -102,25 +108,56 @@ def sync(workspace: Workspace, request: SyncRequest, wire: Wire) -> SyncResult:
             raise
         except KeyboardInterrupt:
             made = "1 write" if len(run.done) == 1 else f"{len(run.done)} writes"
-            wire.say(f"interrupted after {made}; the rest stays in the plan: logbook sync")
+            wire.say(f"interrupted after {made}; the rest stays in the plan: {run.again}")
             raise
-        return dataclasses.replace(result, commit=_commit(run))
+        try:
+            return dataclasses.replace(result, commit=_commit(run))
+        except StoreError as error:
+            raise _not_committed(error, result) from None
+
+
+def _check(run: _Run) -> None:
+    """What can be refused before anything is asked of the network."""
+    request, book = run.request, run.book
+    if book.header.issue is None:
+        if request.create:
+            check_no_link(book)
+            labels_of(run.workspace, request.labels)
+    elif request.repository or request.labels:
+        raise UsageError(
+            f"{book.topic} has its issue already: {book.header.issue.url}",
+            cause="--repo and --label are for a new one",
+            hint="logbook sync; or, to go on elsewhere: logbook link URL --replace",
+        )
+    if request.commit:
+        check_commit(run.workspace.root, run.workspace.environ)
+
+
+def _not_committed(error: StoreError, result: SyncResult) -> StoreError:
+    """The error, saying also what was done."""
+    error.message = f"{result.issue} is up to date, but the logbook was not committed: {error.message}"
+    error.args = (error.message,)
+    if result.steps:
+        error.cause = f"{error.cause}\nwritten before: {'; '.join(map(str, result.steps))}"
+    return error
 
 
 @contextlib.contextmanager
-def _alone(book: Book) -> Iterator[None]:
+def _alone(run: _Run) -> Iterator[None]:
     """One sync of a clone at a time."""
-    try:
-        with book.sync_lock():
-            yield
-    except StoreError as error:
-        if "is locked by" not in error.message:
-            raise
-        raise SyncRunning(
-            f"another sync of {book.topic} is under way: {error.message}",
-            cause="two syncs of one clone would write the same comments",
-            hint="wait for it to end, then: logbook sync",
-        ) from None
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(run.book.sync_lock())
+        except StoreError as error:
+            _, is_held, holder = error.message.partition(" is locked by ")
+            if not is_held:
+                raise
+            raise SyncRunning(
+                f"another sync of {run.book.topic} is under way ({holder})",
+                cause="two syncs of one clone would write the same comments",
+                hint=f"wait for it to end, then: {run.again}",
+            ) from None
+        yield
 
 
 def _shown(run: _Run) -> SyncResult:
@@ -132,12 +169,13 @@ def _shown(run: _Run) -> SyncResult:
         repository = default_repository(run.workspace, request.repository)
         links = links_of(run.workspace, book, repository)
         gathered = _gather(run, links)
-        plan = _first_plan(run, gathered, repository or _NOWHERE)
+        plan = first_plan(run.workspace, book, gathered, repository or NOWHERE, request.labels)
+        run.workspace.warnings += plan.warnings
         return _result(run, plan.steps, links, gathered)
     links = links_of(run.workspace, book, issue.repository)
     gathered = _gather(run, links)
-    calls = connect(run.workspace, issue.repository, run.wire, read_only=True)
-    plan = calls.safely(_syncing(run, calls, issue.number, gathered).plan)
+    calls = connect(run.workspace, issue.repository, run.telling, read_only=True)
+    plan = calls.safely(_syncing(run, calls, issue.number, gathered, NoMemory()).plan)
     run.workspace.warnings += plan.warnings
     return _result(run, (*plan.steps, *planned_link_backs(book, gathered.documents)), links, gathered)
 
@@ -148,22 +186,19 @@ def _applied(run: _Run) -> SyncResult:
     if issue is None:
         _check_create(run)
         repository = needed_repository(workspace, run.request.repository)
-        calls = connect(workspace, repository, run.wire)
-        _create(run, calls, repository)
+        calls = connect(workspace, repository, run.telling)
+        run.done.append(create_issue(workspace, book, calls, repository, run.request.labels))
         issue = issue_of(book)
         assert issue is not None  # noqa: S101  it was just written
-    else:
-        calls = connect(workspace, issue.repository, run.wire)
+    # Once it is open, another command goes on.
+    calls = connect(workspace, issue.repository, run.telling)
     links = links_of(workspace, book, issue.repository)
     gathered = _gather(run, links)
-    syncing = _syncing(run, calls, issue.number, gathered)
-    try:
-        plan = syncing.run()
-    finally:
-        run.done += syncing.done
+    syncing = _syncing(run, calls, issue.number, gathered, HeaderMemory(workspace=workspace, book=book))
+    plan = syncing.run()
     workspace.warnings += plan.warnings
     try:
-        run.done += carry_out_link_backs(workspace, book, gathered.documents, run.wire)
+        run.done += carry_out_link_backs(workspace, book, gathered.documents, run.telling)
     except RemoteError as error:
         raise with_progress(error, len(run.done)) from None
     return _result(run, run.done, links, gathered)
@@ -173,13 +208,15 @@ def _gather(run: _Run, links: Links) -> Gathered:
     return gather(run.workspace, run.book, links, chosen=run.request.entries, new_block=run.request.new_block)
 
 
-def _syncing(run: _Run, calls: Calls, number: int, gathered: Gathered) -> Sync:
+def _syncing(run: _Run, calls: Calls, number: int, gathered: Gathered, memory: Memory) -> Sync:
     return Sync(
         calls=calls,
         number=number,
         wanted=gathered.wanted,
         documents=gathered.documents,
-        memory=HeaderMemory(workspace=run.workspace, book=run.book),
+        memory=memory,
+        # What was done before is part of how far it came.
+        done=run.done,
     )
 
 
@@ -194,9 +231,6 @@ def _result(run: _Run, steps: Sequence[Step], links: Links, gathered: Gathered) 
     )
 
 
-# -- opening the issue -------------------------------------------------------------------------------
-
-
 def _check_create(run: _Run) -> None:
     if not run.request.create:
         raise UsageError(
@@ -206,112 +240,7 @@ def _check_create(run: _Run) -> None:
         )
 
 
-def _check_no_link(book: Book) -> None:
-    """A link that `start` was given as that of the experiment issue is meant to be used."""
-    for link in book.header.links:
-        if link.label.casefold() == "experiment issue":
-            raise UsageError(
-                f"{book.topic} names an experiment issue: {link.url}",
-                cause="it stands among the links of the header, and another one would be opened",
-                hint=f"logbook link {link.url}; then: logbook sync",
-            )
-
-
-def _first_plan(run: _Run, gathered: Gathered, repository: RepositoryAddress) -> Plan:
-    """The plan of an issue that is yet to be opened."""
-    body = first_body(gathered.wanted, gathered.documents)
-    labels = _labels(run)
-    create = Create(repository=repository.slug, title=gathered.documents.title(), labels=labels, text=body)
-    empty = Issue(number=0, url="", title="", body=body, author="")
-    plan = make_plan(gathered.wanted, gathered.documents, empty, ())
-    return Plan(steps=(create, *plan.steps, *planned_link_backs(run.book, gathered.documents)))
-
-
-def _labels(run: _Run) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*run.workspace.config.github.labels, *run.request.labels)))
-
-
-def _create(run: _Run, calls: Calls, repository: RepositoryAddress) -> None:
-    """Open the issue, or find the one that an earlier attempt opened, and write its link into the header."""
-    workspace, book = run.workspace, run.book
-    gathered = gather(workspace, book, links_of(workspace, book, repository))
-    plan = _first_plan(run, gathered, repository)
-    check_texts(plan.steps)
-    create = plan.steps[0]
-    assert isinstance(create, Create)  # noqa: S101  the first step of a first plan
-    new = NewIssue(
-        book=gathered.wanted.book,
-        title=create.title,
-        body=create.text,
-        labels=create.labels,
-        since=_day_before(book.header.opened),
-    )
-    run.wire.say(str(create))
-    try:
-        issue = open_issue(calls, new)
-    except RemoteError as error:
-        raise with_progress(error, 0) from None
-    run.done.append(create)
-    adopt(workspace, book, issue.url, author=issue.author)
-
-
-def _day_before(stamp: str) -> str:
-    """This machine's clock may be ahead of the host's. Text that is no time stays as it is."""
-    try:
-        before = datetime.fromisoformat(stamp).astimezone(UTC) - timedelta(days=1)
-    except (ValueError, OverflowError):
-        return stamp
-    return before.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def adopt(workspace: Workspace, book: Book, url: str, *, author: str | None = None) -> None:
-    """Make an issue the experiment issue of a logbook. `author` opened it for us, with the block in it."""
-    parse_issue(url)
-
-    def changed(header: Header) -> Header:
-        before = header.issue
-        if before is not None and before.url == url:
-            return header
-        trusted = {*(before.trusted if before is not None else ()), *((author,) if author else ())}
-        issue = ExperimentIssue(url=url, trusted=tuple(sorted(trusted)), managed=author is not None)
-        return dataclasses.replace(header, issue=issue)
-
-    change_header(workspace, book, changed)
-
-
-# -- elsewhere ---------------------------------------------------------------------------------------
-
-
 def _commit(run: _Run) -> str | None:
     if not run.request.commit:
         return None
     return commit_root(run.workspace.root, f"logbook {run.book.header.prefix}: records", run.workspace.environ)
-
-
-def write_offline(workspace: Workspace, request: SyncRequest, folder: Path) -> tuple[Book, list[Path]]:
-    """The documents as files, as if the issue were opened now. Nothing is asked of the network."""
-    book = workspace.book(request.entries[0] if request.entries else None)
-    run = _Run(workspace=workspace, book=book, request=request, wire=Wire(say=lambda _: None))
-    issue = issue_of(book)
-    repository = issue.repository if issue is not None else default_repository(workspace, request.repository)
-    gathered = _gather(run, links_of(workspace, book, repository))
-    fresh = dataclasses.replace(gathered.wanted, managed=False, trusted=frozenset())
-    plan = _first_plan(run, dataclasses.replace(gathered, wanted=fresh), repository or _NOWHERE)
-    return book, write_documents(folder, plan)
-
-
-def write_documents(folder: Path, plan: Plan) -> list[Path]:
-    """`issue.md`, `update-01.md`, ... in a folder that is made when it is not there."""
-    names: dict[str, str] = {}
-    counts: dict[str, int] = {}
-    for step in plan.steps:
-        if isinstance(step, Create):
-            names["issue.md"] = f"# {step.title}\n\n{step.text}\n"
-        elif isinstance(step, Post | LinkBack):
-            kind = step.kind if isinstance(step, Post) else "link"
-            counts[kind] = counts.get(kind, 0) + 1
-            names[f"{kind}-{counts[kind]:02d}.md"] = f"{step.text}\n"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in names.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return [folder / name for name in names]

@@ -1,0 +1,184 @@
+"""What an error tells the user to type works when it is typed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Any
+
+import pytest
+
+from logbook_agent.issues import markers
+from tests.emulator import faults
+from tests.emulator.faults import Fault
+from tests.sync.pushed_support import Pushed, link, refused, tags
+from tests.sync.sync_support import Bench
+
+pytestmark = pytest.mark.slow
+
+FAULTS: dict[str, tuple[Fault, tuple[str, ...]]] = {
+    "401": (faults.unauthorized(), ()),
+    "403": (faults.forbidden(), ()),
+    "404": (faults.missing(), ()),
+    "422": (faults.invalid(), ()),
+    "429": (faults.too_many(), ("--max-wait", "1s")),
+    "lost": (faults.dropped(applied=False), ("--max-wait", "1m")),
+}
+
+
+def typed(error: dict[str, str], begin: str) -> list[list[str]]:
+    """The commands of a hint that begin so, as words."""
+    found = [shlex.split(text) for text in re.findall(rf"{begin}[^;`]*", re.sub(r" goes on .*", "", error["hint"]))]
+    assert found, error
+    return found
+
+
+@pytest.mark.parametrize(("fault", "more"), FAULTS.values(), ids=FAULTS)
+def test_opening_the_issue(bench: Bench, fault: Fault, more: tuple[str, ...]) -> None:
+    bench.note()
+    words = ["sync", "--create", "--repo", bench.repo, "--label", "a b"]
+    bench.github.rules.add("POST", "/issues$", fault)
+    error = refused(bench, 4, "-L", "moe", *words, *more)
+    bench.github.rules.clear()
+    commands = typed(error, "logbook sync")
+    for command in commands:
+        assert command[:9] == ["logbook", *words, "-L", "moe"]
+        assert command[9:] in ([], ["--max-wait", "1m"], ["--max-wait", "2m"], ["--dry-run"])
+        bench.ok(*command[1:])
+        if bench.book.header.issue is not None:
+            break
+    assert (bench.book.header.issue is None) == (commands[-1][-1] == "--dry-run")
+    if bench.book.header.issue is not None:
+        assert bench.told() == ["MOE-000"]
+        assert [label["name"] for label in bench.github.issue(bench.repo, 1)["labels"]] == ["a b"]
+
+
+@pytest.mark.parametrize(("fault", "more"), FAULTS.values(), ids=FAULTS)
+def test_once_it_is_open(bench: Bench, fault: Fault, more: tuple[str, ...]) -> None:
+    """Where it is opened is no longer to be said, and would be refused."""
+    bench.note()
+    bench.github.rules.add("POST", "/comments$", fault)
+    error = refused(bench, 4, "-L", "moe", "sync", "--create", "--label", "x", *more)
+    for command in typed(error, "logbook sync"):
+        assert command[:4] == ["logbook", "sync", "-L", "moe"], error
+    bench.github.rules.clear()
+    bench.ok(*typed(error, "logbook sync")[0][1:])
+    bench.sync()
+    assert bench.told() == ["MOE-000"]
+
+
+@pytest.mark.parametrize("where", ["/git/tags$", "/comments$"])
+@pytest.mark.parametrize("name", ["401", "429", "lost"])
+def test_a_snapshot(published: Pushed, where: str, name: str) -> None:
+    bench = published.bench
+    bench.sync("--create")
+    words = ["snapshot", "moe-1", "--entry", "MOE-000", "--message", "Before the move"]
+    fault, more = FAULTS[name]
+    bench.github.rules.add("POST", where, fault)
+    error = refused(bench, 4, *words, *more)
+    assert "logbook sync" not in error["hint"]
+    assert all(command[: len(words) + 1] == ["logbook", *words] for command in typed(error, "logbook snapshot"))
+    bench.github.rules.clear()
+    bench.ok(*typed(error, "logbook snapshot")[0][1:])
+    assert tags(bench) == ["refs/tags/moe-1"]
+    kinds = [markers.read_comment(comment["body"], bench.key) for comment in bench.comments]
+    assert [marked.kind for marked in kinds if marked is not None] == ["update", "snapshot"]
+
+
+def test_closing_and_opening_again(told: Bench) -> None:
+    for words, again, state in (
+        (["close", "--conclusion", "It wins."], ["close"], "Closed"),
+        (["close", "--reopen"], ["close", "--reopen"], "Open"),
+    ):
+        told.github.rules.add(".*", ".", faults.unauthorized())
+        error = refused(told, 4, *words)
+        assert typed(error, "logbook") == [["logbook", *again]]
+        told.github.rules.clear()
+        told.ok(*again)
+        assert f"- **{state}**" in told.block
+
+
+# -- what has moved --------------------------------------------------------------------------------------
+
+
+def api(bench: Bench, path: str) -> Fault:
+    """A redirect within the API that leads to nothing one may see."""
+    return faults.moved(f"{bench.github.api}/{path}")
+
+
+def test_an_issue_that_moved_out_of_sight(told: Bench) -> None:
+    told.github.rules.add("GET", "/issues/1", api(told, "repositories/999999/issues/7"))
+    error = refused(told, 4, "sync")
+    assert error["code"] == "issue_moved"
+    assert "repositories/" not in error["hint"] + error["message"]
+    assert "in a browser" in error["hint"] or "a browser" in error["hint"]
+    assert "logbook link URL --replace; then: logbook sync" in error["hint"]
+
+
+def test_a_repository_that_was_renamed(bench: Bench) -> None:
+    bench.github.rules.add(".*", f"{bench.repo}/issues$", api(bench, "repositories/999999/issues"))
+    error = refused(bench, 4, "sync", "--create")
+    assert error["code"] == "issue_moved"
+    assert "logbook link" not in error["hint"]
+    assert error["hint"].endswith("then: logbook sync --create")
+
+
+def test_a_linked_issue_that_moved(told: Bench, other: tuple[str, int, str]) -> None:
+    """It does not become the thread's own."""
+    repo, number, url = other
+    there = told.github.new_repo()
+    new = told.github.open_issue_as("bob", there)
+    link(told, url, "--as", "Prior issue")
+    told.github.rules.add(
+        ".*", f"{repo}/issues/{number}", faults.moved(f"{told.github.api}/repos/{there}/issues/{new}")
+    )
+    error = refused(told, 4, "sync")
+    assert "--replace" not in error["hint"]
+    for command in typed(error, "logbook"):
+        told.ok(*command[1:])
+    assert len(told.github.comments(there, new)) == 1
+    assert told.github.comments(repo, number) == []
+    assert told.sync()["steps"] == []
+
+
+# -- what is shown in part -------------------------------------------------------------------------------
+
+
+def test_every_line_of_a_dry_run(told: Bench) -> None:
+    told.note("Long", "--result", "\n\n".join(f"line {n}" for n in range(60)))
+    text = told.ok("sync", "--dry-run").out
+    assert "more lines; all of them: add --full" in text
+    assert "line 59" not in text
+    assert "line 59" in told.ok("sync", "--dry-run", "--full").out
+    steps = told.sync("--dry-run", "--full")["steps"]
+    assert [s["more_lines"] for s in steps] == [0] * len(steps)
+    assert any("line 59" in line for line in steps[-1]["diff"])
+    assert refused(told, 2, "sync", "--full")["hint"] == "add: --dry-run"
+
+
+# -- a tag that is there after all -------------------------------------------------------------------------
+
+
+def test_a_tag_that_somebody_sets_at_the_same_moment(published: Pushed) -> None:
+    bench = published.bench
+    elsewhere = bench.github.head(bench.repo)
+
+    def tag(name: str, commit: str) -> Any:
+        def now(_request: object, true: faults.Reply | None) -> faults.Reply | None:
+            bench.github.ask("POST", f"/repos/{bench.repo}/git/refs", {"ref": f"refs/tags/{name}", "sha": made["sha"]})
+            return faults.refusal(422, "Reference already exists")
+
+        words = {"tag": name, "message": "Theirs", "object": commit, "type": "commit"}
+        made = bench.github.ask("POST", f"/repos/{bench.repo}/git/tags", words)
+        return Fault(name="race", applied=False, answers=now)
+
+    bench.github.rules.add("POST", "/git/refs$", tag("moe-1", published.head), times=1)
+    assert bench.ok("snapshot", "moe-1", "--json").data["created"] is False
+    bench.github.rules.add("POST", "/git/refs$", tag("moe-2", elsewhere), times=1)
+    error = refused(bench, 2, "snapshot", "moe-2")
+    assert error["code"] == "taken"
+    assert elsewhere[:9] in error["message"]
+    bench.github.rules.add("POST", "/git/refs$", faults.invalid("Reference update failed"), times=1)
+    error = refused(bench, 4, "snapshot", "moe-3")
+    assert error["code"] == "rejected"
+    assert "another name" in error["hint"]

@@ -1,0 +1,198 @@
+"""What is refused before anything is written, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.emulator import faults
+from tests.sync.pushed_support import Pushed, link, refused, tags
+from tests.sync.sync_support import Bench
+
+pytestmark = pytest.mark.slow
+
+KEY_LIKE = "sk-gmm-sweep-20260210"
+TOKEN = "gh" + "p_" + "a1B2" * 9
+
+
+# -- names ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [KEY_LIKE, f"moe-{TOKEN}", "my-s3cr3t-value"])
+def test_a_snapshot_whose_name_is_a_secret(published: Pushed, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = published.bench
+    bench.sync("--create")
+    monkeypatch.setenv("SERVICE_TOKEN", "my-s3cr3t-value")
+    writes = len(bench.github.writes)
+    error = refused(bench, 2, "snapshot", name)
+    assert name not in json.dumps(error)
+    assert error["hint"].endswith("logbook snapshot moe-int8-20260210")
+    assert len(bench.github.writes) == writes
+    assert tags(bench) == []
+    assert bench.book.header.snapshots == ()
+    bench.sync()
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [(TOKEN, "secret"), ("", "empty"), ("  ", "empty"), ("x" * 51, "too long"), ("a\nb", "no label")],
+)
+def test_labels_that_cannot_be(bench: Bench, label: str, words: str) -> None:
+    bench.note()
+    config = bench.folder / "logbook.toml"
+    before = config.read_text()
+    for more in ((), ("--dry-run",), ("--offline", "out")):
+        error = refused(bench, 2, "sync", "--create", *more, "--label", label)
+        assert words in error["message"]
+        assert TOKEN not in json.dumps(error)
+        config.write_text(f"{before}labels = [{json.dumps(label)}]\n")
+        message = refused(bench, 2, "sync", "--create", *more)["message"]
+        assert words in message or "github.labels" in message
+        config.write_text(before)
+    assert bench.github.requests == []
+    bench.sync("--create", "--label", " one ", "--label", "one", "--label", "x" * 50)
+    assert {label["name"] for label in bench.github.issue(bench.repo, 1)["labels"]} == {"one", "x" * 50}
+
+
+def test_a_label_of_a_link_is_said_without_its_secret(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVICE_TOKEN", "my-s3cr3t-value")
+    for more in ((), ("--json",)):
+        answer = bench.ok("link", "ada/other#3", "--as", "of my-s3cr3t-value", *more)
+        assert "my-s3cr3t-value" not in answer.out + answer.err
+        assert "$SERVICE_TOKEN" in answer.out
+
+
+# -- the commit -------------------------------------------------------------------------------------------
+
+
+def test_a_logbook_that_cannot_be_committed_is_not_synced(bench: Bench) -> None:
+    bench.note()
+    for more in ((), ("--dry-run",)):
+        assert refused(bench, 3, "sync", "--create", "--commit", *more)["hint"] == "git init"
+    assert bench.github.requests == []
+
+
+def hook(bench: Bench) -> None:
+    path = bench.folder / ".git/hooks/pre-commit"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("#!/bin/sh\necho 'no such commits here' >&2\nexit 1\n")
+    path.chmod(0o755)
+
+
+def test_a_commit_that_fails_hides_nothing(published: Pushed) -> None:
+    bench = published.bench
+    bench.note("Another")
+    hook(bench)
+    error = refused(bench, 3, "sync", "--create", "--commit")
+    assert f"{bench.github.web}/{bench.repo}/issues/1 is up to date, but" in error["message"]
+    assert "no such commits here" in error["cause"]
+    assert f"written before: open an issue in {bench.repo}: " in error["cause"]
+    assert "; comment: update MOE-000, MOE-001" in error["cause"]
+    assert "written before" not in refused(bench, 3, "sync", "--commit")["cause"]
+
+
+def test_trouble_of_git_does_not_hide_that_of_the_host(published: Pushed) -> None:
+    bench = published.bench
+    bench.sync("--create")
+    hook(bench)
+    bench.github.rules.add(".*", ".", faults.unauthorized())
+    answer = bench.cli("sync", "--commit")
+    assert answer.code == 4
+    assert "nor was the logbook committed" in answer.err
+    assert "does not know the token" in answer.err
+
+
+def test_a_dry_run_says_that_it_would_commit(published: Pushed) -> None:
+    bench, head = published.bench, published.head
+    for args in (("--create", "--dry-run", "--commit"), ("--dry-run", "--commit")):
+        assert "would be committed" in bench.ok("sync", *args).out
+        assert bench.sync(*args)["would_commit"] is True
+        assert bench.sync(*args[:-1])["would_commit"] is False
+        assert published.head == head
+        bench.sync("--create")
+
+
+# -- documents as files -----------------------------------------------------------------------------------
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_documents_of_an_earlier_call_go(bench: Bench) -> None:
+    out = bench.folder / "out"
+    out.mkdir()
+    (out / "README.md").write_text("mine")
+    bench.notes(12)
+    link(bench, "ada/other#3", "--as", "Prior issue")
+    bench.sync("--offline", "out")
+    assert files(out) == ["README.md", "issue.md", "link-01.md", "update-01.md", "update-02.md"]
+    link(bench, "ada/other#3", "--as", "Prior issue", "--one-way")
+    data = bench.sync("--offline", "out", "--entry", "MOE-003")
+    assert files(out) == ["README.md", "issue.md", "update-01.md"]
+    assert data["files"] == ["out/issue.md", "out/update-01.md"]
+    assert "MOE-003" in (out / "update-01.md").read_text()
+    assert (out / "README.md").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["issue.md", "update-07.md", "link-01.md"])
+def test_files_of_somebody_else_stay(bench: Bench, name: str) -> None:
+    bench.note()
+    bench.sync("--offline", "out")
+    path = bench.folder / "out" / name
+    path.write_text("# Mine\n\nand only mine\n")
+    before = {p.name: p.read_bytes() for p in path.parent.iterdir()}
+    bench.note("Another")
+    assert name in refused(bench, 2, "sync", "--offline", "out")["message"]
+    assert {p.name: p.read_bytes() for p in path.parent.iterdir()} == before
+    # And those of another logbook.
+    bench.ok("start", "two", "--prefix", "TWO")
+    bench.ok("-L", "two", "sync", "--offline", "two")
+    assert "issue.md" in refused(bench, 2, "-L", "moe", "sync", "--offline", "two")["message"]
+
+
+@pytest.mark.parametrize("text", ["", " "])
+def test_no_folder_is_not_this_one(bench: Bench, text: str) -> None:
+    before = files(bench.folder)
+    assert "names no folder" in refused(bench, 2, "sync", "--offline", text)["message"]
+    assert files(bench.folder) == before
+
+
+@pytest.mark.parametrize("below", ["", "/deeper/still"])
+def test_a_file_in_place_of_the_folder(bench: Bench, below: str) -> None:
+    (bench.folder / "out").write_text("mine")
+    assert "out is no folder" in refused(bench, 2, "sync", "--offline", f"out{below}")["message"]
+    assert (bench.folder / "out").read_text() == "mine"
+
+
+# -- what is said -----------------------------------------------------------------------------------------
+
+
+def test_who_holds_the_lock_of_what(told: Bench) -> None:
+    with told.book.sync_lock():
+        message = told.fails("sync_running")["message"]
+    assert message.startswith("another sync of moe is under way (pid ")
+    assert "open" not in message
+
+
+def test_a_warning_is_not_lost_with_an_error(told: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GH_ENTERPRISE_TOKEN", "")
+    assert "warning: " in told.ok("sync", "--dry-run").err
+    told.github.rules.add("GET", "/issues/1", faults.missing())
+    answer = told.cli("sync", "--dry-run")
+    assert answer.code == 4
+    assert answer.err.count("reading without one") == 1
+
+
+def test_a_dry_run_leaves_the_header_alone(told: Bench) -> None:
+    """Also when it sees a block that the header did not know of, as in another clone."""
+    path = told.book.header_path
+    text = path.read_text()
+    assert "managed: true" in text
+    path.write_text(text.replace("managed: true", "managed: false"))
+    before = path.read_bytes()
+    told.note("New")
+    told.sync("--dry-run")
+    assert path.read_bytes() == before
