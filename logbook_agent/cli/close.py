@@ -83,7 +83,9 @@ def close_command(
     next_step: Annotated[
         list[str] | None, typer.Option("--next", metavar="TEXT", help="What should come next; may be repeated.")
     ] = None,
-    reopen: Annotated[bool, typer.Option("--reopen", help="Take the closing back: the thread goes on.")] = False,
+    reopen: Annotated[
+        bool, typer.Option("--reopen", help="Take the closing back, its words included: the thread goes on.")
+    ] = False,
     local: Annotated[bool, typer.Option("--local", help="Tell the issue with the next sync, not now.")] = False,
     max_wait: MaxWaitOption = "15m",
     logbook: LogbookOption = None,
@@ -136,7 +138,7 @@ def criteria_command(
 ) -> int:
     """Which stop criteria are met, by whose judgement and on what evidence.
 
-    Exit code 1 while one is not met. Example: logbook criteria --met 2 --evidence MOE-I8-007
+    Listed, with exit code 1 while one is not met; 0 once a judgement is signed. Example: logbook criteria --met 2 --evidence MOE-I8-007
     """
     from logbook_agent.workflows.sync.criteria import JudgeRequest, criteria, judge
 

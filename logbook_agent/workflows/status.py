@@ -82,6 +82,8 @@ def _answer(
         counts[entry["state"]] = counts.get(entry["state"], 0) + 1
     answer: dict[str, Any] = {
         "logbook": {"topic": header.topic, "title": cut.text(header.title), "prefix": header.prefix},
+        "summary": cut.text(header.summary),
+        "closed": _closed(header, cut),
         "view": str(book.view_path),
         "scope": {
             "goal": cut.text(header.goal),
@@ -100,7 +102,6 @@ def _answer(
         "next_actions": cut.last("next_actions", _next_actions(entries, cut)),
         "criteria": cut.first("criteria", [_criterion(c, cut) for c in header.stop_criteria]),
         "issue": header.issue.url if header.issue is not None else None,
-        "closed": header.closing.at if header.closing is not None else None,
         "links": cut.first("links", [_link(link, cut) for link in header.links]),
     }
     if void:
@@ -137,6 +138,11 @@ def _numbers(numbers: BaselineNumbers, cut: _Cutter) -> dict[str, Any]:
         "config": cut.mapping("baseline.config", numbers.config),
         "metrics": cut.mapping("baseline.metrics", numbers.metrics),
     }
+
+
+def _closed(header: Header, cut: _Cutter) -> dict[str, Any] | None:
+    closing = header.closing
+    return None if closing is None else {"at": closing.at, "conclusion": cut.text(closing.conclusion)}
 
 
 def _criterion(criterion: Criterion, cut: _Cutter) -> dict[str, Any]:

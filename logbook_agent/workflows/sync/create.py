@@ -66,7 +66,8 @@ def first_plan(
     """The plan of an issue that is yet to be opened."""
     body = first_body(gathered.wanted, gathered.documents)
     names = labels_of(workspace, labels)
-    create = Create(repository=repository.slug, title=gathered.documents.title(), labels=names, text=body)
+    where = repository.slug if repository is not NOWHERE else "a repository not known yet (add: --repo OWNER/REPO)"
+    create = Create(repository=where, title=gathered.documents.title(), labels=names, text=body)
     empty = Issue(number=0, url="", title="", body=body, author="")
     plan = make_plan(gathered.wanted, gathered.documents, empty, ())
     return Plan(

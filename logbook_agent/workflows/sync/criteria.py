@@ -36,6 +36,7 @@ def criteria(header: Header) -> list[dict[str, Any]]:
 def judge(workspace: Workspace, request: JudgeRequest) -> Book:
     """Sign a judgement. Raises UsageError for a criterion there is not, or without evidence."""
     book = workspace.book()
+    _check_number(book.header, request.number)
     evidence = _evidence(book, request)
     judgement = Judgement(met=request.met, evidence=evidence, by=clean(request.by), at=workspace.stamp())
     change_header(workspace, book, lambda header: _judged(header, request.number, judgement))
@@ -61,7 +62,7 @@ def _evidence(book: Book, request: JudgeRequest) -> str:
     )
 
 
-def _judged(header: Header, number: int, judgement: Judgement) -> Header:
+def _check_number(header: Header, number: int) -> None:
     found = header.stop_criteria
     if not 1 <= number <= len(found):
         raise UsageError(
@@ -69,6 +70,11 @@ def _judged(header: Header, number: int, judgement: Judgement) -> Header:
             cause=f"there are {len(found)}, numbered from 1" if found else "this logbook has none",
             hint="logbook criteria",
         )
+
+
+def _judged(header: Header, number: int, judgement: Judgement) -> Header:
+    _check_number(header, number)
+    found = header.stop_criteria
     changed = dataclasses.replace(found[number - 1], judgement=judgement)
     return dataclasses.replace(header, stop_criteria=(*found[: number - 1], changed, *found[number:]))
 

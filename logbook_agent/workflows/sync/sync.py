@@ -175,7 +175,7 @@ def _shown(run: _Run) -> SyncResult:
     links = links_of(run.workspace, book, issue.repository)
     gathered = _gather(run, links)
     calls = connect(run.workspace, issue.repository, run.telling, read_only=True)
-    plan = calls.safely(_syncing(run, calls, issue.number, gathered, NoMemory()).plan)
+    plan = _syncing(run, calls, issue.number, gathered, NoMemory()).plan()
     run.workspace.warnings += plan.warnings
     return _result(run, (*plan.steps, *planned_link_backs(book, gathered.documents)), links, gathered)
 
