@@ -138,7 +138,8 @@ def criteria_command(
 ) -> int:
     """Which stop criteria are met, by whose judgement and on what evidence.
 
-    Listed, with exit code 1 while one is not met; 0 once a judgement is signed. Example: logbook criteria --met 2 --evidence MOE-I8-007
+    Listed, with exit code 1 while one is not met; 0 once a judgement is signed.
+    Example: logbook criteria --met 2 --evidence MOE-I8-007
     """
     from logbook_agent.workflows.sync.criteria import JudgeRequest, criteria, judge
 
