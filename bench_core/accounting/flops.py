@@ -34,7 +34,8 @@ def count_flops(shape: MoeShape, bench_pass: BenchPass, *, assignments: int | No
     Args:
         shape: sizes of the block.
         bench_pass: what one call computes.
-        assignments: rows that the experts really compute; default tokens * topk.
+        assignments: rows that the experts really compute; default tokens * topk. Under null routing and
+            `--capacity-policy drop` the rows that are left, under `pad` experts * capacity.
     """
     rows = shape.assignments if assignments is None else assignments
     passes = 3 if bench_pass is BenchPass.FORWARD_BACKWARD else 1

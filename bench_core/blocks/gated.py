@@ -1,42 +1,65 @@
-"""The gated (SwiGLU) expert, over sorted rows or over one dense group."""
+"""The gated (SwiGLU) expert in two halves, over sorted rows or over one dense group.
+
+The whole expert is (silu(rows @ w1) * (rows @ w3)) @ w2, each row with the weights of its group (Shazeer 2020,
+arXiv:2002.05202).
+"""
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Float32, Int32
 
+from bench_core.blocks.int8_matmul import int8_matmul
 from bench_core.blocks.matmul import grouped_matmul
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.quant.fake import operand
 from bench_core.quant.mode import QuantMode
 
 
-def gated_experts(
+def up_projection(
     rows: Float[Array, "m hidden"],
     up_weights: tuple[Float[Array, "g hidden _"], ...],
-    down_weights: Float[Array, "g mlp hidden"],
     group_sizes: Int32[Array, " g"],
     *,
     backend: GroupedMatmul,
     quant_mode: QuantMode,
-) -> Float32[Array, "m hidden"]:
-    """(silu(rows @ w1) * (rows @ w3)) @ w2, each row with the weights of its group (Shazeer 2020,
-    arXiv:2002.05202).
+) -> Float32[Array, "m mlp"]:
+    """silu(rows @ w1) * (rows @ w3).
 
     Args:
-        rows: already an operand: quantised where the mode asks for it, in the case's dtype.
+        rows: already an operand: quantised where the mode asks for it (int8_real: not yet), in the case's dtype.
         up_weights: (w1, w3), or (w13,) with w1 and w3 side by side along the last axis.
-        down_weights: w2.
         group_sizes: rows of each group.
         backend: computes the matmuls.
-        quant_mode: how weights and the hidden activations are quantised.
+        quant_mode: how the weights are quantised.
     """
-    dtype = rows.dtype
-
-    def multiply(lhs: Array, weights: Array) -> Array:
-        rhs = operand(weights, quant_mode, axis=-2, dtype=dtype)
-        return grouped_matmul(backend, lhs, rhs, group_sizes)
-
-    projected = [multiply(rows, weights) for weights in up_weights]
+    projected = [_multiply(backend, quant_mode, rows, weights, group_sizes) for weights in up_weights]
     gate, up = projected if len(projected) == 2 else jnp.split(projected[0], 2, axis=-1)
-    hidden = jax.nn.silu(gate) * up
-    return multiply(operand(hidden, quant_mode, axis=-1, dtype=dtype), down_weights)
+    return jax.nn.silu(gate) * up
+
+
+def down_projection(
+    hidden: Float32[Array, "m mlp"],
+    down_weights: Float[Array, "g mlp hidden"],
+    group_sizes: Int32[Array, " g"],
+    row_weights: Float32[Array, " m"] | None = None,
+    *,
+    backend: GroupedMatmul,
+    quant_mode: QuantMode,
+) -> Float32[Array, "m hidden"]:
+    """(row_weights * hidden) @ w2. `hidden` becomes an operand here, after its weight was applied."""
+    weighted = hidden if row_weights is None else hidden * row_weights[:, None]
+    lhs = operand(weighted, quant_mode, axis=-1, dtype=down_weights.dtype)
+    return _multiply(backend, quant_mode, lhs, down_weights, group_sizes)
+
+
+def _multiply(
+    backend: GroupedMatmul,
+    quant_mode: QuantMode,
+    lhs: Float[Array, "m k"],
+    weights: Float[Array, "g k n"],
+    group_sizes: Int32[Array, " g"],
+) -> Float32[Array, "m n"]:
+    if quant_mode is QuantMode.INT8_REAL:
+        return int8_matmul(backend, lhs, weights, group_sizes)
+    rhs = operand(weights, quant_mode, axis=-2, dtype=weights.dtype)
+    return grouped_matmul(backend, lhs, rhs, group_sizes)

@@ -6,10 +6,13 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Float32
 
 from bench_core.blocks.moe import Weights
-from bench_core.routing.distribution import Distribution
+from bench_core.routing.distribution import Distribution, RoutingRequest
+from bench_core.routing.nulls import real_slots, real_weights
+from bench_core.routing.runs import run_logits
 from bench_core.routing.topk import Routing, route
 from bench_core.shapes import DType, MoeShape
 
@@ -44,13 +47,13 @@ def _normal(key: Array, scale: float | Float32[Array, ""], *, size: int, dtype: 
     return (jax.random.normal(key, (size,), jnp.float32) * scale).astype(dtype.value)
 
 
-def make_inputs(seed: int, *, shape: MoeShape, dtype: DType, distribution: Distribution) -> BlockInputs:
+def make_inputs(seed: int, *, shape: MoeShape, dtype: DType, request: RoutingRequest) -> BlockInputs:
     """Draw a case's inputs on the device.
 
     x is standard normal, weights are normal with standard deviation 1 / sqrt(fan-in), router logits follow
-    `distribution` in float32. Each array has a key of its own, so that a shape without a shared expert draws
-    the same experts as one with it. The values depend on seed, shape and dtype, not on implementation or
-    backend.
+    the request in float32. Each array has a key of its own, so that a shape without a shared expert draws the
+    same experts as one with it, and a null fraction changes nothing but the slots that become null. The values
+    depend on seed, shape, dtype and request, not on implementation or backend.
     """
     names = ("x", "logits", "w1", "w3", "w2", "shared_w1", "shared_w3", "shared_w2")
     keys = dict(zip(names, jax.random.split(jax.random.key(seed), len(names)), strict=True))
@@ -60,11 +63,36 @@ def make_inputs(seed: int, *, shape: MoeShape, dtype: DType, distribution: Distr
         flat: Array = _normal(keys[name], scale, size=math.prod(size), dtype=dtype)
         return flat.reshape(size)
 
-    match distribution:
+    match request.distribution:
         case Distribution.RANDOM:
             logits = draw("logits", (shape.tokens, shape.experts), 1.0, DType.FLOAT32)
+        case Distribution.RUNS:
+            logits = jnp.asarray(
+                run_logits(
+                    np.random.default_rng([seed, _RUNS_STREAM]),
+                    tokens=shape.tokens,
+                    experts=shape.experts,
+                    alpha=request.run_alpha,
+                    noise_scale=request.run_noise_scale,
+                )
+            )
     return BlockInputs(
         x=draw("x", (shape.tokens, shape.hidden), 1.0, dtype),
         weights={name: draw(name, size, size[1] ** -0.5, dtype) for name, size in weight_shapes(shape).items()},
-        routing=route(logits, shape.topk),
+        routing=_with_nulls(route(logits, shape.topk), seed, shape, request),
     )
+
+
+# Streams of random numbers apart from JAX's, and from each other.
+_RUNS_STREAM, _NULLS_STREAM = 1, 2
+
+
+def _with_nulls(routing: Routing, seed: int, shape: MoeShape, request: RoutingRequest) -> Routing:
+    """Null slots name the expert `experts` and weigh nothing."""
+    if request.null_frac == 0:
+        return routing
+    rng = np.random.default_rng([seed, _NULLS_STREAM])
+    real = real_slots(rng, tokens=shape.tokens, topk=shape.topk, null_frac=request.null_frac, mode=request.null_mode)
+    weights = real_weights(np.asarray(routing.weights), real, renormalize=request.renormalize)
+    experts = np.where(real, np.asarray(routing.experts), np.int32(shape.experts))
+    return Routing(experts=jnp.asarray(experts), weights=jnp.asarray(weights))

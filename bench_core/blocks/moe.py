@@ -2,37 +2,68 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Float32, Int32
 
-from bench_core.blocks.gated import gated_experts
+from bench_core.blocks.gated import down_projection, up_projection
 from bench_core.blocks.impls import Impl
+from bench_core.blocks.modes import RematMode
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.gmm.dense import DenseMatmul
 from bench_core.quant.fake import operand
 from bench_core.quant.mode import QuantMode
 from bench_core.quant.rounding import round_to
-from bench_core.routing.permute import combine, dispatch, sort_by_expert
+from bench_core.routing.layout import Layout
+from bench_core.routing.permute import Permutation, combine, dispatch, row_weights, scatter_combine, sort_by_expert
+from bench_core.routing.strategy import PackStrategy
 from bench_core.routing.topk import Routing
 
 Weights = Mapping[str, Array]
 """By name: w1, w3 [experts, hidden, mlp], w2 [experts, mlp, hidden], and with a shared expert shared_w1,
 shared_w3 [1, hidden, shared], shared_w2 [1, shared, hidden]. In the stored form of a fused implementation
-w13 [experts, hidden, 2 mlp] stands in for w1 and w3."""
+w13 [experts, hidden, 2 mlp] stands in for w1 and w3, and shared_w13 likewise."""
+
+
+class Queue(NamedTuple):
+    """A dispatch: the sorted rows, not yet quantised, and how they were sorted.
+
+    A named tuple for the reason that `Routing` gives.
+    """
+
+    rows: Float[Array, "rows hidden"]
+    permutation: Permutation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockSpec:
-    """What is static about a block: the code that computes it, not its arrays."""
+    """What is static about a block: the code that computes it, not its arrays.
+
+    `layout` is None when every assignment is real and no expert is padded.
+    """
 
     backend: GroupedMatmul
     impl: Impl
     quant_mode: QuantMode
+    shared_fused: bool = False
+    pack_strategy: PackStrategy = PackStrategy.ARGSORT
+    remat_mode: RematMode = RematMode.NONE
+    layout: Layout | None = None
+
+    @property
+    def partial(self) -> bool:
+        """Whether there are rows without an assignment, or assignments without a row."""
+        return self.layout is not None
 
 
 def moe_block(
-    x: Float[Array, "tokens hidden"], weights: Weights, routing: Routing, spec: BlockSpec
+    x: Float[Array, "tokens hidden"],
+    weights: Weights,
+    routing: Routing,
+    spec: BlockSpec,
+    queue: Queue | None = None,
 ) -> Float[Array, "tokens hidden"]:
     """Sum over the chosen experts of routing weight * expert(x), plus the shared expert.
 
@@ -42,45 +73,106 @@ def moe_block(
 
     Args:
         x: activations, float32 or bfloat16.
-        weights: in the stored form of `spec.impl` (see `store_weights`).
-        routing: fixed.
-        spec: backend, implementation and quantisation.
+        weights: in the stored form of `spec` (see `store_weights`).
+        routing: fixed. Null slots name the expert `experts` and have weight 0.
+        spec: backend, implementation, quantisation, layout.
+        queue: a dispatch that was prepared outside (see `pack`); gradients do not go through it.
     """
     # Quantised once per token, before dispatch: the scales are per row, so copies of a row share theirs.
     rows = operand(x, spec.quant_mode, axis=-1, dtype=x.dtype)
-    permutation = sort_by_expert(routing.experts, experts=weights["w2"].shape[0])
-    routed = gated_experts(
-        dispatch(rows, permutation),
-        (weights["w13"],) if spec.impl.fused_w13 else (weights["w1"], weights["w3"]),
-        weights["w2"],
-        permutation.group_sizes,
-        backend=spec.backend,
-        quant_mode=spec.quant_mode,
-    )
-    output = combine(routed, permutation, routing.weights)
-    if "shared_w1" in weights:
-        output = output + gated_experts(
-            rows,
-            (weights["shared_w1"], weights["shared_w3"]),
-            weights["shared_w2"],
-            jnp.array([x.shape[0]], jnp.int32),
-            backend=DenseMatmul(),
-            quant_mode=spec.quant_mode,
-        )
+    if spec.layout is not None and spec.layout.rows == 0:
+        # No slot has an expert: some backends have no program for zero rows.
+        output = jnp.zeros(x.shape, jnp.float32)
+    else:
+        if queue is None:
+            packed = pack(rows, routing, weights["w2"].shape[0], spec)
+        else:
+            packed = queue._replace(rows=operand(queue.rows, spec.quant_mode, axis=-1, dtype=x.dtype))
+        output = _routed(packed, weights, routing, spec)
+    if "shared_w2" in weights:
+        output = output + _shared(rows, weights, spec)
     return round_to(output, x.dtype)
 
 
-def store_weights(weights: Weights, impl: Impl) -> dict[str, Array]:
-    """The form in which `impl` keeps its weights: w1 | w3 side by side when it fuses them."""
+def pack(rows: Float[Array, "tokens hidden"], routing: Routing, experts: int, spec: BlockSpec) -> Queue:
+    """Sort the assignments by expert and copy their rows into that order."""
+    permutation = sort_by_expert(routing.experts, experts, strategy=spec.pack_strategy, layout=spec.layout)
+    return Queue(rows=dispatch(rows, permutation, spec.partial), permutation=permutation)
+
+
+def up_stage(queue: Queue, weights: Weights, spec: BlockSpec) -> Float32[Array, "rows mlp"]:
+    """The routed experts' gated hidden activations."""
+    names = ("w13",) if spec.impl.fused_w13 else ("w1", "w3")
+    return up_projection(
+        queue.rows,
+        tuple(weights[name] for name in names),
+        queue.permutation.group_sizes,
+        backend=spec.backend,
+        quant_mode=spec.quant_mode,
+    )
+
+
+def down_stage(
+    hidden: Float32[Array, "rows mlp"], queue: Queue, weights: Weights, routing: Routing, spec: BlockSpec
+) -> Float32[Array, "rows hidden"]:
+    """The routed experts' results, with the routing weight already in them when the implementation says so."""
+    own = row_weights(queue.permutation, routing.weights, spec.partial) if spec.impl.preweight else None
+    return down_projection(
+        hidden,
+        weights["w2"],
+        queue.permutation.group_sizes,
+        own,
+        backend=spec.backend,
+        quant_mode=spec.quant_mode,
+    )
+
+
+def combine_stage(
+    rows: Float32[Array, "rows hidden"], permutation: Permutation, routing: Routing, spec: BlockSpec
+) -> Float32[Array, "tokens hidden"]:
+    """The weighted sum of every token's rows."""
+    back = scatter_combine if spec.impl.scatter else combine
+    return back(rows, permutation, routing.weights, spec.partial, weighted=not spec.impl.preweight)
+
+
+def _routed(queue: Queue, weights: Weights, routing: Routing, spec: BlockSpec) -> Float32[Array, "tokens hidden"]:
+    def experts(queue: Queue, weights: Weights) -> Array:
+        return down_stage(up_stage(queue, weights, spec), queue, weights, routing, spec)
+
+    def back(rows: Array, permutation: Permutation) -> Array:
+        return combine_stage(rows, permutation, routing, spec)
+
+    if spec.remat_mode is RematMode.EXPERT_MLP:
+        experts = jax.checkpoint(experts)
+    if spec.remat_mode is RematMode.COMBINE:
+        back = jax.checkpoint(back)
+    return back(experts(queue, weights), queue.permutation)
+
+
+def _shared(rows: Float[Array, "tokens hidden"], weights: Weights, spec: BlockSpec) -> Float32[Array, "tokens hidden"]:
+    names = ("shared_w13",) if spec.shared_fused else ("shared_w1", "shared_w3")
+    group: Int32[Array, " 1"] = jnp.array([rows.shape[0]], jnp.int32)
+    dense = DenseMatmul()
+    up_weights = tuple(weights[name] for name in names)
+    hidden = up_projection(rows, up_weights, group, backend=dense, quant_mode=spec.quant_mode)
+    return down_projection(hidden, weights["shared_w2"], group, backend=dense, quant_mode=spec.quant_mode)
+
+
+def store_weights(weights: Weights, impl: Impl, *, shared_fused: bool = False) -> dict[str, Array]:
+    """The form in which weights are kept: w1 | w3 side by side where they are fused."""
     stored = dict(weights)
-    if impl.fused_w13:
-        stored["w13"] = jnp.concatenate([stored.pop("w1"), stored.pop("w3")], axis=-1)
+    for prefix, fused in (("", impl.fused_w13), ("shared_", shared_fused)):
+        if fused:
+            parts = [stored.pop(f"{prefix}w1"), stored.pop(f"{prefix}w3")]
+            stored[f"{prefix}w13"] = jnp.concatenate(parts, axis=-1)
     return stored
 
 
 def split_fused(stored: Mapping[str, Array]) -> dict[str, Array]:
     """The inverse of `store_weights`, for weights or their gradients."""
     weights = dict(stored)
-    if "w13" in weights:
-        weights["w1"], weights["w3"] = jnp.split(weights.pop("w13"), 2, axis=-1)
+    for prefix in ("", "shared_"):
+        if f"{prefix}w13" in weights:
+            fused = weights.pop(f"{prefix}w13")
+            weights[f"{prefix}w1"], weights[f"{prefix}w3"] = jnp.split(fused, 2, axis=-1)
     return weights

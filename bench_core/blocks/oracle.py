@@ -3,7 +3,8 @@
 Its semantics are those of the block's definition, not of any implementation: there is no sorting, no
 grouping and no fusion in it. Operands are rounded to the case's dtype at the block's declared points
 (matmul operands, cotangents of matmuls, the output), because that rounding is what the dtype means; all
-else is float64. Quantisation is that of `quant.fake`, gradients straight-through.
+else is float64. Quantisation is that of `quant.fake`, gradients straight-through. Where the routing weight is
+applied (before or after w2) decides what is rounded and quantised, and so belongs to the definition.
 
 Each result carries a bound on what a correct program may differ by (see `bounded`).
 """
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Float32, Int32, Shaped
+from jaxtyping import Bool, Float, Float32, Int32, Shaped
 
 from bench_core.blocks.bounded import Bounded, BoundedMath
 from bench_core.quant.mode import QuantMode
@@ -23,6 +24,8 @@ INPUT_GRADIENT_ROUNDINGS = 5
 sum over a token's assignments, and two additions where routed and shared paths meet. Implementations differ
 in which of them they have, hence a bound and no mirrored rounding."""
 
+INTEGER_SUM_ROUNDINGS = 3
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleInputs:
@@ -31,12 +34,18 @@ class OracleInputs:
     x: Shaped[np.ndarray, "tokens hidden"]
     weights: Mapping[str, Shaped[np.ndarray, "group rows columns"]]
     experts: Int32[np.ndarray, "tokens topk"]
+    """A number past the last expert is a null slot."""
     routing_weights: Float32[np.ndarray, "tokens topk"]
+    capacity: int | None = None
+    """Rows that an expert may have; the assignments of later tokens are dropped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Expert:
-    """One expert on every token: its operands, and what the backward pass needs again."""
+    """One expert on every token: the operands of its backward matmuls, and what else that pass needs again.
+
+    They are in the case's dtype; rounding what was rounded already changes nothing.
+    """
 
     rows: Bounded
     w1: Bounded
@@ -51,18 +60,26 @@ class _Expert:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Oracle:
-    """Computes what a pass must give. `math` knows dtype and arithmetic."""
+    """Computes what a pass must give. `math` knows dtype and arithmetic; `preweight` puts the routing weight
+    before w2."""
 
     math: BoundedMath
     quant_mode: QuantMode
+    preweight: bool = False
 
     def expected(self, inputs: OracleInputs, bench_pass: BenchPass) -> dict[str, Bounded]:
         """Every output of the pass by its unfused name (see `blocks.program`)."""
-        rows = self._operand(Bounded.exact(inputs.x), axis=-1)
+        rows = Bounded.exact(inputs.x)
         experts = inputs.weights["w2"].shape[0]
-        routed = [self._forward(rows, inputs.weights, index) for index in range(experts)]
         shares = [_share(inputs, index) for index in range(experts)]
-        parts = [self.math.multiply(share, expert.output) for share, expert in zip(shares, routed, strict=True)]
+        routed = [
+            self._forward(rows, inputs.weights, index, share=share if self.preweight else None)
+            for index, share in enumerate(shares)
+        ]
+        parts = [
+            expert.output if self.preweight else self.math.multiply(share, expert.output)
+            for share, expert in zip(shares, routed, strict=True)
+        ]
         shared = None
         if "shared_w1" in inputs.weights:
             shared = self._forward(rows, inputs.weights, 0, prefix="shared_")
@@ -74,27 +91,47 @@ class Oracle:
         return {"output": output, "loss": self._loss(output)} | self._gradients(output, routed, shares, shared)
 
     def _operand(self, x: Bounded, *, axis: int) -> Bounded:
-        if self.quant_mode is QuantMode.INT8:
-            x = self.math.fake_quantised(x, axis=axis)
-        return self.math.rounded(x)
+        """An operand as it enters a forward matmul: quantised, and rounded unless it is a code with a scale."""
+        if self.quant_mode is QuantMode.NONE:
+            return self.math.rounded(x)
+        quantised = self.math.fake_quantised(x, axis=axis)
+        return quantised if self.quant_mode is QuantMode.INT8_REAL else self.math.rounded(quantised)
 
-    def _forward(self, rows: Bounded, weights: Mapping[str, np.ndarray], index: int, prefix: str = "") -> _Expert:
+    def _matmul(self, left: Bounded, right: Bounded) -> Bounded:
+        """A forward matmul. Sums of codes are exact: what int8_real rounds is the sum's conversion to float32
+        and its two scalings."""
+        terms = INTEGER_SUM_ROUNDINGS if self.quant_mode is QuantMode.INT8_REAL else None
+        return self.math.matmul(left, right, terms=terms)
+
+    def _forward(
+        self,
+        rows: Bounded,
+        weights: Mapping[str, np.ndarray],
+        index: int,
+        *,
+        prefix: str = "",
+        share: Bounded | None = None,
+    ) -> _Expert:
+        lhs = self._operand(rows, axis=-1)
         w1, w3, w2 = (
             self._operand(Bounded.exact(weights[f"{prefix}{name}"][index]), axis=-2) for name in ("w1", "w3", "w2")
         )
-        gate, up = self.math.matmul(rows, w1), self.math.matmul(rows, w3)
+        gate, up = self._matmul(lhs, w1), self._matmul(lhs, w3)
         activated = self.math.silu(gate)
-        hidden = self._operand(self.math.multiply(activated, up), axis=-1)
+        gated = self.math.multiply(activated, up)
+        if share is not None:
+            gated = self.math.multiply(share, gated)
+        hidden = self._operand(gated, axis=-1)
         return _Expert(
-            rows=rows,
-            w1=w1,
-            w3=w3,
-            w2=w2,
+            rows=self.math.rounded(lhs),
+            w1=self.math.rounded(w1),
+            w3=self.math.rounded(w3),
+            w2=self.math.rounded(w2),
             gate=gate,
             activated=activated,
             up=up,
-            hidden=hidden,
-            output=self.math.matmul(hidden, w2),
+            hidden=self.math.rounded(hidden),
+            output=self._matmul(hidden, w2),
         )
 
     def _loss(self, output: Bounded) -> Bounded:
@@ -114,9 +151,12 @@ class Oracle:
         gradients: dict[str, list[Bounded]] = {"w1": [], "w3": [], "w2": []}
         input_terms: list[Bounded] = []
         for expert, share in zip(routed, shares, strict=True):
-            own = self.math.rounded(self.math.multiply(share, cotangent))
             rows = int(np.count_nonzero(share.value.any(axis=1)))
-            by_name, terms = self._backward(expert, own, rows)
+            if self.preweight:
+                by_name, terms = self._backward(expert, cotangent, rows, share)
+            else:
+                own = self.math.rounded(self.math.multiply(share, cotangent))
+                by_name, terms = self._backward(expert, own, rows)
             for name, gradient in by_name.items():
                 gradients[name].append(gradient)
             input_terms += terms
@@ -129,14 +169,19 @@ class Oracle:
         named["grad_x"] = self.math.sum(input_terms, roundoff=roundoff)
         return named
 
-    def _backward(self, expert: _Expert, cotangent: Bounded, rows: int) -> tuple[dict[str, Bounded], list[Bounded]]:
+    def _backward(
+        self, expert: _Expert, cotangent: Bounded, rows: int, share: Bounded | None = None
+    ) -> tuple[dict[str, Bounded], list[Bounded]]:
         """Gradients of one expert's weights, and its two terms of the gradient of x.
 
         With s = silu(g), h = s u: dh = dz w2', dg = dh u silu'(g), du = dh s, and of each matmul the usual
-        two gradients. `rows` is the number of tokens with a cotangent that is not zero.
+        two gradients. With a share p before w2, h = p s u and dh = p dz w2'. `rows` is the number of tokens
+        that have the expert; for all others the cotangent, or the share, is zero.
         """
         math = self.math
         hidden = math.rounded(math.matmul(cotangent, expert.w2.transposed))
+        if share is not None:
+            hidden = math.multiply(share, hidden)
         slope = math.multiply(expert.up, math.silu_derivative(expert.gate))
         gate = math.rounded(math.multiply(hidden, slope, roundings=2))
         up = math.rounded(math.multiply(hidden, expert.activated))
@@ -150,10 +195,11 @@ class Oracle:
 
 
 def _share(inputs: OracleInputs, index: int) -> Bounded:
-    """The routing weight of one expert for every token, [tokens, 1]; 0 where it was not chosen."""
-    chosen: Float[np.ndarray, "tokens topk"] = np.where(
-        inputs.experts == index, inputs.routing_weights.astype(np.float64), 0.0
-    )
+    """The routing weight of one expert for every token, [tokens, 1]; 0 where it was not chosen, or dropped."""
+    own: Bool[np.ndarray, "tokens topk"] = inputs.experts == index
+    if inputs.capacity is not None:
+        own &= np.cumsum(own.reshape(-1)).reshape(own.shape) <= inputs.capacity
+    chosen: Float[np.ndarray, "tokens topk"] = np.where(own, inputs.routing_weights.astype(np.float64), 0.0)
     return Bounded.exact(chosen.sum(axis=1, keepdims=True))
 
 

@@ -7,6 +7,7 @@ from typing import NoReturn, Protocol, cast
 import typer
 from typer.main import get_command
 
+from bench_core.cli.check import check
 from bench_core.cli.hillclimb import hillclimb
 from bench_core.errors import BenchError, UsageError
 
@@ -19,11 +20,7 @@ app = typer.Typer(
     help="Benchmark of a Mixture-of-Experts block in JAX: checked against an oracle, then timed.",
 )
 app.command("hillclimb")(hillclimb)
-
-
-@app.callback()
-def _group() -> None:
-    """Makes `hillclimb` a subcommand although it is the only one as yet."""
+app.command("check")(check)
 
 
 class _UsageProblem(Protocol):
@@ -75,7 +72,7 @@ def _not_installed(package: str) -> UsageError:
 
 def _usage_error(error: Exception, words: list[str]) -> UsageError:
     first_line, *_ = cast(_UsageProblem, error).format_message().rstrip(".").splitlines()
-    command = f"{PROGRAM} hillclimb" if "hillclimb" in words else PROGRAM
+    command = f"{PROGRAM} {words[0]}" if words and words[0] in ("hillclimb", "check") else PROGRAM
     if isinstance(error, typer.BadParameter):
         cause = "the value is not of the type that the option takes"
     else:

@@ -4,8 +4,10 @@ import jax
 import typer
 
 from bench_core.blocks.impls import IMPLS
+from bench_core.blocks.int8_matmul import INTEGER_PRODUCTS
 from bench_core.gmm.base import MatmulRequest
 from bench_core.gmm.registry import BACKENDS
+from bench_core.quant.mode import QuantMode
 from bench_core.shapes import BenchPass, DType
 
 
@@ -16,11 +18,13 @@ def print_listing() -> None:
     for name, entry in BACKENDS.items():
         backend = entry.load()
         typer.echo(f"  {name}: {backend.summary}")
+        served = [mode for mode in QuantMode if mode is not QuantMode.INT8_REAL or name in INTEGER_PRODUCTS]
+        modes = ", ".join(served)
         for dtype in DType:
             for bench_pass in BenchPass:
                 request = MatmulRequest(platform=platform, dtype=dtype, bench_pass=bench_pass)
                 refusal = backend.refusal(request)
-                answer = "yes, quant modes none and int8" if refusal is None else f"no: {refusal}"
+                answer = f"yes, quant modes {modes}" if refusal is None else f"no: {refusal}"
                 typer.echo(f"    {dtype.value} {bench_pass.value}: {answer}")
     typer.echo("impls (every backend, dtype, pass and quant mode):")
     for impl in IMPLS.values():

@@ -25,5 +25,6 @@ class BackendEntry:
 BACKENDS: Mapping[str, BackendEntry] = MappingProxyType(
     {
         "ragged_dot": BackendEntry(module="bench_core.gmm.ragged_dot", attribute="RaggedDot"),
+        "tiled": BackendEntry(module="bench_core.gmm.tiled", attribute="Tiled"),
     }
 )

@@ -6,13 +6,17 @@ from enum import StrEnum
 from typing import TypeVar
 
 from bench_core.blocks.impls import IMPLS
+from bench_core.blocks.modes import QueueMode, RematMode
 from bench_core.errors import UsageError
 from bench_core.gmm.registry import BACKENDS
+from bench_core.harness.combinations import idle_keys, refuse_combinations
 from bench_core.quant.mode import QuantMode
-from bench_core.routing.distribution import Distribution
+from bench_core.routing.capacity import UNLIMITED, Capacity
+from bench_core.routing.distribution import Distribution, RoutingRequest
+from bench_core.routing.strategy import PackStrategy
 from bench_core.shapes import BenchPass, DType, MoeShape
 
-ConfigValue = str | int | float
+ConfigValue = str | int | float | bool
 Word = TypeVar("Word", bound=StrEnum)
 
 
@@ -24,11 +28,16 @@ class ParallelMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One row of a run: everything that decides what is computed and how often."""
+    """One row of a run: everything that decides what is computed and how often.
+
+    Raises:
+        UsageError: a number is out of range, or a combination is impossible or would change nothing (see
+            `harness.combinations`).
+    """
 
     shape: MoeShape
     dtype: DType
-    distribution: Distribution
+    routing: RoutingRequest
     backend: str
     impl: str
     bench_pass: BenchPass
@@ -37,6 +46,11 @@ class Case:
     iters: int
     warmup: int
     seed: int
+    shared_fused: bool = False
+    pack_strategy: PackStrategy = PackStrategy.ARGSORT
+    queue_mode: QueueMode = QueueMode.FULL
+    remat_mode: RematMode = RematMode.NONE
+    capacity: Capacity = UNLIMITED
 
     def __post_init__(self) -> None:
         choose("--backend", self.backend, BACKENDS)
@@ -54,17 +68,50 @@ class Case:
                 cause="a seed is a whole number from 0 to 2**32 - 1",
                 hint="use --seed 0",
             )
+        refuse_combinations(
+            shape=self.shape,
+            bench_pass=self.bench_pass,
+            shared_fused=self.shared_fused,
+            queue_mode=self.queue_mode,
+            remat_mode=self.remat_mode,
+        )
+
+    def no_effect(self) -> tuple[str, ...]:
+        """Config keys whose value changes nothing in this case, for the row to say so."""
+        return idle_keys(
+            routing=self.routing,
+            pack_strategy=self.pack_strategy,
+            queue_mode=self.queue_mode,
+            remat_mode=self.remat_mode,
+        )
 
     def config(self) -> dict[str, ConfigValue]:
-        """The case as flat words and numbers, keyed by the flags' names, in a fixed order."""
+        """The case as flat words and numbers, keyed by the flags' names, in a fixed order.
+
+        A number that the case does not have (the capacity factor without a policy, run lengths of a random
+        distribution) has no key.
+        """
         config: dict[str, ConfigValue] = {field.name: getattr(self.shape, field.name) for field in fields(self.shape)}
+        config |= {"shared_fused": self.shared_fused, "dtype": self.dtype.value}
+        config |= {"distribution": self.routing.distribution.value}
+        if self.routing.distribution is Distribution.RUNS:
+            config |= {"run_alpha": self.routing.run_alpha, "run_noise_scale": self.routing.run_noise_scale}
         config |= {
-            "dtype": self.dtype.value,
-            "distribution": self.distribution.value,
             "backend": self.backend,
             "impl": self.impl,
+            "routing_pack_strategy": self.pack_strategy.value,
+            "queue_mode": self.queue_mode.value,
             "bench_pass": self.bench_pass.value,
+            "remat_mode": self.remat_mode.value,
+            "capacity_policy": self.capacity.policy.value,
+        }
+        if self.capacity.factor is not None:
+            config |= {"capacity_factor": self.capacity.factor}
+        config |= {
             "quant_mode": self.quant_mode.value,
+            "null_route_frac": self.routing.null_frac,
+            "null_routing_mode": self.routing.null_mode.value,
+            "renormalize_real_after_null": self.routing.renormalize,
             "parallel_mode": self.parallel_mode.value,
             "iters": self.iters,
             "warmup": self.warmup,

@@ -8,6 +8,7 @@ from jaxtyping import Array
 
 from bench_core.blocks.bounded import BoundedMath
 from bench_core.blocks.compare import Comparison, compare
+from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.inputs import BlockInputs
 from bench_core.blocks.oracle import Oracle, OracleInputs
 from bench_core.blocks.program import canonical_outputs
@@ -56,8 +57,13 @@ def check_outputs(
     Raises:
         CheckFailed: an element of an output differs by more than its bound.
     """
-    oracle = Oracle(math=BoundedMath(arithmetic=backend.arithmetic, dtype=case.dtype), quant_mode=case.quant_mode)
-    expected = oracle.expected(host_inputs(inputs), case.bench_pass)
+    oracle = Oracle(
+        math=BoundedMath(arithmetic=backend.arithmetic, dtype=case.dtype),
+        quant_mode=case.quant_mode,
+        preweight=IMPLS[case.impl].preweight,
+    )
+    capacity = case.capacity.per_expert(assignments=shape.assignments, experts=shape.experts)
+    expected = oracle.expected(host_inputs(inputs, capacity), case.bench_pass)
     arrays = {name: np.asarray(array) for name, array in canonical_outputs(outputs).items()}
     comparison = compare(arrays, expected)
     report = CheckReport(comparison=comparison, shape=shape, reduced=shape != case.shape)
@@ -73,11 +79,12 @@ def check_outputs(
     return report
 
 
-def host_inputs(inputs: BlockInputs) -> OracleInputs:
-    """The same numbers as NumPy arrays."""
+def host_inputs(inputs: BlockInputs, capacity: int | None = None) -> OracleInputs:
+    """The same numbers as NumPy arrays; `capacity` is the rows that an expert may have."""
     return OracleInputs(
         x=np.asarray(inputs.x),
         weights={name: np.asarray(array) for name, array in inputs.weights.items()},
         experts=np.asarray(inputs.routing.experts),
         routing_weights=np.asarray(inputs.routing.weights),
+        capacity=capacity,
     )

@@ -93,8 +93,13 @@ class Row:
         if self.failed is not None:
             return [json_line]
         words = {**self.config, **self.summary}
-        pairs = " ".join(f"{key}={shlex.quote(str(value))}" for key, value in words.items())
+        pairs = " ".join(f"{key}={shlex.quote(_word(value))}" for key, value in words.items())
         return [f"RESULT {pairs}", json_line]
+
+
+def _word(value: object) -> str:
+    # As JSON writes it, so that line and JSON agree on true and false.
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def to_json(document: object) -> str:

@@ -3,11 +3,13 @@
 import statistics
 from dataclasses import dataclass
 
-from bench_core.accounting import count_flops, throughput
+from bench_core.accounting import count_bytes, count_flops, throughput
 from bench_core.harness.case import Case
 from bench_core.harness.check import CheckReport
 from bench_core.harness.record import Environment, Failure, Measurement, Number, Row
-from bench_core.routing.load import LoadStatistics
+from bench_core.harness.stages import stage_observations
+from bench_core.routing.layout import Assignments
+from bench_core.routing.load import LoadStatistics, RunStatistics
 from bench_core.timing.measure import Program, Samples
 
 
@@ -19,7 +21,10 @@ class Measured:
     program: Program
     first_call_s: float
     samples: Samples
+    assignments: Assignments
     load: LoadStatistics
+    runs: RunStatistics
+    stages: dict[str, tuple[float, ...]]
     peak_memory_bytes: int | None
     ran: str
 
@@ -32,7 +37,8 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
     agree with whoever takes the median of the samples. (Of an even number of calls, the rate of the median time
     is another number.)
     """
-    flops, tokens = count_flops(case.shape, case.bench_pass).total, case.shape.tokens
+    rows, tokens = _computed_rows(case, measured.assignments), case.shape.tokens
+    flops = count_flops(case.shape, case.bench_pass, assignments=rows).total
     used = sum(device.used for device in environment.devices)
     time_s = measured.samples.time_s
     rates = [throughput(flops=flops, tokens=tokens, time_s=sample_s) for sample_s in time_s]
@@ -57,23 +63,47 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
         },
         observations={
             **_observations(measured),
+            **stage_observations(measured.stages),
             "flops": flops,
+            "model_bytes": count_bytes(case.shape, case.dtype, case.bench_pass, assignments=rows).total,
             "tflops_per_device": typical_tflops / used,
             "tokens_per_s_per_device": typical_tokens_per_s / used,
             # Unknown until there is a table of peaks.
             "mfu": None,
         },
-        labels=measured.check.labels() | {"ran": measured.ran},
+        labels=_labels(case, measured),
     )
 
 
+def _computed_rows(case: Case, assignments: Assignments) -> int:
+    """Rows that the experts compute: experts * capacity when padded, else the real assignments."""
+    return case.shape.assignments if assignments.layout is None else assignments.layout.rows
+
+
+def _labels(case: Case, measured: Measured) -> dict[str, str]:
+    labels = measured.check.labels() | {"ran": measured.ran}
+    idle = case.no_effect()
+    return labels | {"no_effect": ", ".join(idle)} if idle else labels
+
+
 def _observations(measured: Measured) -> dict[str, Number]:
+    assignments = measured.assignments
+    slots = assignments.real + assignments.null + assignments.dropped
     return {
         "lower_s": measured.program.lower_s,
         "compile_s": measured.program.compile_s,
         "first_call_s": measured.first_call_s,
         "warmup_s": sum(measured.samples.warmup_s),
         **measured.check.observations(),
+        "real_assignments": assignments.real,
+        "null_assignments": assignments.null,
+        "null_realized": assignments.null / slots,
+        "dropped_assignments": assignments.dropped,
+        "dropped_fraction": assignments.dropped / slots,
+        "runs": measured.runs.count,
+        "run_mean": measured.runs.mean,
+        "run_p95": measured.runs.p95,
+        "run_max": measured.runs.max,
         "load_min": measured.load.min,
         "load_max": measured.load.max,
         "load_mean": measured.load.mean,

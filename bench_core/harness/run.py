@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -9,8 +11,10 @@ import numpy as np
 
 from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.inputs import BlockInputs, make_inputs
+from bench_core.blocks.int8_matmul import INTEGER_PRODUCTS, LONGEST_SUM
+from bench_core.blocks.modes import QueueMode
 from bench_core.blocks.moe import BlockSpec, store_weights
-from bench_core.blocks.program import pass_function
+from bench_core.blocks.program import pass_function, prepare_queue
 from bench_core.errors import CaseFailed, CheckFailed, NonFiniteOutput, UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
 from bench_core.gmm.registry import BACKENDS
@@ -19,9 +23,12 @@ from bench_core.harness.check import check_outputs
 from bench_core.harness.environment import peak_memory_bytes
 from bench_core.harness.record import Environment, Failure, Row
 from bench_core.harness.row import Measured, failed_row, measured_row
-from bench_core.routing.load import load_statistics
+from bench_core.harness.stages import time_stages
+from bench_core.quant.mode import QuantMode
+from bench_core.routing.layout import Assignments, plan_assignments
+from bench_core.routing.load import load_statistics, run_statistics
 from bench_core.shapes import MoeShape
-from bench_core.timing.measure import Call, Program, Samples, call, compile_program, sample
+from bench_core.timing.measure import Call, Program, Samples, call, compile_program, sample, trace_call
 
 Progress = Callable[[str], None]
 """Takes a line about what is being done now."""
@@ -32,24 +39,62 @@ class _Prepared:
     """A compiled case at one shape, after its first call."""
 
     inputs: BlockInputs
+    assignments: Assignments
     program: Program
     first: Call
 
 
-def run_case(case: Case, environment: Environment, progress: Progress) -> Row:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extras:
+    """What is measured besides the case: the stages of the forward pass, and a trace of one call, which is
+    not a timed one, in the folder `profile`."""
+
+    stage_timing: bool = False
+    profile: Path | None = None
+
+
+_CASE_ERRORS = (CaseFailed, MemoryError, jax.errors.JaxRuntimeError)
+"""What a case can do wrong. Anything else is a bug, and raises."""
+
+
+def run_case(case: Case, environment: Environment, progress: Progress, extras: Extras | None = None) -> Row:
     """Check and time one case. What a case can do wrong becomes a failed row; a bug still raises."""
     try:
-        return measured_row(case, environment, _measured(case, progress))
+        return measured_row(case, environment, _measured(case, progress, extras or Extras()))
     except CheckFailed as error:
-        failure = Failure(reason=error.reason, message=error.message)
+        failure = _failure(error)
         return failed_row(case, environment, failure, observations=error.observations, labels=error.labels)
-    except CaseFailed as error:
-        failure = Failure(reason=error.reason, message=error.message)
-    except MemoryError as error:
-        failure = Failure(reason="out_of_memory", message=str(error))
-    except jax.errors.JaxRuntimeError as error:
-        failure = Failure(reason=_runtime_reason(str(error)), message=str(error))
-    return failed_row(case, environment, failure)
+    except _CASE_ERRORS as error:
+        return failed_row(case, environment, _failure(error))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One word and one line about a case that was checked and not timed."""
+
+    word: str
+    text: str
+
+
+def check_case(case: Case) -> Outcome:
+    """Hold a case against the oracle: `passed`, `failed` or `unsupported`."""
+    try:
+        backend = _backend(case)
+        prepared = _prepare(case, case.shape, backend)
+        report = check_outputs(case, case.shape, prepared.inputs, prepared.first.outputs, backend)
+    except UnsupportedCase as error:
+        return Outcome(word="unsupported", text=f"unsupported: {error.cause}")
+    except _CASE_ERRORS as error:
+        return Outcome(word="failed", text=f"failed ({_failure(error).reason}): {_failure(error).message}")
+    return Outcome(word="passed", text=f"passed, {report.comparison.error_ratio:.2f} of the bound")
+
+
+def _failure(error: Exception) -> Failure:
+    if isinstance(error, CaseFailed):
+        return Failure(reason=error.reason, message=error.message)
+    if isinstance(error, MemoryError):
+        return Failure(reason="out_of_memory", message=str(error))
+    return Failure(reason=_runtime_reason(str(error)), message=str(error))
 
 
 def _runtime_reason(message: str) -> str:
@@ -58,7 +103,7 @@ def _runtime_reason(message: str) -> str:
     return "out_of_memory" if exhausted else "runtime_error"
 
 
-def _measured(case: Case, progress: Progress) -> Measured:
+def _measured(case: Case, progress: Progress, extras: Extras) -> Measured:
     backend = _backend(case)
     shape = checked_shape(case.shape)
     if shape != case.shape:
@@ -72,18 +117,30 @@ def _measured(case: Case, progress: Progress) -> Measured:
         progress("checking")
         report = check_outputs(case, shape, prepared.inputs, prepared.first.outputs, backend)
     program, first_call_s = prepared.program, prepared.first.time_s
-    load = load_statistics(np.asarray(prepared.inputs.routing.experts), case.shape.experts)
+    chosen = np.asarray(prepared.inputs.routing.experts)
+    assignments = prepared.assignments
+    stages: dict[str, tuple[float, ...]] = {}
+    if extras.stage_timing:
+        progress("timing stages")
+        spec = block_spec(case, backend, assignments)
+        stages = time_stages(prepared.inputs, spec, warmup=case.warmup, iters=case.iters)
     # The unfused weights and the first outputs are let go before anything is timed.
     del prepared
     progress(f"timing {case.warmup} + {case.iters} calls")
     samples = sample(program, warmup=case.warmup, iters=case.iters)
     _require_finite(samples)
+    if extras.profile is not None:
+        progress(f"tracing one call into {extras.profile}")
+        trace_call(program, extras.profile)
     return Measured(
         check=report,
         program=program,
         first_call_s=first_call_s,
         samples=samples,
-        load=load,
+        assignments=assignments,
+        load=load_statistics(chosen, case.shape.experts),
+        runs=run_statistics(chosen, case.shape.experts),
+        stages=stages,
         peak_memory_bytes=peak_memory_bytes(),
         ran=backend.summary,
     )
@@ -99,18 +156,47 @@ def _backend(case: Case) -> GroupedMatmul:
             cause=refusal,
             hint="bench-core hillclimb --list shows what each backend can serve",
         )
+    if case.quant_mode is not QuantMode.INT8_REAL:
+        return backend
+    longest = max(case.shape.hidden, case.shape.mlp_dim, case.shape.shared_expert_dim)
+    if longest > LONGEST_SUM:
+        raise UnsupportedCase(
+            f"--quant-mode int8_real cannot sum {longest} products",
+            cause=f"an int32 holds the sum of {LONGEST_SUM} products of int8 codes for certain",
+            hint="use --quant-mode int8, or smaller widths",
+        )
+    if backend.name not in INTEGER_PRODUCTS:
+        raise UnsupportedCase(
+            f"backend {case.backend} cannot serve --quant-mode int8_real",
+            cause="it has no int8 x int8 matmul with int32 accumulation",
+            hint="bench-core hillclimb --list shows what each backend can serve",
+        )
     return backend
 
 
 def _prepare(case: Case, shape: MoeShape, backend: GroupedMatmul) -> _Prepared:
-    impl = IMPLS[case.impl]
-    inputs = make_inputs(case.seed, shape=shape, dtype=case.dtype, distribution=case.distribution)
-    spec = BlockSpec(backend=backend, impl=impl, quant_mode=case.quant_mode)
-    program = compile_program(
-        pass_function(spec, case.bench_pass),
-        (inputs.x, store_weights(inputs.weights, impl), inputs.routing),
+    inputs = make_inputs(case.seed, shape=shape, dtype=case.dtype, request=case.routing)
+    assignments = plan_assignments(np.asarray(inputs.routing.experts), experts=shape.experts, capacity=case.capacity)
+    spec = block_spec(case, backend, assignments)
+    stored = store_weights(inputs.weights, spec.impl, shared_fused=spec.shared_fused)
+    arguments: tuple[Any, ...] = (inputs.x, stored, inputs.routing)
+    if case.queue_mode is QueueMode.PREQUEUE:
+        arguments += (prepare_queue(inputs.x, inputs.routing, shape.experts, spec),)
+    program = compile_program(pass_function(spec, case.bench_pass), arguments)
+    return _Prepared(inputs=inputs, assignments=assignments, program=program, first=call(program))
+
+
+def block_spec(case: Case, backend: GroupedMatmul, assignments: Assignments) -> BlockSpec:
+    """The static part of the case's block."""
+    return BlockSpec(
+        backend=backend,
+        impl=IMPLS[case.impl],
+        quant_mode=case.quant_mode,
+        shared_fused=case.shared_fused,
+        pack_strategy=case.pack_strategy,
+        remat_mode=case.remat_mode,
+        layout=assignments.layout,
     )
-    return _Prepared(inputs=inputs, program=program, first=call(program))
 
 
 def _require_finite(samples: Samples) -> None:

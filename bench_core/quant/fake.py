@@ -49,10 +49,11 @@ fake_quantise.defvjp(_forward, _backward)
 def operand(values: Float[Array, "*shape"], mode: QuantMode, *, axis: int, dtype: jnp.dtype) -> Float[Array, "*shape"]:
     """Prepare a matmul operand: quantise along `axis` (mode int8), then round to `dtype`.
 
+    An int8_real operand is left as it is: its codes are made where they are multiplied.
     Quantisation happens in float32, whatever `dtype` is: its rounding decisions must not depend on a
     coarser rounding just before.
     """
-    if mode is QuantMode.NONE and values.dtype == dtype:
+    if mode is QuantMode.INT8_REAL or (mode is QuantMode.NONE and values.dtype == dtype):
         return values
     wide = values.astype(jnp.float32)
     if mode is QuantMode.INT8:

@@ -1,9 +1,66 @@
-"""Names of the routing distributions. No JAX."""
+"""What is asked of the routing. No JAX."""
 
+from dataclasses import dataclass
 from enum import StrEnum
+
+from bench_core.errors import UsageError
 
 
 class Distribution(StrEnum):
-    """`random`: independent standard normal router logits."""
+    """`random`: independent standard normal router logits. `runs`: consecutive tokens favour one expert."""
 
     RANDOM = "random"
+    RUNS = "runs"
+
+
+class NullMode(StrEnum):
+    """Which slots become null. `independent`: any, with equal chance. `take_until_null`: those behind a
+    token's first null too, so that a token keeps a prefix of its experts."""
+
+    INDEPENDENT = "independent"
+    TAKE_UNTIL_NULL = "take_until_null"
+
+
+DEFAULT_RUN_ALPHA = 0.98
+DEFAULT_RUN_NOISE_SCALE = 0.35
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoutingRequest:
+    """How tokens choose experts.
+
+    `run_alpha` and `run_noise_scale` belong to `runs`: run lengths are geometric with mean
+    1 / (1 - run_alpha), the noise below the favourite's +6 has that scale. `null_frac` is the fraction of all
+    tokens * topk slots that go to no expert; with `renormalize` the weights of a token's real slots sum to
+    one again.
+
+    Raises:
+        UsageError: a number is outside its range.
+    """
+
+    distribution: Distribution = Distribution.RANDOM
+    run_alpha: float = DEFAULT_RUN_ALPHA
+    run_noise_scale: float = DEFAULT_RUN_NOISE_SCALE
+    null_frac: float = 0.0
+    null_mode: NullMode = NullMode.INDEPENDENT
+    renormalize: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.run_alpha < 1:
+            raise UsageError(
+                f"--run-alpha {self.run_alpha} is not a usable chance",
+                cause="it is the chance that a run goes on: at least 0 and less than 1",
+                hint=f"use --run-alpha {DEFAULT_RUN_ALPHA}",
+            )
+        if not 0 <= self.run_noise_scale < float("inf"):
+            raise UsageError(
+                f"--run-noise-scale {self.run_noise_scale} is not a usable scale",
+                cause="it is a standard deviation: a finite number of at least 0",
+                hint=f"use --run-noise-scale {DEFAULT_RUN_NOISE_SCALE}",
+            )
+        if not 0 <= self.null_frac < 1:
+            raise UsageError(
+                f"--null-route-frac {self.null_frac} is not a usable fraction",
+                cause="it is the share of slots without an expert: at least 0 and less than 1",
+                hint="use --null-route-frac 0.1",
+            )

@@ -1,86 +1,177 @@
 """Sorting assignments by expert, and the way back.
 
-An assignment is a (token, slot) pair; assignment a = token * topk + slot. Both directions are gathers, and
-so are both gradients: the inverse permutation stands in for the scatter that autodiff would make.
+An assignment is a (token, slot) pair; assignment a = token * topk + slot. Dispatch and `unsort` are gathers,
+and so are their gradients: the inverse permutation stands in for the scatter that autodiff would make.
+
+With a layout (null slots, capacity) there are rows without an assignment and assignments without a row. Both
+point one past the end, where a gather finds zeros: that is what `partial` means below.
 """
 
+import functools
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Float32, Int32
 
+from bench_core.routing.layout import Layout
+from bench_core.routing.strategy import PackStrategy
+
 
 class Permutation(NamedTuple):
-    """`order[r]` is the assignment in sorted row r; `inverse[a]` is the row of assignment a.
+    """`order[r]` is the assignment in row r (tokens * topk: none); `inverse[a]` is the row of assignment a
+    (rows: none).
 
     A named tuple for the reason that `Routing` gives.
     """
 
-    order: Int32[Array, " assignments"]
+    order: Int32[Array, " rows"]
     inverse: Int32[Array, " assignments"]
     group_sizes: Int32[Array, " experts"]
 
 
-def sort_by_expert(chosen: Int32[Array, "tokens topk"], experts: int) -> Permutation:
-    """Stable sort of all assignments by expert, by two argsorts. `experts` is their number."""
+def sort_by_expert(
+    chosen: Int32[Array, "tokens topk"],
+    experts: int,
+    *,
+    strategy: PackStrategy = PackStrategy.ARGSORT,
+    layout: Layout | None = None,
+) -> Permutation:
+    """Stable sort of all assignments by expert.
+
+    Args:
+        chosen: experts of every slot; `experts` itself for a null slot, which needs a layout.
+        experts: their number.
+        strategy: how to sort.
+        layout: default: every assignment is real and has a row. Of an expert over its capacity, the
+            assignments of the first tokens stay.
+    """
     flat = chosen.reshape(-1)
-    order = jnp.argsort(flat, stable=True).astype(jnp.int32)
+    order, place = _sorted(flat, strategy)
+    sizes = jnp.bincount(flat, length=experts + 1).astype(jnp.int32)[:experts]
+    if layout is None:
+        return Permutation(order=order, inverse=place, group_sizes=sizes)
+    kept = sizes if layout.capacity is None else jnp.minimum(sizes, layout.capacity)
+    group_sizes = jnp.full_like(sizes, layout.rows // experts) if layout.padded else kept
+    first_place = jnp.cumsum(sizes) - sizes
+    ends = jnp.cumsum(group_sizes)
+    first_row = ends - group_sizes
+    row = jnp.arange(layout.rows, dtype=jnp.int32)
+    expert = jnp.searchsorted(ends, row, side="right").astype(jnp.int32)
+    rank = row - first_row[expert]
+    # Places past the end belong to rows without an assignment; the gather may read anything there.
+    source = order.at[first_place[expert] + rank].get(mode="clip")
+    own_rank = place - first_place.at[flat].get(mode="clip")
+    has_row = (flat < experts) & (own_rank < kept.at[flat].get(mode="clip"))
     return Permutation(
-        order=order,
-        inverse=jnp.argsort(order).astype(jnp.int32),
-        group_sizes=jnp.bincount(flat, length=experts).astype(jnp.int32),
+        order=jnp.where(rank < kept[expert], source, flat.size),
+        inverse=jnp.where(has_row, first_row.at[flat].get(mode="clip") + own_rank, layout.rows),
+        group_sizes=group_sizes,
     )
 
 
-@jax.custom_vjp
-def dispatch(rows: Float[Array, "tokens width"], permutation: Permutation) -> Float[Array, "assignments width"]:
-    """out[r] = rows[token of sorted row r]. The gradient sums a token's assignments in float32."""
-    topk = permutation.order.size // rows.shape[0]
-    return rows[permutation.order // topk]
+def _sorted(flat: Int32[Array, " n"], strategy: PackStrategy) -> tuple[Int32[Array, " n"], Int32[Array, " n"]]:
+    """The stable order of `flat`, and the place of each element in it."""
+    match strategy:
+        case PackStrategy.ARGSORT:
+            order = jnp.argsort(flat, stable=True).astype(jnp.int32)
+            return order, jnp.argsort(order).astype(jnp.int32)
+        case PackStrategy.TUPLE_SORT:
+            numbers = jnp.arange(flat.size, dtype=jnp.int32)
+            _, order = jax.lax.sort((flat, numbers), num_keys=2)
+            _, place = jax.lax.sort((order, numbers), num_keys=1)
+            return order, place
+
+
+def _gather(rows: Float[Array, "m *width"], at: Int32[Array, " n"], partial: bool) -> Float[Array, "n *width"]:
+    return rows.at[at].get(mode="fill", fill_value=0) if partial else rows[at]
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
+def dispatch(
+    rows: Float[Array, "tokens width"], permutation: Permutation, partial: bool = False
+) -> Float[Array, "rows width"]:
+    """out[r] = rows[token of row r]. The gradient sums a token's assignments in float32."""
+    topk = permutation.inverse.size // rows.shape[0]
+    return _gather(rows, permutation.order // topk, partial)
 
 
 def _dispatch_forward(
-    rows: Float[Array, "tokens width"], permutation: Permutation
+    rows: Float[Array, "tokens width"], permutation: Permutation, partial: bool
 ) -> tuple[Array, tuple[Permutation, int]]:
-    return dispatch(rows, permutation), (permutation, rows.shape[0])
+    return dispatch(rows, permutation, partial), (permutation, rows.shape[0])
 
 
 def _dispatch_backward(
-    residuals: tuple[Permutation, int], cotangent: Float[Array, "assignments width"]
+    partial: bool, residuals: tuple[Permutation, int], cotangent: Float[Array, "rows width"]
 ) -> tuple[Array, None]:
     permutation, tokens = residuals
-    by_token = cotangent[permutation.inverse].reshape(tokens, -1, cotangent.shape[-1])
+    by_token = _gather(cotangent, permutation.inverse, partial).reshape(tokens, -1, cotangent.shape[-1])
     return by_token.astype(jnp.float32).sum(axis=1).astype(cotangent.dtype), None
 
 
 dispatch.defvjp(_dispatch_forward, _dispatch_backward)
 
 
-@jax.custom_vjp
-def unsort(rows: Float[Array, "assignments width"], permutation: Permutation) -> Float[Array, "assignments width"]:
+@functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
+def unsort(
+    rows: Float[Array, "rows width"], permutation: Permutation, partial: bool = False
+) -> Float[Array, "assignments width"]:
     """Sorted rows back in the order of assignments: out[a] = rows[inverse[a]]."""
-    return rows[permutation.inverse]
+    return _gather(rows, permutation.inverse, partial)
 
 
-def _unsort_forward(rows: Float[Array, "assignments width"], permutation: Permutation) -> tuple[Array, Permutation]:
-    return unsort(rows, permutation), permutation
+def _unsort_forward(
+    rows: Float[Array, "rows width"], permutation: Permutation, partial: bool
+) -> tuple[Array, Permutation]:
+    return unsort(rows, permutation, partial), permutation
 
 
-def _unsort_backward(permutation: Permutation, cotangent: Float[Array, "assignments width"]) -> tuple[Array, None]:
-    return cotangent[permutation.order], None
+def _unsort_backward(
+    partial: bool, permutation: Permutation, cotangent: Float[Array, "assignments width"]
+) -> tuple[Array, None]:
+    return _gather(cotangent, permutation.order, partial), None
 
 
 unsort.defvjp(_unsort_forward, _unsort_backward)
 
 
+def row_weights(
+    permutation: Permutation, weights: Float32[Array, "tokens topk"], partial: bool = False
+) -> Float32[Array, " rows"]:
+    """The routing weight of the assignment in each row; 0 in a row without one."""
+    return _gather(weights.reshape(-1), permutation.order, partial)
+
+
 def combine(
-    rows: Float32[Array, "assignments width"],
+    rows: Float32[Array, "rows width"],
     permutation: Permutation,
     weights: Float32[Array, "tokens topk"],
+    partial: bool = False,
+    *,
+    weighted: bool = True,
 ) -> Float32[Array, "tokens width"]:
-    """out[t] = sum over slots of weights[t, slot] * rows[row of (t, slot)]."""
+    """out[t] = sum over slots of weights[t, slot] * rows[row of (t, slot)], by a gather.
+
+    With `weighted` False the rows carry their weights already.
+    """
     tokens, topk = weights.shape
-    by_token = unsort(rows, permutation).reshape(tokens, topk, rows.shape[-1])
+    by_token = unsort(rows, permutation, partial).reshape(tokens, topk, rows.shape[-1])
     # A product and a sum, not an einsum: a dot would take the platform's default matmul precision.
-    return (by_token * weights[:, :, None]).sum(axis=1)
+    return (by_token * weights[:, :, None] if weighted else by_token).sum(axis=1)
+
+
+def scatter_combine(
+    rows: Float32[Array, "rows width"],
+    permutation: Permutation,
+    weights: Float32[Array, "tokens topk"],
+    partial: bool = False,
+    *,
+    weighted: bool = True,
+) -> Float32[Array, "tokens width"]:
+    """The same by a scatter-add. The order of a token's additions is the compiler's."""
+    tokens, topk = weights.shape
+    if weighted:
+        rows = rows * row_weights(permutation, weights, partial)[:, None]
+    zeros = jnp.zeros((tokens, rows.shape[-1]), rows.dtype)
+    return zeros.at[permutation.order // topk].add(rows, mode="drop")

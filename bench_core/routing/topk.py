@@ -10,6 +10,8 @@ from jaxtyping import Array, Float32, Int32
 class Routing(NamedTuple):
     """The experts that each token chose, best first and distinct, and their weights, which sum to one.
 
+    A null slot has the number of experts for its expert and 0 for its weight.
+
     A named tuple, because JAX rebuilds pytrees with placeholders that no typed constructor lets in.
     """
 

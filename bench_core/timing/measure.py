@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -79,3 +80,9 @@ def sample(program: Program, *, warmup: int, iters: int, clock: Clock = time.per
         outputs = latest.outputs
         del latest
     return Samples(warmup_s=warmup_s, time_s=tuple(time_s), outputs=outputs)
+
+
+def trace_call(program: Program, folder: Path) -> None:
+    """Run the program once under JAX's profiler; a Perfetto trace (perfetto_trace.json.gz) lies below `folder`."""
+    with jax.profiler.trace(str(folder), create_perfetto_trace=True):
+        _ready(program.executable(*program.arguments))

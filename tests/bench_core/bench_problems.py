@@ -1,6 +1,7 @@
 """Small problems with awkward routings, shared by several test modules."""
 
 import functools
+from dataclasses import replace
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,10 +14,13 @@ from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.oracle import Oracle
 from bench_core.blocks.program import canonical_outputs, pass_function
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION
+from bench_core.gmm.base import GroupedMatmul
 from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.check import host_inputs
 from bench_core.quant.mode import QuantMode
-from bench_core.routing.distribution import Distribution
+from bench_core.routing.capacity import UNLIMITED, Capacity
+from bench_core.routing.distribution import RoutingRequest
+from bench_core.routing.layout import plan_assignments
 from bench_core.routing.topk import Routing
 from bench_core.shapes import BenchPass, DType, MoeShape
 from bench_core.timing.measure import call, compile_program
@@ -27,8 +31,8 @@ COMPILES = settings(deadline=None, max_examples=25)
 ODD = MoeShape(tokens=13, hidden=11, mlp_dim=7, experts=5, topk=2, shared_expert_dim=3)
 
 
-def inputs_of(shape: MoeShape, dtype: DType, seed: int = 0) -> BlockInputs:
-    return make_inputs(seed, shape=shape, dtype=dtype, distribution=Distribution.RANDOM)
+def inputs_of(shape: MoeShape, dtype: DType, seed: int = 0, request: RoutingRequest | None = None) -> BlockInputs:
+    return make_inputs(seed, shape=shape, dtype=dtype, request=request or RoutingRequest())
 
 
 def with_experts(inputs: BlockInputs, experts: np.ndarray) -> BlockInputs:
@@ -38,11 +42,13 @@ def with_experts(inputs: BlockInputs, experts: np.ndarray) -> BlockInputs:
 
 
 @functools.cache
-def _compiled(shape: MoeShape, dtype: DType, impl: str, quant_mode: QuantMode, bench_pass: BenchPass):
-    spec = BlockSpec(backend=BACKENDS["ragged_dot"].load(), impl=IMPLS[impl], quant_mode=quant_mode)
-    inputs = inputs_of(shape, dtype)
-    arguments = (inputs.x, store_weights(inputs.weights, IMPLS[impl]), inputs.routing)
-    return compile_program(pass_function(spec, bench_pass), arguments)
+def _compiled(dtype: DType, spec: BlockSpec, bench_pass: BenchPass, shape: MoeShape):
+    return compile_program(pass_function(spec, bench_pass), _arguments(inputs_of(shape, dtype), spec))
+
+
+def _arguments(inputs: BlockInputs, spec: BlockSpec):
+    stored = store_weights(inputs.weights, spec.impl, shared_fused=spec.shared_fused)
+    return inputs.x, stored, inputs.routing
 
 
 def outputs_of(
@@ -52,16 +58,26 @@ def outputs_of(
     impl: str,
     quant_mode: QuantMode,
     bench_pass: BenchPass = BenchPass.FORWARD_BACKWARD,
+    *,
+    capacity: Capacity = UNLIMITED,
+    **options: object,
 ) -> dict[str, np.ndarray]:
     """What the compiled block computes; one compilation per configuration, whatever the routing."""
-    program = _compiled(shape, dtype, impl, quant_mode, bench_pass)
-    arguments = (inputs.x, store_weights(inputs.weights, IMPLS[impl]), inputs.routing)
-    outputs = call(type(program)(**_fields(program) | {"arguments": arguments})).outputs
-    return {name: np.asarray(array) for name, array in canonical_outputs(outputs).items()}
+    assignments = plan_assignments(np.asarray(inputs.routing.experts), experts=shape.experts, capacity=capacity)
+    backend = BACKENDS["ragged_dot"].load()
+    layout = assignments.layout
+    # A backend compares by identity; one instance makes equal specs.
+    spec = BlockSpec(backend=_shared(backend), impl=IMPLS[impl], quant_mode=quant_mode, layout=layout, **options)
+    program = replace(_compiled(dtype, spec, bench_pass, shape), arguments=_arguments(inputs, spec))
+    outputs = canonical_outputs(call(program).outputs)
+    return {name: np.asarray(array) for name, array in outputs.items()}
 
 
-def _fields(program) -> dict[str, object]:
-    return {name: getattr(program, name) for name in program.__dataclass_fields__}
+_INSTANCES: dict[type, GroupedMatmul] = {}
+
+
+def _shared(backend: GroupedMatmul) -> GroupedMatmul:
+    return _INSTANCES.setdefault(type(backend), backend)
 
 
 def expected_of(
@@ -69,6 +85,12 @@ def expected_of(
     dtype: DType,
     quant_mode: QuantMode,
     bench_pass: BenchPass = BenchPass.FORWARD_BACKWARD,
+    *,
+    impl: str = "baseline",
+    capacity: Capacity = UNLIMITED,
 ) -> dict[str, Bounded]:
     math = BoundedMath(arithmetic=FLOAT32_ACCUMULATION, dtype=dtype)
-    return Oracle(math=math, quant_mode=quant_mode).expected(host_inputs(inputs), bench_pass)
+    oracle = Oracle(math=math, quant_mode=quant_mode, preweight=IMPLS[impl].preweight)
+    experts = inputs.weights["w2"].shape[0]
+    rows = capacity.per_expert(assignments=inputs.routing.experts.size, experts=experts)
+    return oracle.expected(host_inputs(inputs, rows), bench_pass)

@@ -1,6 +1,7 @@
 import json
 import shlex
 import statistics
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from bench_core.cli import main
 from bench_core.gmm.ragged_dot import RaggedDot
+from bench_core.gmm.registry import BACKENDS
 
 SIZES = ["--tokens", "6", "--hidden", "5", "--mlp-dim", "3", "--experts", "3"]
 TINY = ["hillclimb", *SIZES, "--iters", "3", "--warmup", "0"]
@@ -57,20 +59,54 @@ BAD = {
     "not a number": ("--tokens many", "invalid value for '--tokens'"),
     "dtype": ("--dtype float8", "--dtype float8 is not known"),
     "backend": ("--backend gmm", "--backend gmm is not known"),
-    "impl": ("--impl fast", "--impl fast is not known"),
-    "distribution": ("--distribution runs", "--distribution runs is not known"),
+    "impl": ("--impl best", "--impl best is not known"),
+    "distribution": ("--distribution zipf", "--distribution zipf is not known"),
     "pass": ("--bench-pass backward", "--bench-pass backward is not known"),
-    "quant mode": ("--quant-mode int8_real", "--quant-mode int8_real is not known"),
+    "quant mode": ("--quant-mode int4", "--quant-mode int4 is not known"),
     "parallel mode": ("--parallel-mode ep", "--parallel-mode ep is not known"),
     "iters": ("--iters 0", "--iters 0 is too few"),
     "warmup": ("--warmup -1", "--warmup -1 is too few"),
     "seed": ("--seed -1", "--seed -1 is not a usable seed"),
-    "shared fused": ("--shared-fused", "no such option: --shared-fused"),
-    "pack": ("--routing-pack-strategy argsort", "no such option: --routing-pack-strategy"),
-    "queue": ("--queue-mode full", "no such option: --queue-mode"),
-    "remat": ("--remat-mode none", "no such option: --remat-mode"),
-    "null": ("--null-route-frac 0.1", "no such option: --null-route-frac"),
-    "stages": ("--stage-timing", "no such option: --stage-timing"),
+    "shared fused": ("--shared-fused", "--shared-fused changes nothing without a shared expert"),
+    "pack": ("--routing-pack-strategy radix", "--routing-pack-strategy radix is not known"),
+    "queue": ("--queue-mode later", "--queue-mode later is not known"),
+    "prequeue backward": (
+        "--queue-mode prequeue --bench-pass forward_backward",
+        "--queue-mode prequeue cannot be combined with --bench-pass forward_backward",
+    ),
+    "both queues backward": (
+        "--queue-mode both --bench-pass forward_backward",
+        "--queue-mode prequeue cannot be combined with --bench-pass forward_backward",
+    ),
+    "remat": ("--remat-mode all", "--remat-mode all is not known"),
+    "remat forward": ("--remat-mode combine", "--remat-mode combine changes nothing in --bench-pass forward"),
+    "null": ("--null-route-frac 1", "--null-route-frac 1.0 is not a usable fraction"),
+    "negative null": ("--null-route-frac -0.1", "--null-route-frac -0.1 is not a usable fraction"),
+    "nan null": ("--null-route-frac nan", "--null-route-frac nan is not a usable fraction"),
+    "null list": ("--null-route-frac-list 0.1,half", "--null-route-frac-list 0.1,half is not a list of numbers"),
+    "repeated null": ("--null-route-frac-list 0.1,0.10", "--null-route-frac-list 0.1,0.10 names a value twice"),
+    "two nulls": (
+        "--null-route-frac 0.1 --null-route-sweep",
+        "--null-route-frac and --null-route-sweep cannot be given together",
+    ),
+    "null mode": ("--null-routing-mode some", "--null-routing-mode some is not known"),
+    "run alpha": ("--distribution runs --run-alpha 1", "--run-alpha 1.0 is not a usable chance"),
+    "run noise": ("--distribution runs --run-noise-scale -1", "--run-noise-scale -1.0 is not a usable scale"),
+    "idle run alpha": ("--run-alpha 0.9", "--run-alpha changes nothing in --distribution random"),
+    "capacity without factor": ("--capacity-policy drop", "--capacity-policy drop needs --capacity-factor"),
+    "factor without capacity": ("--capacity-factor 2", "--capacity-factor 2.0 changes nothing without a capacity"),
+    "zero factor": ("--capacity-policy pad --capacity-factor 0", "--capacity-factor 0.0 is not a usable factor"),
+    "capacity policy": ("--capacity-policy spill", "--capacity-policy spill is not known"),
+    "stages backward": (
+        "--stage-timing --bench-pass forward_backward",
+        "--stage-timing cannot be combined with --bench-pass forward_backward",
+    ),
+    "stages prequeue": (
+        "--stage-timing --queue-mode both",
+        "--stage-timing cannot be combined with --queue-mode prequeue",
+    ),
+    "ahead of time": ("--aot v5p-8", "no such option: --aot"),
+    "tile": ("--tile 8", "no such option: --tile"),
     "abbreviated": ("--tok 4", "no such option: --tok"),
     "argument": ("forward", "got unexpected extra argument"),
 }
@@ -90,7 +126,7 @@ def test_bad_input_is_one_clear_error(bench: Callable[..., Outcome], words: str,
 def test_whole_error(bench: Callable[..., Outcome]) -> None:
     assert bench("hillclimb", "--backend", "gmm").err == (
         "error: --backend gmm is not known\n"
-        "  cause: this version serves: ragged_dot\n"
+        f"  cause: this version serves: {', '.join(BACKENDS)}\n"
         "  next: use --backend ragged_dot, or see bench-core hillclimb --list\n"
     )
 
@@ -113,6 +149,8 @@ def test_result_and_json_describe_the_same_row(
     assert [row["config"]["topk"] for row in outcome.rows] == [1, 3]
     for row, result in zip(outcome.rows, outcome.results, strict=True):
         config = {name: str(value) for name, value in row["config"].items()}
+        assert (config["shared_fused"], config["renormalize_real_after_null"]) == ("False", "False")
+        config |= {"shared_fused": "false", "renormalize_real_after_null": "false"}
         assert dict(list(result.items())[: len(config)]) == config
         assert float(result["time_s"]) == sorted(row["metrics"]["time_s"]["samples"])[1]
         assert float(result["tflops"]) == sorted(row["metrics"]["tflops"]["samples"])[1]
@@ -127,6 +165,7 @@ def test_result_and_json_describe_the_same_row(
     assert outcome.err.splitlines()[0].startswith("[1/2] tokens=6 ")
 
 
+@pytest.mark.slow
 def test_every_summary_is_the_median_of_the_samples(bench: Callable[..., Outcome]) -> None:
     # With an even number of calls, the rate of the median time is not the median of the rates.
     outcome = bench(*TINY, "--iters", "4")
@@ -201,10 +240,10 @@ def _install(monkeypatch: pytest.MonkeyPatch, backend: type) -> None:
     ("backend", "reason"),
     [
         (_WrongForOne, "check_failed"),
-        (_Nan, "check_failed"),
-        (_Exhausts, "out_of_memory"),
-        (_ExhaustsCpu, "out_of_memory"),
-        (_Breaks, "runtime_error"),
+        pytest.param(_Nan, "check_failed", marks=pytest.mark.slow),
+        pytest.param(_Exhausts, "out_of_memory", marks=pytest.mark.slow),
+        pytest.param(_ExhaustsCpu, "out_of_memory", marks=pytest.mark.slow),
+        pytest.param(_Breaks, "runtime_error", marks=pytest.mark.slow),
     ],
 )
 def test_a_failed_case_is_recorded_and_the_run_goes_on(
@@ -234,6 +273,7 @@ def test_a_backend_that_refuses_says_why(bench: Callable[..., Outcome], monkeypa
     assert "needs a tpu, this is a cpu" in outcome.rows[0]["failed"]["message"]
 
 
+@pytest.mark.slow
 def test_large_case_is_checked_at_a_reduced_shape(
     bench: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,6 +283,82 @@ def test_large_case_is_checked_at_a_reduced_shape(
     assert row["labels"]["checked_at"] == "reduced shape"
     assert "hidden=63" in row["labels"]["checked_shape"]
     assert "hidden=71" not in row["labels"]["checked_shape"]
+
+
+def test_a_row_says_where_its_slots_went(bench: Callable[..., Outcome]) -> None:
+    outcome = bench(*TINY, "--dtype", "float32", "--topk", "2", "--null-route-frac", "0.25", "--impl", "fast")
+    (row,) = outcome.rows
+    seen = row["observations"]
+    assert (seen["null_realized"], seen["null_assignments"], seen["real_assignments"]) == (0.25, 3, 9)
+    assert (seen["dropped_assignments"], seen["dropped_fraction"]) == (0, 0)
+    # Only real assignments count.
+    assert seen["flops"] == 6 * 5 * 9 * 3
+    assert seen["load_mean"] == 3
+    assert seen["runs"] >= seen["run_max"] / 6
+    assert row["config"]["null_route_frac"] == 0.25
+    assert "no_effect" not in row["labels"]
+
+
+@pytest.mark.slow
+def test_padded_experts_count_with_their_capacity(bench: Callable[..., Outcome]) -> None:
+    words = ("--capacity-policy", "pad", "--capacity-factor", "1.5", "--distribution", "runs", "--run-alpha", "0.9")
+    outcome = bench(*TINY, "--dtype", "float32", *words)
+    (row,) = outcome.rows
+    # Twelve slots, three experts: capacity 6.
+    assert row["observations"]["flops"] == 6 * 5 * 3 * 6 * 3
+    seen = row["observations"]
+    assert seen["real_assignments"] + seen["dropped_assignments"] == 12
+    config = row["config"]
+    assert (config["run_alpha"], config["run_noise_scale"], config["capacity_factor"]) == (0.9, 0.35, 1.5)
+
+
+@pytest.mark.slow
+def test_what_changes_nothing_is_labelled(bench: Callable[..., Outcome]) -> None:
+    words = ("--bench-pass", "forward_backward", "--remat-mode", "combine", "--renormalize-real-after-null")
+    (row,) = bench(*TINY, *words).rows
+    assert row["labels"]["no_effect"] == "remat_mode, renormalize_real_after_null"
+    (row,) = bench(*TINY, "--queue-mode", "prequeue", "--routing-pack-strategy", "tuple_sort").rows
+    assert row["labels"]["no_effect"] == "routing_pack_strategy"
+
+
+def test_every_axis_makes_its_cases(bench: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[dict] = []
+
+    def take(cases, **_) -> bool:
+        taken.extend(case.config() for case in cases)
+        return True
+
+    monkeypatch.setattr(sys.modules["bench_core.cli.hillclimb"], "run_cases", take)
+    words = ("--impl", "both", "--queue-mode", "both", "--null-route-frac-list", "0,0.5", "--distribution", "both")
+    assert bench(*TINY, *words).code == 0
+    axes = ("distribution", "null_route_frac", "impl", "queue_mode")
+    assert len(taken) == len({tuple(config[axis] for axis in axes) for config in taken}) == 2 * 2 * 6 * 2
+
+
+@pytest.mark.slow
+def test_stages_and_trace(bench: Callable[..., Outcome], tmp_path: Path) -> None:
+    (row,) = bench(*TINY, "--stage-timing", "--profile", str(tmp_path / "trace"), "--quant-mode", "int8_real").rows
+    seen = row["observations"]
+    percents = [seen[f"stage_{stage}_percent"] for stage in ("pack", "up", "down", "combine")]
+    assert sum(percents) == pytest.approx(100)
+    assert seen["stage_up_s"] > 0
+    assert len(list((tmp_path / "trace" / "case-1").rglob("perfetto_trace.json.gz"))) == 1
+
+
+def test_int8_real_is_refused_where_there_is_no_integer_matmul(
+    bench: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench_core.harness.run.INTEGER_PRODUCTS", {})
+    (row,) = bench(*TINY, "--quant-mode", "int8_real").rows
+    assert row["failed"] == {
+        "reason": "unsupported",
+        "message": "backend ragged_dot cannot serve --quant-mode int8_real",
+    }
+
+
+def test_int8_real_is_refused_where_a_sum_may_overflow(bench: Callable[..., Outcome]) -> None:
+    (row,) = bench(*TINY, "--quant-mode", "int8_real", "--mlp-dim", "133145").rows
+    assert row["failed"]["message"] == "--quant-mode int8_real cannot sum 133145 products"
 
 
 def test_list_names_backends_and_impls(bench: Callable[..., Outcome]) -> None:

@@ -96,7 +96,7 @@ def _finite_difference(loss: Callable[[Arrays], float], arrays: Arrays, name: st
 @pytest.mark.parametrize("quant_mode", QuantMode)
 def test_oracle_gradients_are_those_of_finite_differences(quant_mode: QuantMode) -> None:
     arrays, chosen, weights = _problem()
-    reference = _Reference(arrays, chosen, weights, quantised=quant_mode is QuantMode.INT8)
+    reference = _Reference(arrays, chosen, weights, quantised=quant_mode is not QuantMode.NONE)
     math = BoundedMath(arithmetic=FLOAT32_ACCUMULATION, dtype=DType.FLOAT32)
     inputs = OracleInputs(
         x=arrays["x"],
@@ -149,8 +149,15 @@ WRONG = [
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.__name__.strip("_"))
-@pytest.mark.parametrize("quant_mode", QuantMode)
-@pytest.mark.parametrize("dtype", DType)
+@pytest.mark.parametrize(
+    ("dtype", "quant_mode"),
+    [
+        (DType.BFLOAT16, QuantMode.INT8),
+        pytest.param(DType.FLOAT32, QuantMode.NONE, marks=pytest.mark.slow),
+        pytest.param(DType.FLOAT32, QuantMode.INT8, marks=pytest.mark.slow),
+        pytest.param(DType.BFLOAT16, QuantMode.NONE, marks=pytest.mark.slow),
+    ],
+)
 def test_a_wrong_program_fails(wrong: Callable[[Arrays], None], quant_mode: QuantMode, dtype: DType) -> None:
     inputs = inputs_of(ODD, dtype)
     outputs = outputs_of(inputs, ODD, dtype, "baseline", quant_mode)
@@ -173,6 +180,7 @@ def test_the_largest_difference_need_not_be_the_one_closest_to_its_bound() -> No
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DType)
 def test_quantised_and_plain_results_are_told_apart(dtype: DType) -> None:
     inputs = inputs_of(ODD, dtype)

@@ -46,6 +46,7 @@ def test_dispatch_then_combine_gives_the_rows_back(seed: int, sizes: tuple[int, 
     np.testing.assert_array_equal(combined, topk * rows)
 
 
+@pytest.mark.slow
 def test_gradients_are_those_of_plain_indexing() -> None:
     chosen = jnp.asarray(_chosen(3, 7, 2, 5))
     permutation = sort_by_expert(chosen, 5)

@@ -1,0 +1,62 @@
+"""Compulsory memory traffic of a gated MoE block, by named term."""
+
+from dataclasses import dataclass, fields
+
+from bench_core.shapes import BenchPass, DType, MoeShape
+
+_ITEM_BYTES = {DType.FLOAT32: 4, DType.BFLOAT16: 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByteTerms:
+    """Bytes of one call, by matmul and by what is moved.
+
+    `*_weights` are the weights of that matmul, `*_rows` its left operand and its result. A lower bound for a
+    block whose matmuls are separate programs: every array is moved once, in the case's dtype. Routing, the
+    copies of dispatch and combine, and whatever an implementation keeps in float32 are not in it.
+    """
+
+    routed_up_weights: int
+    routed_up_rows: int
+    routed_down_weights: int
+    routed_down_rows: int
+    shared_up_weights: int
+    shared_up_rows: int
+    shared_down_weights: int
+    shared_down_rows: int
+
+    @property
+    def total(self) -> int:
+        return sum(getattr(self, field.name) for field in fields(self))
+
+
+def count_bytes(shape: MoeShape, dtype: DType, bench_pass: BenchPass, *, assignments: int | None = None) -> ByteTerms:
+    """Bytes of one call.
+
+    A matmul [m, k] @ [k, n] moves m k + k n + m n elements. Its two backward matmuls move three arrays of the
+    same sizes each, hence forward_backward = 3 * forward, as with FLOPs. Weights of experts that cannot have
+    a row (fewer assignments than experts) are not moved.
+
+    Args:
+        shape: sizes of the block.
+        dtype: of activations and weights.
+        bench_pass: what one call computes.
+        assignments: rows that the experts really compute; default tokens * topk.
+    """
+    rows = shape.assignments if assignments is None else assignments
+    unit = _ITEM_BYTES[dtype] * (3 if bench_pass is BenchPass.FORWARD_BACKWARD else 1)
+    active = min(shape.experts, rows)
+    routed = unit * shape.hidden * shape.mlp_dim * active
+    shared = unit * shape.hidden * shape.shared_expert_dim
+    has_shared = shape.shared_expert_dim > 0
+    shared_rows = shape.tokens if has_shared else 0
+    return ByteTerms(
+        routed_up_weights=2 * routed,
+        routed_up_rows=unit * rows * (shape.hidden + 2 * shape.mlp_dim),
+        routed_down_weights=routed,
+        routed_down_rows=unit * rows * (shape.mlp_dim + shape.hidden),
+        shared_up_weights=2 * shared,
+        shared_up_rows=unit * shared_rows * (shape.hidden + 2 * shape.shared_expert_dim),
+        shared_down_weights=shared,
+        shared_down_rows=unit * shared_rows * (shape.shared_expert_dim + shape.hidden),
+    )

@@ -1,0 +1,92 @@
+"""Grouped matmul of int8 codes with int32 accumulation, and straight-through gradients."""
+
+import functools
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Float32, Int8, Int32
+
+from bench_core.gmm.base import GroupedMatmul
+from bench_core.quant.codes import Codes, dequantised, int8_codes
+from bench_core.quant.fake import LEVELS
+from bench_core.quant.rounding import round_to
+
+IntegerProduct = Callable[[Array, Array, Array], Array]
+
+
+def _ragged(lhs: Int8[Array, "m k"], rhs: Int8[Array, "g k n"], group_sizes: Int32[Array, " g"]) -> Int32[Array, "m n"]:
+    product: Int32[Array, "m n"] = jax.lax.ragged_dot(lhs, rhs, group_sizes, preferred_element_type=jnp.int32)
+    return product
+
+
+def _dense(lhs: Int8[Array, "m k"], rhs: Int8[Array, "1 k n"], group_sizes: Int32[Array, " 1"]) -> Int32[Array, "m n"]:
+    return jax.lax.dot_general(lhs, rhs[0], (((1,), (0,)), ((), ())), preferred_element_type=jnp.int32)
+
+
+INTEGER_PRODUCTS: Mapping[str, IntegerProduct] = MappingProxyType({"ragged_dot": _ragged, "dense": _dense})
+"""By name of the backend: those that multiply int8 by int8 into int32. Others cannot serve int8_real."""
+LONGEST_SUM = (2**31 - 1) // LEVELS**2
+"""Most products of two codes that an int32 holds for certain."""
+
+
+class _Residuals(NamedTuple):
+    lhs: Codes
+    rhs: Codes
+    group_sizes: Array
+    # Empty arrays: they carry the dtypes that the gradients must have.
+    lhs_like: Array
+    rhs_like: Array
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def int8_matmul(
+    backend: GroupedMatmul,
+    lhs: Float[Array, "m k"],
+    rhs: Float[Array, "g k n"],
+    group_sizes: Int32[Array, " g"],
+) -> Float32[Array, "m n"]:
+    """out[i] = lhs[i] @ rhs[group of i] of operands that are quantised here.
+
+    Codes are int8, one scale per row of the left operand and per group and column of the right. Their products
+    are summed in int32, without rounding (up to LONGEST_SUM of them), and scaled in float32. The backward pass is
+    straight-through: its two matmuls are those of the dequantised operands, rounded to the dtype of `rhs`.
+    """
+    return _forward(backend, lhs, rhs, group_sizes)[0]
+
+
+def _forward(
+    backend: GroupedMatmul,
+    lhs: Float[Array, "m k"],
+    rhs: Float[Array, "g k n"],
+    group_sizes: Int32[Array, " g"],
+) -> tuple[Array, _Residuals]:
+    left = int8_codes(lhs.astype(jnp.float32), axis=-1)
+    right = int8_codes(rhs.astype(jnp.float32), axis=-2)
+    total = INTEGER_PRODUCTS[backend.name](left.codes, right.codes, group_sizes)
+    by_row = jnp.repeat(right.scale[:, 0, :], group_sizes, axis=0, total_repeat_length=lhs.shape[0])
+    product = total.astype(jnp.float32) * left.scale * by_row
+    residuals = _Residuals(
+        lhs=left,
+        rhs=right,
+        group_sizes=group_sizes,
+        lhs_like=jnp.zeros((0,), lhs.dtype),
+        rhs_like=jnp.zeros((0,), rhs.dtype),
+    )
+    return product, residuals
+
+
+def _backward(
+    backend: GroupedMatmul, residuals: _Residuals, cotangent: Float32[Array, "m n"]
+) -> tuple[Array, Array, None]:
+    dtype = residuals.rhs_like.dtype
+    narrow = round_to(cotangent, dtype)
+    lhs, rhs = (round_to(dequantised(codes), dtype) for codes in (residuals.lhs, residuals.rhs))
+    grad_lhs = backend.grad_lhs(narrow, rhs, residuals.group_sizes)
+    grad_rhs = backend.grad_rhs(lhs, narrow, residuals.group_sizes)
+    return round_to(grad_lhs, dtype).astype(residuals.lhs_like.dtype), round_to(grad_rhs, dtype), None
+
+
+int8_matmul.defvjp(_forward, _backward)

@@ -1,0 +1,32 @@
+"""Which static row tiles cover groups whose sizes are known only when the program runs. No JAX."""
+
+import math
+from dataclasses import dataclass
+
+LARGEST, MIDDLE, SMALLEST = 512, 128, 32
+FITTED = range(48, 257, 16)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """A static number of rows, and the fewest remaining rows of a group for which it is used."""
+
+    rows: int
+    least: int
+
+
+def ladder(rows: int, groups: int) -> tuple[Tile, ...]:
+    """Descending tiles for `rows` rows in `groups` groups; the last one serves any remainder.
+
+    A group takes the largest tile as long as more than three quarters of it are needed, then the next. So it
+    computes less than a quarter of one larger tile, or less than one smallest tile, in vain.
+
+    The middle tile is fitted to a balanced load where that calls for a tile of about its size: independent
+    choices give a group mean = rows / groups rows with a standard deviation of at most sqrt(mean) (a binomial
+    distribution), so that mean + 1.5 sqrt(mean), on a multiple of 16, holds nine of ten groups.
+    """
+    mean = rows / groups
+    fitted = 16 * math.ceil((mean + 1.5 * math.sqrt(mean)) / 16)
+    middle = fitted if fitted in FITTED else MIDDLE
+    *larger, last = sorted({min(size, rows) for size in (LARGEST, middle, SMALLEST)}, reverse=True)
+    return (*(Tile(rows=size, least=size * 3 // 4 + 1) for size in larger), Tile(rows=last, least=1))

@@ -1,0 +1,79 @@
+"""Combinations of flags that are impossible, or that change nothing. No JAX."""
+
+from bench_core.blocks.modes import QueueMode, RematMode
+from bench_core.errors import UsageError
+from bench_core.routing.distribution import RoutingRequest
+from bench_core.routing.strategy import PackStrategy
+from bench_core.shapes import BenchPass, MoeShape
+
+
+def refuse_combinations(
+    *,
+    shape: MoeShape,
+    bench_pass: BenchPass,
+    shared_fused: bool,
+    queue_mode: QueueMode,
+    remat_mode: RematMode,
+) -> None:
+    """Refuse what would be timed under a name that it does not deserve.
+
+    Raises:
+        UsageError: one combination, with the reason.
+    """
+    if shared_fused and not shape.shared_expert_dim:
+        raise UsageError(
+            "--shared-fused changes nothing without a shared expert",
+            cause="--shared-expert-dim is 0",
+            hint="add --shared-expert-dim N, or leave --shared-fused out",
+        )
+    if queue_mode is QueueMode.PREQUEUE and bench_pass is not BenchPass.FORWARD:
+        raise UsageError(
+            f"--queue-mode prequeue cannot be combined with --bench-pass {bench_pass}",
+            cause="the gradient to the input goes through dispatch, so dispatch cannot be left out of the timed part",
+            hint="use --queue-mode full, or --bench-pass forward",
+        )
+    if remat_mode is not RematMode.NONE and bench_pass is BenchPass.FORWARD:
+        raise UsageError(
+            f"--remat-mode {remat_mode} changes nothing in --bench-pass forward",
+            cause="only a backward pass recomputes",
+            hint="use --bench-pass forward_backward, or --remat-mode none",
+        )
+
+
+def refuse_stages(*, bench_pass: BenchPass, queue_mode: QueueMode) -> None:
+    """Refuse stage times of a case that has not these stages.
+
+    Raises:
+        UsageError: the pass is not forward, or dispatch is not part of it.
+    """
+    if bench_pass is not BenchPass.FORWARD:
+        raise UsageError(
+            f"--stage-timing cannot be combined with --bench-pass {bench_pass}",
+            cause="the stages pack, up, down and combine are those of the forward pass",
+            hint="use --bench-pass forward",
+        )
+    if queue_mode is not QueueMode.FULL:
+        raise UsageError(
+            f"--stage-timing cannot be combined with --queue-mode {queue_mode}",
+            cause="its first stage is the dispatch that prequeue leaves out",
+            hint="use --queue-mode full",
+        )
+
+
+def idle_keys(
+    *, routing: RoutingRequest, pack_strategy: PackStrategy, queue_mode: QueueMode, remat_mode: RematMode
+) -> tuple[str, ...]:
+    """Config keys whose value is not the default and yet changes nothing in this case."""
+    idle = []
+    if pack_strategy is not PackStrategy.ARGSORT and queue_mode is QueueMode.PREQUEUE:
+        # Sorting is outside of the timed function.
+        idle.append("routing_pack_strategy")
+    if remat_mode is RematMode.COMBINE:
+        # Routing weights are constants, so the weighted sum keeps nothing that could be recomputed.
+        idle.append("remat_mode")
+    if routing.null_frac == 0:
+        if routing.renormalize:
+            idle.append("renormalize_real_after_null")
+        if routing.null_mode != RoutingRequest().null_mode:
+            idle.append("null_routing_mode")
+    return tuple(idle)

@@ -1,0 +1,96 @@
+"""The cases of `bench-core check`. No JAX."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from bench_core.blocks.impls import IMPLS
+from bench_core.blocks.modes import RematMode
+from bench_core.harness.case import Case, ParallelMode
+from bench_core.quant.mode import QuantMode
+from bench_core.routing.capacity import UNLIMITED, Capacity, CapacityPolicy
+from bench_core.routing.distribution import Distribution, NullMode, RoutingRequest
+from bench_core.routing.strategy import PackStrategy
+from bench_core.shapes import BenchPass, DType, MoeShape
+
+SHAPES: Mapping[str, MoeShape] = MappingProxyType(
+    {
+        "odd": MoeShape(tokens=37, hidden=19, mlp_dim=13, experts=5, topk=2, shared_expert_dim=3),
+        "one token": MoeShape(tokens=1, hidden=8, mlp_dim=6, experts=4, topk=2, shared_expert_dim=2),
+        "topk = experts": MoeShape(tokens=24, hidden=16, mlp_dim=8, experts=3, topk=3),
+        "one expert": MoeShape(tokens=33, hidden=8, mlp_dim=9, experts=1, topk=1),
+        "empty experts": MoeShape(tokens=3, hidden=16, mlp_dim=8, experts=17, topk=1, shared_expert_dim=4),
+    }
+)
+ROUTINGS: Mapping[str, RoutingRequest] = MappingProxyType(
+    {
+        "none": RoutingRequest(),
+        "independent": RoutingRequest(null_frac=0.4),
+        "take_until_null": RoutingRequest(
+            distribution=Distribution.RUNS, null_frac=0.4, null_mode=NullMode.TAKE_UNTIL_NULL, renormalize=True
+        ),
+    }
+)
+CAPACITIES: Mapping[str, Capacity] = MappingProxyType(
+    {
+        "none": UNLIMITED,
+        "drop": Capacity(policy=CapacityPolicy.DROP, factor=0.75),
+        "pad": Capacity(policy=CapacityPolicy.PAD, factor=1.25),
+    }
+)
+AXES: Mapping[str, Sequence[str]] = MappingProxyType(
+    {
+        "impl": tuple(IMPLS),
+        "quant": tuple(mode.value for mode in QuantMode),
+        "null": tuple(ROUTINGS),
+        "capacity": tuple(CAPACITIES),
+        "remat": tuple(mode.value for mode in RematMode),
+        "dtype": tuple(dtype.value for dtype in DType),
+        "shape": tuple(SHAPES),
+    }
+)
+
+
+def choices(*, full: bool) -> list[dict[str, str]]:
+    """Rows of the table without the backend: every combination, or a few in which every two values of two
+    axes meet."""
+    everything = list(itertools.product(*AXES.values()))
+    return [dict(zip(AXES, words, strict=True)) for words in (everything if full else _pairwise(everything))]
+
+
+def _pairwise(everything: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Greedy: always the first combination that adds the most pairs. A set of pairs is the bits of a number."""
+    bits: dict[object, int] = {}
+    candidates = [
+        (words, sum(1 << bits.setdefault(pair, len(bits)) for pair in itertools.combinations(enumerate(words), 2)))
+        for words in everything
+    ]
+    missing = (1 << len(bits)) - 1
+    chosen = []
+    while missing:
+        words, pairs = max(candidates, key=lambda candidate: (candidate[1] & missing).bit_count())
+        chosen.append(words)
+        missing &= ~pairs
+    return chosen
+
+
+def table_case(backend: str, choice: Mapping[str, str]) -> Case:
+    """The case of one row. Sorting and the shared expert's fusion alternate with other axes."""
+    shape = SHAPES[choice["shape"]]
+    return Case(
+        shape=shape,
+        dtype=DType(choice["dtype"]),
+        routing=ROUTINGS[choice["null"]],
+        backend=backend,
+        impl=choice["impl"],
+        bench_pass=BenchPass.FORWARD_BACKWARD,
+        quant_mode=QuantMode(choice["quant"]),
+        parallel_mode=ParallelMode.NONE,
+        iters=1,
+        warmup=0,
+        seed=0,
+        shared_fused=shape.shared_expert_dim > 0 and choice["dtype"] == DType.BFLOAT16,
+        pack_strategy=PackStrategy.TUPLE_SORT if choice["capacity"] == "drop" else PackStrategy.ARGSORT,
+        remat_mode=RematMode(choice["remat"]),
+        capacity=CAPACITIES[choice["capacity"]],
+    )

@@ -1,0 +1,46 @@
+"""Which assignments have a row in the experts' buffer. NumPy, outside the timed function."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Int32
+
+from bench_core.routing.capacity import Capacity, CapacityPolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """The static part of a dispatch. `rows` is known when the block is compiled, because the routing is fixed:
+    so null and dropped assignments have no row at all, on every backend.
+
+    `capacity` is None without a policy; when `padded`, every expert has that many rows.
+    """
+
+    rows: int
+    capacity: int | None = None
+    padded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignments:
+    """Where the tokens * topk slots went: `real` + `null` + `dropped` of them. `layout` is None when all are
+    real and no expert is padded."""
+
+    real: int
+    null: int
+    dropped: int
+    layout: Layout | None
+
+
+def plan_assignments(chosen: Int32[np.ndarray, "tokens topk"], *, experts: int, capacity: Capacity) -> Assignments:
+    """Count the slots of a routing, in which a null slot names the expert `experts`."""
+    load = np.bincount(chosen.reshape(-1), minlength=experts + 1)
+    null, load = int(load[experts]), load[:experts]
+    limit = capacity.per_expert(assignments=chosen.size, experts=experts)
+    kept = int(load.sum() if limit is None else np.minimum(load, limit).sum())
+    dropped = chosen.size - null - kept
+    padded = capacity.policy is CapacityPolicy.PAD
+    layout = None
+    if padded or limit is not None or null:
+        layout = Layout(rows=experts * limit if padded and limit else kept, capacity=limit, padded=padded)
+    return Assignments(real=kept, null=null, dropped=dropped, layout=layout)
