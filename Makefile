@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup quickstart test test-fast check stress format constraints bench bench-store bench-sync wheel
+.PHONY: help setup quickstart test test-fast check stress format constraints bench bench-store bench-sync bench-cpu wheel
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -44,6 +44,9 @@ bench-store: setup  ## what ten thousand entries cost
 
 bench-sync: setup  ## what a sync with a GitHub issue costs
 	@$(BIN)/python benchmarks/sync_speed.py
+
+bench-cpu: setup  ## the grouped matmuls on CPU against their peers and limits (ten minutes or more)
+	@JAX_PLATFORMS=cpu $(BIN)/python benchmarks/moe_cpu.py
 
 wheel: setup  ## build and check the wheel
 	@$(BIN)/python -m pytest -q tests/project/test_project_wheel.py
