@@ -29,12 +29,14 @@ AWKWARD = {
 
 
 def _combinations() -> list:
-    """Every implementation x dtype x quantisation; one of them is in the fast part."""
-    fast = {("fused_w13_preweight", DType.BFLOAT16, QuantMode.INT8)}
-    return [
-        pytest.param(*words, marks=() if words in fast else pytest.mark.slow)
-        for words in itertools.product(IMPLS, DType, QuantMode)
-    ]
+    """One implementation with every dtype and quantisation, and every other with one of these: the table of
+    `bench-core check` has the pairs. One of them is in the fast part."""
+    fast = ("fused_w13_preweight", DType.BFLOAT16, QuantMode.INT8)
+    pairs = list(itertools.product(DType, QuantMode))
+    others = [name for name in IMPLS if name not in ("baseline", fast[0])]
+    words = [("baseline", *pair) for pair in pairs]
+    words += [(name, *pair) for name, pair in zip(others, itertools.cycle(pairs), strict=False)]
+    return [fast, *(pytest.param(*found, marks=pytest.mark.slow) for found in words)]
 
 
 @pytest.mark.parametrize("routing", ROUTINGS)
@@ -70,16 +72,14 @@ def test_forward_alone_agrees_with_the_oracle() -> None:
     assert compare(outputs, expected).passed
 
 
-# Every implementation, dtype, quantisation and pass with every shape, but not all of their products.
+# Every dtype, quantisation and pass with every shape, but not all of their products.
 MIXED = [
     ("baseline", DType.FLOAT32, QuantMode.NONE, BenchPass.FORWARD),
     ("baseline", DType.BFLOAT16, QuantMode.INT8, BenchPass.FORWARD_BACKWARD),
     ("fused_w13", DType.FLOAT32, QuantMode.NONE, BenchPass.FORWARD_BACKWARD),
     ("preweight", DType.BFLOAT16, QuantMode.NONE, BenchPass.FORWARD_BACKWARD),
     ("fused_w13_preweight", DType.FLOAT32, QuantMode.INT8, BenchPass.FORWARD_BACKWARD),
-    ("scatter", DType.FLOAT32, QuantMode.NONE, BenchPass.FORWARD_BACKWARD),
     ("fast", DType.BFLOAT16, QuantMode.INT8, BenchPass.FORWARD),
-    ("fast", DType.BFLOAT16, QuantMode.NONE, BenchPass.FORWARD_BACKWARD),
 ]
 
 
@@ -103,7 +103,7 @@ def test_one_token_in_its_hardest_mode() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("quant_mode", QuantMode)
 @pytest.mark.parametrize("dtype", DType)
 def test_no_false_alarm_over_seeds(dtype: DType, quant_mode: QuantMode, seed: int) -> None:
