@@ -19,6 +19,8 @@ from bench_core.routing.distribution import Distribution, NullMode, RoutingReque
 from bench_core.routing.strategy import PackStrategy
 from bench_core.shapes import BenchPass, DType, MoeShape
 
+pytestmark = pytest.mark.slow
+
 INDEPENDENT = RoutingRequest(null_frac=0.4)
 PREFIX = RoutingRequest(null_frac=0.4, null_mode=NullMode.TAKE_UNTIL_NULL, renormalize=True)
 RUNS = RoutingRequest(distribution=Distribution.RUNS, run_alpha=0.7)

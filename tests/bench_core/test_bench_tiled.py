@@ -25,6 +25,8 @@ from bench_core.gmm.tiled_ladder import LARGEST, SMALLEST, ladder
 from bench_core.quant.mode import QuantMode
 from bench_core.shapes import BenchPass, DType, MoeShape
 
+pytestmark = pytest.mark.slow
+
 ROWS, GROUPS, INNER, OUTER = 700, 6, 11, 7
 """More rows than the largest tile, sizes that are multiples of nothing."""
 
