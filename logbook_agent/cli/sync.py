@@ -128,7 +128,8 @@ def link_command(
     book, url = link(space, request)
     label = space.redactor.text(label) if label is not None else None
     data = {"logbook": book.topic, "url": url, "label": label}
-    text = f"{book.topic}: {label or 'experiment issue'} is {url}\nnext: logbook sync"
+    following = "logbook sync" if book.header.issue is not None else "logbook sync --create"
+    text = f"{book.topic}: {label or 'experiment issue'} is {url}\nnext: {following}"
     emit("link", data, text, as_json=as_json, warnings=space.warnings)
 
 

@@ -157,14 +157,17 @@ def _link(link: Link, cut: _Cutter) -> str:
 
 
 def _best(header: Header, entries: Sequence[Summary], cut: _Cutter) -> list[dict[str, Any]]:
-    """The best measured row for each primary metric whose direction is known, with its whole config:
-    rows of different cases are not ranked against the baseline here."""
+    """The best case for each primary metric whose direction is known, as the issue ranks them, with its whole
+    config: cases are not ranked against the baseline here."""
+    superseded = {e["supersedes"] for e in entries if e["state"] != "void"}
+    counted = [e for e in entries if e["settled"] and e["id"] not in superseded]
     found = []
     for metric in header.metrics:
-        rows = [(e["best"][metric.name], e["id"]) for e in entries if metric.name in e["best"]]
-        if not rows:
+        measured = [(e["measured"][metric.name], e["id"]) for e in counted if metric.name in e["measured"]]
+        ranked = [(m["best"], entry_id) for m, entry_id in measured if "best" in m]
+        if not ranked:
             continue
-        best, entry_id = (max if metric.direction == "max" else min)(rows, key=lambda r: r[0]["value"])
+        best, entry_id = (max if metric.direction == "max" else min)(ranked, key=lambda r: r[0]["value"])
         found.append(
             {
                 "metric": metric.name,
@@ -172,9 +175,10 @@ def _best(header: Header, entries: Sequence[Summary], cut: _Cutter) -> list[dict
                 "unit": cut.text(best["unit"]),
                 "entry": entry_id,
                 "run": best["run"],
+                "runs": best["runs"],
                 "label": cut.text(best["label"]),
-                "config": cut.text(best["config"]),
-                "among_rows": sum(row["rows"] for row, _ in rows),
+                "config": cut.text(" ".join(f"{k}={v}" for k, v in best["config"].items())),
+                "among_cases": sum(m["cases"] for m, _ in measured if "best" in m),
             }
         )
     return cut.first("best", found)

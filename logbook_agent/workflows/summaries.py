@@ -8,18 +8,17 @@ from logbook_agent.issues.digest import digest, record_digest
 from logbook_agent.issues.stages import settled
 from logbook_agent.markdown.lead import lead
 from logbook_agent.markdown.text import one_line
-from logbook_agent.model.header import Header, Metric
+from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.report.blocks import DECISION, NEGATIVE_RESULT
 from logbook_agent.report.measured import measured, row_counts
-from logbook_agent.stats import median
 from logbook_agent.store.book import Book, Summaries
 from logbook_agent.workflows.reading import line_of
 
 # No answer shows more of a text than this.
 TEXT_CHARS = 600
 # Of what is stored: a new number whenever `summary_of` says something else of the same entry.
-FORM = 3
+FORM = 4
 
 
 def summaries(book: Book) -> Summaries:
@@ -41,7 +40,6 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "next": _text(record.next_action),
         "next_lead": _lead(record.next_action),
         "takes_up": [t for t in (entry.continues, entry.completes, entry.supersedes) if t is not None],
-        "best": {m.name: best for m in header.metrics if (best := _best(record, m)) is not None},
         "settled": settled(record.state),
         "mark": digest(entry.opened)[:4],
         "aliases": list(entry.aliases),
@@ -53,31 +51,6 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "failed_rows": failed_rows,
         "measured": measured(record, header),
         "digest": record_digest(record),
-    }
-
-
-def _best(record: Record, metric: Metric) -> dict[str, Any] | None:
-    """The best row of an entry for a primary metric whose direction is known, and among how many it is. Rows of runs
-    that did not finish, or in another unit than the declared one, are not ranked."""
-    if not metric.primary or metric.direction is None or record.state == "void":
-        return None
-    rows = [
-        (median(row.metrics[metric.name].samples), status.run, row)
-        for status in record.runs
-        if status.state == "finished"
-        for row in status.run.rows
-        if metric.name in row.metrics and metric.unit in (None, row.metrics[metric.name].unit)
-    ]
-    if not rows:
-        return None
-    value, run, row = (max if metric.direction == "max" else min)(rows, key=lambda r: r[0])
-    return {
-        "value": value,
-        "unit": row.metrics[metric.name].unit,
-        "run": run.run,
-        "label": run.label,
-        "config": _text(" ".join(f"{k}={v}" for k, v in row.config.items())),
-        "rows": len(rows),
     }
 
 

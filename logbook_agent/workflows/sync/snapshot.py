@@ -115,7 +115,8 @@ def _pushed_head(workspace: Workspace) -> tuple[str, str]:
         raise UsageError(
             "there is nothing to tag",
             cause="the logbook lies in no git repository" if commit is None else "the repository has no remote",
-            hint="git commit, then git push; a snapshot is a commit that others can have",
+            hint="a snapshot is a commit that others can have: "
+            + ("git init and git commit" if commit is None else "git remote add origin URL, then git push"),
         )
     outside = dirty_outside(root, environ)
     if outside.count:
