@@ -5,7 +5,8 @@ LogbookError                 1  checked, and does not hold
 │   ├── NotFound                an ID, logbook, label or file that does not exist
 │   └── Taken                   a topic, prefix or ID that exists already
 ├── StoreError               3  the logbook on disk cannot be read or written
-│   └── RecordError             one record is malformed; says which file and where in it
+│   ├── RecordError             one record is malformed; says which file and where in it
+│   └── Locked                  another command holds the lock for too long
 ├── RemoteError              4  the issue tracker refused or could not be reached
 │   ├── Unreachable             no answer, or one that says nothing; the next sync may succeed
 │   ├── AnswerLost              a write was sent and no answer came: it may or may not have been applied
@@ -41,6 +42,11 @@ class LogbookError(Exception):
         self.cause = cause
         self.hint = hint
 
+    def reword(self, message: str) -> None:
+        """Say what happened in other words, for a caller that knows more."""
+        self.message = message
+        self.args = (message,)
+
 
 class UsageError(LogbookError):
     code = "usage"
@@ -65,6 +71,16 @@ class RecordError(StoreError):
 
     code = "record"
     line: int | None = None
+
+
+class Locked(StoreError):
+    """`holder`: who holds it, in words."""
+
+    code = "locked"
+
+    def __init__(self, message: str, *, holder: str, cause: str = "", hint: str = "") -> None:
+        super().__init__(message, cause=cause, hint=hint)
+        self.holder = holder
 
 
 class RemoteError(LogbookError):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from logbook_agent.errors import StoreError
+from logbook_agent.errors import Locked
 from logbook_agent.store.files import write_error
 
 _PAUSE_S = 0.005
@@ -23,7 +23,7 @@ def locked(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[None]:
-    """Hold an exclusive lock on `path`. Raises StoreError naming the holder after `timeout_s` seconds.
+    """Hold an exclusive lock on `path`. Raises Locked naming the holder after `timeout_s` seconds.
 
     The kernel releases the lock of a process that dies, so a dead holder never blocks anybody.
     """
@@ -48,10 +48,11 @@ def locked(
         os.close(descriptor)
 
 
-def _held(path: Path, descriptor: int) -> StoreError:
+def _held(path: Path, descriptor: int) -> Locked:
     holder = os.pread(descriptor, 200, 0).decode(errors="replace") or "an unknown process"
-    return StoreError(
+    return Locked(
         f"{path.parent.name} is locked by {holder}",
+        holder=holder,
         cause="another logbook command has held the lock for too long; it may be stopped",
         hint="look at that process, end it if it hangs, and run the command again",
     )

@@ -60,8 +60,7 @@ def close(workspace: Workspace, request: CloseRequest, wire: Wire) -> CloseResul
         synced = sync(workspace, SyncRequest(), dataclasses.replace(wire, again=again))
     except RemoteError as error:
         now = "open again" if closing is None else "closed"
-        error.message = f"{book.topic} is {now} here, but the issue was not told: {error.message}"
-        error.args = (error.message,)
+        error.reword(f"{book.topic} is {now} here, but the issue was not told: {error.message}")
         raise
     return CloseResult(book=book, header=book.header, unmet=unmet, synced=synced)
 

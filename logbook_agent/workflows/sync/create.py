@@ -21,8 +21,6 @@ from logbook_agent.workflows.sync.link_back import planned_link_backs
 from logbook_agent.workflows.sync.place import links_of
 from logbook_agent.workflows.workspace import Workspace
 
-# Where an issue is opened in documents that go nowhere, when nothing says where.
-NOWHERE = RepositoryAddress(owner="OWNER", name="REPO")
 # GitHub's limit for the name of a label.
 _LABEL_CHARS = 50
 
@@ -61,12 +59,12 @@ def _label(workspace: Workspace, text: str) -> str:
 
 
 def first_plan(
-    workspace: Workspace, book: Book, gathered: Gathered, repository: RepositoryAddress, labels: Sequence[str]
+    workspace: Workspace, book: Book, gathered: Gathered, repository: RepositoryAddress | None, labels: Sequence[str]
 ) -> Plan:
-    """The plan of an issue that is yet to be opened."""
+    """The plan of an issue that is yet to be opened; `repository` None: nothing says yet where."""
     body = first_body(gathered.wanted, gathered.documents)
     names = labels_of(workspace, labels)
-    where = repository.slug if repository is not NOWHERE else "a repository not known yet (add: --repo OWNER/REPO)"
+    where = repository.slug if repository is not None else "a repository not known yet (add: --repo OWNER/REPO)"
     create = Create(repository=where, title=gathered.documents.title(), labels=names, text=body)
     empty = Issue(number=0, url="", title="", body=body, author="")
     plan = make_plan(gathered.wanted, gathered.documents, empty, ())

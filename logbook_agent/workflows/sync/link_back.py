@@ -62,8 +62,7 @@ def carry_out_link_backs(workspace: Workspace, book: Book, documents: BookDocume
 
 def _without(workspace: Workspace, error: RemoteError, step: LinkBack, again: str) -> RemoteError:
     """The error, saying also how to do without a comment there."""
-    error.message = f"no link back on {step.url}: {error.message}"
-    error.args = (error.message,)
+    error.reword(f"no link back on {step.url}: {error.message}")
     without = typed(workspace, "link", step.url, "--as", step.label, "--one-way")
     if isinstance(error, IssueMoved):
         # It is not the thread's own issue that has moved.

@@ -10,7 +10,7 @@ from pathlib import Path
 from logbook_agent.errors import UsageError
 from logbook_agent.issues.steps import Create, LinkBack, Plan, Post
 from logbook_agent.store.book import Book
-from logbook_agent.workflows.sync.create import NOWHERE, first_plan
+from logbook_agent.workflows.sync.create import first_plan
 from logbook_agent.workflows.sync.gather import gather
 from logbook_agent.workflows.sync.place import default_repository, issue_of, links_of
 from logbook_agent.workflows.sync.sync import SyncRequest
@@ -33,7 +33,7 @@ def write_offline(workspace: Workspace, request: SyncRequest, folder: str) -> tu
     gathered = gather(workspace, book, links, chosen=request.entries, new_block=request.new_block)
     fresh = dataclasses.replace(gathered.wanted, managed=False, trusted=frozenset())
     gathered = dataclasses.replace(gathered, wanted=fresh)
-    plan = first_plan(workspace, book, gathered, repository or NOWHERE, request.labels)
+    plan = first_plan(workspace, book, gathered, repository, request.labels)
     return book, _write(_folder(folder), _texts(plan), fresh.book)
 
 

@@ -79,8 +79,7 @@ def _told(workspace: Workspace, book: Book, wire: Wire, name: str) -> SyncResult
     try:
         return sync(workspace, SyncRequest(), wire)
     except RemoteError as error:
-        error.message = f"the tag {name} stands, but the issue was not told: {error.message}"
-        error.args = (error.message,)
+        error.reword(f"the tag {name} stands, but the issue was not told: {error.message}")
         raise
 
 

@@ -7,14 +7,14 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from logbook_agent.errors import RemoteError, StoreError, SyncRunning, UsageError
+from logbook_agent.errors import Locked, RemoteError, StoreError, SyncRunning, UsageError
 from logbook_agent.issues.links import Links
 from logbook_agent.issues.steps import Step
 from logbook_agent.provenance.commit import check_commit, commit_root
 from logbook_agent.store.book import Book
 from logbook_agent.sync.apply import Memory, Sync
 from logbook_agent.sync.calls import Calls, with_progress
-from logbook_agent.workflows.sync.create import NOWHERE, check_no_link, create_issue, first_plan, labels_of
+from logbook_agent.workflows.sync.create import check_no_link, create_issue, first_plan, labels_of
 from logbook_agent.workflows.sync.gather import Gathered, gather
 from logbook_agent.workflows.sync.header import HeaderMemory, NoMemory
 from logbook_agent.workflows.sync.link_back import carry_out_link_backs, planned_link_backs
@@ -135,8 +135,7 @@ def _check(run: _Run) -> None:
 
 def _not_committed(error: StoreError, result: SyncResult) -> StoreError:
     """The error, saying also what was done."""
-    error.message = f"{result.issue} is up to date, but the logbook was not committed: {error.message}"
-    error.args = (error.message,)
+    error.reword(f"{result.issue} is up to date, but the logbook was not committed: {error.message}")
     if result.steps:
         error.cause = f"{error.cause}\nwritten before: {'; '.join(map(str, result.steps))}"
     return error
@@ -148,12 +147,9 @@ def _alone(run: _Run) -> Iterator[None]:
     with contextlib.ExitStack() as held:
         try:
             held.enter_context(run.book.sync_lock())
-        except StoreError as error:
-            _, is_held, holder = error.message.partition(" is locked by ")
-            if not is_held:
-                raise
+        except Locked as error:
             raise SyncRunning(
-                f"another sync of {run.book.topic} is under way ({holder})",
+                f"another sync of {run.book.topic} is under way ({error.holder})",
                 cause="two syncs of one clone would write the same comments",
                 hint=f"wait for it to end, then: {run.again}",
             ) from None
@@ -169,7 +165,7 @@ def _shown(run: _Run) -> SyncResult:
         repository = default_repository(run.workspace, request.repository)
         links = links_of(run.workspace, book, repository)
         gathered = _gather(run, links)
-        plan = first_plan(run.workspace, book, gathered, repository or NOWHERE, request.labels)
+        plan = first_plan(run.workspace, book, gathered, repository, request.labels)
         run.workspace.warnings += plan.warnings
         return _result(run, plan.steps, links, gathered)
     links = links_of(run.workspace, book, issue.repository)
