@@ -42,7 +42,7 @@ def describe_environment() -> Environment:
     )
 
 
-def peak_memory_bytes() -> int | None:
+def device_peak_bytes() -> int | None:
     """Peak bytes in use on the first device since the process began; None where the platform has no count."""
     statistics = jax.devices()[0].memory_stats()
     if not statistics:

@@ -11,6 +11,7 @@ from bench_core.harness.stages import stage_observations
 from bench_core.routing.layout import Assignments
 from bench_core.routing.load import LoadStatistics, RunStatistics
 from bench_core.timing.measure import Program, Samples
+from bench_core.timing.memory import ProgramMemory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +26,8 @@ class Measured:
     load: LoadStatistics
     runs: RunStatistics
     stages: dict[str, tuple[float, ...]]
-    peak_memory_bytes: int | None
+    memory: ProgramMemory | None
+    device_peak_bytes: int | None
     ran: str
 
 
@@ -109,7 +111,9 @@ def _observations(measured: Measured) -> dict[str, Number]:
         "load_mean": measured.load.mean,
         "load_std": measured.load.std,
         "load_cv": measured.load.cv,
-        "peak_memory_bytes": measured.peak_memory_bytes,
+        "peak_memory_bytes": None if measured.memory is None else measured.memory.total,
+        "temporary_bytes": None if measured.memory is None else measured.memory.temporaries,
+        "device_peak_bytes": measured.device_peak_bytes,
     }
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from bench_core.blocks.impls import IMPLS
@@ -15,12 +14,12 @@ from bench_core.blocks.int8_matmul import INTEGER_PRODUCTS, LONGEST_SUM
 from bench_core.blocks.modes import QueueMode
 from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.program import pass_function, prepare_queue
-from bench_core.errors import CaseFailed, CheckFailed, NonFiniteOutput, UnsupportedCase
+from bench_core.errors import CaseFailed, CheckFailed, UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
 from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.case import Case, checked_shape
 from bench_core.harness.check import check_outputs
-from bench_core.harness.environment import peak_memory_bytes
+from bench_core.harness.environment import device_peak_bytes
 from bench_core.harness.record import Environment, Failure, Row
 from bench_core.harness.row import Measured, failed_row, measured_row
 from bench_core.harness.stages import time_stages
@@ -28,7 +27,8 @@ from bench_core.quant.mode import QuantMode
 from bench_core.routing.layout import Assignments, plan_assignments
 from bench_core.routing.load import load_statistics, run_statistics
 from bench_core.shapes import MoeShape
-from bench_core.timing.measure import Call, Program, Samples, call, compile_program, sample, trace_call
+from bench_core.timing.measure import Call, Program, call, compile_program, sample, trace_call
+from bench_core.timing.memory import program_memory
 
 Progress = Callable[[str], None]
 """Takes a line about what is being done now."""
@@ -128,7 +128,6 @@ def _measured(case: Case, progress: Progress, extras: Extras) -> Measured:
     del prepared
     progress(f"timing {case.warmup} + {case.iters} calls")
     samples = sample(program, warmup=case.warmup, iters=case.iters)
-    _require_finite(samples)
     if extras.profile is not None:
         progress(f"tracing one call into {extras.profile}")
         trace_call(program, extras.profile)
@@ -141,7 +140,8 @@ def _measured(case: Case, progress: Progress, extras: Extras) -> Measured:
         load=load_statistics(chosen, case.shape.experts),
         runs=run_statistics(chosen, case.shape.experts),
         stages=stages,
-        peak_memory_bytes=peak_memory_bytes(),
+        memory=program_memory(program.executable),
+        device_peak_bytes=device_peak_bytes(),
         ran=backend.summary,
     )
 
@@ -197,17 +197,6 @@ def block_spec(case: Case, backend: GroupedMatmul, assignments: Assignments) -> 
         remat_mode=case.remat_mode,
         layout=assignments.layout,
     )
-
-
-def _require_finite(samples: Samples) -> None:
-    """Look at the last timed outputs: a program that went wrong after its check must not pass."""
-    for name, array in samples.outputs.items():
-        if not bool(jnp.isfinite(array).all()):
-            raise NonFiniteOutput(
-                f"{name} holds NaN or infinity after the timed calls",
-                cause="the program passed its check and then computed something else",
-                hint="run the case again; if it repeats, report the backend",
-            )
 
 
 def numbered(progress: Progress, case: Case, index: int, count: int) -> Progress:

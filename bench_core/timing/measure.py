@@ -8,6 +8,8 @@ from typing import Any
 
 import jax
 
+from bench_core.timing.poison import poisoned, require_written
+
 Clock = Callable[[], float]
 """Returns seconds; only differences count."""
 
@@ -17,10 +19,14 @@ _ready: Callable[[Any], Any] = jax.block_until_ready
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """A compiled program with its arguments on the device, and how long it took to get there (seconds)."""
+    """A compiled program with its arguments on the device, and how long it took to get there (seconds).
+
+    `executable` takes the arguments, and arrays like `outputs` whose memory its outputs take over.
+    """
 
     executable: jax.stages.Compiled
     arguments: tuple[Any, ...]
+    outputs: Any
     lower_s: float
     compile_s: float
 
@@ -47,42 +53,55 @@ def compile_program(
 ) -> Program:
     """Lower and compile `function` for `arguments`, which are put on the device first."""
     arguments = _ready(jax.device_put(arguments))
+    outputs = jax.eval_shape(function, *arguments)
+
+    def into(arguments: tuple[Any, ...], _outputs: Any) -> Any:
+        return function(*arguments)
+
     started = clock()
-    lowered = jax.jit(function).lower(*arguments)
+    lowered = jax.jit(into, donate_argnums=1, keep_unused=True).lower(arguments, outputs)
     lowered_at = clock()
     executable = lowered.compile()
     compiled_at = clock()
     return Program(
         executable=executable,
         arguments=arguments,
+        outputs=outputs,
         lower_s=lowered_at - started,
         compile_s=compiled_at - lowered_at,
     )
 
 
-def call(program: Program, clock: Clock = time.perf_counter) -> Call:
-    """Run the program once and wait for all of its outputs."""
+def call(program: Program, clock: Clock = time.perf_counter, *, before: Any = None) -> Call:
+    """Run the program once and wait for all of its outputs.
+
+    They are poisoned before the clock starts, in the memory of the outputs `before` when those are given, and
+    must be finite after it has stopped.
+
+    Raises:
+        NonFiniteOutput: they are not.
+    """
+    into = _ready(poisoned(program.outputs, before))
     started = clock()
-    outputs = _ready(program.executable(*program.arguments))
-    return Call(outputs=outputs, time_s=clock() - started)
+    outputs = _ready(program.executable(program.arguments, into))
+    time_s = clock() - started
+    require_written(outputs)
+    return Call(outputs=outputs, time_s=time_s)
 
 
 def sample(program: Program, *, warmup: int, iters: int, clock: Clock = time.perf_counter) -> Samples:
-    """Call the program `warmup` and then `iters` (>= 1) times."""
-    warmup_s = tuple(call(program, clock).time_s for _ in range(warmup))
-    time_s = []
+    """Call the program `warmup` and then `iters` (>= 1) times. All calls share the memory of one set of outputs."""
     outputs = None
-    for _ in range(iters):
-        # The last outputs are let go first, so that two sets of gradients never share the device's memory.
-        outputs = None
-        latest = call(program, clock)
+    time_s = []
+    for _ in range(warmup + iters):
+        latest = call(program, clock, before=outputs)
         time_s.append(latest.time_s)
         outputs = latest.outputs
-        del latest
-    return Samples(warmup_s=warmup_s, time_s=tuple(time_s), outputs=outputs)
+    return Samples(warmup_s=tuple(time_s[:warmup]), time_s=tuple(time_s[warmup:]), outputs=outputs)
 
 
 def trace_call(program: Program, folder: Path) -> None:
     """Run the program once under JAX's profiler; a Perfetto trace (perfetto_trace.json.gz) lies below `folder`."""
+    into = _ready(poisoned(program.outputs))
     with jax.profiler.trace(str(folder), create_perfetto_trace=True):
-        _ready(program.executable(*program.arguments))
+        _ready(program.executable(program.arguments, into))

@@ -1,8 +1,15 @@
+import dataclasses
 from itertools import count
 
+import jax
 import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.experimental import io_callback
 
-from bench_core.timing.measure import call, compile_program, sample
+from bench_core.errors import NonFiniteOutput
+from bench_core.timing.measure import Program, call, compile_program, sample
+from bench_core.timing.memory import program_memory
 
 
 def test_every_stage_is_timed_apart_and_every_sample_kept() -> None:
@@ -19,3 +26,42 @@ def test_every_stage_is_timed_apart_and_every_sample_kept() -> None:
     assert samples.warmup_s == (36 - 25,)
     assert samples.time_s == (64 - 49, 100 - 81, 144 - 121)
     assert samples.outputs["y"].tolist() == [2.0, 2.0, 2.0]
+
+
+def _leaving(unwritten: int) -> Program:
+    """x + 1, but call number `unwritten` leaves its output as it was."""
+    calls = count()
+
+    def into(arguments, outputs):
+        number = io_callback(lambda: np.int32(next(calls)), jax.ShapeDtypeStruct((), np.int32))
+        return {"y": jnp.where(number == unwritten, outputs["y"], arguments[0] + 1)}
+
+    program = compile_program(lambda x: {"y": x + 1}, (jnp.ones(3),))
+    lowered = jax.jit(into, donate_argnums=1).lower(program.arguments, program.outputs)
+    return dataclasses.replace(program, executable=lowered.compile())
+
+
+@pytest.mark.parametrize("unwritten", [0, 1, 3])
+def test_an_output_that_a_call_leaves_unwritten_is_found(unwritten) -> None:
+    with pytest.raises(NonFiniteOutput, match="y holds NaN"):
+        sample(_leaving(unwritten), warmup=1, iters=3)
+
+
+def test_outputs_of_all_calls_share_one_memory() -> None:
+    program = compile_program(lambda x: {"y": x + 1}, (jnp.ones(1000),))
+    first = call(program).outputs
+    place = first["y"].unsafe_buffer_pointer()
+    again = call(program, before=first).outputs
+    assert again["y"].unsafe_buffer_pointer() == place
+    assert first["y"].is_deleted()
+
+
+def test_memory_of_a_program_counts_arguments_outputs_and_temporaries_once() -> None:
+    x = jnp.ones((64, 64))
+    program = compile_program(lambda x, unused: {"y": (x @ x) @ (x @ x).T}, (x, np.ones(16, np.float32)))
+    memory = program_memory(program.executable)
+    assert memory is not None
+    assert memory.arguments == x.nbytes + 16 * 4
+    assert x.nbytes <= memory.outputs <= x.nbytes + 64
+    assert memory.temporaries >= x.nbytes
+    assert memory.total == memory.arguments + memory.outputs + memory.temporaries + memory.code
