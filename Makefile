@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup quickstart test test-fast check stress format constraints bench bench-store bench-sync bench-cpu wheel
+.PHONY: help setup quickstart test test-fast check stress format constraints bench bench-store bench-sync bench-cpu bench-noise wheel
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -47,6 +47,9 @@ bench-sync: setup  ## what a sync with a GitHub issue costs
 
 bench-cpu: setup  ## the grouped matmuls on CPU against their peers and limits (ten minutes or more)
 	@JAX_PLATFORMS=cpu $(BIN)/python benchmarks/moe_cpu.py
+
+bench-noise: setup  ## how far two runs of one case of the MoE benchmark lie apart (five minutes)
+	@JAX_PLATFORMS=cpu $(BIN)/python benchmarks/moe_noise.py
 
 wheel: setup  ## build and check the wheel
 	@$(BIN)/python -m pytest -q tests/project/test_project_wheel.py
