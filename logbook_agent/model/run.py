@@ -110,6 +110,16 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Contention:
+    """Who else used the machine when a run started: threads of others that wanted a processor, the load of the
+    last minute (both of the whole machine), and the processes that held an accelerator open."""
+
+    runnable: int | None = None
+    load_1m: float | None = None
+    accelerator: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
     """Pid and start time (seconds since the epoch): together they name one process for good."""
 
@@ -171,6 +181,7 @@ class Run:
     host: Host = field(default_factory=Host)
     devices: tuple[Device, ...] = ()
     software: dict[str, str] = field(default_factory=dict)
+    contention: Contention | None = None
     tool: Process | None = None
     child: Process | None = None
     started: str

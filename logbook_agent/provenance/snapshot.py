@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from logbook_agent.model.run import Code, Device, Host
+from logbook_agent.model.run import Code, Contention, Device, Host
 from logbook_agent.provenance.devices import visible_devices
 from logbook_agent.provenance.environment import relevant_env
 from logbook_agent.provenance.git import code_facts
 from logbook_agent.provenance.host import host_facts
+from logbook_agent.provenance.others import other_users
 from logbook_agent.provenance.software import software_versions
 
 
@@ -25,6 +26,7 @@ class Snapshot:
     devices: tuple[Device, ...] = ()
     software: dict[str, str] = field(default_factory=dict)
     relevant_env: dict[str, str] = field(default_factory=dict)
+    contention: Contention | None = None
     problems: tuple[str, ...] = ()
 
 
@@ -41,6 +43,8 @@ def snapshot(
     """Facts about `argv` as started in `cwd`. With `remote` a launcher carries the command elsewhere, so
     this host's devices, packages and variables say nothing about it and are left unknown."""
     code = code_facts(cwd, root, argv, environ=environ)
+    contention = None if remote else other_users()
+    held = [] if contention is None else [f"contended: {who} held an accelerator" for who in contention.accelerator]
     return Snapshot(
         code=code.code,
         diff=code.diff,
@@ -49,5 +53,6 @@ def snapshot(
         devices=() if remote else visible_devices(environ),
         software={} if remote else software_versions(argv, cwd, environ, packages),
         relevant_env={} if remote else relevant_env(environ, env_patterns),
-        problems=code.problems,
+        contention=contention,
+        problems=(*code.problems, *held),
     )

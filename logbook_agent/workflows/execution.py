@@ -176,6 +176,7 @@ def _started(workspace: Workspace, plan: Plan, number: int, facts: Snapshot) -> 
         host=facts.host,
         devices=facts.devices,
         software={**facts.software, "logbook-agent": __version__},
+        contention=facts.contention,
         tool=this_process(),
         started=workspace.stamp(),
     )

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.model.run import Device
+from logbook_agent.model.run import Contention, Device
 from logbook_agent.provenance.devices import visible_devices
 from logbook_agent.provenance.environment import relevant_env
 from logbook_agent.provenance.host import cpu_model, host_facts
+from logbook_agent.provenance.others import other_users
 
 
 def write(path: Path, text: str = "") -> None:
@@ -119,3 +120,32 @@ def test_no_framework_is_imported() -> None:
     code = "".join(f"import logbook_agent.provenance.{n}\n" for n in names) + "import sys; print(*sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert not {"jax", "torch", "numpy", "psutil", "tomllib", "importlib.metadata", "socket"} & set(out.split())
+
+
+def _machine(root: Path, *, loadavg: str, devices: tuple[str, ...] = (), held: dict[int, str] | None = None) -> None:
+    (root / "proc").mkdir()
+    (root / "proc/loadavg").write_text(loadavg)
+    for device in devices:
+        (root / device).parent.mkdir(parents=True, exist_ok=True)
+        (root / device).touch()
+    for pid, target in (held or {}).items():
+        (root / f"proc/{pid}/fd").mkdir(parents=True)
+        (root / f"proc/{pid}/comm").write_text("trainer\n")
+        (root / f"proc/{pid}/fd/3").symlink_to(target)
+
+
+def test_others_who_use_the_machine(tmp_path: Path) -> None:
+    held = {41: "/dev/nvidia0", 42: "/dev/null", 43: "/dev/nvidia0", 44: "/dev/nvidia0 (deleted)"}
+    _machine(tmp_path, loadavg="1.50 0.70 0.30 4/512 999\n", devices=("dev/nvidia0",), held=held)
+    assert other_users(tmp_path, own=43) == Contention(runnable=3, load_1m=1.5, accelerator=("pid 41 (trainer)",))
+
+
+def test_a_machine_without_accelerators_is_not_searched(tmp_path: Path) -> None:
+    _machine(tmp_path, loadavg="0.00 0.00 0.00 1/10 9\n", devices=("dev/vfio/vfio",), held={41: "/dev/nvidia0"})
+    assert other_users(tmp_path) == Contention(runnable=0, load_1m=0.0)
+    assert other_users(tmp_path / "nowhere") is None
+
+
+def test_this_machine_says_who_else_runs() -> None:
+    found = other_users()
+    assert found is None or (found.runnable is not None and found.load_1m is not None)
