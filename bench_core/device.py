@@ -1,8 +1,11 @@
-"""Facts about the host's processor, found without JAX."""
+"""Facts about the host, found without JAX."""
 
+import importlib.util
 import os
 import platform
+from collections.abc import MutableMapping
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 
@@ -33,3 +36,17 @@ def _usable_count() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def keep_absent_tpus_quiet(environ: MutableMapping[str, str], dev: Path = Path("/dev")) -> None:
+    """Name the CPU as JAX's platform where that is all there can be, although libtpu is installed.
+
+    JAX would else load libtpu to look for a TPU, which takes half a second and complains on stderr. `dev` is
+    Linux's folder of devices: a TPU is an accel device there, or one behind vfio. Where JAX has another plug-in,
+    or the user has chosen a platform, nothing is changed.
+    """
+    if "JAX_PLATFORMS" in environ or importlib.util.find_spec("libtpu") is None:
+        return
+    attached = any(dev.glob("accel*")) or any(dev.glob("vfio/[0-9]*"))
+    if not attached and not metadata.entry_points(group="jax_plugins"):
+        environ["JAX_PLATFORMS"] = "cpu"

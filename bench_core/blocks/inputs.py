@@ -55,17 +55,18 @@ def make_inputs(seed: int, *, shape: MoeShape, dtype: DType, request: RoutingReq
     same experts as one with it, and a null fraction changes nothing but the slots that become null. The values
     depend on seed, shape, dtype and request, not on implementation or backend.
     """
-    names = ("x", "logits", "w1", "w3", "w2", "shared_w1", "shared_w3", "shared_w2")
-    keys = dict(zip(names, jax.random.split(jax.random.key(seed), len(names)), strict=True))
+    return BlockInputs(
+        x=_draw(seed, "x", (shape.tokens, shape.hidden), 1.0, dtype),
+        weights={name: _draw(seed, name, size, size[1] ** -0.5, dtype) for name, size in weight_shapes(shape).items()},
+        routing=make_routing(seed, shape=shape, request=request),
+    )
 
-    def draw(name: str, size: tuple[int, ...], scale: float, dtype: DType) -> Array:
-        # Drawn flat: w1, w3 and w2 are equally long, and one length is one compilation.
-        flat: Array = _normal(keys[name], scale, size=math.prod(size), dtype=dtype)
-        return flat.reshape(size)
 
+def make_routing(seed: int, *, shape: MoeShape, request: RoutingRequest) -> Routing:
+    """The routing of `make_inputs` alone: all that a compiler needs to know of the values."""
     match request.distribution:
         case Distribution.RANDOM:
-            logits = draw("logits", (shape.tokens, shape.experts), 1.0, DType.FLOAT32)
+            logits = _draw(seed, "logits", (shape.tokens, shape.experts), 1.0, DType.FLOAT32)
         case Distribution.RUNS:
             logits = jnp.asarray(
                 run_logits(
@@ -76,11 +77,18 @@ def make_inputs(seed: int, *, shape: MoeShape, dtype: DType, request: RoutingReq
                     noise_scale=request.run_noise_scale,
                 )
             )
-    return BlockInputs(
-        x=draw("x", (shape.tokens, shape.hidden), 1.0, dtype),
-        weights={name: draw(name, size, size[1] ** -0.5, dtype) for name, size in weight_shapes(shape).items()},
-        routing=_with_nulls(route(logits, shape.topk), seed, shape, request),
-    )
+    return _with_nulls(route(logits, shape.topk), seed, shape, request)
+
+
+_NAMES = ("x", "logits", "w1", "w3", "w2", "shared_w1", "shared_w3", "shared_w2")
+
+
+def _draw(seed: int, name: str, size: tuple[int, ...], scale: float, dtype: DType) -> Array:
+    """A normal array with the key that belongs to its name."""
+    key = jax.random.split(jax.random.key(seed), len(_NAMES))[_NAMES.index(name)]
+    # Drawn flat: w1, w3 and w2 are equally long, and one length is one compilation.
+    flat: Array = _normal(key, scale, size=math.prod(size), dtype=dtype)
+    return flat.reshape(size)
 
 
 # Streams of random numbers apart from JAX's, and from each other.

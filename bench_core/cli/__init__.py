@@ -1,5 +1,6 @@
 """The `bench-core` command: parse options, run, print. JAX is imported by commands that need it, late."""
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn, Protocol, cast
@@ -9,6 +10,7 @@ from typer.main import get_command
 
 from bench_core.cli.check import check
 from bench_core.cli.hillclimb import hillclimb
+from bench_core.device import keep_absent_tpus_quiet
 from bench_core.errors import BenchError, UsageError
 
 PROGRAM = "bench-core"
@@ -43,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def _run(arguments: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
+    keep_absent_tpus_quiet(os.environ)
     try:
         code = get_command(app).main(args=words, prog_name=PROGRAM, standalone_mode=False)
     except BenchError as error:

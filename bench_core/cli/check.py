@@ -1,12 +1,18 @@
-"""`bench-core check`: a table of cases against the oracle, none of them timed."""
+"""`bench-core check`: a table of cases against the oracle, or against a compiler; none of them timed."""
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bench_core.aot.targets import AotTarget, choose_target
+from bench_core.cli import options
 from bench_core.gmm.registry import BACKENDS
-from bench_core.harness.case import choose
+from bench_core.harness.case import Case, choose
 from bench_core.harness.table import AXES, choices, table_case
+
+if TYPE_CHECKING:
+    from bench_core.harness.run import Outcome
 
 
 def check(
@@ -14,23 +20,36 @@ def check(
     full: Annotated[
         bool, typer.Option("--full", help="Every combination (hours), not only every pair of values.")
     ] = False,
+    aot: options.Aot = None,
 ) -> None:
     """Hold forward and all gradients of a table of small cases against the float64 oracle.
 
-    Exit code: 0 all passed, 1 a case failed. What a backend cannot serve is shown and is no failure.
+    With --aot they are compiled for a TPU and not run, so nothing is compared. Exit code: 0 all passed, 1 a case
+    failed. What a backend cannot serve is shown and is no failure.
     """
     choose("--backend", backend, [*BACKENDS, "all"])
     backends = list(BACKENDS) if backend == "all" else [backend]
-    # Late, so that help and refusals do not wait for JAX.
-    from bench_core.harness.run import check_case
-
+    target = None if aot is None else choose_target(aot)
+    look = _looker(target)
     typer.echo(" | ".join(("backend", *AXES, "result")))
-    counts = {"passed": 0, "failed": 0, "unsupported": 0}
+    counts = {"passed" if target is None else "compiled": 0, "failed": 0, "unsupported": 0}
     for name in backends:
         for choice in choices(full=full):
-            outcome = check_case(table_case(name, choice))
+            outcome = look(table_case(name, choice))
             counts[outcome.word] += 1
             typer.echo(" | ".join((name, *choice.values(), outcome.text)))
     typer.echo(", ".join(f"{count} {word}" for word, count in counts.items()))
     if counts["failed"]:
         raise typer.Exit(1)
+
+
+def _looker(target: AotTarget | None) -> "Callable[[Case], Outcome]":
+    """What is done with a case. Imports are late, so that help and refusals do not wait for JAX."""
+    if target is None:
+        from bench_core.harness.run import check_case
+
+        return check_case
+    from bench_core.aot.run import compile_outcome, start_compiler
+
+    compiler = start_compiler(target)
+    return lambda case: compile_outcome(case, compiler)

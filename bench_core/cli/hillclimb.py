@@ -4,12 +4,15 @@ import itertools
 
 import typer
 
+from bench_core.aot.targets import choose_target
 from bench_core.blocks.modes import QueueMode, RematMode
 from bench_core.cli import options
 from bench_core.cli.axes import impls, null_fractions, run_numbers, topk_values, words_or_both
-from bench_core.cli.rows import run_cases
+from bench_core.cli.rows import compile_cases, run_cases
+from bench_core.gmm.tile import Tile
 from bench_core.harness.case import Case, ParallelMode, choose_word
-from bench_core.harness.combinations import refuse_stages
+from bench_core.harness.combinations import refuse_measuring, refuse_stages
+from bench_core.harness.flags import CompilerFlags
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.capacity import Capacity, CapacityPolicy
 from bench_core.routing.distribution import Distribution, NullMode, RoutingRequest
@@ -31,6 +34,7 @@ def hillclimb(
     run_alpha: options.RunAlpha = None,
     run_noise_scale: options.RunNoiseScale = None,
     backend: options.Backend = "ragged_dot",
+    tile: options.Tile = None,
     impl: options.Impl = "baseline",
     routing_pack_strategy: options.RoutingPackStrategy = PackStrategy.ARGSORT.value,
     queue_mode: options.QueueMode = QueueMode.FULL.value,
@@ -47,12 +51,14 @@ def hillclimb(
     parallel_mode: options.ParallelMode = ParallelMode.NONE.value,
     stage_timing: options.StageTiming = False,
     profile: options.Profile = None,
+    aot: options.Aot = None,
+    compiler_flag: options.CompilerFlag = None,
     iters: options.Iters = 5,
     warmup: options.Warmup = 1,
     seed: options.Seed = 0,
     list_: options.List = False,
 ) -> None:
-    """Check a gated MoE block against a float64 oracle, then time it.
+    """Check a gated MoE block against a float64 oracle, then time it; --aot: only compile it.
 
     Prints a RESULT line and a RESULT_JSON line per case on stdout, progress on stderr. Exit code: 0 all
     cases measured, 1 a case failed (it is recorded, the others still run), 2 the request is wrong and
@@ -63,6 +69,8 @@ def hillclimb(
 
         print_listing()
         return
+    target = None if aot is None else choose_target(aot)
+    flags = CompilerFlags.parse(compiler_flag or [])
     distributions = words_or_both("--distribution", distribution, Distribution)
     run_options = run_numbers(distributions, alpha=run_alpha, noise_scale=run_noise_scale)
     null_mode = choose_word("--null-routing-mode", null_routing_mode, NullMode)
@@ -93,6 +101,7 @@ def hillclimb(
                 **run_options,
             ),
             backend=backend,
+            tile=None if tile is None else Tile.parse(tile),
             impl=chosen_impl,
             bench_pass=choose_word("--bench-pass", bench_pass, BenchPass),
             quant_mode=choose_word("--quant-mode", quant_mode, QuantMode),
@@ -103,6 +112,7 @@ def hillclimb(
             shared_fused=shared_fused,
             pack_strategy=choose_word("--routing-pack-strategy", routing_pack_strategy, PackStrategy),
             queue_mode=chosen_queue,
+            compiler_flags=flags,
             remat_mode=choose_word("--remat-mode", remat_mode, RematMode),
             capacity=Capacity(
                 policy=choose_word("--capacity-policy", capacity_policy, CapacityPolicy), factor=capacity_factor
@@ -113,5 +123,10 @@ def hillclimb(
     if stage_timing:
         for case in cases:
             refuse_stages(bench_pass=case.bench_pass, queue_mode=case.queue_mode)
-    if not run_cases(cases, stage_timing=stage_timing, profile=profile):
+    if target is None:
+        good = run_cases(cases, stage_timing=stage_timing, profile=profile)
+    else:
+        refuse_measuring(stage_timing=stage_timing, profile=profile is not None)
+        good = compile_cases(cases, target)
+    if not good:
         raise typer.Exit(1)

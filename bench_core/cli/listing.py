@@ -16,8 +16,8 @@ def print_listing() -> None:
     platform = jax.default_backend()
     typer.echo(f"backends on {platform}:")
     for name, entry in BACKENDS.items():
-        backend = entry.load()
-        typer.echo(f"  {name}: {backend.summary}")
+        backend = entry.load(platform=platform)
+        typer.echo(f"  {name}: {backend.ran()}")
         served = [mode for mode in QuantMode if mode is not QuantMode.INT8_REAL or name in INTEGER_PRODUCTS]
         modes = ", ".join(served)
         for dtype in DType:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from bench_core.cli.axes import DEFAULT_TOPK
+from bench_core.gmm.registry import BACKENDS
 from bench_core.routing.distribution import DEFAULT_RUN_ALPHA, DEFAULT_RUN_NOISE_SCALE
 
 Tokens = Annotated[int, typer.Option(help="Rows of the input.")]
@@ -34,7 +35,15 @@ RunNoiseScale = Annotated[
         help=f"Runs: noise below the favourite's +6. [default: {DEFAULT_RUN_NOISE_SCALE}]", show_default=False
     ),
 ]
-Backend = Annotated[str, typer.Option(metavar="ragged_dot", help="Grouped matmul.")]
+Backend = Annotated[str, typer.Option(metavar="ragged_dot|tiled|gmm", help="Grouped matmul.")]
+Tile = Annotated[
+    str | None,
+    typer.Option(
+        metavar="M,K,N",
+        help=f"gmm: rows, contracted width and columns of a tile. [default: {BACKENDS['gmm'].default_tile}]",
+        show_default=False,
+    ),
+]
 Impl = Annotated[
     str,
     typer.Option(
@@ -93,6 +102,15 @@ StageTiming = Annotated[
 ]
 Profile = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Write a Perfetto trace of one further call below DIR.")
+]
+Aot = Annotated[
+    str | None,
+    typer.Option(
+        metavar="v4-8|v5e-4|v5p-8|v6e-4|tpu7x-8", help="Compile for that TPU, which need not be there; run nothing."
+    ),
+]
+CompilerFlag = Annotated[
+    list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the compiler (XLA); may be repeated.")
 ]
 Iters = Annotated[int, typer.Option(help="Timed calls; every sample is kept.")]
 Warmup = Annotated[int, typer.Option(help="Calls before them.")]

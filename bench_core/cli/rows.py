@@ -1,35 +1,60 @@
 """Run cases one after another, and print the row of each when it is there."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import typer
 
+from bench_core.aot.targets import AotTarget
 from bench_core.harness.case import Case
 from bench_core.harness.record import Row, result_file, write_rows
 
+Progress = Callable[[str], None]
+
 
 def run_cases(cases: list[Case], *, stage_timing: bool, profile: Path | None) -> bool:
-    """Run every case, print each row when it is there; True when none failed.
+    """Check and time every case; True when none failed.
 
     With `profile`, the trace of case N is below its folder `case-N`.
     """
     path = result_file(os.environ)
     # Late, so that help and refusals do not wait for JAX.
     from bench_core.harness.environment import describe_environment
-    from bench_core.harness.run import Extras, numbered, run_case
+    from bench_core.harness.run import Extras, run_case
 
     environment = describe_environment()
+
+    def measure(case: Case, index: int, progress: Progress) -> Row:
+        folder = None if profile is None else profile / f"case-{index}"
+        return run_case(case, environment, progress, Extras(stage_timing=stage_timing, profile=folder))
+
+    return _report_rows(cases, measure, path)
+
+
+def compile_cases(cases: list[Case], target: AotTarget) -> bool:
+    """Compile every case for `target`, running none; True when none failed."""
+    path = result_file(os.environ)
+    from bench_core.aot.run import aot_row, start_compiler
+
+    compiler = start_compiler(target)
+    return _report_rows(cases, lambda case, index, progress: aot_row(case, compiler, progress), path)
+
+
+def _report_rows(cases: list[Case], make: Callable[[Case, int, Progress], Row], path: Path | None) -> bool:
+    from bench_core.harness.run import numbered
+
     rows: list[Row] = []
     for index, case in enumerate(cases, start=1):
         progress = numbered(_report, case, index, len(cases))
-        folder = None if profile is None else profile / f"case-{index}"
-        row = run_case(case, environment, progress, Extras(stage_timing=stage_timing, profile=folder))
+        row = make(case, index, progress)
         rows.append(row)
         for line in row.lines():
             print(line, flush=True)
         if row.failed is not None:
             progress(f"failed ({row.failed.reason}): {row.failed.message}")
+            if "helps" in row.labels:
+                progress(f"compiles with {row.labels['helps']}")
         if path is not None:
             write_rows(path, rows)
     return all(row.failed is None for row in rows)

@@ -33,6 +33,10 @@ class GroupedMatmul(ABC):
     summary: ClassVar[str]
     arithmetic: ClassVar[Arithmetic]
 
+    def ran(self) -> str:
+        """What a row says about the code that computed it."""
+        return self.summary
+
     @abstractmethod
     def refusal(self, request: MatmulRequest) -> str | None:
         """Why this backend cannot serve `request`; None when it can."""

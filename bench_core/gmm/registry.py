@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from bench_core.gmm.tile import Tile
+
 if TYPE_CHECKING:
     from bench_core.gmm.base import GroupedMatmul
 
@@ -16,15 +18,34 @@ class BackendEntry:
 
     module: str
     attribute: str
+    default_tile: Tile | None = None
+    """None: the backend takes no tile."""
 
-    def load(self) -> "GroupedMatmul":
-        backend: GroupedMatmul = getattr(importlib.import_module(self.module), self.attribute)()
-        return backend
+    def load(self, *, platform: str, tile: Tile | None = None) -> "GroupedMatmul":
+        """The backend for programs that are compiled for `platform` (JAX's name: cpu, gpu, tpu).
+
+        Raises:
+            ValueError: `tile` is given and the backend takes none; `Case` refuses that before.
+        """
+        make = getattr(importlib.import_module(self.module), self.attribute)
+        if self.default_tile is None:
+            if tile is not None:
+                raise ValueError(f"{self.attribute} takes no tile")
+            plain: GroupedMatmul = make()
+            return plain
+        blocked: GroupedMatmul = make(tile=tile or self.default_tile, interpret=platform == "cpu")
+        return blocked
 
 
 BACKENDS: Mapping[str, BackendEntry] = MappingProxyType(
     {
         "ragged_dot": BackendEntry(module="bench_core.gmm.ragged_dot", attribute="RaggedDot"),
         "tiled": BackendEntry(module="bench_core.gmm.tiled", attribute="Tiled"),
+        "gmm": BackendEntry(
+            module="bench_core.gmm.megablox",
+            attribute="Megablox",
+            # The kernel's own default. In both dtypes it fits the VMEM of v4, v5e, v5p and v6e (compiled for each).
+            default_tile=Tile(m=128, k=128, n=128),
+        ),
     }
 )

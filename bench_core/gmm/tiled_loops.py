@@ -2,6 +2,9 @@
 
 The work is proportional to the rows, not to rows times groups. Buffers are not padded: a tile that would
 reach beyond the last row is moved up instead.
+
+Inside the loops bfloat16 operands are carried as their bits, unsigned 16-bit integers. XLA for CPU has no bfloat16
+slice: it would widen whole operands to float32 before the loop, and narrow every slice again inside.
 """
 
 import functools
@@ -9,7 +12,7 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Float32, Int32
+from jaxtyping import Array, Bool, Float, Float32, Int32, Shaped
 
 from bench_core.gmm.precision import matmul_precision
 from bench_core.gmm.tiled_ladder import Tile, ladder
@@ -20,9 +23,11 @@ _Carry = tuple[Array, Array]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RowsGroup:
-    """One group of `rows_product`: its rows [start, end) of `lhs`, its matrix, and the end of all groups."""
+    """One group of `rows_product`: its rows [start, end) of `lhs` (see `_bits`; `dtype` is the operands'), its
+    matrix, and the end of all groups."""
 
-    lhs: Float[Array, "m c"]
+    lhs: Shaped[Array, "m c"]
+    dtype: jnp.dtype
     matrix: Float[Array, "_ _"]
     matrix_axis: int
     start: Int32[Array, ""]
@@ -31,7 +36,7 @@ class _RowsGroup:
 
     def multiply(self, at: Int32[Array, ""], rows: int) -> Float32[Array, "tile _"]:
         """The product of rows [at, at + rows)."""
-        return _dot(_tile(self.lhs, at, rows), self.matrix, (1, self.matrix_axis))
+        return _dot(_valued(_tile(self.lhs, at, rows), self.dtype), self.matrix, (1, self.matrix_axis))
 
     def larger_tiles(self, tile: Tile, carry: _Carry) -> _Carry:
         """Take `tile` as long as it is worth it.
@@ -74,11 +79,13 @@ def rows_product(
     """out[i] = lhs[i] contracted with axis `rhs_axis` (0 or 1) of rhs[group of i]."""
     groups, ends = rhs.shape[0], jnp.cumsum(group_sizes)
     *larger, last = ladder(lhs.shape[0], groups)
+    lhs_bits, rhs_bits = _bits(lhs), _bits(rhs)
 
     def one_group(index: Array, out: Array) -> Array:
         group = _RowsGroup(
-            lhs=lhs,
-            matrix=jax.lax.dynamic_index_in_dim(rhs, index, keepdims=False),
+            lhs=lhs_bits,
+            dtype=lhs.dtype,
+            matrix=_valued(jax.lax.dynamic_index_in_dim(rhs_bits, index, keepdims=False), rhs.dtype),
             matrix_axis=rhs_axis,
             start=ends[index] - group_sizes[index],
             end=ends[index],
@@ -110,7 +117,7 @@ def groups_product(
     def one_group(bounds: tuple[Array, Array]) -> Array:
         start, end = bounds
         first = jnp.sum(end - start < leasts)
-        products = [functools.partial(_masked_product, lhs, rhs, tile.rows) for tile in tiles]
+        products = [functools.partial(_masked_product, _bits(lhs), _bits(rhs), lhs.dtype, tile.rows) for tile in tiles]
         carry: _Carry = (start + rows[first], jax.lax.switch(first, products, start, end))
         for tile, product in zip(tiles, products, strict=True):
             carry = _accumulate(tile, product, end, carry)
@@ -132,15 +139,22 @@ def _accumulate(tile: Tile, product: "functools.partial[Array]", end: Int32[Arra
 
 
 def _masked_product(
-    lhs: Float[Array, "m k"], rhs: Float[Array, "m n"], rows: int, begin: Int32[Array, ""], end: Int32[Array, ""]
+    lhs: Shaped[Array, "m k"],
+    rhs: Shaped[Array, "m n"],
+    dtype: jnp.dtype,
+    rows: int,
+    begin: Int32[Array, ""],
+    end: Int32[Array, ""],
 ) -> Float32[Array, "k n"]:
-    """lhs.T @ rhs over those of the rows [begin, begin + rows) that lie before `end`.
+    """lhs.T @ rhs over those of the rows [begin, begin + rows) that lie before `end`; operands as `_bits` has them.
 
     Both operands are masked: zero times the infinity of another group's row is not zero.
     """
     at = jnp.minimum(begin, lhs.shape[0] - rows)
     keep = _within(begin, end, at, rows)
-    left, right = (jnp.where(keep, _tile(operand, at, rows), 0.0) for operand in (lhs, rhs))
+    left, right = (_tile(operand, at, rows) for operand in (lhs, rhs))
+    # A zero of the operand's own type: all bits of the number zero are zero.
+    left, right = (_valued(jnp.where(keep, tile, jnp.zeros((), tile.dtype)), dtype) for tile in (left, right))
     return _dot(left, right, (0, 0))
 
 
@@ -150,8 +164,18 @@ def _within(begin: Int32[Array, ""], end: Int32[Array, ""], at: Int32[Array, ""]
     return (index >= begin) & (index < end)
 
 
-def _tile(array: Float[Array, "m c"], at: Int32[Array, ""], rows: int) -> Float[Array, "tile c"]:
+def _tile(array: Shaped[Array, "m c"], at: Int32[Array, ""], rows: int) -> Shaped[Array, "tile c"]:
     return jax.lax.dynamic_slice_in_dim(array, at, rows)
+
+
+def _bits(operand: Float[Array, "*shape"]) -> Shaped[Array, "*shape"]:
+    """bfloat16 as uint16, bit by bit; float32 as it is."""
+    return jax.lax.bitcast_convert_type(operand, jnp.uint16) if operand.dtype == jnp.bfloat16 else operand
+
+
+def _valued(bits: Shaped[Array, "*shape"], dtype: jnp.dtype) -> Float[Array, "*shape"]:
+    """The inverse of `_bits`."""
+    return bits if bits.dtype == dtype else jax.lax.bitcast_convert_type(bits, dtype)
 
 
 def _dot(lhs: Float[Array, "_ _"], rhs: Float[Array, "_ _"], axes: tuple[int, int]) -> Float32[Array, "_ _"]:

@@ -9,7 +9,9 @@ from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.modes import QueueMode, RematMode
 from bench_core.errors import UsageError
 from bench_core.gmm.registry import BACKENDS
-from bench_core.harness.combinations import idle_keys, refuse_combinations
+from bench_core.gmm.tile import Tile
+from bench_core.harness.combinations import idle_keys, refuse_combinations, refuse_tile
+from bench_core.harness.flags import NO_FLAGS, CompilerFlags
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.capacity import UNLIMITED, Capacity
 from bench_core.routing.distribution import Distribution, RoutingRequest
@@ -51,10 +53,14 @@ class Case:
     queue_mode: QueueMode = QueueMode.FULL
     remat_mode: RematMode = RematMode.NONE
     capacity: Capacity = UNLIMITED
+    tile: Tile | None = None
+    """None: that of the backend, if it has one."""
+    compiler_flags: CompilerFlags = NO_FLAGS
 
     def __post_init__(self) -> None:
         choose("--backend", self.backend, BACKENDS)
         choose("--impl", self.impl, IMPLS)
+        refuse_tile(backend=self.backend, tile=self.tile)
         for flag, number, least in (("--iters", self.iters, 1), ("--warmup", self.warmup, 0)):
             if number < least:
                 raise UsageError(
@@ -88,8 +94,8 @@ class Case:
     def config(self) -> dict[str, ConfigValue]:
         """The case as flat words and numbers, keyed by the flags' names, in a fixed order.
 
-        A number that the case does not have (the capacity factor without a policy, run lengths of a random
-        distribution) has no key.
+        What the case does not have (the capacity factor without a policy, run lengths of a random distribution,
+        the tile of a backend without one, flags of the compiler) has no key.
         """
         config: dict[str, ConfigValue] = {field.name: getattr(self.shape, field.name) for field in fields(self.shape)}
         config |= {"shared_fused": self.shared_fused, "dtype": self.dtype.value}
@@ -98,6 +104,7 @@ class Case:
             config |= {"run_alpha": self.routing.run_alpha, "run_noise_scale": self.routing.run_noise_scale}
         config |= {
             "backend": self.backend,
+            **self._tile_config(),
             "impl": self.impl,
             "routing_pack_strategy": self.pack_strategy.value,
             "queue_mode": self.queue_mode.value,
@@ -113,11 +120,16 @@ class Case:
             "null_routing_mode": self.routing.null_mode.value,
             "renormalize_real_after_null": self.routing.renormalize,
             "parallel_mode": self.parallel_mode.value,
+            **({"compiler_flag": str(self.compiler_flags)} if self.compiler_flags else {}),
             "iters": self.iters,
             "warmup": self.warmup,
             "seed": self.seed,
         }
         return config
+
+    def _tile_config(self) -> dict[str, ConfigValue]:
+        tile = self.tile or BACKENDS[self.backend].default_tile
+        return {} if tile is None else {"tile": str(tile)}
 
 
 def choose(flag: str, word: str, choices: Iterable[str]) -> str:

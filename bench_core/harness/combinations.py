@@ -2,6 +2,8 @@
 
 from bench_core.blocks.modes import QueueMode, RematMode
 from bench_core.errors import UsageError
+from bench_core.gmm.registry import BACKENDS
+from bench_core.gmm.tile import Tile
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.routing.strategy import PackStrategy
 from bench_core.shapes import BenchPass, MoeShape
@@ -40,6 +42,22 @@ def refuse_combinations(
         )
 
 
+def refuse_tile(*, backend: str, tile: Tile | None) -> None:
+    """Refuse a tile for a backend that takes none.
+
+    Raises:
+        UsageError: there is one.
+    """
+    if tile is None or BACKENDS[backend].default_tile is not None:
+        return
+    taking = [name for name, entry in BACKENDS.items() if entry.default_tile is not None]
+    raise UsageError(
+        f"--tile {tile} changes nothing with --backend {backend}",
+        cause=f"backends that take a tile: {', '.join(taking)}",
+        hint=f"use --backend {taking[0]}, or leave --tile out",
+    )
+
+
 def refuse_stages(*, bench_pass: BenchPass, queue_mode: QueueMode) -> None:
     """Refuse stage times of a case that has not these stages.
 
@@ -58,6 +76,21 @@ def refuse_stages(*, bench_pass: BenchPass, queue_mode: QueueMode) -> None:
             cause="its first stage is the dispatch that prequeue leaves out",
             hint="use --queue-mode full",
         )
+
+
+def refuse_measuring(*, stage_timing: bool, profile: bool) -> None:
+    """Refuse what measures a program that is only compiled.
+
+    Raises:
+        UsageError: a time or a trace is asked for.
+    """
+    for flag, given in (("--stage-timing", stage_timing), ("--profile", profile)):
+        if given:
+            raise UsageError(
+                f"{flag} cannot be combined with --aot",
+                cause="--aot compiles for a TPU that need not be there, so nothing runs",
+                hint=f"leave {flag} out",
+            )
 
 
 def idle_keys(

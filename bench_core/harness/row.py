@@ -4,12 +4,17 @@ import statistics
 from dataclasses import dataclass
 
 from bench_core.accounting import count_bytes, count_flops, throughput
+from bench_core.accounting.chips import Arithmetic, peak_flops
+from bench_core.accounting.inflation import Inflation, weigh
 from bench_core.harness.case import Case
 from bench_core.harness.check import CheckReport
 from bench_core.harness.record import Environment, Failure, Measurement, Number, Row
 from bench_core.harness.stages import stage_observations
+from bench_core.quant.mode import QuantMode
 from bench_core.routing.layout import Assignments
 from bench_core.routing.load import LoadStatistics, RunStatistics
+from bench_core.shapes import BenchPass
+from bench_core.timing.cost import ProgramCost
 from bench_core.timing.measure import Program, Samples
 from bench_core.timing.memory import ProgramMemory
 
@@ -27,6 +32,7 @@ class Measured:
     runs: RunStatistics
     stages: dict[str, tuple[float, ...]]
     memory: ProgramMemory | None
+    cost: ProgramCost
     device_peak_bytes: int | None
     ran: str
 
@@ -39,7 +45,7 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
     agree with whoever takes the median of the samples. (Of an even number of calls, the rate of the median time
     is another number.)
     """
-    rows, tokens = _computed_rows(case, measured.assignments), case.shape.tokens
+    rows, tokens = computed_rows(case, measured.assignments), case.shape.tokens
     flops = count_flops(case.shape, case.bench_pass, assignments=rows).total
     used = sum(device.used for device in environment.devices)
     time_s = measured.samples.time_s
@@ -47,6 +53,7 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
     tflops = tuple(rate.tflops for rate in rates)
     tokens_per_s = tuple(rate.tokens_per_s for rate in rates)
     typical_tflops, typical_tokens_per_s = statistics.median(tflops), statistics.median(tokens_per_s)
+    inflation = case_inflation(case, measured.cost, flops)
     return Row(
         config=case.config(),
         environment=environment,
@@ -70,14 +77,40 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
             "model_bytes": count_bytes(case.shape, case.dtype, case.bench_pass, assignments=rows).total,
             "tflops_per_device": typical_tflops / used,
             "tokens_per_s_per_device": typical_tokens_per_s / used,
-            # Unknown until there is a table of peaks.
-            "mfu": None,
+            "mfu": _utilisation(case, environment, tflops=typical_tflops, used=used),
+            **inflation.observations(),
         },
-        labels=_labels(case, measured),
+        labels=_labels(case, measured) | inflation.labels(),
     )
 
 
-def _computed_rows(case: Case, assignments: Assignments) -> int:
+def case_inflation(case: Case, cost: ProgramCost, model_flops: int) -> Inflation:
+    """The compiled program's FLOPs against the model's; results of the shape of a weight's gradient are named."""
+    roles: dict[tuple[int, ...], str] = {}
+    if case.bench_pass is BenchPass.FORWARD_BACKWARD:
+        shape = case.shape
+        roles = {
+            (shape.experts, shape.hidden, shape.mlp_dim): "gradient of w1 or w3",
+            (shape.experts, shape.hidden, 2 * shape.mlp_dim): "gradient of w1|w3",
+            (shape.experts, shape.mlp_dim, shape.hidden): "gradient of w2",
+        }
+    return weigh(compiled_flops=cost.flops, text=cost.text, model_flops=model_flops, roles=roles)
+
+
+def _utilisation(case: Case, environment: Environment, *, tflops: float, used: int) -> float | None:
+    """Model FLOPs utilisation: the share of the peak of the devices used. None where no peak is known, and for
+    int8_real with a backward pass, which has matmuls of two arithmetics."""
+    kinds = {device.kind for device in environment.devices if device.used}
+    arithmetic = Arithmetic(case.dtype.value)
+    if case.quant_mode is QuantMode.INT8_REAL:
+        if case.bench_pass is BenchPass.FORWARD_BACKWARD:
+            return None
+        arithmetic = Arithmetic.INT8
+    peak = peak_flops(kinds.pop(), arithmetic) if len(kinds) == 1 else None
+    return None if peak is None else tflops * 1e12 / (used * peak)
+
+
+def computed_rows(case: Case, assignments: Assignments) -> int:
     """Rows that the experts compute: experts * capacity when padded, else the real assignments."""
     return case.shape.assignments if assignments.layout is None else assignments.layout.rows
 

@@ -20,6 +20,7 @@ from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.case import Case, checked_shape
 from bench_core.harness.check import check_outputs
 from bench_core.harness.environment import device_peak_bytes
+from bench_core.harness.flags import raise_refused_flag
 from bench_core.harness.record import Environment, Failure, Row
 from bench_core.harness.row import Measured, failed_row, measured_row
 from bench_core.harness.stages import time_stages
@@ -27,6 +28,7 @@ from bench_core.quant.mode import QuantMode
 from bench_core.routing.layout import Assignments, plan_assignments
 from bench_core.routing.load import load_statistics, run_statistics
 from bench_core.shapes import MoeShape
+from bench_core.timing.cost import program_cost
 from bench_core.timing.measure import Call, Program, call, compile_program, sample, trace_call
 from bench_core.timing.memory import program_memory
 
@@ -65,6 +67,7 @@ def run_case(case: Case, environment: Environment, progress: Progress, extras: E
         failure = _failure(error)
         return failed_row(case, environment, failure, observations=error.observations, labels=error.labels)
     except _CASE_ERRORS as error:
+        raise_refused_flag(error)
         return failed_row(case, environment, _failure(error))
 
 
@@ -79,7 +82,7 @@ class Outcome:
 def check_case(case: Case) -> Outcome:
     """Hold a case against the oracle: `passed`, `failed` or `unsupported`."""
     try:
-        backend = _backend(case)
+        backend = load_backend(case, platform=jax.default_backend())
         prepared = _prepare(case, case.shape, backend)
         report = check_outputs(case, case.shape, prepared.inputs, prepared.first.outputs, backend)
     except UnsupportedCase as error:
@@ -104,7 +107,7 @@ def _runtime_reason(message: str) -> str:
 
 
 def _measured(case: Case, progress: Progress, extras: Extras) -> Measured:
-    backend = _backend(case)
+    backend = load_backend(case, platform=jax.default_backend())
     shape = checked_shape(case.shape)
     if shape != case.shape:
         progress(f"checking at {shape}")
@@ -123,7 +126,7 @@ def _measured(case: Case, progress: Progress, extras: Extras) -> Measured:
     if extras.stage_timing:
         progress("timing stages")
         spec = block_spec(case, backend, assignments)
-        stages = time_stages(prepared.inputs, spec, warmup=case.warmup, iters=case.iters)
+        stages = time_stages(prepared.inputs, spec, warmup=case.warmup, iters=case.iters, flags=case.compiler_flags)
     # The unfused weights and the first outputs are let go before anything is timed.
     del prepared
     progress(f"timing {case.warmup} + {case.iters} calls")
@@ -141,14 +144,20 @@ def _measured(case: Case, progress: Progress, extras: Extras) -> Measured:
         runs=run_statistics(chosen, case.shape.experts),
         stages=stages,
         memory=program_memory(program.executable),
+        cost=program_cost(program.executable),
         device_peak_bytes=device_peak_bytes(),
-        ran=backend.summary,
+        ran=backend.ran(),
     )
 
 
-def _backend(case: Case) -> GroupedMatmul:
-    backend = BACKENDS[case.backend].load()
-    request = MatmulRequest(platform=jax.default_backend(), dtype=case.dtype, bench_pass=case.bench_pass)
+def load_backend(case: Case, *, platform: str) -> GroupedMatmul:
+    """The backend of `case` for programs that are compiled for `platform`.
+
+    Raises:
+        UnsupportedCase: it cannot serve the case there.
+    """
+    backend = BACKENDS[case.backend].load(platform=platform, tile=case.tile)
+    request = MatmulRequest(platform=platform, dtype=case.dtype, bench_pass=case.bench_pass)
     refusal = backend.refusal(request)
     if refusal is not None:
         raise UnsupportedCase(
@@ -182,7 +191,7 @@ def _prepare(case: Case, shape: MoeShape, backend: GroupedMatmul) -> _Prepared:
     arguments: tuple[Any, ...] = (inputs.x, stored, inputs.routing)
     if case.queue_mode is QueueMode.PREQUEUE:
         arguments += (prepare_queue(inputs.x, inputs.routing, shape.experts, spec),)
-    program = compile_program(pass_function(spec, case.bench_pass), arguments)
+    program = compile_program(pass_function(spec, case.bench_pass), arguments, options=case.compiler_flags.options())
     return _Prepared(inputs=inputs, assignments=assignments, program=program, first=call(program))
 
 

@@ -8,13 +8,16 @@ import jax
 
 from bench_core.blocks.inputs import BlockInputs
 from bench_core.blocks.moe import BlockSpec, combine_stage, down_stage, pack, store_weights, up_stage
+from bench_core.harness.flags import NO_FLAGS, CompilerFlags
 from bench_core.quant.fake import operand
 from bench_core.timing.measure import call, compile_program, sample
 
 STAGES = ("pack", "up", "down", "combine")
 
 
-def time_stages(inputs: BlockInputs, spec: BlockSpec, *, warmup: int, iters: int) -> dict[str, tuple[float, ...]]:
+def time_stages(
+    inputs: BlockInputs, spec: BlockSpec, *, warmup: int, iters: int, flags: CompilerFlags = NO_FLAGS
+) -> dict[str, tuple[float, ...]]:
     """Seconds of every timed call, by stage; nothing when no slot has an expert.
 
     pack: quantise (int8), sort and dispatch; up: w1 and w3 with the gate; down: w2; combine: the weighted sum.
@@ -32,7 +35,7 @@ def time_stages(inputs: BlockInputs, spec: BlockSpec, *, warmup: int, iters: int
     times: dict[str, tuple[float, ...]] = {}
 
     def run(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        program = compile_program(function, arguments)
+        program = compile_program(function, arguments, options=flags.options())
         outputs = call(program).outputs
         times[name] = sample(program, warmup=warmup, iters=iters).time_s
         return outputs

@@ -1,7 +1,7 @@
 """Lower, compile, call: each stage timed on its own, and every sample kept."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,20 +48,38 @@ class Samples:
     outputs: Any
 
 
-def compile_program(
-    function: Callable[..., Any], arguments: tuple[Any, ...], clock: Clock = time.perf_counter
-) -> Program:
-    """Lower and compile `function` for `arguments`, which are put on the device first."""
-    arguments = _ready(jax.device_put(arguments))
-    outputs = jax.eval_shape(function, *arguments)
+def lower_program(function: Callable[..., Any], arguments: tuple[Any, ...], outputs: Any) -> jax.stages.Lowered:
+    """Lower `function` in the form that is timed: its results go into the memory of donated `outputs`.
+
+    Args:
+        function: of the arguments.
+        arguments: arrays, or their shapes with the sharding of a device.
+        outputs: the shapes of what it returns.
+    """
 
     def into(arguments: tuple[Any, ...], _outputs: Any) -> Any:
         return function(*arguments)
 
+    return jax.jit(into, donate_argnums=1, keep_unused=True).lower(arguments, outputs)
+
+
+def compile_program(
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    clock: Clock = time.perf_counter,
+    *,
+    options: Mapping[str, str | bool] | None = None,
+) -> Program:
+    """Lower and compile `function` for `arguments`, which are put on the device first.
+
+    `options` are those of the compiler.
+    """
+    arguments = _ready(jax.device_put(arguments))
+    outputs = jax.eval_shape(function, *arguments)
     started = clock()
-    lowered = jax.jit(into, donate_argnums=1, keep_unused=True).lower(arguments, outputs)
+    lowered = lower_program(function, arguments, outputs)
     lowered_at = clock()
-    executable = lowered.compile()
+    executable = lowered.compile(compiler_options=dict(options) if options else None)
     compiled_at = clock()
     return Program(
         executable=executable,

@@ -64,7 +64,7 @@ def outputs_of(
 ) -> dict[str, np.ndarray]:
     """What the compiled block computes; one compilation per configuration, whatever the routing."""
     assignments = plan_assignments(np.asarray(inputs.routing.experts), experts=shape.experts, capacity=capacity)
-    backend = BACKENDS["ragged_dot"].load()
+    backend = BACKENDS["ragged_dot"].load(platform="cpu")
     layout = assignments.layout
     # A backend compares by identity; one instance makes equal specs.
     spec = BlockSpec(backend=_shared(backend), impl=IMPLS[impl], quant_mode=quant_mode, layout=layout, **options)

@@ -120,7 +120,9 @@ def test_a_neighbouring_definition_fails(claimed: str, request_: RoutingRequest 
 @pytest.mark.parametrize("quant_mode", QuantMode)
 def test_prequeue_is_the_same_block_without_its_sort(quant_mode: QuantMode) -> None:
     inputs = inputs_of(ODD, DType.BFLOAT16)
-    spec = BlockSpec(backend=BACKENDS["ragged_dot"].load(), impl=IMPLS["fused_w13"], quant_mode=quant_mode)
+    spec = BlockSpec(
+        backend=BACKENDS["ragged_dot"].load(platform="cpu"), impl=IMPLS["fused_w13"], quant_mode=quant_mode
+    )
     queue = prepare_queue(inputs.x, inputs.routing, ODD.experts, spec)
     arguments = (inputs.x, store_weights(inputs.weights, spec.impl), inputs.routing, queue)
     forward = jax.jit(pass_function(spec, BenchPass.FORWARD))
@@ -139,7 +141,7 @@ def _matmul_rows(request: RoutingRequest) -> set[int]:
     inputs = inputs_of(NO_SHARED, DType.FLOAT32, request=request)
     chosen = np.asarray(inputs.routing.experts)
     layout = plan_assignments(chosen, experts=NO_SHARED.experts, capacity=UNLIMITED).layout
-    backend = BACKENDS["ragged_dot"].load()
+    backend = BACKENDS["ragged_dot"].load(platform="cpu")
     spec = BlockSpec(backend=backend, impl=IMPLS["baseline"], quant_mode=QuantMode.NONE, layout=layout)
     rows: set[int] = set()
 
@@ -166,7 +168,7 @@ def test_remat_of_experts_recomputes_and_of_combine_changes_nothing(impl: str) -
     inputs = inputs_of(ODD, DType.BFLOAT16)
     programs = {}
     for mode in RematMode:
-        backend = BACKENDS["ragged_dot"].load()
+        backend = BACKENDS["ragged_dot"].load(platform="cpu")
         spec = BlockSpec(backend=backend, impl=IMPLS[impl], quant_mode=QuantMode.NONE, remat_mode=mode)
         arguments = (inputs.x, store_weights(inputs.weights, spec.impl), inputs.routing)
         compiled = jax.jit(pass_function(spec, BenchPass.FORWARD_BACKWARD)).lower(*arguments).compile()

@@ -125,11 +125,11 @@ class BackendContract:
 
 
 class TestRaggedDot(BackendContract):
-    backend: ClassVar[GroupedMatmul] = BACKENDS["ragged_dot"].load()
+    backend: ClassVar[GroupedMatmul] = BACKENDS["ragged_dot"].load(platform="cpu")
 
 
 class TestTiled(BackendContract):
-    backend: ClassVar[GroupedMatmul] = BACKENDS["tiled"].load()
+    backend: ClassVar[GroupedMatmul] = BACKENDS["tiled"].load(platform="cpu")
 
     @pytest.mark.parametrize("spoilt", range(GROUPS))
     def test_a_group_does_not_see_the_rows_of_others(self, spoilt: int) -> None:

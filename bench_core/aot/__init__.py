@@ -1,0 +1,1 @@
+"""Compile a case for a TPU that is not there: what fits, what does not, and what the compiler made of it."""

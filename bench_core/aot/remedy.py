@@ -1,0 +1,71 @@
+"""What would make a refused case compile, found by trying."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from bench_core.aot.program import CompiledCase
+from bench_core.aot.refusals import Reason, Refusal
+from bench_core.aot.targets import AotTarget
+from bench_core.blocks.modes import RematMode
+from bench_core.harness.case import Case
+from bench_core.shapes import BenchPass
+
+VMEM_FLAG = "xla_tpu_scoped_vmem_limit_kib"
+VMEM_STEPS_KIB = (24576, 32768, 50000, 65536, 98304, 131072)
+"""Limits that are tried, up to what a TensorCore has. 50000 is the one that the published logbooks use."""
+
+Attempt = Callable[[Case], CompiledCase | Refusal]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """`helps` is the flag of ours with which the case compiles, None when none of `tried` did."""
+
+    helps: str | None
+    tried: tuple[str, ...]
+
+    def labels(self) -> dict[str, str]:
+        labels = {"tried": ", ".join(self.tried)} if self.tried else {}
+        return labels | ({"helps": self.helps} if self.helps else {})
+
+
+def find_remedy(case: Case, refusal: Refusal, target: AotTarget, attempt: Attempt) -> Remedy:
+    """Compile variants of `case` until one passes, or none is left that could: more scoped VMEM where that was
+    too little, recomputing the experts in the backward pass where HBM was. Each try is a compilation."""
+    tried: list[str] = []
+    outcome: CompiledCase | Refusal = refusal
+    while isinstance(outcome, Refusal) and outcome.reason is refusal.reason:
+        variant = _variant(case, outcome, target)
+        if variant is None:
+            return Remedy(helps=None, tried=tuple(tried))
+        flag, case = variant
+        tried.append(flag)
+        outcome = attempt(case)
+    return Remedy(helps=tried[-1] if isinstance(outcome, CompiledCase) else None, tried=tuple(tried))
+
+
+def _variant(case: Case, refusal: Refusal, target: AotTarget) -> tuple[str, Case] | None:
+    """The next thing to try after a refusal of `case`: a flag of ours, and the case with it."""
+    if refusal.reason is Reason.VMEM:
+        limit_kib = next_limit_kib(case, refusal, target)
+        if limit_kib is None:
+            return None
+        flags = case.compiler_flags.adding(VMEM_FLAG, str(limit_kib))
+        return f"--compiler-flag {VMEM_FLAG}={limit_kib}", replace(case, compiler_flags=flags)
+    backward = case.bench_pass is BenchPass.FORWARD_BACKWARD
+    if refusal.reason is Reason.HBM and backward and case.remat_mode is RematMode.NONE:
+        return "--remat-mode expert_mlp", replace(case, remat_mode=RematMode.EXPERT_MLP)
+    return None
+
+
+def next_limit_kib(case: Case, refusal: Refusal, target: AotTarget) -> int | None:
+    """The least step above the limit that was refused that holds what was needed; None past the core's VMEM.
+
+    The compiler names the first kernel that does not fit, so that a later one may need more.
+    """
+    given = case.compiler_flags.get(VMEM_FLAG)
+    refused = int(given) if given is not None and given.isdigit() else (refusal.limit_bytes or 0) // 1024
+    needed = (refusal.needed_bytes or 0) // 1024
+    most = (target.chip.vmem_bytes or 0) // 1024
+    fitting = (step for step in VMEM_STEPS_KIB if refused < step <= most and needed <= step)
+    return next(fitting, None)

@@ -1,0 +1,141 @@
+"""JAX's megablox: the grouped matmul as a Pallas kernel for TPU."""
+
+import functools
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Float32, Int32
+
+from bench_core.errors import UnsupportedCase
+from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
+from bench_core.gmm.base import GroupedMatmul, MatmulRequest
+from bench_core.gmm.precision import matmul_precision
+from bench_core.gmm.tile import Tile
+
+# The package has a function of this name, which hides the module that also has `tgmm`. JAX leaves both without types.
+_kernels: Any = importlib.import_module("jax.experimental.pallas.ops.tpu.megablox.gmm")
+
+MOST_ROW_TILES = 2048
+"""The kernel finds the tile in which a group starts by a float32 histogram with T bins over 0 .. T - 1. The bin of
+tile T - 2 ends only 1 / T above it: at 2048 tiles that is 4 units in the last place, which the roundings of an edge do
+not use up. At 3183 they do: the kernel then multiplies rows by the matrix of another group."""
+
+
+def tells_apart(tiles: int) -> bool:
+    """Whether the kernel's histogram is right for this number of row tiles.
+
+    At a power of two the edges i (T - 1) / T are exact as long as i (T - 1) has at most 24 bits.
+    """
+    exact = tiles & (tiles - 1) == 0 and tiles * (tiles - 1) < 2**24
+    return tiles <= MOST_ROW_TILES or exact
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Megablox(GroupedMatmul):
+    """`gmm` for rows, `tgmm` for the gradient of the matrices, with one tile for all three products.
+
+    In each product M are the rows, K is the contracted width and N are the columns; in `grad_rhs`, where the rows are
+    contracted, K and N are the two sides of a result. K and N may exceed a product's sizes or be no divisor of them:
+    the kernel masks what is over. Rows are padded with zeros to whole tiles here, because the kernel refuses others.
+
+    Sums over the tiles of K, or of M in `grad_rhs`, are kept in float32, so that the error bound is that of any order
+    of summation. `interpret` runs the same kernel as plain XLA operations, block after block: for a CPU, where it says
+    that the result is right and nothing about time.
+    """
+
+    name: ClassVar[str] = "gmm"
+    summary: ClassVar[str] = "jax.experimental.pallas.ops.tpu.megablox, a Pallas kernel for TPU"
+    arithmetic: ClassVar[Arithmetic] = FLOAT32_ACCUMULATION
+
+    tile: Tile
+    interpret: bool
+
+    def refusal(self, request: MatmulRequest) -> str | None:
+        if request.platform in ("cpu", "tpu"):
+            return None
+        return (
+            f"it is a kernel for TPU and does not compile for {request.platform}; "
+            "it needs a TPU and logbook-agent[tpu], or JAX_PLATFORMS=cpu to run in interpret mode"
+        )
+
+    def ran(self) -> str:
+        mode = "in interpret mode on CPU: correctness only" if self.interpret else f"compiled with tile {self.tile}"
+        return f"{self.summary}, {mode}"
+
+    def forward(
+        self, lhs: Float[Array, "m k"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
+    ) -> Float32[Array, "m n"]:
+        return self._rows_product(lhs, rhs, group_sizes, transpose_rhs=False)
+
+    def grad_lhs(
+        self, cotangent: Float[Array, "m n"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
+    ) -> Float32[Array, "m k"]:
+        return self._rows_product(cotangent, rhs, group_sizes, transpose_rhs=True)
+
+    def grad_rhs(
+        self, lhs: Float[Array, "m k"], cotangent: Float[Array, "m n"], group_sizes: Int32[Array, " g"]
+    ) -> Float32[Array, "g k n"]:
+        """The kernel visits empty groups too, to write their zeros, and leaves rows past the last group out."""
+        if lhs.shape[0] == 0:
+            return jnp.zeros((group_sizes.shape[0], lhs.shape[1], cotangent.shape[1]), jnp.float32)
+        rows, cotangents = self._whole_tiles(lhs), self._whole_tiles(cotangent)
+        out: Array = self._call(_kernels.tgmm, rows.swapaxes(0, 1), cotangents, group_sizes)
+        return out
+
+    def _rows_product(
+        self,
+        lhs: Float[Array, "m c"],
+        rhs: Float[Array, "g _ _"],
+        group_sizes: Int32[Array, " g"],
+        *,
+        transpose_rhs: bool,
+    ) -> Float32[Array, "m _"]:
+        rows = lhs.shape[0]
+        if rows == 0:
+            return jnp.zeros((0, rhs.shape[1 if transpose_rhs else 2]), jnp.float32)
+        kernel = functools.partial(_kernels.gmm, transpose_rhs=transpose_rhs)
+        out: Array = self._call(kernel, self._whole_tiles(lhs), rhs, group_sizes)[:rows]
+        # The kernel does not write rows past the last group: they hold whatever the memory held.
+        owned = jnp.arange(rows, dtype=jnp.int32)[:, None] < jnp.sum(group_sizes)
+        return jnp.where(owned, out, 0.0)
+
+    def _whole_tiles(self, array: Float[Array, "m c"]) -> Float[Array, "padded c"]:
+        """Append rows of zeros up to a multiple of the tile.
+
+        Raises:
+            UnsupportedCase: there are more tiles than the kernel can tell apart.
+        """
+        tiles = -(-array.shape[0] // self.tile.m)
+        if not tells_apart(tiles):
+            enough = self.tile.m * -(-tiles // MOST_ROW_TILES)
+            raise UnsupportedCase(
+                f"backend gmm cannot serve {array.shape[0]} rows with --tile {self.tile}",
+                cause=f"of {tiles} tiles of rows the kernel mistakes one for another; it tells {MOST_ROW_TILES} apart",
+                hint=f"use --tile {Tile(m=enough, k=self.tile.k, n=self.tile.n)}",
+            )
+        # Zeros of the array's own dtype: published code padded bfloat16 with a float32 zero, which JAX refuses.
+        return jnp.pad(array, ((0, tiles * self.tile.m - array.shape[0]), (0, 0)))
+
+    def _call(
+        self,
+        kernel: Callable[..., Any],
+        lhs: Float[Array, "_ _"],
+        rhs: Float[Array, "..."],
+        group_sizes: Int32[Array, " g"],
+    ) -> Array:
+        # The kernels take no precision and use the ambient one, when they are traced.
+        with jax.default_matmul_precision(matmul_precision(lhs).name.lower()):
+            out: Array = kernel(
+                lhs,
+                rhs,
+                group_sizes,
+                preferred_element_type=jnp.float32,
+                tiling=(self.tile.m, self.tile.k, self.tile.n),
+                interpret=self.interpret,
+            )
+        return out

@@ -1,0 +1,220 @@
+"""JAX's megablox behind the protocol, in interpret mode, and the tile that it takes."""
+
+import inspect
+import json
+from collections.abc import Callable
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import test_bench_tiled as contract
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench_core.blocks.compare import compare
+from bench_core.cli import main
+from bench_core.errors import UnsupportedCase, UsageError
+from bench_core.gmm.base import GroupedMatmul, MatmulRequest
+from bench_core.gmm.megablox import MOST_ROW_TILES, Megablox, _kernels, tells_apart
+from bench_core.gmm.registry import BACKENDS
+from bench_core.gmm.tile import Tile
+from bench_core.harness.table import choices, table_case
+from bench_core.shapes import BenchPass, DType
+
+TINY = [
+    "hillclimb",
+    "--tokens",
+    "6",
+    "--hidden",
+    "5",
+    "--mlp-dim",
+    "3",
+    "--experts",
+    "2",
+    "--topk",
+    "1",
+    "--iters",
+    "1",
+]
+SMALL_TILE = Tile(m=8, k=128, n=128)
+
+
+class _Spoilt(contract.TestTiled):
+    backend: ClassVar[GroupedMatmul] = BACKENDS["gmm"].load(platform="cpu")
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("gmm")
+class TestMegablox:
+    """The contract of every backend, with one compilation per dtype."""
+
+    backend: ClassVar[GroupedMatmul] = BACKENDS["gmm"].load(platform="cpu")
+
+    @pytest.mark.parametrize("dtype", DType)
+    def test_products_of_awkward_groups(self, dtype: DType) -> None:
+        operands = contract._operands(contract.ROWS, dtype)
+        for name, sizes in contract.SIZES.items():
+            outputs = contract._computed(self.backend, operands, sizes)
+            comparison = compare(outputs, contract._expected(self.backend, operands, sizes))
+            assert comparison.passed, (name, comparison)
+            empty = np.array(sizes) == 0
+            assert not outputs["grad_rhs"][empty].any()
+
+    def test_a_group_does_not_see_the_rows_of_others(self) -> None:
+        _Spoilt().test_a_group_does_not_see_the_rows_of_others(spoilt=3)
+
+    @pytest.mark.parametrize("sizes", [(3, 40, 0, 130, 0, 450), (0, 0, 0, 0, 0, 0)])
+    def test_rows_past_the_groups_are_zeros(self, sizes: tuple[int, ...]) -> None:
+        lhs, rhs, cotangent = contract._operands(contract.ROWS, DType.FLOAT32)
+        outputs = contract._computed(self.backend, (lhs, rhs, cotangent), sizes)
+        owned = sum(sizes)
+        for name in ("forward", "grad_lhs"):
+            assert outputs[name][:owned].all()
+            assert not outputs[name][owned:].any()
+        expected = contract._expected(self.backend, (lhs, rhs, cotangent), sizes)
+        assert compare({"grad_rhs": outputs["grad_rhs"]}, {"grad_rhs": expected["grad_rhs"]}).passed
+
+    def test_several_tiles_of_every_width_and_a_rest(self) -> None:
+        backend = BACKENDS["gmm"].load(platform="cpu", tile=SMALL_TILE)
+        rng = np.random.default_rng(5)
+        shapes, sizes = ((21, 300), (3, 300, 140), (21, 140)), (9, 0, 12)
+        lhs, rhs, cotangent = (np.asarray(jnp.asarray(rng.normal(size=shape), jnp.bfloat16)) for shape in shapes)
+        outputs = contract._computed(backend, (lhs, rhs, cotangent), sizes)
+        assert compare(outputs, contract._expected(backend, (lhs, rhs, cotangent), sizes)).passed
+
+
+def _traced(backend: GroupedMatmul, dtype: DType, rows: int) -> dict[str, tuple[Callable[..., jax.Array], tuple]]:
+    def array(*shape: int) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct(shape, dtype.value)
+
+    lhs, rhs, cotangent, sizes = array(rows, 8), array(3, 8, 6), array(rows, 6), jax.ShapeDtypeStruct((3,), jnp.int32)
+    return {
+        "forward": (backend.forward, (lhs, rhs, sizes)),
+        "grad_lhs": (backend.grad_lhs, (cotangent, rhs, sizes)),
+        "grad_rhs": (backend.grad_rhs, (lhs, cotangent, sizes)),
+    }
+
+
+def test_no_rows() -> None:
+    backend = BACKENDS["gmm"].load(platform="cpu")
+    shapes = {"forward": (0, 6), "grad_lhs": (0, 8), "grad_rhs": (3, 8, 6)}
+    for name, (function, arguments) in _traced(backend, DType.FLOAT32, 0).items():
+        zeros = [jnp.zeros(argument.shape, argument.dtype) for argument in arguments]
+        out = function(*zeros)
+        assert out.shape == shapes[name]
+        assert not out.any()
+
+
+@pytest.mark.parametrize(("dtype", "precision"), [(DType.FLOAT32, "HIGHEST"), (DType.BFLOAT16, "DEFAULT")])
+def test_the_kernel_is_lowered_for_tpu_with_the_precision_of_the_dtype(dtype: DType, precision: str) -> None:
+    backend = BACKENDS["gmm"].load(platform="tpu")
+    for function, arguments in _traced(backend, dtype, 20).values():
+        traced = jax.jit(function).trace(*arguments)
+        assert f"Precision.{precision}" in str(traced.jaxpr)
+        assert "tpu_custom_call" in traced.lower(lowering_platforms=("tpu",)).as_text()
+
+
+def test_the_platform_of_the_program_decides_how_it_runs() -> None:
+    entry = BACKENDS["gmm"]
+    assert entry.load(platform="tpu") == Megablox(tile=Tile(m=128, k=128, n=128), interpret=False)
+    assert hash(entry.load(platform="cpu")) == hash(entry.load(platform="cpu"))
+    assert entry.load(platform="cpu", tile=SMALL_TILE) == Megablox(tile=SMALL_TILE, interpret=True)
+    assert entry.load(platform="cpu").ran().endswith("in interpret mode on CPU: correctness only")
+    assert entry.load(platform="tpu").ran().endswith("compiled with tile 128,128,128")
+    with pytest.raises(ValueError, match="takes no tile"):
+        BACKENDS["tiled"].load(platform="cpu", tile=SMALL_TILE)
+
+
+def test_the_default_tile_is_that_of_the_kernels() -> None:
+    for kernel in (_kernels.gmm, _kernels.tgmm):
+        assert ",".join(map(str, inspect.signature(kernel).parameters["tiling"].default)) == str(
+            BACKENDS["gmm"].default_tile
+        )
+
+
+def test_gpu_is_refused() -> None:
+    request = MatmulRequest(platform="gpu", dtype=DType.BFLOAT16, bench_pass=BenchPass.FORWARD)
+    refusal = BACKENDS["gmm"].load(platform="gpu").refusal(request)
+    assert refusal == (
+        "it is a kernel for TPU and does not compile for gpu; it needs a TPU and logbook-agent[tpu], "
+        "or JAX_PLATFORMS=cpu to run in interpret mode"
+    )
+
+
+def test_more_row_tiles_than_the_kernel_tells_apart_are_refused() -> None:
+    backend = BACKENDS["gmm"].load(platform="tpu", tile=SMALL_TILE)
+    for function, arguments in _traced(backend, DType.BFLOAT16, 8 * MOST_ROW_TILES + 1).values():
+        with pytest.raises(UnsupportedCase) as error:
+            jax.eval_shape(function, *arguments)
+        assert error.value.hint == "use --tile 16,128,128"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tiles", [MOST_ROW_TILES, 3183, 4096])
+def test_the_kernel_tells_row_tiles_apart_up_to_a_limit(tiles: int) -> None:
+    """Two groups, of which the second starts inside the last tile but one: each has its tiles."""
+    sizes = jnp.array([8 * tiles - 12, 12], jnp.int32)
+    (_, _, tile_ids), count = _kernels.make_group_metadata(
+        group_sizes=sizes, m=8 * tiles, tm=8, start_group=jnp.int32(0), num_nonzero_groups=2, visit_empty_groups=False
+    )
+    expected = [*range(tiles - 1), tiles - 2, tiles - 1]
+    assert (tile_ids[: int(count)].tolist() == expected) == tells_apart(tiles)
+
+
+@given(m=st.integers(1, 999), k=st.integers(1, 99), n=st.integers(1, 99))
+def test_a_tile_survives_its_text(m: int, k: int, n: int) -> None:
+    tile = Tile(m=8 * m, k=128 * k, n=128 * n)
+    assert Tile.parse(str(tile)) == tile
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("128,128", "--tile 128,128 is not a tile", "use --tile 128,128,128"),
+        ("1e3,128,128", "--tile 1e3,128,128 is not a tile", "use --tile 128,128,128"),
+        ("-8,128,128", "--tile -8,128,128 is not a tile", "use --tile 128,128,128"),
+        ("0,128,128", "--tile 0,128,128 is not a usable tile", "use --tile 8,128,128"),
+        ("12,200,128", "--tile 12,200,128 is not a usable tile", "use --tile 16,256,128"),
+    ],
+)
+def test_a_bad_tile_is_one_clear_error(text: str, message: str, hint: str) -> None:
+    with pytest.raises(UsageError) as error:
+        Tile.parse(text)
+    assert (error.value.message, error.value.hint) == (message, hint)
+
+
+def _bench(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as exit_:
+        main([*words])
+    out, err = capsys.readouterr()
+    return int(exit_.value.code or 0), out, err
+
+
+def test_a_tile_without_a_backend_that_takes_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _bench(capsys, "hillclimb", "--tile", "8,128,128", "--backend", "tiled") == (
+        2,
+        "",
+        "error: --tile 8,128,128 changes nothing with --backend tiled\n"
+        "  cause: backends that take a tile: gmm\n"
+        "  next: use --backend gmm, or leave --tile out\n",
+    )
+
+
+@pytest.mark.slow
+def test_a_row_names_its_tile_and_its_mode(capsys: pytest.CaptureFixture[str]) -> None:
+    tile = "16,128,256"
+    code, out, err = _bench(capsys, *TINY, "--backend", "gmm", "--tile", tile)
+    assert code == 0, err
+    result, row = out.splitlines()
+    assert f" backend=gmm tile={tile} impl=baseline " in result
+    document = json.loads(row.removeprefix("RESULT_JSON "))
+    assert document["config"]["tile"] == tile
+    assert document["labels"]["ran"].endswith("in interpret mode on CPU: correctness only")
+
+
+def test_rows_of_other_backends_have_no_tile() -> None:
+    choice = choices(full=False)[0]
+    tiles = {backend: table_case(backend, choice).config().get("tile") for backend in BACKENDS}
+    assert tiles == dict.fromkeys(BACKENDS) | {"gmm": "128,128,128"}
