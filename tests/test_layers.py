@@ -17,8 +17,10 @@ LOGBOOK = (
     {"api"},
     {"workflows"},
     {"store", "runner", "provenance", "report", "sync"},
+    {"criteria"},
+    {"evidence"},
     {"tables"},
-    {"redaction", "commands", "results", "stats", "markdown", "issues", "criteria", "recipes"},
+    {"redaction", "commands", "results", "stats", "markdown", "issues", "recipes"},
     {"model"},
     {"repository", "processes", "errors", "units"},
 )
@@ -27,6 +29,7 @@ LOGBOOK_SIBLINGS = {("errors", "units")}
 BENCH = (
     {"__main__"},
     {"cli"},
+    {"aot"},
     {"harness"},
     {"parallel"},
     {"blocks"},
@@ -35,6 +38,7 @@ BENCH = (
 )
 # Pure packages: no files, processes, network or clock.
 PURE = {
+    "evidence",
     "tables",
     "redaction",
     "commands",

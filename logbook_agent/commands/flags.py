@@ -12,7 +12,7 @@ _LONG = re.compile(r"--(?P<name>[A-Za-z][\w.-]*)(?:=(?P<value>.*))?", re.DOTALL)
 _PAIR = re.compile(r"(?P<name>[A-Za-z_][\w.-]*)=(?P<value>.*)", re.DOTALL)
 _NEGATIVE = re.compile(r"-\.?\d")
 # `--topk-list 1,2,4` and `--null-route-sweep` vary `topk` and `null_route`, one value per row.
-_SWEEPING = ("_list", "_sweep", "_values")
+SWEEPING = ("_list", "_sweep", "_values")
 
 
 def normal_name(name: str) -> str:
@@ -61,6 +61,6 @@ def _next_value(words: Simple, i: int) -> str | None:
 def _implied(name: str) -> Iterator[str]:
     if name.startswith("no_"):
         yield name.removeprefix("no_")
-    for suffix in _SWEEPING:
+    for suffix in SWEEPING:
         if name.endswith(suffix):
             yield name.removesuffix(suffix)

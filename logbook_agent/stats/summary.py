@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+# The standard deviation of a normal distribution is this many times its MAD: 1 / Phi^-1(3/4).
+MAD_TO_SIGMA = 1.482602218505602
+
 
 def median(samples: Sequence[float]) -> float:
     """The middle sample, or the mean of the two middle ones; NaN when one is NaN. No samples is a ValueError.
@@ -18,3 +21,48 @@ def median(samples: Sequence[float]) -> float:
     ordered = sorted(samples)
     middle = len(ordered) // 2
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def quantile(samples: Sequence[float], part: float) -> float:
+    """The value below which `part` (0 to 1) of the samples lie; NaN when one is NaN.
+
+    Linear between the order statistics: definition 7 of Hyndman and Fan, "Sample quantiles in statistical
+    packages", The American Statistician 50 (1996), which is the default of NumPy and R.
+    """
+    if not samples:
+        raise ValueError("no samples: a quantile of nothing is unknown")
+    if not 0 <= part <= 1:
+        raise ValueError(f"a quantile is asked for a part from 0 to 1, not {part}")
+    if any(math.isnan(x) for x in samples):
+        return math.nan
+    ordered = sorted(samples)
+    place = part * (len(ordered) - 1)
+    below = math.floor(place)
+    low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
+    # Equal neighbours first: between two infinities there is nothing to interpolate.
+    return low if low == high or place == below else low + (place - below) * (high - low)
+
+
+def mean(samples: Sequence[float]) -> float:
+    """The arithmetic mean, summed without rounding on the way. No samples is a ValueError."""
+    if not samples:
+        raise ValueError("no samples: the mean of nothing is unknown")
+    return math.fsum(samples) / len(samples)
+
+
+def standard_deviation(samples: Sequence[float]) -> float:
+    """Of a sample, with n - 1 below the sum of squares. Fewer than two samples is a ValueError."""
+    if len(samples) < 2:
+        raise ValueError(f"{len(samples)} samples: a standard deviation needs two")
+    middle = mean(samples)
+    return math.sqrt(math.fsum((x - middle) ** 2 for x in samples) / (len(samples) - 1))
+
+
+def mad(samples: Sequence[float]) -> float:
+    """The median absolute deviation from the median, in the unit of the samples and not scaled.
+
+    Times MAD_TO_SIGMA it estimates the standard deviation of normal noise: Rousseeuw and Croux, "Alternatives
+    to the median absolute deviation", JASA 88 (1993).
+    """
+    middle = median(samples)
+    return median([abs(x - middle) for x in samples])

@@ -25,7 +25,7 @@ def lay_out(frame: Frame, spec: TableSpec) -> Layout:
     if not spec.axes:
         _add_label(frame, spec, axes)
     axes = _between_repeats(frame, spec, axes)
-    axes += _within_a_run(frame, spec, axes)
+    axes += within_a_run(frame, _cell_axes(spec, axes))
     pivot = spec.pivot
     return Layout(axes=tuple(axes), pivot=pivot, notes=tuple(_notes(frame, spec, axes)))
 
@@ -80,17 +80,16 @@ def _between_repeats(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list
     return [*differing(origin), *axes, *differing(spec.implied)]
 
 
-def _within_a_run(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
-    """Rows that one run printed are cases of their own: told apart by its words, else by their order."""
-    more: list[str] = []
-    shared = _shared(frame.items, _cell_axes(spec, axes))
+def within_a_run(frame: Frame, names: Sequence[str]) -> list[str]:
+    """What tells apart rows that one run printed with equal values on all the names, for they are cases of their
+    own: the run's words, else their order, which is then filled in."""
+    shared = _shared(frame.items, names)
     words = dict.fromkeys(word for rows in shared for item in rows for word in item.row.labels)
-    more += [word for word in words if word not in axes and any(varies(rows, word) for rows in shared)]
-    more = [word for word in more if word != spec.pivot]
-    shared = _shared(frame.items, [*_cell_axes(spec, axes), *more])
+    more = [word for word in words if word not in names and any(varies(rows, word) for rows in shared)]
+    shared = _shared(frame.items, [*names, *more])
     if shared:
         order = frame.pseudo["row"]
-        for rows in _rows_of_runs(frame.items, [*_cell_axes(spec, axes), *more]):
+        for rows in _rows_of_runs(frame.items, [*names, *more]):
             for number, item in enumerate(rows, start=1):
                 item.place[order] = number
         more.append(order)

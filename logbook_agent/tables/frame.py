@@ -164,7 +164,7 @@ def frame_of(cases: Sequence[Case], joined: Joined | None = None) -> Frame:
         place.update({name: _joined(place, keys) for name, keys in joined.items()})
         items.append(Item(case=case, place=place, facts=facts, joined=joined))
     # Where the host is not the device, it is only noted that it differs.
-    apart = (axis for axis, name in facts.items() if name != _HOST or not all(map(_on_accelerator, cases)))
+    apart = (axis for axis, name in facts.items() if name != _HOST or not all(map(on_accelerator, cases)))
     return Frame(items=tuple(items), config=config, pseudo=pseudo, facts=facts, apart=(*config, *apart), joined=joined)
 
 
@@ -176,7 +176,8 @@ def _joined(place: Mapping[str, Scalar], keys: Sequence[str]) -> Scalar:
     return "x".join(map(show, values))
 
 
-def _on_accelerator(case: Case) -> bool:
+def on_accelerator(case: Case) -> bool:
+    """Whether an accelerator took part, so that the host is not what was measured."""
     return any(device.platform != "cpu" for device in case.row.devices)
 
 

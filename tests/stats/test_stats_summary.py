@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.stats import median
+from logbook_agent.stats.noise import noise_floor, pooled_floor, within_noise
+from logbook_agent.stats.summary import MAD_TO_SIGMA, mad, mean, quantile, standard_deviation
 
 
 def test_worked_by_hand() -> None:
@@ -30,3 +32,52 @@ def test_nan_stays_visible() -> None:
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
 def test_is_the_median_of_the_standard_library(samples: list[float]) -> None:
     assert median(samples) == statistics.median(samples)
+
+
+SIX = [3.1, 4.7, 1.2, 9.9, 5.5, 2.8]
+
+
+def test_quantiles_are_those_of_numpy() -> None:
+    # numpy.quantile of NumPy 2 (its default method)
+    found = [quantile(SIX, part) for part in (0, 0.1, 0.25, 0.5, 0.9, 1)]
+    assert found == pytest.approx([1.2, 2.0, 2.875, 3.9, 7.7, 9.9], rel=1e-14)
+    assert quantile([1.0, math.inf, math.inf], 0.75) == math.inf
+    assert math.isnan(quantile([1.0, math.nan], 0))
+    for wrong in ([], [1.0]):
+        with pytest.raises(ValueError, match="quantile"):
+            quantile(wrong, 1.5)
+
+
+def test_mean_and_spread() -> None:
+    # scipy.stats.median_abs_deviation, numpy.std(ddof=1), 1 / scipy.stats.norm.ppf(0.75)
+    assert mad(SIX) == pytest.approx(1.35)
+    assert standard_deviation(SIX) == pytest.approx(3.0309514457784816, rel=1e-14)
+    assert pytest.approx(1 / 0.6744897501960817, rel=1e-14) == MAD_TO_SIGMA
+    # Summed one after the other this is 0.
+    assert mean([1e100, 1.0, -1e100]) == pytest.approx(1 / 3)
+    with pytest.raises(ValueError, match="needs two"):
+        standard_deviation([1.0])
+    with pytest.raises(ValueError, match="no samples"):
+        mean([])
+
+
+def test_noise_floor() -> None:
+    # Medians 1, e^0.02, e^-0.02: a standard deviation of logarithms of 0.02.
+    runs = [[1.0, 0.9, 1.1], [math.exp(0.02)], [math.exp(-0.02)] * 2]
+    assert noise_floor(runs) == pytest.approx(0.02)
+    assert noise_floor(runs[:1]) is None
+    assert noise_floor([[1.0], [0.0]]) is None
+    # (1 * 0.01^2 + 4 * 0.02^2) / 5
+    assert pooled_floor([(0.01, 2), (0.02, 5), (0.5, 1)]) == pytest.approx(math.sqrt(0.0017 / 5))
+    assert pooled_floor([(0.5, 1)]) is None
+
+
+def test_within_noise() -> None:
+    # Two single runs: 1.96 * sqrt(2) floors of 1% are 2.77%.
+    assert within_noise(1.027, 0.01, 1, 1)
+    assert within_noise(1 / 1.027, 0.01, 1, 1)
+    assert not within_noise(1.03, 0.01, 1, 1)
+    # Ten a side: 1.96 * sqrt(pi / 2) * sqrt(2 / 10) floors are 1.10%.
+    assert within_noise(1.0109, 0.01, 10, 10)
+    assert not within_noise(1.0112, 0.01, 10, 10)
+    assert not within_noise(0.0, 0.01, 1, 1)

@@ -1,0 +1,1 @@
+"""What numbers allow one to say: verdicts, winners, confidence."""

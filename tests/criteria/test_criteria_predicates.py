@@ -1,0 +1,192 @@
+"""The stop criteria of the seeds as predicates, and every kind of predicate, over rows made by hand."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+import pytest
+import yaml
+
+from logbook_agent.criteria.evaluate import Facts, evaluate
+from logbook_agent.criteria.outcome import Outcome, State
+from logbook_agent.criteria.predicate import PredicateError, parse
+from logbook_agent.evidence.alike import Trial
+from logbook_agent.model.header import Metric
+from logbook_agent.model.run import Device, Failure, Measurement, Row
+from logbook_agent.model.scalar import Scalar
+from logbook_agent.tables.spec import Case
+
+V5P = (Device(platform="tpu", kind="TPU v5p", count=4, used=4),)
+_numbers = itertools.count(1)
+
+
+def rows(
+    entry: str,
+    config: dict[str, Scalar],
+    values: Iterable[float],
+    *,
+    commit: str = "3357f54a5",
+    failed: bool = False,
+    metric: str = "tflops",
+) -> list[Trial]:
+    """A run for each value."""
+    made = []
+    for value in values:
+        number = next(_numbers)
+        row = Row(
+            config=config,
+            metrics={} if failed else {metric: Measurement(samples=(value,), unit="TF/s", direction="max")},
+            devices=V5P,
+            failed=Failure(reason="out_of_memory") if failed else None,
+        )
+        case = Case(entry=entry, run=number, state="finished", row=row, facts={"commit": commit})
+        made.append(Trial(case=case, command=("bench",), started=f"2026-02-10T10:00:00.{number:06d}+00:00"))
+    return made
+
+
+def pair(topk: int, *, ratio: float = 1.08, runs: int = 6, commit: str = "3357f54a5") -> list[Trial]:
+    """none and int8 at one top-k, in turns (AB BA)."""
+    found: list[Trial] = []
+    for n in range(runs):
+        none = rows("MOE-I8-001", {"quant_mode": "none", "topk": topk}, [100 + 0.1 * n])
+        int8 = rows("MOE-I8-001", {"quant_mode": "int8", "topk": topk}, [100 * ratio + 0.1 * n], commit=commit)
+        found += (none, int8)[n % 2] + (int8, none)[n % 2]
+    return found
+
+
+def check(text: str, trials: list[Trial], *, runs: int = 0, hours: float = 0.0) -> Outcome:
+    facts = Facts(
+        trials=trials,
+        metrics=(Metric(name="tflops", direction="max", unit="TF/s"),),
+        now=datetime(2026, 2, 11, tzinfo=UTC),
+        runs=runs,
+        hours=hours,
+    )
+    return evaluate(parse(yaml.safe_load(text)), facts)
+
+
+INT8_PAIR = "compared: {axis: quant_mode, values: [none, int8], device: v5p}"
+INT8_SWEEP = (
+    "sweep: {axis: topk, values: [1, 2, 4, 6, 8], where: {quant_mode: int8}, controls: {quant_mode: none}, device: v5p}"
+)
+INT8_VERDICT = "verdict: {axis: quant_mode, values: [none, int8], metric: tflops}"
+EP_TABLES = "compared: {axis: parallel_mode, values: [none, ep], for_each: {topk: [2, 8]}, implied: [mesh, devices]}"
+NULL_SWEEP = (
+    "sweep: {axis: null_route_frac, values: [0.1, 0.5, 0.9], for_each: {shape: [S, M]},"
+    " controls: {null_route_frac: 0.0}}"
+)
+
+
+def test_the_criteria_of_the_int8_seed() -> None:
+    assert check(INT8_PAIR, []).state is State.UNMET
+    one = pair(2)
+    found = check(INT8_PAIR, one)
+    assert found.state is State.MET
+    assert set(found.evidence) == {f"MOE-I8-001/{t.case.run}" for t in one}
+    assert check(INT8_VERDICT, one) == Outcome(
+        state=State.MET, reason="quant_mode=int8: tflops beneficial", evidence=found.evidence
+    )
+    four = [t for topk in (1, 2, 4, 6) for t in pair(topk, runs=1)]
+    unmet = check(INT8_SWEEP, four)
+    assert (unmet.state, unmet.reason) == (State.UNMET, "topk=8 was not measured")
+    no_control = rows("MOE-I8-002", {"quant_mode": "int8", "topk": 8}, [200.0])
+    assert check(INT8_SWEEP, [*four, *no_control]).reason == "topk=8: no control with quant_mode=none"
+    assert check(INT8_SWEEP, [*four, *pair(8, runs=1)]).state is State.MET
+
+
+def test_what_is_not_alike_is_no_comparison() -> None:
+    unlike = check(INT8_PAIR, pair(2, commit="0badc0de1"))
+    assert unlike.state is State.UNMET
+    assert unlike.reason == "quant_mode=int8: 0 of 1 pairs that may be compared: withheld by commit"
+    assert check(f"{INT8_PAIR[:-1]}, allow: [commit]}}", pair(2, commit="0badc0de1")).state is State.MET
+
+
+def test_a_verdict_needs_repeats() -> None:
+    single = check(INT8_VERDICT, pair(2, runs=1))
+    assert single.state is State.UNMET
+    assert "one run on a side" in single.reason
+
+
+def test_the_criteria_of_the_ep_seed() -> None:
+    def side(topk: int, mode: str, value: float) -> list[Trial]:
+        mesh = "1x1" if mode == "none" else "1x4"
+        return rows("MOE-EP-001", {"parallel_mode": mode, "topk": topk, "mesh": mesh}, [value])
+
+    two = [*side(2, "none", 231.5), *side(2, "ep", 240.1)]
+    unmet = check(EP_TABLES, two)
+    assert (unmet.state, unmet.reason) == (State.UNMET, "topk=8 parallel_mode=ep: no row with parallel_mode=none")
+    eight = [*side(8, "none", 338.25), *side(8, "ep", 340.0)]
+    assert check(EP_TABLES, [*two, *eight]).state is State.MET
+
+
+def test_the_criteria_of_the_null_routing_seed() -> None:
+    def case(shape: str, fraction: float) -> list[Trial]:
+        return rows("MOE-NULL-001", {"shape": shape, "null_route_frac": fraction}, [100 - 10 * fraction])
+
+    s = [t for fraction in (0.0, 0.1, 0.5, 0.9) for t in case("S", fraction)]
+    m = [t for fraction in (0.0, 0.1, 0.5) for t in case("M", fraction)]
+    unmet = check(NULL_SWEEP, [*s, *m])
+    assert (unmet.state, unmet.reason) == (State.UNMET, "shape=M null_route_frac=0.9 was not measured")
+    failed = rows("MOE-NULL-002", {"shape": "M", "null_route_frac": 0.9}, [1.0], failed=True)
+    assert check(NULL_SWEEP, [*s, *m, *failed]).state is State.UNMET
+    assert check(NULL_SWEEP, [*s, *m, *case("M", 0.9)]).state is State.MET
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "reason"),
+    [
+        ("measured: {runs: 2, where: {topk: 2}}", "met", "1 or more cases with 2 runs each"),
+        ("measured: {runs: 9}", "unmet", "0 of 1 cases with 9 runs"),
+        ("target: {metric: tflops, at_least: 108}", "met", "best tflops 108.25, wanted at least 108"),
+        ("target: {metric: tflops, at_least: 120}", "unmet", "best tflops 108.25, wanted at least 120"),
+        ("target: {metric: tflops, at_most: 101}", "met", "best tflops 100.25, wanted at most 101"),
+        ("target: {metric: mfu, at_least: 0.5}", "unmet", "no case has mfu from 1 or more runs"),
+        ("compared: {axis: impl, values: [a, b]}", "not computable", "no row has impl"),
+        ("date: 2026-02-11", "met", "2026-02-11 has come"),
+        ("date: 2026-02-12", "unmet", "2026-02-12 is to come"),
+        ("judgement: {}", "unmet", "nobody has judged it yet"),
+        ("budget: {runs: 12, hours: 2}", "met", "12 of 12 runs and 0.50 of 2 hours spent"),
+        ("budget: {hours: 2}", "unmet", "0.50 of 2 hours spent"),
+        ("all: [{date: 2026-02-11}, {judgement: {}}]", "unmet", "nobody has judged it yet"),
+        ("any: [{judgement: {}}, {date: 2026-02-11}]", "met", "2026-02-11 has come"),
+        ("any: [{judgement: {}}, {compared: {axis: impl, values: [a, b]}}]", "not computable", "no row has impl"),
+    ],
+)
+def test_every_kind_of_predicate(text: str, state: str, reason: str) -> None:
+    found = check(text, pair(2), runs=12, hours=0.5)
+    assert (found.state.value, found.reason) == (state, reason)
+
+
+def test_a_plateau() -> None:
+    text = "plateau: {metric: tflops, entries: 2}"
+    best = [rows(f"MOE-I8-00{n}", {"topk": 2}, [value]) for n, value in enumerate((100.0, 120.0, 119.0, 120.5))]
+    assert check(text, best[0] + best[1]).reason == "2 entries have tflops; more than 2 are needed"
+    assert check(text, best[0] + best[1] + best[2]).state is State.UNMET
+    found = check(text, [t for part in best for t in part])
+    assert (found.state, found.reason) == (State.MET, "the last 2 entries: +0.42% against the best before")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("compare: {axis: a, values: [1, 2]}", "there is no predicate 'compare'; did you mean compared?"),
+        ("compared: {axis: a, value: [1, 2]}", "compared.value: unknown key; did you mean values?"),
+        ("compared: {axis: a, values: [1]}", "compared: values: at least two are needed, the first is the base"),
+        ("compared: {values: [1, 2]}", "compared.axis: missing"),
+        ("target: {metric: a}", "target: say either at_least or at_most"),
+        ("budget: {}", "budget: say runs, hours, or both"),
+        ("date: soon", "date: 'soon' is no day; write it as 2026-12-31"),
+        (
+            "verdict: {axis: a, values: [1, 2], verdicts: [good]}",
+            "verdict: verdicts: of beneficial, neutral, regressive",
+        ),
+        ("all: []", "all: a list of predicates is needed"),
+        ("[]", "a predicate has one key, its kind: "),
+    ],
+)
+def test_what_is_no_predicate(text: str, said: str) -> None:
+    with pytest.raises(PredicateError) as error:
+        parse(yaml.safe_load(text))
+    assert str(error.value).startswith(said)

@@ -1,0 +1,56 @@
+"""The matrix of like for like, and how cases find their partners."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from logbook_agent.evidence.alike import Standing, Terms
+from logbook_agent.evidence.compared import compared
+from logbook_agent.evidence.pairs import Ground, compare_sides
+from logbook_agent.evidence.verdict import Verdict
+from tests.evidence.like_support import MATRIX, METRIC, sides
+
+PAIRS: list[dict[str, Any]] = MATRIX["pairs"]
+LISTS = {
+    Standing.TESTED: "tested",
+    Standing.IMPLIED: "implied",
+    Standing.ALLOWED: "allowed",
+    Standing.NOTED: "noted",
+    Standing.DIFFERS: "differs",
+    Standing.UNKNOWN: "unknown",
+}
+
+
+@pytest.mark.parametrize("case", PAIRS, ids=[p["name"] for p in PAIRS])
+def test_like_for_like(case: dict[str, Any]) -> None:
+    terms = Terms(axis=case.get("axis"), implied=tuple(case.get("declare", ())), allowed=tuple(case.get("allow", ())))
+    base, other = sides(case["base"], case["other"])
+    [pair] = compare_sides(Ground([*base, *other], terms), len(base), ("base", "other")).pairs
+    found = compared(pair, METRIC, (), 0.01)
+    differences = {d.name: d for d in (*pair.likeness.differences, *found.withheld_by)}
+    expected = {name: standing for standing, key in LISTS.items() for name in case.get(key, ())}
+    assert {name: d.standing for name, d in differences.items()} == expected
+    assert sorted(pair.likeness.not_known) == sorted(case.get("not_known", ()))
+    assert bool(found.withheld_by) == (case["outcome"] == "withheld")
+    # Which side is called the base makes no difference.
+    [turned] = compare_sides(Ground([*other, *base], terms), len(other), ("other", "base")).pairs
+    assert {d.name: d.standing for d in turned.likeness.differences} == {
+        name: standing for name, standing in expected.items() if name != "unit"
+    }
+    # The numbers are there either way, unless they have no common scale.
+    if "unit" not in differences:
+        assert found.judgement is not None
+        assert found.judgement.verdict is Verdict.BENEFICIAL
+        assert found.ratio == pytest.approx(1.1)
+
+
+def test_the_matrix_is_well_formed() -> None:
+    """A misspelt key in the matrix would expect nothing."""
+    known = {"name", "why", "axis", "declare", "allow", "base", "other", "outcome", "not_known", *LISTS.values()}
+    assert [p["name"] for p in PAIRS if not p["why"] or p["outcome"] not in ("alike", "withheld")] == []
+    assert {key for p in PAIRS for key in p} <= known
+    assert len({p["name"] for p in PAIRS}) == len(PAIRS) >= 24
+    sided = {key for p in PAIRS for side in ("base", "other") for key in p[side]}
+    assert sided <= {*MATRIX["facts"], "argv+"}

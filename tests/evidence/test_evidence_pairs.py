@@ -1,0 +1,174 @@
+"""Cases find their partners, are never dropped silently, and unlike ones are never merged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from logbook_agent.errors import UsageError
+from logbook_agent.evidence.alike import Standing, Terms, Trial
+from logbook_agent.evidence.answers import Answer, Ask, answer_sides, answer_values
+from logbook_agent.evidence.compared import Compared
+from logbook_agent.evidence.verdict import Verdict
+from logbook_agent.model.header import Metric
+from logbook_agent.model.run import Device, Failure, Measurement, Row
+from logbook_agent.report.compared import notes
+from logbook_agent.tables import Case
+
+DECLARED = (Metric(name="t", direction="max"),)
+
+
+def trial(run: int, config: dict[str, Any], value: float | None = 1.0, **more: Any) -> Trial:
+    """A row of a run; `value` None: it failed. `more`: entry, state, facts, labels, started."""
+    row = Row(
+        config=config,
+        metrics={} if value is None else {"t": Measurement(samples=(value,))},
+        labels=more.get("labels", {}),
+        devices=(Device(platform="tpu", kind="TPU v5p", count=4, used=4),),
+        failed=Failure(reason="RESOURCE_EXHAUSTED") if value is None else None,
+    )
+    facts = {"commit": "aaa", **more.get("facts", {})}
+    case = Case(entry=more.get("entry", "T-0"), run=run, state=more.get("state", "finished"), row=row, facts=facts)
+    return Trial(case=case, command=("bench",), started=more.get("started", f"{run:03d}"))
+
+
+def ask(**terms: Any) -> Ask:
+    return Ask(terms=Terms(**terms), declared=DECLARED)
+
+
+def on_axis(trials: list[Trial], **terms: Any) -> Answer:
+    [answer] = answer_values(trials, ask(axis="mode", **terms))
+    return answer
+
+
+def only(answer: Answer) -> Compared:
+    [line] = answer.lines
+    [m] = line.metrics
+    return m
+
+
+def test_cases_that_agree_are_paired_and_the_others_listed() -> None:
+    trials = [trial(1, {"mode": "a", "topk": k}) for k in (1, 2, 4)]
+    trials += [trial(2, {"mode": "b", "topk": k}, 1.1) for k in (4, 2, 8)]
+    answer = on_axis(trials)
+    assert [line.pair.case for line in answer.lines] == [{"topk": "2"}, {"topk": "4"}]
+    assert [(u.side, u.case) for u in answer.unpaired] == [("base", {"topk": "1"}), ("other", {"topk": "8"})]
+    assert answer.unpaired[0].why == "no case of the other side agrees in topk"
+    mean = answer.mean("t")
+    assert mean is not None
+    assert mean == (pytest.approx(1.1), 2)
+
+
+def test_a_difference_between_the_sides_pairs_them_nevertheless() -> None:
+    """A sweep and its controls, measured at two commits: the numbers are shown, the verdict is withheld."""
+    old = [trial(1, {"mode": "a", "topk": k}, facts={"commit": "old"}) for k in (1, 2)]
+    new = [trial(2, {"mode": "b", "topk": k}, facts={"commit": "new"}) for k in (1, 2)]
+    answer = on_axis([*old, *new])
+    assert [[d.name for d in line.pair.likeness.withheld_by] for line in answer.lines] == [["commit"], ["commit"]]
+    # A third commit on one side makes a case of its own, which is not merged with the second.
+    answer = on_axis([*old, *new, trial(3, {"mode": "b", "topk": 2}, facts={"commit": "newer"})])
+    assert [line.pair.case for line in answer.lines] == [
+        {"topk": "1"},
+        {"topk": "2", "commit": "new"},
+        {"topk": "2", "commit": "newer"},
+    ]
+
+
+def test_several_on_both_sides_are_not_guessed_at() -> None:
+    trials = [trial(i, {"mode": m}, facts={"commit": c}) for i, (m, c) in enumerate(("a1", "a2", "b3", "b4"))]
+    answer = on_axis(trials)
+    assert answer.lines == ()
+    assert [u.case for u in answer.unpaired] == [{"commit": c} for c in "1234"]
+    assert {u.why for u in answer.unpaired} == {"several cases of both sides would be its partner"}
+
+
+def test_the_code_that_both_sides_have_pairs_them() -> None:
+    trials = [trial(i, {"mode": m}, facts={"commit": c}) for i, (m, c) in enumerate(("a1", "b1", "b2"))]
+    answer = on_axis(trials)
+    assert [line.pair.likeness.withheld_by for line in answer.lines] == [()]
+    assert [u.case for u in answer.unpaired] == [{"commit": "2"}]
+
+
+@pytest.mark.parametrize(
+    ("order", "interleaved"), [("abbaab", True), ("aaabbb", False), ("ababab", False), ("ab", False)]
+)
+def test_runs_taken_in_turns_are_judged_in_pairs(order: str, interleaved: bool) -> None:
+    trials = [trial(i, {"mode": m}, 1 + i / 100) for i, m in enumerate(order)]
+    m = only(on_axis(trials))
+    assert m.interleaved is interleaved
+    assert m.base.runs == order.count("a")
+
+
+def test_seeds_become_repeats_when_allowed_and_the_answer_says_so() -> None:
+    trials = [trial(i, {"mode": m, "seed": i % 3}, 1 + i / 1000) for i, m in enumerate("aaabbb")]
+    assert len(on_axis(trials).lines) == 3
+    [line] = on_axis(trials, allowed=("seed",)).lines
+    assert (line.metrics[0].base.runs, line.metrics[0].other.runs) == (3, 3)
+    seeds = [d for d in line.pair.likeness.differences if d.name == "seed"]
+    assert [(d.base, d.standing) for d in seeds] == [("0, 1, 2", Standing.ALLOWED)]
+
+
+def test_what_is_implied_is_not_merged_either() -> None:
+    trials = [
+        trial(1, {"mode": "none"}),
+        trial(2, {"mode": "ep", "mesh": "2x2"}),
+        trial(2, {"mode": "ep", "mesh": "1x4"}),
+    ]
+    lines = on_axis(trials, implied=("mesh",)).lines
+    assert [line.pair.case for line in lines] == [{"mesh": "2x2"}, {"mesh": "1x4"}]
+    assert [line.pair.likeness.withheld_by for line in lines] == [(), ()]
+
+
+def test_rows_of_one_run_are_told_apart_by_its_words_or_their_order() -> None:
+    stages = [trial(r, {"mode": m}, labels={"stage": s}) for r, m in ((1, "a"), (2, "b")) for s in ("pack", "gmm")]
+    assert [line.pair.case for line in on_axis(stages).lines] == [{"stage": "pack"}, {"stage": "gmm"}]
+    rows = [trial(r, {"mode": m}, v) for r, m in ((1, "a"), (2, "b")) for v in (1.0, 5.0)]
+    assert [line.metrics[0].ratio for line in on_axis(rows).lines] == [1.0, 1.0]
+
+
+def test_a_failed_case_says_why_and_rows_of_unfinished_runs_are_left_out() -> None:
+    m = only(on_axis([trial(1, {"mode": "a"}), trial(2, {"mode": "b"}, None)]))
+    assert m.judgement is None
+    assert m.reasons == ("other has no number: failed: RESOURCE_EXHAUSTED",)
+    answer = on_axis([trial(1, {"mode": "a"}), trial(2, {"mode": "a"}, None), trial(3, {"mode": "b"})])
+    assert notes([answer])[-1] == "1 failed row left out: RESOURCE_EXHAUSTED"
+    answer = on_axis([trial(1, {"mode": "a"}), trial(2, {"mode": "a"}, 9.0, state="failed"), trial(3, {"mode": "b"})])
+    assert only(answer).ratio == 1.0
+    assert answer.lines[0].pair.base.left_out == 1
+
+
+def test_a_case_that_failed_before_it_told_the_axis_is_listed() -> None:
+    answer = on_axis([trial(1, {"mode": "a"}), trial(2, {"mode": "b"}), trial(3, {}, None)])
+    assert len(answer.lines) == 1
+    assert [(u.side, u.why) for u in answer.unpaired] == [("neither", "failed before it told its mode")]
+
+
+def test_a_real_effect_is_found_and_repeats_of_several_entries_count() -> None:
+    trials = [
+        trial(i, {"mode": m}, (1 if m == "a" else 1.1) * (1 + i / 1e4), entry=f"T-{i}") for i, m in enumerate("ab" * 5)
+    ]
+    m = only(on_axis(trials))
+    assert m.judgement is not None
+    assert m.judgement.verdict is Verdict.BENEFICIAL
+    assert (m.base.runs, m.other.runs) == (5, 5)
+
+
+def test_runs_beside_others_are_counted() -> None:
+    rows = [trial(1, {"mode": "a"}), replace(trial(2, {"mode": "b"}), contended=True)]
+    assert notes([on_axis(rows)])[-1] == "1 of 2 runs started while others held an accelerator"
+
+
+def test_one_value_a_wrong_value_and_a_wrong_name() -> None:
+    rows = [trial(1, {"mode": "a"}), trial(2, {"mode": "b"})]
+    with pytest.raises(UsageError, match="mode has one value in these rows: a"):
+        answer_values(rows[:1], ask(axis="mode"))
+    with pytest.raises(UsageError, match="no value of mode named 'c'"):
+        answer_values(rows, Ask(terms=Terms(axis="mode"), base_value="c", declared=DECLARED))
+    with pytest.raises(UsageError, match="no axis named 'mod'"):
+        answer_values(rows, ask(axis="mod"))
+    with pytest.raises(UsageError, match="no difference named 'sed'"):
+        answer_sides(rows[:1], rows[1:], ("A", "B"), ask(allowed=("sed",)))
+    # Facts and groups may be named whether or not these rows have them.
+    answer_sides(rows[:1], rows[1:], ("A", "B"), ask(allowed=("commit", "env", "package:jax", "argv:--x", "mode")))

@@ -1,0 +1,34 @@
+"""A recipe whose commands cost nothing, and a look at what a sweep left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from logbook_agent.model.run import Run
+from logbook_agent.store.book import Book
+
+RECIPE = """\
+name: demo
+question: How does it change with size?
+command: [bash, bench.sh, "{size}", "{mode}"]
+fixed: {mode: new}
+axes:
+  size: [1, 2, 3, 4]
+controls:
+- {mode: old}
+compare: {axis: mode, base: old}
+metrics: [tflops]
+"""
+BENCH = 'echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"\n'
+
+
+def write_recipe(folder: Path, text: str = RECIPE, *, bench: str = BENCH, name: str = "demo") -> Path:
+    (folder / "recipes").mkdir(exist_ok=True)
+    (folder / "bench.sh").write_text(bench)
+    path = folder / "recipes" / f"{name}.yaml"
+    path.write_text(text)
+    return path
+
+
+def runs_of(folder: Path, entry_id: str = "MOE-000") -> tuple[Run, ...]:
+    return Book(folder / "logbooks", "moe").runs(entry_id)

@@ -1,0 +1,116 @@
+"""The recipes of this repository: as many cases as the published threads had, and commands that bench-core takes.
+
+The counts are written down from the command lines of the threads, for one device: 5 values of top-k are
+`--topk-list 1,2,4,6,8`, 9 fractions `--null-route-sweep`, 3 shapes S, M and L, and so on.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from bench_core.cli import main
+from bench_core.harness.case import Case
+from logbook_agent.recipes.expand import Plan
+from logbook_agent.recipes.rules import violations
+from logbook_agent.workflows.sweep_recipes import choose_recipe, list_recipes
+from logbook_agent.workflows.workspace import Workspace
+from tests.conftest import REPOSITORY
+
+# name: cases at full scale, of them controls; cases at the tiny one, of them controls.
+COUNTS = {
+    "int8-ab": (2, 0, 2, 0),
+    "int8-topk": (5 + 5, 5, 5 + 5, 5),
+    "routing-pack-ab": ((2 * 2 + 2) * 2, 0, 2 * 2, 0),
+    "locality-prequeue": (2 * 2 * 2, 0, 2 * 2, 0),
+    "stage-timing": (2, 0, 2, 0),
+    "remat": ((2 + 2) * 3, 0, 2 * 3, 0),
+    "topk-scaling": ((2 + 2) * 5, 0, 4, 0),
+    "shared-fused-ab": (2 * 2, 0, 2 * 2, 0),
+    "mlp-width-qwen-a": (4, 0, 2, 0),
+    "mlp-width-qwen-b": (4, 0, 2, 0),
+    "backend-ab": (2 * 2, 0, 2, 0),
+    "null-routing": (3 * 3 * 9 + 3 * 3, 3 * 3, 2 * 2 + 2, 2),
+    "null-modes": (3 * 3 * 9 * 2, 0, 2, 0),
+}
+
+
+def chosen(name: str, scale: str | None) -> Plan:
+    workspace = Workspace(cwd=REPOSITORY, environ=os.environ)
+    return choose_recipe(workspace, str(REPOSITORY / "recipes" / f"{name}.yaml"), scale=scale, sets=()).plan
+
+
+def test_every_recipe_is_counted_and_explained() -> None:
+    listed = list_recipes(Workspace(cwd=REPOSITORY, environ=os.environ))
+    assert {item.file.name for item in listed} == set(COUNTS)
+    assert all(item.problem is None for item in listed)
+    for name in COUNTS:
+        text = (REPOSITORY / "recipes" / f"{name}.md").read_text(encoding="utf-8")
+        assert f"logbook sweep {name}" in text
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts_rules_and_costs(name: str) -> None:
+    full, tiny = chosen(name, None), chosen(name, "tiny")
+    controls = [sum(case.is_control for case in plan.cases) for plan in (full, tiny)]
+    assert (len(full.cases), controls[0], len(tiny.cases), controls[1]) == COUNTS[name]
+    for plan in (full, tiny):
+        known = set(COUNTS)
+        assert violations(plan, done=known) == ()
+        assert set(plan.recipe.after) <= known
+        assert plan.recipe.cost is not None
+        assert plan.recipe.cost.source
+        assert len({run.argv for run in plan}) == len(plan.cases)
+
+
+@pytest.mark.parametrize("scale", [None, "tiny"])
+@pytest.mark.parametrize("name", COUNTS)
+def test_bench_core_takes_every_command(
+    name: str, scale: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken: list[Case] = []
+
+    def take(cases: list[Case], **_: object) -> bool:
+        taken.extend(cases)
+        return True
+
+    # By its module: `bench_core.cli.hillclimb` as an attribute is the command.
+    monkeypatch.setattr(sys.modules["bench_core.cli.hillclimb"], "run_cases", take)
+    plan = chosen(name, scale)
+    runs = list(plan) if scale else [run for part in plan.ends(6) for run in part]
+    for run in runs:
+        assert run.argv[0] == "bench-core"
+        with pytest.raises(SystemExit) as exit_:
+            main(run.argv[1:])
+        assert not exit_.value.code, capsys.readouterr().err
+        # One case each, with the very config that the plan states.
+        assert len(taken) == 1
+        config = taken.pop().config()
+        stated = {key: value for key, value in run.config.items() if key != "stage_timing"}
+        assert {key: config[key] for key in stated} == stated
+
+
+def test_variables_are_those_of_the_published_runs() -> None:
+    """The case without null slots ran under LIBTPU_INIT_ARGS in the thread, its sweep did not: here all do."""
+    plan = chosen("null-routing", None)
+    assert {tuple(run.env.items()) for run in plan} == {
+        (("LIBTPU_INIT_ARGS", "--xla_tpu_scoped_vmem_limit_kib=50000"),)
+    }
+
+
+def test_shapes_of_the_null_matrix() -> None:
+    plan = chosen("null-routing", None)
+    configs = [plan.config(case) for case in plan.cases]
+    shapes = {tuple(config[key] for key in ("tokens", "hidden", "mlp_dim", "experts")) for config in configs}
+    assert shapes == {(32768, 2048, 1408, 60), (32768, 2048, 2048, 64), (65536, 3072, 3072, 128)}
+    assert sorted({config["null_route_frac"] for config in configs}) == [i / 10 for i in range(10)]
+    assert {config["topk"] for config in configs} == {2, 4, 8}
+
+
+def test_no_word_of_another_project() -> None:
+    """Recipes run anywhere: they name no host, user or launcher."""
+    for path in (REPOSITORY / "recipes").iterdir():
+        text = path.read_text(encoding="utf-8")
+        assert not any(word in text for word in ("RAY_AUTH", "dlwh", "dev_tpu", "uv run"))

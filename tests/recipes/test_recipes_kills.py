@@ -1,0 +1,64 @@
+"""A sweep that is killed at random points and taken up again has one row per case in the end."""
+
+from __future__ import annotations
+
+import csv
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
+
+ENTRY = "logbooks/moe/entries/MOE-000.yaml"
+
+
+def sweep(folder: Path) -> list[str]:
+    """The command that begins the sweep, or goes on with it."""
+    return ["sweep", "--resume", "MOE-000"] if (folder / ENTRY).exists() else ["sweep", "demo"]
+
+
+def is_killed(folder: Path, after_s: float) -> bool:
+    """Whether a sweep was still going on when it was killed after a time."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "logbook_agent", *sweep(folder)],
+        cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        process.wait(timeout=after_s)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        return True
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sizes", "most_kills"), [(10, 4), (100, 15)])
+def test_killed_and_taken_up_again(started: Cli, folder: Path, sizes: int, most_kills: int) -> None:
+    text = RECIPE.replace("[1, 2, 3, 4]", f"{{from: 1, to: {sizes}, step: 1}}")
+    write_recipe(folder, text + "setup: [[echo, allocate]]\nteardown: [[echo, release]]\n")
+    chance = random.Random(sizes)
+    kills = 0
+    while kills < most_kills and is_killed(folder, chance.uniform(0.3, 1.5)):
+        kills += 1
+    assert kills > 0
+    resumed = started(*sweep(folder))
+    assert resumed.code == 0, resumed.err
+    assert f"{2 * sizes} of {2 * sizes} rows, none failed" in resumed.out
+    assert f"best: size={sizes} mode=new: tflops {10 * sizes} TF/s in a fresh run" in resumed.out
+    with (folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    cases = [(row["size"], row["mode"]) for row in rows]
+    assert sorted(cases) == sorted((str(s), m) for s in range(1, sizes + 1) for m in ("old", "new"))
+    # Nor does any other run of the entry hold a row, but the confirmation.
+    measured = [run.label for run in runs_of(folder) for _ in run.rows]
+    assert sorted(label or "" for label in measured) == [""] * (2 * sizes) + ["confirmation"]
+    # A kill between a record and the removal of its marker leaves the marker.
+    assert started("doctor", "--fix").code == 0
+    assert started("doctor").code == 0
+    assert not (folder / "logbooks/moe/entries/MOE-001.yaml").exists()

@@ -1,0 +1,222 @@
+"""`logbook sweep`: the list, the plan, and a sweep with its setup, failures, resumption and confirmation."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.store.book import Book
+from logbook_agent.store.locks import locked
+from tests.conftest import Cli
+from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
+
+
+def test_the_projects_recipes_come_first(cli: Cli, folder: Path) -> None:
+    write_recipe(folder)
+    write_recipe(folder, RECIPE.replace("demo", "int8-ab"), name="int8-ab")
+    write_recipe(folder, "name: [", name="broken")
+    answer = cli("sweep", "--json")
+    data = json.loads(answer.out)
+    names = [(r["name"], r["own"]) for r in data["data"]["recipes"]]
+    assert names[:2] == [("demo", True), ("int8-ab", True)]
+    assert ("int8-topk", False) in names
+    assert [w.split(":")[0] for w in data["warnings"]] == ["broken"]
+    assert "demo               8 cases    How does it change with size?" in cli("sweep").out
+
+
+def test_a_dry_run_writes_nothing_and_needs_no_logbook(cli: Cli, folder: Path) -> None:
+    write_recipe(folder)
+    answer = cli("sweep", "demo", "--dry-run", "--set", "size=7,9")
+    assert answer.code == 0
+    assert (
+        answer.out
+        == """\
+demo: How does it change with size?
+  4 cases, 2 of them controls; 1 fresh run of the best; order as-listed
+  cost: unknown, the recipe does not say what a run takes
+  first command: bash bench.sh 7 old
+runs:
+     1  size=7 mode=old (control)
+     2  size=7 mode=new
+     3  size=9 mode=old (control)
+     4  size=9 mode=new
+"""
+    )
+    assert not (folder / "logbooks").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message", "hint"),
+    [
+        (("size: [1", "sise: [1"), "demo.yaml, line 6: sise stands in no word of the command", "did you mean size?"),
+        (("{size}", "{sizes}"), "demo.yaml, line 6: size stands in no word", "did you mean sizes?"),
+        (("controls:", "contrls:"), "demo.yaml, line 7: unknown key 'contrls'", "did you mean controls?"),
+        (("[1, 2, 3, 4]", "[]"), "demo.yaml, line 6: axis size has no values", "give size a value"),
+        (("metrics:", "limits: {cases: 3}\nmetrics:"), "demo has 4 cases, over its limit of 3", "--set KEY=V,V"),
+        (("name: demo", "name: other"), "demo.yaml, line 1: the recipe calls itself other", "name: demo"),
+        (("axes:", "axes: ]"), "recipes/demo.yaml, line 5", "correct that line"),
+        (("bash, bench.sh", "bashh, bench.sh"), "bashh", ""),
+    ],
+)
+def test_what_does_not_fit_runs_nothing(
+    started: Cli, folder: Path, change: tuple[str, str], message: str, hint: str
+) -> None:
+    write_recipe(folder, RECIPE.replace(*change))
+    answer = started("sweep", "demo")
+    assert answer.code in (2, 3, 127), answer.err
+    assert message in answer.err
+    assert hint in answer.err
+    assert not (folder / "logbooks/moe/entries").exists()
+
+
+def test_a_sweep_from_end_to_end(started: Cli, folder: Path) -> None:
+    text = RECIPE + "repeats: 2\norder: interleaved\n"
+    text += "setup: [{label: Allocate, argv: [touch, device]}]\nteardown: [{shell: 'rm device'}]\n"
+    # Size 2 fails after its row, size 3 before; a device must be there.
+    bench = 'test -e device || exit 9\n[ "$1" = 3 ] && { echo boom >&2; exit 4; }\n'
+    bench += 'echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"\n'
+    write_recipe(folder, text, bench=bench)
+    answer = started("sweep", "demo")
+    assert answer.code == 1, "a case failed"
+    assert answer.out.splitlines()[:2] == [
+        "MOE-000: 16 of 16 rows, 4 failed",
+        "best: size=4 mode=new: tflops 40 TF/s in a fresh run, 40 TF/s in the sweep",
+    ]
+    lines = answer.err.splitlines()
+    assert lines[0] == "setup: Allocate"
+    assert lines[1].startswith("[1/16] size=1 mode=old repeat 1: tflops 10 TF/s; about ")
+    assert lines[9].startswith(
+        "[9/16] size=3 mode=old repeat 1: failed: exit code 4; best so far 20 (size=2 mode=new);"
+    )
+    assert lines[16:19] == [
+        "[16/16] size=4 mode=old repeat 2: tflops 40 TF/s; best so far 40 (size=4 mode=new)",
+        "confirmation size=4 mode=new: tflops 40 TF/s",
+        "teardown",
+    ]
+    runs = runs_of(folder)
+    assert [run.label for run in runs] == ["setup: Allocate", *[None] * 16, "confirmation", "teardown"]
+    assert [dict(run.config)["mode"] for run in runs[1:5]] == ["old", "new", "new", "old"]
+    failed = [row for run in runs for row in run.rows if row.failed is not None]
+    assert [(row.config, row.failed and row.failed.reason) for row in failed[:1]] == [
+        ({"mode": "old", "size": 3}, "exit code 4")
+    ]
+    assert "boom" in str(failed[0].failed)
+    with (folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 16
+    assert sum(row["failed"] == "exit code 4" for row in rows) == 4
+    assert not (folder / "device").exists()
+    assert "Question: How does it change with size?" in (folder / "logbooks/moe.md").read_text()
+    assert started("doctor").code == 0
+
+
+def test_an_interrupted_sweep_goes_on_by_the_same_command(started: Cli, folder: Path) -> None:
+    stop = 'if [ "$1$2" = 2new ] && [ ! -e again ]; then touch again; kill -INT $PPID; sleep 5; fi\n'
+    path = write_recipe(folder, RECIPE + "teardown: [[touch, released]]\n", bench=stop + 'echo "RESULT tflops=$1"\n')
+    first = started("sweep", "demo", "--json")
+    assert (first.code, first.data["interrupted"], first.data["ran"]) == (130, True, 3)
+    assert first.data["problems"] == ["5 of 8 runs are left: logbook sweep --resume MOE-000"]
+    assert (folder / "released").exists(), "the teardown is made whatever happened"
+    dry = started("sweep", "demo", "--dry-run")
+    assert dry.out.endswith("goes on with MOE-000, which is unfinished; --new begins anew\n")
+    second = started("sweep", "demo", "--json")
+    assert second.code == 0, second.out
+    assert second.data["id"] == "MOE-000"
+    assert (second.data["planned"], second.data["rows"], second.data["ran"]) == (8, 8, 6)
+    assert second.err.splitlines()[0] == "MOE-000: 3 of 8 runs are there already"
+    # Complete: named, it is only looked at; not named, it begins anew.
+    again = started("sweep", "--resume", "MOE-000", "--json")
+    assert (again.code, again.data["rows"], again.data["ran"]) == (0, 8, 0)
+    assert again.data["best"]["confirmed"] == 4.0
+    assert started("sweep", "demo", "--set", "size=1", "--json").data["id"] == "MOE-001"
+    path.write_text(path.read_text().replace("[1, 2, 3, 4]", "[1, 2]"))
+    changed = started("sweep", "--resume", "MOE-000")
+    assert changed.code == 2
+    assert "does not have the plan any more" in changed.err
+
+
+def test_rows_that_are_not_those_of_the_plan_are_told(started: Cli, folder: Path) -> None:
+    write_recipe(
+        folder, bench='echo "RESULT size=1 mode=$2 tflops=1"; [ "$1" = 2 ] && echo "RESULT mode=x tflops=2"; true'
+    )
+    answer = started("sweep", "demo", "--set", "size=1,2", "--json")
+    assert answer.code == 1
+    assert "size=2 mode=new: 2 rows, where the plan has one" in answer.data["problems"]
+    assert "size=2 mode=old: the row says size=1, the plan 2" in answer.data["problems"]
+
+
+def test_one_process_at_a_time(started: Cli, folder: Path) -> None:
+    write_recipe(folder)
+    assert started("sweep", "demo", "--set", "size=1").code == 0
+    with locked(folder / "logbooks/moe/open/.MOE-000.sweep.lock"):
+        answer = started("sweep", "--resume", "MOE-000", "--json")
+    assert answer.code == 3
+    assert answer.error["message"].startswith("MOE-000 is being carried out by pid")
+
+
+def test_a_sweep_stays_with_its_launcher(started: Cli, folder: Path) -> None:
+    (folder / "logbook.toml").write_text('[launchers.far]\ntemplate = "env FAR=1 {command}"\n')
+    stop = 'if [ "$1" = 2 ] && [ ! -e again ]; then touch again; kill -INT $PPID; sleep 5; fi\n'
+    write_recipe(
+        folder,
+        RECIPE.replace("controls:\n- {mode: old}\ncompare: {axis: mode, base: old}\n", ""),
+        bench=stop + 'echo "RESULT tflops=$FAR"\n',
+    )
+    assert started("sweep", "demo", "--set", "size=1,2", "--on", "far").code == 130
+    assert "not on near" in started("sweep", "--resume", "MOE-000", "--on", "near").err
+    assert started("sweep", "--resume", "MOE-000").code == 0
+    launched = [run.launcher and run.launcher.name for run in runs_of(folder)]
+    assert launched == ["far"] * len(launched)
+    assert started("sweep", "demo", "--set", "size=1,2", "--dry-run").out.count("goes on with") == 0
+
+
+def test_the_entry_asks_what_the_recipe_compares(started: Cli, folder: Path) -> None:
+    write_recipe(folder)
+    assert started("sweep", "demo", "--set", "size=1").code == 0
+    [asked] = Book(folder / "logbooks", "moe").entry("MOE-000").comparisons
+    assert (asked.references, asked.axis, asked.base_value) == (("MOE-000",), "mode", "old")
+    assert "old → new" in (folder / "logbooks/moe.md").read_text()
+
+
+def test_a_failed_setup_measures_nothing(started: Cli, folder: Path) -> None:
+    write_recipe(folder, RECIPE + "setup: [['false']]\nteardown: [[touch, released]]\n")
+    answer = started("sweep", "demo")
+    assert answer.code == 1
+    assert "setup failed, so nothing was measured" in answer.out
+    assert [run.label for run in runs_of(folder)] == ["setup", "teardown"]
+
+
+def test_a_broken_rule_is_refused_and_a_habit_is_told(started: Cli, folder: Path) -> None:
+    quantised = RECIPE.replace("mode", "quant_mode").replace("old", "none").replace("new", "int8")
+    write_recipe(
+        folder, quantised.replace("controls:\n- {quant_mode: none}\ncompare: {axis: quant_mode, base: none}\n", "")
+    )
+    answer = started("sweep", "demo", "--json")
+    assert answer.code == 2
+    assert "breaks the rule identical-controls" in answer.error["message"]
+    write_recipe(folder, quantised + "after: [first]\n")
+    warned = started("sweep", "demo", "--set", "size=1,2", "--json")
+    assert warned.code == 0
+    [warning] = json.loads(warned.out)["warnings"]
+    assert "demo comes after first, which this logbook has no finished sweep of" in warning
+
+
+def test_options_that_do_not_go_together(started: Cli, folder: Path) -> None:
+    write_recipe(folder)
+    assert "no recipe named" in started("sweep", "--dry-run").err
+    assert "contradict" in started("sweep", "demo", "--resume", "MOE-000", "--new").err
+    assert "did you mean demo?" in started("sweep", "demoo").err
+    started("note", "--title", "x")
+    assert "MOE-000 is no sweep" in started("sweep", "--resume", "MOE-000").err
+
+
+@pytest.mark.slow
+def test_a_recipe_of_this_repository_runs_on_a_cpu(started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    answer = started("sweep", "mlp-width-qwen-a", "--scale", "tiny", "--json")
+    assert answer.code == 0, answer.err
+    assert (answer.data["planned"], answer.data["rows"], answer.data["ran"]) == (2, 2, 3)
+    assert answer.data["best"]["confirmed"] > 0
