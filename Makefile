@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup quickstart test test-fast check stress format constraints bench bench-store bench-sync bench-cpu bench-noise wheel
+.PHONY: help setup quickstart tutorial test test-fast check stress format constraints bench bench-store bench-sync bench-cpu bench-cpu-matmul bench-noise bench-compare bench-recipes calibrate aot wheel
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -17,6 +17,9 @@ $(READY): pyproject.toml constraints/dev.txt scripts/setup
 
 quickstart: setup  ## start a logbook, log a real A/B of the MoE benchmark, preview its GitHub issue
 	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/quickstart
+
+tutorial: setup  ## docs/tutorial.md for real: one question from kickoff to verdict (three minutes)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/tutorial
 
 test: setup  ## all tests
 	@$(BIN)/python -m pytest -n auto --dist loadgroup
@@ -45,11 +48,27 @@ bench-store: setup  ## what ten thousand entries cost
 bench-sync: setup  ## what a sync with a GitHub issue costs
 	@$(BIN)/python benchmarks/sync_speed.py
 
-bench-cpu: setup  ## the grouped matmuls on CPU against their peers and limits (ten minutes or more)
-	@JAX_PLATFORMS=cpu $(BIN)/python benchmarks/moe_cpu.py
+bench-compare: setup  ## what it takes to compare ten thousand rows
+	@$(BIN)/python benchmarks/compare_speed.py
+
+bench-recipes: setup  ## what it takes to expand a recipe of 100,000 cases
+	@$(BIN)/python benchmarks/recipe_scale.py
+
+bench-cpu: setup  ## the MoE block on CPU against its peers and a limit (fifteen minutes); torch by scripts/bench_torch
+	@JAX_PLATFORMS=cpu $$([ -e .venv-torch/.ready ] && echo .venv-torch/bin/python || echo $(BIN)/python) benchmarks/moe_cpu.py
+
+bench-cpu-matmul: setup  ## the grouped matmuls alone on CPU against their peers and limits (ten minutes or more)
+	@JAX_PLATFORMS=cpu $(BIN)/python benchmarks/moe_cpu_matmul.py
 
 bench-noise: setup  ## how far two runs of one case of the MoE benchmark lie apart (five minutes)
 	@JAX_PLATFORMS=cpu $(BIN)/python benchmarks/moe_noise.py
+
+calibrate: setup  ## how often a verdict is wrong, by simulation (ten minutes)
+	@$(BIN)/python benchmarks/calibration.py
+
+aot: setup  ## compile the MoE benchmark for TPUs that are not there: the check table and the published shapes (an hour)
+	@$(BIN)/bench-core check --aot v5e-4
+	@$(BIN)/python benchmarks/moe_aot.py
 
 wheel: setup  ## build and check the wheel
 	@$(BIN)/python -m pytest -q tests/project/test_project_wheel.py

@@ -9,9 +9,10 @@ from bench_core.blocks.modes import QueueMode, RematMode
 from bench_core.cli import options
 from bench_core.cli.axes import impls, null_fractions, run_numbers, topk_values, words_or_both
 from bench_core.cli.rows import compile_cases, run_cases
+from bench_core.gmm.default import ANYWHERE
 from bench_core.gmm.tile import Tile
 from bench_core.harness.case import Case, ParallelMode, choose_word
-from bench_core.harness.combinations import refuse_measuring, refuse_stages
+from bench_core.harness.combinations import refuse_measuring, refuse_stages, refuse_tile
 from bench_core.harness.flags import CompilerFlags
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.capacity import Capacity, CapacityPolicy
@@ -33,7 +34,7 @@ def hillclimb(
     distribution: options.Distribution = Distribution.RANDOM.value,
     run_alpha: options.RunAlpha = None,
     run_noise_scale: options.RunNoiseScale = None,
-    backend: options.Backend = "ragged_dot",
+    backend: options.Backend = None,
     tile: options.Tile = None,
     impl: options.Impl = "baseline",
     routing_pack_strategy: options.RoutingPackStrategy = PackStrategy.ARGSORT.value,
@@ -72,6 +73,9 @@ def hillclimb(
     target = None if aot is None else choose_target(aot)
     flags = CompilerFlags.parse(compiler_flag or [])
     distributions = words_or_both("--distribution", distribution, Distribution)
+    chosen_tile = None if tile is None else Tile.parse(tile)
+    if backend is None:
+        refuse_tile(backend=None, tile=chosen_tile)
     run_options = run_numbers(distributions, alpha=run_alpha, noise_scale=run_noise_scale)
     null_mode = choose_word("--null-routing-mode", null_routing_mode, NullMode)
     queue_modes = words_or_both("--queue-mode", queue_mode, QueueMode)
@@ -100,8 +104,8 @@ def hillclimb(
                 renormalize=renormalize_real_after_null,
                 **run_options,
             ),
-            backend=backend,
-            tile=None if tile is None else Tile.parse(tile),
+            backend=ANYWHERE if backend is None else backend,
+            tile=chosen_tile,
             impl=chosen_impl,
             bench_pass=choose_word("--bench-pass", bench_pass, BenchPass),
             quant_mode=choose_word("--quant-mode", quant_mode, QuantMode),
@@ -124,9 +128,9 @@ def hillclimb(
         for case in cases:
             refuse_stages(bench_pass=case.bench_pass, queue_mode=case.queue_mode)
     if target is None:
-        good = run_cases(cases, stage_timing=stage_timing, profile=profile)
+        good = run_cases(cases, choose_backend=backend is None, stage_timing=stage_timing, profile=profile)
     else:
         refuse_measuring(stage_timing=stage_timing, profile=profile is not None)
-        good = compile_cases(cases, target)
+        good = compile_cases(cases, target, choose_backend=backend is None)
     if not good:
         raise typer.Exit(1)

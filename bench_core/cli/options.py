@@ -35,7 +35,14 @@ RunNoiseScale = Annotated[
         help=f"Runs: noise below the favourite's +6. [default: {DEFAULT_RUN_NOISE_SCALE}]", show_default=False
     ),
 ]
-Backend = Annotated[str, typer.Option(metavar="ragged_dot|tiled|gmm", help="Grouped matmul.")]
+Backend = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ragged_dot|tiled|gmm",
+        help="Grouped matmul. [default: tiled on CPU where it serves the case, else ragged_dot]",
+        show_default=False,
+    ),
+]
 Tile = Annotated[
     str | None,
     typer.Option(

@@ -13,17 +13,20 @@ from bench_core.harness.record import Row, result_file, write_rows
 Progress = Callable[[str], None]
 
 
-def run_cases(cases: list[Case], *, stage_timing: bool, profile: Path | None) -> bool:
+def run_cases(cases: list[Case], *, choose_backend: bool, stage_timing: bool, profile: Path | None) -> bool:
     """Check and time every case; True when none failed.
 
-    With `profile`, the trace of case N is below its folder `case-N`.
+    With `choose_backend` the cases get the platform's default in the place of theirs. With `profile`, the trace of
+    case N is below its folder `case-N`.
     """
     path = result_file(os.environ)
     # Late, so that help and refusals do not wait for JAX.
     from bench_core.harness.environment import describe_environment
-    from bench_core.harness.run import Extras, run_case
+    from bench_core.harness.run import Extras, run_case, with_default_backend
 
     environment = describe_environment()
+    if choose_backend:
+        cases = [with_default_backend(case, platform=environment.devices[0].platform) for case in cases]
 
     def measure(case: Case, index: int, progress: Progress) -> Row:
         folder = None if profile is None else profile / f"case-{index}"
@@ -32,12 +35,18 @@ def run_cases(cases: list[Case], *, stage_timing: bool, profile: Path | None) ->
     return _report_rows(cases, measure, path)
 
 
-def compile_cases(cases: list[Case], target: AotTarget) -> bool:
-    """Compile every case for `target`, running none; True when none failed."""
+def compile_cases(cases: list[Case], target: AotTarget, *, choose_backend: bool) -> bool:
+    """Compile every case for `target`, running none; True when none failed.
+
+    With `choose_backend` the cases get the default of `target`'s platform in the place of theirs.
+    """
     path = result_file(os.environ)
     from bench_core.aot.run import aot_row, start_compiler
+    from bench_core.harness.run import with_default_backend
 
     compiler = start_compiler(target)
+    if choose_backend:
+        cases = [with_default_backend(case, platform=compiler.device.platform) for case in cases]
     return _report_rows(cases, lambda case, index, progress: aot_row(case, compiler, progress), path)
 
 

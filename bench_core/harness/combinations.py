@@ -42,17 +42,18 @@ def refuse_combinations(
         )
 
 
-def refuse_tile(*, backend: str, tile: Tile | None) -> None:
-    """Refuse a tile for a backend that takes none.
+def refuse_tile(*, backend: str | None, tile: Tile | None) -> None:
+    """Refuse a tile for a backend that takes none, or without one: no default backend takes one.
 
     Raises:
         UsageError: there is one.
     """
-    if tile is None or BACKENDS[backend].default_tile is not None:
+    if tile is None or (backend is not None and BACKENDS[backend].default_tile is not None):
         return
     taking = [name for name, entry in BACKENDS.items() if entry.default_tile is not None]
+    where = f"without --backend {taking[0]}" if backend is None else f"with --backend {backend}"
     raise UsageError(
-        f"--tile {tile} changes nothing with --backend {backend}",
+        f"--tile {tile} changes nothing {where}",
         cause=f"backends that take a tile: {', '.join(taking)}",
         hint=f"use --backend {taking[0]}, or leave --tile out",
     )

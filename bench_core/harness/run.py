@@ -1,7 +1,7 @@
 """Run cases: check each against the oracle, then time it, and make a row of the outcome."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.program import pass_function, prepare_queue
 from bench_core.errors import CaseFailed, CheckFailed, UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
+from bench_core.gmm.default import default_backends
 from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.case import Case, checked_shape
 from bench_core.harness.check import check_outputs
@@ -122,10 +123,10 @@ def _measured(case: Case, progress: Progress, extras: Extras) -> Measured:
     program, first_call_s = prepared.program, prepared.first.time_s
     chosen = np.asarray(prepared.inputs.routing.experts)
     assignments = prepared.assignments
+    spec = block_spec(case, backend, assignments)
     stages: dict[str, tuple[float, ...]] = {}
     if extras.stage_timing:
         progress("timing stages")
-        spec = block_spec(case, backend, assignments)
         stages = time_stages(prepared.inputs, spec, warmup=case.warmup, iters=case.iters, flags=case.compiler_flags)
     # The unfused weights and the first outputs are let go before anything is timed.
     del prepared
@@ -146,8 +147,30 @@ def _measured(case: Case, progress: Progress, extras: Extras) -> Measured:
         memory=program_memory(program.executable),
         cost=program_cost(program.executable),
         device_peak_bytes=device_peak_bytes(),
-        ran=backend.ran(),
+        ran=_ran(case, spec, staged=bool(stages)),
     )
+
+
+def with_default_backend(case: Case, *, platform: str) -> Case:
+    """The case with the first of the platform's default backends that serves it.
+
+    Where none does it has the last one, whose refusal becomes its row.
+    """
+    *preferred, last = default_backends(platform)
+    for name in preferred:
+        candidate = replace(case, backend=name)
+        try:
+            load_backend(candidate, platform=platform)
+        except UnsupportedCase:
+            continue
+        return candidate
+    return replace(case, backend=last)
+
+
+def _ran(case: Case, spec: BlockSpec, *, staged: bool) -> str:
+    """The code that was timed; the stages have other code where that is one operation."""
+    whole = spec.ran(prequeued=case.queue_mode is QueueMode.PREQUEUE)
+    return f"{whole}; stages as grouped products" if staged and whole != spec.backend.ran() else whole
 
 
 def load_backend(case: Case, *, platform: str) -> GroupedMatmul:
@@ -175,8 +198,9 @@ def load_backend(case: Case, *, platform: str) -> GroupedMatmul:
             hint="use --quant-mode int8, or smaller widths",
         )
     if backend.name not in INTEGER_PRODUCTS:
+        able = ", ".join(name for name in BACKENDS if name in INTEGER_PRODUCTS) or "no backend"
         raise UnsupportedCase(
-            f"backend {case.backend} cannot serve --quant-mode int8_real",
+            f"backend {case.backend} cannot serve --quant-mode int8_real, {able} can",
             cause="it has no int8 x int8 matmul with int32 accumulation",
             hint="bench-core hillclimb --list shows what each backend can serve",
         )

@@ -39,9 +39,14 @@ SUBCOMMANDS = (
     Subcommand("show", "reading", "One entry with its runs."),
     Subcommand("status", "reading", "Where the thread stands, in at most 8,000 bytes."),
     Subcommand("search", "reading", "Entries that contain all words of a text."),
+    Subcommand("tried", "tried", "What was tried and did not work out: verdicts, failures, negative results."),
     Subcommand("table", "table", "Rows of entries as a table: Markdown or CSV, pivots, deltas, means."),
+    Subcommand("ab", "ab", "Run two values of an axis in turns until the comparison is precise."),
+    Subcommand("sweep", "sweep", "Carry out a recipe: cases, controls, confirmation; without one, list them."),
+    Subcommand("compare", "compare", "Compare measured rows like for like: change, interval, verdict."),
     Subcommand("summary", "close", "Say where the thread stands, in your own words."),
-    Subcommand("criteria", "close", "Which stop criteria are met; sign a judgement on one."),
+    Subcommand("baseline", "baseline", "Show the baseline and how it moved; move it, with a reason."),
+    Subcommand("criteria", "criteria", "Which stop criteria are met; sign a judgement on one."),
     Subcommand("sync", "sync", "Bring the GitHub issue up to date, exactly once."),
     Subcommand("link", "sync", "Link the experiment issue, or a prior or related one."),
     Subcommand("snapshot", "close", "Tag the pushed commit and tell the issue how to reproduce it."),
@@ -168,7 +173,7 @@ def _usage(error: typer.TyperException, first: str, wanted: str | None) -> Usage
         near = difflib.get_close_matches(first, _NAMES, n=1)
         hint = f"logbook {near[0]} --help" if near else "logbook --help"
         return UsageError(message, cause=f"the commands are {', '.join(_NAMES)}", hint=hint)
-    if "No such option" in message and wanted in ("run", "bench"):
+    if "No such option" in message and wanted in ("run", "bench", "ab"):
         return UsageError(
             message, cause="options of the command itself go behind --", hint=f"logbook {wanted} [OPTIONS] -- CMD"
         )

@@ -1,8 +1,7 @@
-"""`logbook snapshot`, `summary`, `close` and `criteria`."""
+"""`logbook snapshot`, `summary` and `close`."""
 
 from __future__ import annotations
 
-import getpass
 from typing import Annotated
 
 import typer
@@ -123,54 +122,3 @@ def close_command(
     if result.synced is not None:
         lines.append(sync_text(result.synced, dry_run=False))
     emit("close", data, "\n".join(lines), as_json=as_json, warnings=space.warnings)
-
-
-def criteria_command(
-    met: Annotated[int | None, typer.Option("--met", metavar="N", help="Judge criterion N to be met.")] = None,
-    unmet: Annotated[int | None, typer.Option("--unmet", metavar="N", help="Judge criterion N not to be met.")] = None,
-    evidence: Annotated[
-        str | None, typer.Option("--evidence", metavar="ID|URL", help="What shows it: an entry, or an address.")
-    ] = None,
-    by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who judges. [the user's name]")] = None,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
-) -> int:
-    """Which stop criteria are met, by whose judgement and on what evidence.
-
-    Listed, with exit code 1 while one is not met; 0 once a judgement is signed.
-    Example: logbook criteria --met 2 --evidence MOE-I8-007
-    """
-    from logbook_agent.workflows.sync.criteria import JudgeRequest, criteria, judge
-
-    space = workspace(logbook, root)
-    if met is not None and unmet is not None:
-        raise UsageError("--met and --unmet do not go together", cause="one judgement at a time", hint="leave one out")
-    number = met if met is not None else unmet
-    if number is None and (evidence or by):
-        raise UsageError(
-            "which criterion?", cause="--evidence and --by sign a judgement", hint="add: --met N (logbook criteria)"
-        )
-    if number is None:
-        book = space.book()
-    else:
-        who = by or space.environ.get("GIT_AUTHOR_NAME") or _user()
-        book = judge(space, JudgeRequest(number=number, met=met is not None, evidence=evidence, by=who))
-    found = criteria(book.header)
-    lines = [f"{'[x]' if c['met'] else '[ ]'} {c['number']}. {c['text']}{_signed(c)}" for c in found]
-    data = {"logbook": book.topic, "met": all(c["met"] for c in found), "criteria": found}
-    emit("criteria", data, "\n".join(lines) or "no stop criteria", as_json=as_json, warnings=space.warnings)
-    return 0 if number is not None or data["met"] else 1
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        raise UsageError("who judges?", cause="this system has no name for its user", hint="add: --by NAME") from None
-
-
-def _signed(criterion: dict[str, object]) -> str:
-    if criterion["by"] is None:
-        return ""
-    return f" ({'met' if criterion['met'] else 'not met'}: {criterion['evidence']}, {criterion['by']})"

@@ -1,4 +1,4 @@
-"""Live output of a run: passed on as it comes, with a progress line on a terminal."""
+"""What a user sees while commands run: their live output with a progress line, or a line per run."""
 
 from __future__ import annotations
 
@@ -64,3 +64,16 @@ class LiveDisplay:
             sys.stderr.write("\r\x1b[2K")
             sys.stderr.flush()
             self._drawn = False
+
+
+class LineDisplay:
+    """A line per step of a series on stderr; what its commands print is in their logs."""
+
+    def output(self, stream: str, data: bytes) -> None: ...
+
+    def tick(self, last_result: str | None, log_bytes: int) -> None: ...
+
+    def done(self) -> None: ...
+
+    def progress(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -19,6 +20,7 @@ from logbook_agent.cli.options import (
     RootOption,
     SupersedesOption,
     TitleOption,
+    prose,
     read_prose,
     workspace,
 )
@@ -62,7 +64,7 @@ def plan_command(
         completes=completes,
         supersedes=supersedes,
     )
-    book, entry = plan(space, words, command or (), shell=shell)
+    book, entry = plan(space, words, command or (), shell=shell, tell=None if as_json else _tell)
     then = f"run it with: logbook run --id {entry.id}"
     _written("plan", space, book, entry, f"planned {entry.id} {entry.title}\n{then}", as_json)
 
@@ -116,6 +118,10 @@ def edit_command(
         str | None,
         typer.Option("--confidence", metavar="WORD", help="exploratory, replicated, stable, or computed."),
     ] = None,
+    reason: Annotated[
+        str | None,
+        typer.Option("--reason", metavar="TEXT", help="Why the confidence is another than the runs show."),
+    ] = None,
     state: Annotated[
         str | None,
         typer.Option("--state", metavar="STATE", help="planned, blocked, abandoned, void, or computed."),
@@ -144,9 +150,13 @@ def edit_command(
         completes=completes,
         supersedes=supersedes,
     )
-    request = EditRequest(prose=words, confidence=confidence, state=state, append=append)
+    request = EditRequest(prose=words, confidence=confidence, reason=prose(reason), state=state, append=append)
     book, entry = edit(space, entry_id, request)
     _written("edit", space, book, entry, f"changed {entry.id} {entry.title}", as_json)
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _written(command: str, space: Workspace, book: Book, entry: Entry, text: str, as_json: bool) -> None:

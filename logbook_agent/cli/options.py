@@ -117,3 +117,17 @@ def prose_fields(texts: list[str] | None) -> tuple[str, ...]:
         label, separator, value = text.partition("=")
         found.append(f"{label}{separator}{prose(value) or ''}" if separator else text)
     return tuple(found)
+
+
+def read_part(text: str | None, option: str) -> float | None:
+    """`1%` or `0.01` as a fraction; None for no text. Raises UsageError for anything else."""
+    if text is None:
+        return None
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError as error:
+        raise UsageError(
+            f"{option} {text!r} is no part of a value",
+            cause="it is a percentage, or a fraction below 1",
+            hint=f"{option} 1%",
+        ) from error

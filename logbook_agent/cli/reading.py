@@ -15,7 +15,7 @@ from logbook_agent.report.times import minute
 from logbook_agent.workflows.reading import listed, search, shown
 from logbook_agent.workflows.status import status
 from logbook_agent.workflows.summaries import summaries
-from logbook_agent.workflows.views import later_entries
+from logbook_agent.workflows.views import compared_texts, later_entries
 
 
 def list_command(
@@ -87,7 +87,8 @@ def show_command(
     text = ""
     if not as_json:
         later = later_entries(book, entry_id, book.entry_ids())
-        text = space.blocks(book).entry(record, later=later).strip("\n")
+        compared = compared_texts(book, record)
+        text = space.blocks(book).entry(record, later=later, compared=compared).strip("\n")
     data = shown(book, entry_id, full=full) if as_json else None
     if text and sys.stdout.isatty():
         _pretty(text)

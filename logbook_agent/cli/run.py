@@ -175,7 +175,7 @@ def _request(
 
 def _run(name: str, request: RunRequest, logbook: str | None, root: str | None, as_json: bool) -> int:
     space = workspace(logbook, root)
-    result = run(space, request, LiveDisplay(all_to_stderr=as_json))
+    result = run(space, request, LiveDisplay(all_to_stderr=as_json), tell=None if as_json else _tell)
     data = result.data()
     if as_json:
         emit(name, data, "", as_json=True, warnings=space.warnings)
@@ -184,6 +184,10 @@ def _run(name: str, request: RunRequest, logbook: str | None, root: str | None, 
         for line in [*_summary(result, data), *(f"warning: {w}" for w in space.warnings)]:
             print(line, file=sys.stderr)
     return result.exit_status
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _summary(result: RunResult, data: dict[str, Any]) -> list[str]:

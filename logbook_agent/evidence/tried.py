@@ -26,6 +26,8 @@ Item: TypeAlias = dict[str, Any]
 
 VERDICT, FAILURE, MARKED = "verdict", "failure", "marked"
 ABANDONED = "abandoned"
+# In front of an ID: the key of the entries that keep a comparison with its rows.
+COMPARED = "of "
 _FAILED = ("failed", "timeout")
 _REASON_CHARACTERS = 200
 # Of one entry; what is beyond is counted by `left_out` of the last one kept.
@@ -38,11 +40,6 @@ def command_key(argv: Sequence[str]) -> str:
     return hashlib.sha256(repr((found.flags, found.words)).encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
-def compared_key(entry_id: str) -> str:
-    """The key under which entries stand that keep a comparison with rows of this one."""
-    return f"of {entry_id}"
-
-
 def command_of(run: Run) -> tuple[str, ...]:
     """What a run executed, without a launcher's prefix."""
     return run.argv if run.launcher is None else run.launcher.command
@@ -53,13 +50,16 @@ def planned_commands(record: Record) -> list[tuple[str, ...]]:
     return [c.argv if c.shell else tuple(split_env_words(c.argv)[1]) for c in record.pending_commands]
 
 
-def keys_of(record: Record) -> list[str]:
-    """The keys under which an entry is looked up: of its commands, and of the entries that it is compared with."""
-    commands = [command_of(s.run) for s in record.runs]
-    if mark_of(record) is not None:
-        commands += planned_commands(record)
-    compared = [compared_key(i) for c in record.entry.comparisons for i in c.entries]
-    return list(dict.fromkeys([*map(command_key, dict.fromkeys(commands)), *compared]))
+def keys_of(record: Record) -> list[tuple[str, int]]:
+    """The keys under which an entry is looked up, of its commands and of the entries that it is compared with; each
+    with 1 when the last run of the command failed or the entry was marked, else 0."""
+    marked = mark_of(record) is not None
+    found = {command_key(c): 1 for c in planned_commands(record)} if marked else {}
+    for status in record.runs:
+        failed = status.state in _FAILED or any(row.failed is not None for row in status.run.rows)
+        found[command_key(command_of(status.run))] = int(marked or failed)
+    found.update({COMPARED + i: 0 for c in record.entry.comparisons for i in c.entries})
+    return list(found.items())
 
 
 def latest(record: Record) -> dict[str, list[Any]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from logbook_agent.model.scalar import Scalar
+
 Kind = Literal["experiment", "note", "decision", "incident"]
 KINDS: tuple[Kind, ...] = ("experiment", "note", "decision", "incident")
 
@@ -33,8 +35,11 @@ HYPOTHESIS = "Hypothesis"
 COMMAND = "Command"
 CONFIG = "Config"
 RESULT = "Result"
+COMPARISON = "Comparison"
+CONFIDENCE = "Confidence"
 INTERPRETATION = "Interpretation"
 NEXT_ACTION = "Next action"
+NEGATIVE_RESULT = "Negative result"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +60,55 @@ class PlannedCommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecipeUse:
+    """The recipe whose plan an entry carries out, so that it can be taken up again.
+
+    `file` is set for a recipe that was named by its path, seen from the folder above the root; `sets` are the values
+    that were changed, as typed; `on` is the launcher; `digest` is that of the plan, `runs` how many it has.
+    """
+
+    name: str
+    file: str | None = None
+    scale: str | None = None
+    sets: tuple[str, ...] = ()
+    on: str | None = None
+    digest: str
+    runs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A question about measured rows, never the answer: that is computed from the records wherever it is shown.
+
+    `references` are `ID`, `ID/RUN` or `ID:LABEL`: two, of which the first is the base; or with an `axis` any number,
+    whose rows are compared by its values, against `base_value` (None: the first). `allowed` and `implied` are
+    differences that are meant, by name; `metrics` empty means the primary ones; `minimum_effect` is a fraction.
+    """
+
+    references: tuple[str, ...]
+    axis: str | None = None
+    base_value: str | None = None
+    metrics: tuple[str, ...] = ()
+    where: dict[str, Scalar] = field(default_factory=dict)
+    allowed: tuple[str, ...] = ()
+    implied: tuple[str, ...] = ()
+    minimum_effect: float = 0.01
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The IDs of the entries whose rows are compared."""
+        return tuple(dict.fromkeys(entry_of(reference) for reference in self.references))
+
+
+def entry_of(reference: str) -> str:
+    """The ID in `ID`, `ID/RUN` or `ID:LABEL`."""
+    return reference.partition(":")[0].partition("/")[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """entries/ID.yaml. `state` and `confidence` None mean: follow from the runs.
+    """entries/ID.yaml. `state` and `confidence` None mean: follow from the runs. `confidence_reason` is why a person
+    states another one.
 
     `aliases` are IDs this entry had before it was renumbered; commands accept them.
     """
@@ -68,11 +120,14 @@ class Entry:
     kind: Kind = "experiment"
     state: SettableState | None = None
     confidence: Confidence | None = None
+    confidence_reason: str | None = None
     continues: str | None = None
     completes: str | None = None
     supersedes: str | None = None
     aliases: tuple[str, ...] = ()
     commands: tuple[PlannedCommand, ...] = ()
+    recipe: RecipeUse | None = None
+    comparisons: tuple[Comparison, ...] = ()
     fields: tuple[Field, ...] = ()
     extra: dict[str, object] = field(default_factory=dict)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
+from logbook_agent.model.ids import parse_id
 from logbook_agent.model.scalar import Scalar
 from logbook_agent.units import Direction
 
@@ -53,6 +56,34 @@ class Baseline:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineMove:
+    """That the baseline became another one, and why. `before` is what it was until then (None: there was none), and
+    `last_entry` the last entry there was."""
+
+    at: str
+    reason: str
+    before: Baseline | None = None
+    last_entry: str | None = None
+
+    def follows(self, entry_id: str, opened: str) -> bool:
+        """Whether an entry was there before the move. Times are whole seconds: within one, the number tells."""
+        moved, then = _moment(self.at), _moment(opened)
+        if moved is None or then is None or moved == then:
+            last = parse_id(self.last_entry or "")
+            own = parse_id(entry_id)
+            return last is not None and own is not None and own[1] <= last[1]
+        return then < moved
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
     """Somebody's word on a stop criterion, with the evidence: an entry's ID or an address."""
 
@@ -63,17 +94,33 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Computed:
+    """What a predicate came to: `state` is met, unmet or not computable; `evidence` names runs, `MOE-I8-003/2`."""
+
+    state: str
+    reason: str
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:
     """One stop criterion: prose, optionally a machine-checkable predicate (kept as written), and whether it
-    was judged to be met."""
+    was judged to be met.
+
+    `computed` follows from the records: it is filled in where a header is shown, and never stored.
+    """
 
     text: str
     predicate: dict[str, object] | None = None
     judgement: Judgement | None = None
+    computed: Computed | None = None
 
     @property
     def met(self) -> bool:
-        return self.judgement is not None and self.judgement.met
+        """As somebody judged it; else as it was computed."""
+        if self.judgement is not None:
+            return self.judgement.met
+        return self.computed is not None and self.computed.state == "met"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +193,7 @@ class Header:
     constraints: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     baseline: Baseline | None = None
+    baseline_moves: tuple[BaselineMove, ...] = ()
     stop_criteria: tuple[Criterion, ...] = ()
     matrix: tuple[MatrixAxis, ...] = ()
     command_templates: tuple[CommandTemplate, ...] = ()
@@ -159,11 +207,17 @@ class Header:
         """The config keys that the experiment matrix varies."""
         return tuple(a.axis for a in self.matrix)
 
+    def as_of(self, entry_id: str, opened: str) -> Header:
+        """The header with the baseline that there was when an entry was opened: its deltas stay what they are."""
+        move = next((m for m in self.baseline_moves if m.follows(entry_id, opened)), None)
+        return self if move is None else dataclasses.replace(self, baseline=move.before)
+
     @property
     def case_keys(self) -> tuple[str, ...]:
-        """The config keys that the logbook itself names: axes of the matrix, and those of the baseline."""
+        """The config keys that the logbook itself names: axes of the matrix, and those of the baseline, also of what
+        it was before: a key that was config stays config."""
         found = dict.fromkeys(self.axes)
-        if self.baseline is not None:
-            for config in (self.baseline.config, *(n.config for n in self.baseline.numbers)):
+        for baseline in (self.baseline, *(m.before for m in self.baseline_moves)):
+            for config in () if baseline is None else (baseline.config, *(n.config for n in baseline.numbers)):
                 found.update(dict.fromkeys(config))
         return tuple(found)

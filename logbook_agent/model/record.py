@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from logbook_agent.model.entry import NEXT_ACTION, Confidence, Entry, PlannedCommand, State
+from logbook_agent.model.entry import NEXT_ACTION, Entry, PlannedCommand, State
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
@@ -48,14 +48,6 @@ class Record:
         places = {r.run.planned for r in self.runs}
         done = {(r.run.label, r.run.argv) for r in self.runs}
         return tuple(i for i, c in enumerate(self.entry.commands) if i not in places and (c.label, c.argv) not in done)
-
-    @property
-    def confidence(self) -> Confidence | None:
-        """As stated, else computed. From single runs nothing stronger than exploratory follows."""
-        if self.entry.confidence is not None:
-            return self.entry.confidence
-        is_claim = self.entry.kind == "experiment"
-        return "exploratory" if is_claim and (self.runs or self.entry.commands) else None
 
     @property
     def next_action(self) -> str | None:

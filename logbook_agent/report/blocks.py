@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from logbook_agent.markdown import text as md
 from logbook_agent.markdown.entry import heading_title
-from logbook_agent.model.header import Criterion, Header, Metric
+from logbook_agent.model.entry import NEGATIVE_RESULT as NEGATIVE_RESULT
+from logbook_agent.model.header import Baseline, BaselineMove, Criterion, Header, Metric
 from logbook_agent.model.record import Record
 from logbook_agent.report.sections import LATER, NO_LATER, Section, sections
 from logbook_agent.report.templates import Templates
 from logbook_agent.report.times import minute
+from logbook_agent.report.trust import trust_of
 from logbook_agent.units import format_value, known
 
 if TYPE_CHECKING:
     from logbook_agent.tables import Table
 
-NEGATIVE_RESULT = "Negative result"
 DECISION = "Decision"
+# Runs named behind a computed criterion.
+_SHOWN_EVIDENCE = 3
 
 
 class Blocks:
@@ -31,35 +34,46 @@ class Blocks:
     def header(self) -> str:
         return self._templates.render("logbook.md.j2", {"logbook": _header_values(self._header)})
 
-    def entry(self, record: Record, *, later: Mapping[str, Sequence[str]] = NO_LATER) -> str:
+    def entry(
+        self, record: Record, *, later: Mapping[str, Sequence[str]] = NO_LATER, compared: Sequence[str] = ()
+    ) -> str:
         entry = record.entry
-        found = self.sections(record, later=later)
+        trust = trust_of(record, self._header.metrics)
+        found = sections(record, self._header.metrics, self.table, later=later, compared=compared, trust=trust)
         values = {
             "id": entry.id,
             "title": heading_title(entry.title),
             "opened": md.one_line(minute(entry.opened, self._header.zone)),
             "kind": entry.kind,
             "state": record.state,
-            "confidence": record.confidence,
+            "confidence": trust.word if trust is not None else None,
             **{key: list(later.get(key, ())) for key in LATER},
             "sections": [{"label": s.label, "text": s.text, "computed": s.computed} for s in found],
             "section": {s.label: s.text for s in found},
         }
         return self._templates.render("entry.md.j2", {"entry": values, "logbook": _header_values(self._header)})
 
-    def sections(self, record: Record, *, later: Mapping[str, Sequence[str]] = NO_LATER) -> tuple[Section, ...]:
+    def sections(
+        self, record: Record, *, later: Mapping[str, Sequence[str]] = NO_LATER, compared: Sequence[str] = ()
+    ) -> tuple[Section, ...]:
         """What the bullets of an entry say, before a template lays them out."""
-        return sections(record, self._header.metrics, self.table, later=later)
+        trust = trust_of(record, self._header.metrics)
+        return sections(record, self._header.metrics, self.table, later=later, compared=compared, trust=trust)
 
     def table(self, table: Table, more_notes: Sequence[str] = ()) -> str:
         """A table with its notes; `more_notes` are Markdown already and go into the same list."""
         return table_text(self._templates, table, more_notes)
 
-    def footer(self, records: Sequence[Record]) -> str:
-        """Decisions and negative results, gathered from the entries that state them; may be empty."""
+    def footer(self, records: Sequence[Record], verdicts: Mapping[str, Sequence[str]] = NO_LATER) -> str:
+        """Decisions and negative results, gathered from the entries that state them, and from the comparisons that
+        they keep: `verdicts`, by ID, as Markdown. May be empty."""
         values = {
             "decisions": [self._line(r, DECISION) for r in records if r.entry.kind == "decision"],
-            "negative_results": [self._line(r, NEGATIVE_RESULT) for r in records if r.entry.text(NEGATIVE_RESULT)],
+            "negative_results": [
+                {**line, "text": "; ".join([*([line["text"]] if line["text"] else []), *verdicts.get(r.id, ())])}
+                for r in records
+                if (line := self._line(r, NEGATIVE_RESULT))["text"] or r.id in verdicts
+            ],
             "closing": _closing_values(self._header),
         }
         return self._templates.render("footer.md.j2", values)
@@ -90,8 +104,9 @@ def table_text(templates: Templates, table: Table, more_notes: Sequence[str] = (
 
 
 def in_footer(record: Record) -> bool:
-    """Whether the footer speaks of this entry."""
-    return record.entry.kind == "decision" or record.entry.text(NEGATIVE_RESULT) is not None
+    """Whether the footer speaks of this entry, or does with another outcome of a comparison that it keeps."""
+    entry = record.entry
+    return entry.kind == "decision" or entry.text(NEGATIVE_RESULT) is not None or bool(entry.comparisons)
 
 
 def metric_text(metric: Metric) -> str:
@@ -122,12 +137,20 @@ def _links(header: Header) -> list[dict[str, str]]:
 
 
 def _criterion_text(criterion: Criterion) -> str:
-    judgement = criterion.judgement
-    if judgement is None:
+    judgement, computed = criterion.judgement, criterion.computed
+    if judgement is None and computed is None:
         return criterion.text
-    word = "met" if judgement.met else "not met"
-    box = "[x]" if judgement.met else "[ ]"
-    note = f"({word}: {md.one_line(judgement.evidence)}, {md.one_line(judgement.by)})"
+    box = "[x]" if criterion.met else "[ ]"
+    said = []
+    if judgement is not None:
+        word = "met" if judgement.met else "not met"
+        said.append(f"{word}: {md.one_line(judgement.evidence)}, {md.one_line(judgement.by)}")
+    if computed is not None:
+        shown = ", ".join(computed.evidence[:_SHOWN_EVIDENCE])
+        more = len(computed.evidence) - _SHOWN_EVIDENCE
+        shown = f" [{shown}{f' and {more} more' if more > 0 else ''}]" if shown else ""
+        said.append(f"computed: {computed.state}, {md.escape(md.one_line(computed.reason))}{shown}")
+    note = f"({'; '.join(said)})"
     return f"{box} {criterion.text}\n{note}" if "\n" in criterion.text else f"{box} {criterion.text} {note}"
 
 
@@ -140,6 +163,28 @@ def _closing_values(header: Header) -> dict[str, Any] | None:
         "conclusion": closing.conclusion,
         "limitations": list(closing.limitations),
         "next_steps": list(closing.next_steps),
+    }
+
+
+def baseline_text(baseline: Baseline | None, metrics: Sequence[Metric]) -> str:
+    """A baseline on one line: case, numbers, entry; `none` where there was none."""
+    if baseline is None:
+        return "none"
+    numbers = [
+        " ".join(
+            t for t in (config_text(n.config), ", ".join(number_text(k, v, metrics) for k, v in n.metrics.items())) if t
+        )
+        for n in baseline.numbers
+    ]
+    found = [config_text(baseline.config), *numbers, baseline.entry or ""]
+    return md.one_line("; ".join(t for t in found if t)) or "a baseline without case and numbers"
+
+
+def _move_values(move: BaselineMove, header: Header) -> dict[str, str]:
+    return {
+        "at": minute(move.at, header.zone),
+        "reason": md.one_line(move.reason),
+        "before": baseline_text(move.before, header.metrics),
     }
 
 
@@ -175,6 +220,7 @@ def _header_values(header: Header) -> dict[str, Any]:
             "confidence": baseline.confidence,
             "text": baseline.text,
         },
+        "baseline_moves": [_move_values(move, header) for move in header.baseline_moves],
         "stop_criteria": [_criterion_text(c) for c in header.stop_criteria],
         "matrix": [{"axis": a.axis, "values": list(a.values), "text": a.text} for a in header.matrix],
         "command_templates": [{"label": c.label, "command": c.command} for c in header.command_templates],

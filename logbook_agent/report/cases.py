@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from logbook_agent.evidence.alike import Trial
     from logbook_agent.model.record import Record
     from logbook_agent.model.run import Code, Row, Run
     from logbook_agent.tables import Case
@@ -33,6 +34,25 @@ def cases(*records: Record) -> list[Case]:
         )
         for (entry, state, run), name in zip(runs, names, strict=True)
         for row in run.rows
+    ]
+
+
+def trials(*records: Record) -> list[Trial]:
+    """The rows of entries as `cases` has them, each with the command that measured it; for comparisons."""
+    from logbook_agent.evidence.alike import Trial
+
+    runs = [status.run for record in records for status in record.runs for _ in status.run.rows]
+    return [
+        Trial(
+            case=case,
+            # Where a launcher leads is a fact by itself, and what it passes on is the run's environment.
+            command=run.argv if run.launcher is None else run.launcher.command,
+            cwd=run.cwd,
+            started=run.started,
+            # (How busy the processors were is recorded, too, but a CPU that nobody else wants is rare.)
+            contended=run.contention is not None and bool(run.contention.accelerator),
+        )
+        for case, run in zip(cases(*records), runs, strict=True)
     ]
 
 

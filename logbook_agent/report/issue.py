@@ -24,6 +24,7 @@ from logbook_agent.report.templates import Templates
 if TYPE_CHECKING:
     from logbook_agent.tables import Table
 
+_NOTHING: Mapping[str, Sequence[str]] = {}
 # What GitHub takes; counted in the units in which it is most.
 TITLE_UNITS = 256
 
@@ -58,10 +59,17 @@ class IssueDocuments:
         """What stands in the managed block of the issue's body."""
         return self._fitted("issue_body.md.j2", lambda r: {"issue": self._thread.body(r)}, room)
 
-    def update(self, records: Sequence[Record], later: Mapping[str, Mapping[str, Sequence[str]]], room: int) -> str:
-        """One comment about some entries; `later` has, by ID, what later entries say of each."""
+    def update(
+        self,
+        records: Sequence[Record],
+        later: Mapping[str, Mapping[str, Sequence[str]]],
+        room: int,
+        compared: Mapping[str, Sequence[str]] = _NOTHING,
+    ) -> str:
+        """One comment about some entries; `later` has, by ID, what later entries say of each, `compared` what its
+        comparisons come to."""
 
-        told = [Told(self._thread, record, self._table) for record in records]
+        told = [Told(self._thread, r, self._table, compared.get(r.id, ())) for r in records]
 
         def values(pieces: Room) -> dict[str, Any]:
             entries = [entry_values(t, later.get(t.record.id, NO_LATER), pieces) for t in told]

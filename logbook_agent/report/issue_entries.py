@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from logbook_agent.commands.words import command_line
 from logbook_agent.markdown import text as md
 from logbook_agent.model.entry import HYPOTHESIS, INTERPRETATION, NEXT_ACTION, RESULT
-from logbook_agent.model.header import Snapshot
+from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.record import Record
 from logbook_agent.report import facts
 from logbook_agent.report.issue_best import deltas
@@ -17,6 +17,7 @@ from logbook_agent.report.issue_results import Results
 from logbook_agent.report.issue_texts import Room, escape, line, link, prose, shortened, words
 from logbook_agent.report.issue_values import Thread
 from logbook_agent.report.measured import measured
+from logbook_agent.report.trust import trust_of
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
@@ -35,14 +36,25 @@ _OPEN_LINES = 12
 class Told:
     """What the runs of one entry of an update say: computed once, however often the update is rendered."""
 
-    def __init__(self, thread: Thread, record: Record, render: RenderTable) -> None:
+    def __init__(self, thread: Thread, record: Record, render: RenderTable, compared: Sequence[str] = ()) -> None:
         self.thread = thread
+        self.compared = md.items(list(compared))
         self.record = record
         self._render = render
 
     @cached_property
+    def header(self) -> Header:
+        """With the baseline that there was when the entry was opened."""
+        return self.thread.header.as_of(self.record.id, self.record.entry.opened)
+
+    @cached_property
     def measured(self) -> dict[str, Any]:
-        return measured(self.record, self.thread.header)
+        return measured(self.record, self.header)
+
+    @cached_property
+    def trust(self) -> str | None:
+        trust = trust_of(self.record, self.thread.header.metrics)
+        return trust.text if trust is not None else None
 
     @cached_property
     def config(self) -> str:
@@ -76,7 +88,7 @@ def entry_values(told: Told, later: Mapping[str, Sequence[str]], room: Room) -> 
         "link": thread.id_link(entry.id),
         "kind": entry.kind,
         "state": record.state,
-        "confidence": record.confidence,
+        "confidence": line(told.trust, room.prose) if told.trust else None,
         "continues": _link(thread, entry.continues),
         "completes": _link(thread, entry.completes),
         "supersedes": _link(thread, entry.supersedes),
@@ -89,7 +101,8 @@ def entry_values(told: Told, later: Mapping[str, Sequence[str]], room: Room) -> 
         "config": shortened(told.config, room.prose),
         "result": result,
         "measured": shortened(told.result, 4 * room.prose),
-        "deltas": deltas(thread.header, told.measured, min(room.prose, _CASE_BYTES)),
+        "compared": shortened(told.compared, 2 * room.prose),
+        "deltas": deltas(told.header, told.measured, min(room.prose, _CASE_BYTES)),
         "interpretation": interpretation,
         "next": next_action,
         "more": prose_of.rest(),

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 from logbook_agent.issues.links import Links
 from logbook_agent.issues.stages import OPEN
 from logbook_agent.markdown import text as md
-from logbook_agent.model.header import Criterion, Header
-from logbook_agent.report.blocks import config_text, metric_text, number_text
+from logbook_agent.model.header import Computed, Criterion, Header
+from logbook_agent.report.blocks import baseline_text, config_text, metric_text, number_text
 from logbook_agent.report.issue_best import best_lines, headline
 from logbook_agent.report.issue_results import Results
 from logbook_agent.report.issue_texts import (
@@ -33,6 +33,8 @@ Summary: TypeAlias = Mapping[str, Any]
 
 _TITLE_BYTES = 200
 _CASE_BYTES = 300
+# Runs named behind a computed criterion.
+_SHOWN_EVIDENCE = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +104,14 @@ class Thread:
             "source": line(found.source, room.prose),
             "confidence": line(found.confidence, room.prose),
             "text": prose(found.text, room.prose),
+            "moves": [
+                {
+                    "at": self.date(move.at),
+                    "reason": line(move.reason, room.prose),
+                    "before": words(baseline_text(move.before, metrics), min(room.prose, _CASE_BYTES)),
+                }
+                for move in self.header.baseline_moves
+            ],
         }
 
     def criteria(self, room: Room) -> list[dict[str, Any]]:
@@ -113,6 +123,7 @@ class Thread:
             "text": line(criterion.text, room.prose),
             "met": criterion.met,
             "judged": judged is not None,
+            "computed": _computed(criterion.computed, room),
             "evidence": self._evidence(judged.evidence, room) if judged is not None else "",
             "by": escape(words(judged.by, _TITLE_BYTES)) if judged is not None else "",
             "at": self.date(judged.at) if judged is not None else "",
@@ -241,6 +252,14 @@ class Thread:
             return ""
         where = link("in the logbook", self.links.view) if self.links.view else f"in the logbook ({self.links.why})"
         return f"{counted(number, noun, plural)} {where}"
+
+
+def _computed(computed: Computed | None, room: Room) -> str:
+    """`unmet: topk=8 was not measured`; empty where nothing was computed."""
+    if computed is None:
+        return ""
+    shown = ", ".join(computed.evidence[:_SHOWN_EVIDENCE])
+    return escape(words(f"{computed.state}: {computed.reason}{f' [{shown}]' if shown else ''}", room.prose))
 
 
 def _states(summaries: Sequence[Summary]) -> list[str]:

@@ -6,16 +6,28 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.markdown.text import clean, one_line
-from logbook_agent.model.entry import COMMAND, CONFIG, HYPOTHESIS, INTERPRETATION, NEXT_ACTION, RESULT
+from logbook_agent.markdown.text import clean, escape, items, one_line
+from logbook_agent.model.entry import (
+    COMMAND,
+    COMPARISON,
+    CONFIDENCE,
+    CONFIG,
+    HYPOTHESIS,
+    INTERPRETATION,
+    NEXT_ACTION,
+    RESULT,
+)
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 from logbook_agent.report import facts
+from logbook_agent.report.trust import Trust
 
 # The form of an entry; a field with another label stays behind the one it was written after.
 _RANK = {
     label.casefold(): rank
-    for rank, label in enumerate((HYPOTHESIS, COMMAND, CONFIG, RESULT, INTERPRETATION, NEXT_ACTION))
+    for rank, label in enumerate(
+        (HYPOTHESIS, COMMAND, CONFIG, RESULT, COMPARISON, CONFIDENCE, INTERPRETATION, NEXT_ACTION)
+    )
 }
 # What later entries may say of this one: the key in a template, and the label.
 LATER = {"completed_by": "Completed by", "superseded_by": "Superseded by"}
@@ -38,11 +50,21 @@ def sections(
     render_table: facts.RenderTable,
     *,
     later: Mapping[str, Sequence[str]] = NO_LATER,
+    compared: Sequence[str] = (),
+    trust: Trust | None = None,
 ) -> tuple[Section, ...]:
-    """All sections in order; what is unset has none. A field without text holds a place for a computed one."""
+    """All sections in order; what is unset has none. A field without text holds a place for a computed one.
+
+    `compared` is what the entry's comparisons come to: that depends on the records of other entries, too.
+    """
     found = [Section(label=one_line(f.label), text=clean(f.text)) for f in record.entry.fields]
     taken = {s.label.casefold() for s in found if s.text.strip()}
-    for label, suffix, text in _computed(record, metrics, render_table):
+    computed = [
+        *_computed(record, metrics, render_table),
+        (COMPARISON, "computed", items(list(compared))),
+        (CONFIDENCE, "computed", _trust_text(trust)),
+    ]
+    for label, suffix, text in computed:
         if text:
             name = _free(label, suffix, taken)
             found.insert(_place(found, label), Section(label=name, text=clean(text), computed=True))
@@ -66,6 +88,11 @@ def _computed(record: Record, metrics: Sequence[Metric], render_table: facts.Ren
         (CONFIG, "recorded", facts.config_section(record, table)),
         (RESULT, "measured", facts.result_section(record, table, render_table)),
     ]
+
+
+def _trust_text(trust: Trust | None) -> str:
+    """Empty where the word in the heading says it all: one run is exploratory."""
+    return escape(one_line(trust.text)) if trust is not None and (trust.repeated or trust.stated is not None) else ""
 
 
 def _rank(label: str) -> int | None:

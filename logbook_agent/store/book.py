@@ -27,6 +27,7 @@ from logbook_agent.store.locks import locked
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
     from logbook_agent.store.index import Stamp
+    from logbook_agent.store.tried import Tried
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,19 +89,33 @@ class Book:
 
     def entry_ids(self) -> list[str]:
         """IDs of all entries in order of their numbers."""
-        return sorted_ids(self._entry_names(), self.header.prefix)
+        return sorted_ids(self.entry_names(), self.header.prefix)
 
-    def _entry_names(self) -> list[str]:
+    def entry_names(self) -> list[str]:
         """Names of the entry files, without their ending, in no order."""
         if not self.entries_folder.is_dir():
             return []
         return [name[:-5] for name in os.listdir(self.entries_folder) if name.endswith(".yaml")]  # noqa: PTH208
 
+    def entries_changed_ns(self) -> int:
+        """When the folder of entries last changed: a file came, went or was replaced. 0 when there is none yet."""
+        try:
+            return os.stat(self.entries_folder).st_mtime_ns  # noqa: PTH116
+        except FileNotFoundError:
+            return 0
+
+    @property
+    def tried(self) -> Tried:
+        """Hints at which entries hold a command."""
+        from logbook_agent.store.tried import Tried
+
+        return Tried(self.folder / ".index.sqlite")
+
     def reserve_id(self, owner: dict[str, object]) -> tuple[str, str | None]:
         """The next ID, never handed out before, and a warning when other worktrees cannot know of it."""
         folder, warning = reservation_folder(self.root, self.header.prefix)
         data = json.dumps(owner).encode()
-        return reserve(folder, self.header.prefix, self._entry_names(), data, runs=self.runs_folder), warning
+        return reserve(folder, self.header.prefix, self.entry_names(), data, runs=self.runs_folder), warning
 
     def voids(self) -> list[Void]:
         """IDs that were reserved here and never became an entry."""
@@ -157,6 +172,10 @@ class Book:
 
     def log_path(self, entry_id: str, run: int) -> Path:
         return self.run_folder(entry_id, run) / "output.log"
+
+    def sweep_csv(self, entry_id: str) -> Path:
+        """The rows of a sweep, beside the records of its runs."""
+        return self.runs_folder / entry_id / "sweep.csv"
 
     def new_run(self, entry_id: str) -> int:
         """The next run number of an entry; its folder is created exclusively."""

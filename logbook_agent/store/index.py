@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from logbook_agent.store import tried
+
 FORMAT = "2"
 _RACY_NS = 1_000_000_000
 
@@ -107,6 +109,7 @@ class Index:
                 for i, (s, summary) in keep.items()
             ]
             database.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", rows)
+            tried.put(database, {i: summary.get("keys", ()) for i, (_, summary) in keep.items()})
 
     def _version(self) -> str:
         return f"{FORMAT} {self.version}"

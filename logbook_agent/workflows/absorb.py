@@ -14,7 +14,7 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.ids import id_number
 from logbook_agent.store.book import Book
 from logbook_agent.workflows.hand_edits import Standing, Taken, read_own, take
-from logbook_agent.workflows.views import FOOTER, HEADER, later_entries, refresh
+from logbook_agent.workflows.views import FOOTER, HEADER, compared_texts, later_entries, refresh
 from logbook_agent.workflows.workspace import Workspace
 
 
@@ -105,19 +105,21 @@ def _step(workspace: Workspace, book: Book, view: str, block: views.Block) -> _S
         return _Step(block=block, refused=(error.message,))
     later = later_entries(book, record.id, book.entry_ids())
     form = workspace.blocks(book)
-    rendered = form.entry(record, later=later)
+    compared = compared_texts(book, record)
+    rendered = form.entry(record, later=later, compared=compared)
     standing = Standing(
         text=block.text(view),
         line=view.count("\n", 0, block.text_start) + 1,
         is_first=lambda text: views.digest(views.protect(text.strip("\n"))) == block.hash,
     )
-    taken: Taken = take(record, form.sections(record, later=later), rendered, standing)
+    taken: Taken = take(record, form.sections(record, later=later, compared=compared), rendered, standing)
     new = record.entry if not taken.changed else taken.entry
     # Before secrets are hidden: what was understood must be what a reader of the next view finds.
     now = dataclasses.replace(record, entry=new)
-    read_own(now, form.sections(now, later=later), form.entry(now, later=later))
+    sections = form.sections(now, later=later, compared=compared)
+    read_own(now, sections, form.entry(now, later=later, compared=compared))
     now = dataclasses.replace(record, entry=workspace.redacted_entry(new) if taken.changed else new)
-    text = form.entry(now, later=later)
+    text = form.entry(now, later=later, compared=compared)
     nothing = not taken.changed and taken.refused
     return _Step(
         block=block,

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.commands.syntax import shell_syntax
 from logbook_agent.errors import UsageError
 from logbook_agent.markdown.text import clean, one_line
 from logbook_agent.model.entry import (
-    CONFIDENCES,
     HYPOTHESIS,
     INTERPRETATION,
     KINDS,
     NEXT_ACTION,
     RESULT,
     SETTABLE_STATES,
-    Confidence,
     Entry,
     Field,
     PlannedCommand,
@@ -27,7 +25,9 @@ from logbook_agent.model.entry import (
 from logbook_agent.model.record import record_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.liveness import life
+from logbook_agent.workflows.confidence import stated_confidence
 from logbook_agent.workflows.fields import edited_fields, parse_field, with_place_for_result
+from logbook_agent.workflows.tried_before import attempts_of, tried_before
 from logbook_agent.workflows.views import refresh
 from logbook_agent.workflows.workspace import Workspace
 
@@ -134,8 +134,18 @@ def draft_entry(
     )
 
 
-def plan(workspace: Workspace, prose: Prose, commands: Sequence[str], *, shell: bool = False) -> tuple[Book, Entry]:
-    """An entry whose commands are to be executed later with `run --id`."""
+def plan(
+    workspace: Workspace,
+    prose: Prose,
+    commands: Sequence[str],
+    *,
+    shell: bool = False,
+    tell: Callable[[str], None] | None = None,
+) -> tuple[Book, Entry]:
+    """An entry whose commands are to be executed later with `run --id`.
+
+    What came out when they were tried before is told by `tell`; without it, by a warning.
+    """
     title = prose.title
     if not title:
         raise UsageError("a plan needs a title", cause="--title is missing", hint="logbook plan --title '...'")
@@ -146,6 +156,8 @@ def plan(workspace: Workspace, prose: Prose, commands: Sequence[str], *, shell: 
     for command in planned:
         workspace.learn_secrets({}, command.argv)
     draft = draft_entry(workspace, prose, title=title, state="planned", commands=planned)
+    for line in tried_before(workspace, book, attempts_of(workspace, planned), measured=True):
+        (tell or workspace.warnings.append)(line)
     entry = create_entry(workspace, book, draft)
     refresh(workspace, book, touched(entry))
     return book, entry
@@ -207,10 +219,12 @@ def touched(entry: Entry) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditRequest:
-    """What `edit` changes; None leaves a part as it is, an empty text removes a field."""
+    """What `edit` changes; None leaves a part as it is, an empty text removes a field. `reason` is that of the
+    confidence."""
 
     prose: Prose
     confidence: str | None = None
+    reason: str | None = None
     state: str | None = None
     append: bool = False
 
@@ -223,16 +237,19 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
     with book.lock():
         old = book.entry(entry_id)
         entry_id = old.id
+        record = record_of(old, book.runs(entry_id), life)
+        word, reason = stated_confidence(record, book.header.metrics, request.confidence, request.reason)
         new = dataclasses.replace(
             old,
             title=one_line(prose.title) if prose.title else old.title,
             fields=edited_fields(
-                with_place_for_result(old.fields) if prose.fields and book.runs(entry_id) else old.fields,
+                with_place_for_result(old.fields) if prose.fields and record.runs else old.fields,
                 prose.given(),
                 append=request.append,
             ),
-            confidence=_confidence(request.confidence, old.confidence),
-            state=_state(request.state, old.state, has_runs=bool(book.runs(entry_id))),
+            confidence=word,
+            confidence_reason=reason,
+            state=_state(request.state, old.state, has_runs=bool(record.runs)),
             continues=prose.continues or old.continues,
             completes=prose.completes or old.completes,
             supersedes=prose.supersedes or old.supersedes,
@@ -244,24 +261,10 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
                 hint=f"logbook edit {entry_id} --interpretation '...'",
             )
         new = workspace.redacted_entry(new)
-        workspace.blocks(book).entry(record_of(new, book.runs(entry_id), life))
+        workspace.blocks(book).entry(dataclasses.replace(record, entry=new))
         book.write_entry(new)
     refresh(workspace, book, [*touched(old), *touched(new)])
     return book, new
-
-
-def _confidence(given: str | None, old: Confidence | None) -> Confidence | None:
-    if given is None:
-        return old
-    if given == "computed":
-        return None
-    if given not in CONFIDENCES:
-        raise UsageError(
-            f"unknown confidence {given!r}",
-            cause=f"it is one of {', '.join(CONFIDENCES)}, or computed",
-            hint="--confidence exploratory",
-        )
-    return given
 
 
 def _state(given: str | None, old: SettableState | None, *, has_runs: bool) -> SettableState | None:

@@ -38,6 +38,12 @@ class Display(Protocol):
     def done(self) -> None: ...
 
 
+class ProgressDisplay(Display, Protocol):
+    """Where the user watches a series of runs: the output of its commands, and a line per step."""
+
+    def progress(self, text: str) -> None: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What one execution is to be: the command, which entry and run it is, its declared config."""

@@ -105,9 +105,9 @@ def _heading(entry: Entry, now: EntryText, view: EntryText) -> tuple[Entry, list
     if view.confidence != now.confidence:
         known: list[Confidence] = [c for c in CONFIDENCES if c == view.confidence]
         if known:
-            entry = dataclasses.replace(entry, confidence=known[0])
+            entry = dataclasses.replace(entry, confidence=known[0], confidence_reason=None)
         elif view.confidence is None and entry.confidence is not None:
-            entry = dataclasses.replace(entry, confidence=None)
+            entry = dataclasses.replace(entry, confidence=None, confidence_reason=None)
         elif view.confidence is None:
             wrong.append(f"the confidence {now.confidence} is computed; write another one in its place")
         else:

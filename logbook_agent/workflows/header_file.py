@@ -13,6 +13,7 @@ from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.entry import CONFIDENCES
 from logbook_agent.model.header import Baseline, CommandTemplate, Criterion, Link, MatrixAxis, Metric
 from logbook_agent.store.records import parse_yaml
+from logbook_agent.workflows.criteria import checked_predicate
 from logbook_agent.workflows.header_options import parse_axis, parse_link, parse_metric, parse_template
 
 _FILE_KEYS = ["topic", "title", "prefix", "zone", "goal", "summary", "metrics", "constraints", "links"]
@@ -86,6 +87,8 @@ def _item(item: Any, short: Callable[[str], Any], cls: type | None, key: str) ->
         return short(item)
     if cls is None:
         raise CodecError(f"{key}: expected text, got {type(item).__name__}")
+    if cls is Criterion and isinstance(item, Mapping) and item.get("predicate") is not None:
+        item = {**item, "predicate": checked_predicate(item["predicate"])}
     return decode(cls, _values_as_written(item), key)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -12,6 +13,7 @@ from logbook_agent.model.entry import KINDS, State
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.report.facts import executed, planned
+from logbook_agent.report.trust import Answered, own_answers, trust_of
 from logbook_agent.stats import median
 from logbook_agent.store.book import Book
 from logbook_agent.units import format_value, known
@@ -23,8 +25,9 @@ if TYPE_CHECKING:
 
 STATES: tuple[State, ...] = get_args(State)
 # What a line of `list` holds.
-LINE = ("id", "opened", "kind", "state", "confidence", "title", "runs", "result")
+LINE = ("id", "opened", "kind", "state", "confidence", "confidence_text", "title", "runs", "result")
 _SNIPPET = 80
+_VERDICTS_CHARS = 200
 
 
 def listed(
@@ -43,20 +46,24 @@ def listed(
 
 def line_of(record: Record, header: Header) -> dict[str, Any]:
     """An entry in one line: what it is, how it stands, what came out."""
+    answered = own_answers(record, header.metrics)
+    trust = trust_of(record, header.metrics, answered)
     return {
         "id": record.id,
         "opened": record.entry.opened,
         "kind": record.entry.kind,
         "state": record.state,
-        "confidence": record.confidence,
+        "confidence": trust.word if trust is not None else None,
+        "confidence_text": trust.text if trust is not None else None,
         "title": record.entry.title,
         "runs": len(record.runs),
-        "result": headline(record, header),
+        "result": headline(record, header, answered),
     }
 
 
-def headline(record: Record, header: Header) -> str | None:
-    """The result in a few words: range of the first metric over the rows, or how it failed."""
+def headline(record: Record, header: Header, answered: Sequence[Answered] = ()) -> str | None:
+    """The result in a few words: range of the first metric over the rows and what its comparisons come to, or how it
+    failed."""
     rows = [row for s in record.runs for row in s.run.rows]
     for name in dict.fromkeys([*(m.name for m in header.metrics), *(n for r in rows for n in r.metrics)]):
         values = [median(r.metrics[name].samples) for r in rows if name in r.metrics]
@@ -64,15 +71,36 @@ def headline(record: Record, header: Header) -> str | None:
             low, high = (format_value(v, decimals=known(name).decimals) for v in (min(values), max(values)))
             unit = next((r.metrics[name].unit for r in rows if name in r.metrics), None)
             span = low if low == high else f"{low} .. {high}"
-            return f"{len(rows)} row{'s' if len(rows) > 1 else ''}, {name} {span}" + (f" {unit}" if unit else "")
+            found = f"{len(rows)} row{'s' if len(rows) > 1 else ''}, {name} {span}" + (f" {unit}" if unit else "")
+            return _cut("; ".join([found, *_verdicts(answered)]), _VERDICTS_CHARS)
     if record.runs:
         last = record.runs[-1]
         if last.state == "finished":
             return f"{len(rows)} rows without a metric" if rows else "finished, no result lines"
+        reasons = dict.fromkeys(row.failed.reason for row in last.run.rows if row.failed is not None)
+        if reasons:
+            return f"{last.state}: {' / '.join(reasons)}"
         output = last.run.output
         said = (output.error_tail or output.tail)[-1:] if output is not None else ()
         return f"{last.state}" + (f": {_cut(said[0], 120)}" if said else "")
     return _cut(record.entry.text("Result") or "", 120) or None
+
+
+def _verdicts(answered: Sequence[Answered]) -> Iterator[str]:
+    """`none → int8: tflops +5.99%, beneficial`: the first metric of each case, as far as there are few."""
+    if not answered:
+        return
+    # Imported where there are comparisons: most entries keep none.
+    from logbook_agent.report.compared import delta_text, verdict_text
+
+    for answer in (a for one in answered for a in one.answers):
+        metrics = [line.metrics[0] for line in answer.lines if line.metrics]
+        if len(metrics) == 1:
+            [m] = metrics
+            yield f"{answer.base} → {answer.other}: {m.metric} {delta_text(m)}, {verdict_text(m)}"
+        elif metrics:
+            counts = Counter(map(verdict_text, metrics))
+            yield f"{answer.base} → {answer.other}: " + ", ".join(f"{n} {word}" for word, n in counts.items())
 
 
 def shown(book: Book, entry_id: str, *, full: bool) -> dict[str, Any]:
@@ -89,8 +117,17 @@ def shown(book: Book, entry_id: str, *, full: bool) -> dict[str, Any]:
         **later_entries(book, entry_id, book.entry_ids()),
         "fields": [{"label": f.label, "text": f.text} for f in entry.fields if f.text],
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
+        "comparisons": _comparisons(book, record),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, book) for s in record.runs],
     }
+
+
+def _comparisons(book: Book, record: Record) -> list[dict[str, Any]]:
+    if not record.entry.comparisons:
+        return []
+    from logbook_agent.workflows.compare import comparison_data
+
+    return comparison_data(book, record)
 
 
 def brief_run(status: RunStatus, book: Book) -> dict[str, Any]:

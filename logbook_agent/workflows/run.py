@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from logbook_agent.workflows.entries import (
 from logbook_agent.workflows.execution import Display, Plan, run_once
 from logbook_agent.workflows.prepare import Command, prepare
 from logbook_agent.workflows.reading import brief_run
+from logbook_agent.workflows.tried_before import attempt_of, tried_before
 from logbook_agent.workflows.views import refresh
 from logbook_agent.workflows.workspace import Workspace
 
@@ -73,8 +74,13 @@ class RunResult:
         }
 
 
-def run(workspace: Workspace, request: RunRequest, display: Display) -> RunResult:
-    """Execute a command as an experiment. Nothing is written when the request does not fit."""
+def run(
+    workspace: Workspace, request: RunRequest, display: Display, *, tell: Callable[[str], None] | None = None
+) -> RunResult:
+    """Execute a command as an experiment. Nothing is written when the request does not fit.
+
+    What came out when it was tried before is told by `tell` before the command starts; without it, by a warning.
+    """
     book = workspace.book(request.entry_id)
     if request.repeat < 1:
         raise UsageError("--repeat must be at least 1", cause=f"it is {request.repeat}", hint="--repeat 3")
@@ -82,18 +88,29 @@ def run(workspace: Workspace, request: RunRequest, display: Display) -> RunResul
     if request.entry_id is not None:
         entry = book.entry(request.entry_id)
         commands = _commands_for(workspace, book, request, entry)
+        tried = _tried(workspace, book, request, commands, entry.id)
     else:
-        commands = [_prepared(workspace, request, request.argv, request.label)]
+        commands = [prepared(workspace, request, request.argv, request.label)]
         check_required(workspace, request.prose, request.label)
+        # Before there is an entry, which is none of those that were looked at.
+        tried = _tried(workspace, book, request, commands, None)
         first = commands[0].launch.command if commands[0].launch else commands[0].argv
         title = request.prose.title or title_of(workspace.redactor.argv(first))
         entry = create_entry(workspace, book, draft_entry(workspace, request.prose, title=title))
+    for line in tried:
+        (tell or workspace.warnings.append)(line)
     try:
         runs = _execute_all(workspace, book, request, entry, commands, display)
     finally:
         refresh(workspace, book, touched(entry))
     statuses = [exit_status(r.exit) for r in runs if r.exit is not None]
     return RunResult(book=book, entry=entry, runs=tuple(runs), exit_status=next((s for s in statuses if s), 0))
+
+
+def _tried(
+    workspace: Workspace, book: Book, request: RunRequest, commands: Sequence[Command], own_id: str | None
+) -> list[str]:
+    return tried_before(workspace, book, [attempt_of(c, request.config) for c in commands], own_id=own_id)
 
 
 def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: Entry) -> list[Command]:
@@ -105,7 +122,7 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
             hint=f"logbook edit {entry.id} --hypothesis '...'",
         )
     if request.argv:
-        return [_prepared(workspace, request, request.argv, request.label)]
+        return [prepared(workspace, request, request.argv, request.label)]
     pending = [i for i in book.record(entry.id).pending if request.label in (None, entry.commands[i].label)]
     if not pending:
         labels = [c.label for c in entry.commands if c.label]
@@ -117,12 +134,12 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
     found = []
     for place in pending:
         c = entry.commands[place]
-        command = _prepared(workspace, request, c.argv, c.label, shell=c.shell)
+        command = prepared(workspace, request, c.argv, c.label, shell=c.shell)
         found.append(dataclasses.replace(command, planned=place))
     return found
 
 
-def _prepared(
+def prepared(
     workspace: Workspace,
     request: RunRequest,
     argv: Sequence[str],
@@ -130,6 +147,7 @@ def _prepared(
     *,
     shell: bool | None = None,
 ) -> Command:
+    """A command as the request wants it run."""
     command = prepare(
         workspace,
         argv,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from logbook_agent.markdown.text import one_line
 from logbook_agent.model.header import BaselineNumbers, Criterion, Header, Link
 from logbook_agent.store.book import Book, Summaries
+from logbook_agent.workflows.criteria import with_outcomes
 from logbook_agent.workflows.summaries import summaries
 from logbook_agent.workflows.views import edited_blocks
 from logbook_agent.workflows.workspace import Workspace
@@ -27,6 +29,7 @@ _OPEN_STATES = ("running", "orphaned", "interrupted", "blocked", "planned")
 def status(workspace: Workspace, book: Book) -> dict[str, Any]:
     """Scope, baseline, best row, last entries, what is open, next actions, criteria; within the limit."""
     found = summaries(book)
+    found = dataclasses.replace(found, header=with_outcomes(workspace, book, found.header))
     workspace.warnings += [f"cannot be read: {e.message}"[:_WARNING_CHARACTERS] for e in found.damaged[:3]]
     edited = edited_blocks(book)
     void = [v.id for v in book.voids()]
@@ -129,6 +132,9 @@ def _baseline(header: Header, cut: _Cutter) -> dict[str, Any] | None:
         "entry": baseline.entry,
         "source": cut.text(baseline.source),
         "confidence": cut.text(baseline.confidence),
+        "moved": [
+            {"at": m.at, "reason": cut.text(m.reason)} for m in cut.last("baseline.moved", list(header.baseline_moves))
+        ],
     }
     return {k: v for k, v in plain.items() if v}
 
@@ -147,9 +153,15 @@ def _closed(header: Header, cut: _Cutter) -> dict[str, Any] | None:
 
 def _criterion(criterion: Criterion, cut: _Cutter) -> dict[str, Any]:
     """The text, whether it is met, and what shows it."""
-    judgement = criterion.judgement
+    judgement, computed = criterion.judgement, criterion.computed
     line: dict[str, Any] = {"text": cut.text(criterion.text), "met": criterion.met}
-    return line if judgement is None else {**line, "evidence": cut.text(judgement.evidence)}
+    if computed is not None:
+        line |= {"computed": computed.state, "reason": cut.text(computed.reason)}
+    if judgement is not None:
+        return {**line, "evidence": cut.text(judgement.evidence)}
+    return (
+        {**line, "evidence": ", ".join(computed.evidence[:3])} if computed is not None and computed.evidence else line
+    )
 
 
 def _link(link: Link, cut: _Cutter) -> str:
@@ -196,6 +208,7 @@ def _last(entry: Summary, cut: _Cutter) -> dict[str, Any]:
         "state": entry["state"],
         "title": cut.text(entry["title"]),
         "result": cut.text(entry["result"]),
+        "confidence": cut.text(entry["confidence_text"]),
         "interpretation": cut.text(entry["interpretation"]),
     }
 

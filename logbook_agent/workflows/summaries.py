@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from logbook_agent.evidence.tried import items_of, keys_of, latest
 from logbook_agent.issues.digest import digest, record_digest
 from logbook_agent.issues.stages import settled
 from logbook_agent.markdown.lead import lead
@@ -18,7 +19,7 @@ from logbook_agent.workflows.reading import line_of
 # No answer shows more of a text than this.
 TEXT_CHARS = 600
 # Of what is stored: a new number whenever `summary_of` says something else of the same entry.
-FORM = 4
+FORM = 7
 
 
 def summaries(book: Book) -> Summaries:
@@ -43,10 +44,15 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "settled": settled(record.state),
         "mark": digest(entry.opened)[:4],
         "aliases": list(entry.aliases),
+        "compared_with": [i for c in entry.comparisons for i in c.entries if i != entry.id],
         "completes": entry.completes,
         "supersedes": entry.supersedes,
         "decision": _lead(entry.text(DECISION)) or "" if entry.kind == "decision" else None,
         "negative": _lead(entry.text(NEGATIVE_RESULT)),
+        "comparisons": len(entry.comparisons),
+        "tried": items_of(record),
+        "latest": latest(record),
+        "keys": keys_of(record),
         "rows": rows,
         "failed_rows": failed_rows,
         "measured": measured(record, header),

@@ -11,7 +11,9 @@ from logbook_agent.model.record import Record
 from logbook_agent.report.blocks import NEGATIVE_RESULT, Blocks, in_footer
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import read_text
+from logbook_agent.workflows.criteria import has_predicates, with_outcomes
 from logbook_agent.workflows.parallel import on_all_cores
+from logbook_agent.workflows.tried_before import remember
 from logbook_agent.workflows.workspace import Workspace
 
 HEADER = "header"
@@ -28,12 +30,12 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str], *, header:
     failure would record twice.
     """
     try:
-        _refresh(workspace, book, changed, header)
+        _refresh(workspace, book, list(changed), header)
     except StoreError as error:
         workspace.warnings.append(f"recorded, but the view was not: {_brief(error)}; mend that, then: logbook render")
 
 
-def _refresh(workspace: Workspace, book: Book, changed: Iterable[str], header_changed: bool) -> None:
+def _refresh(workspace: Workspace, book: Book, changed: Sequence[str], header_changed: bool) -> None:
     with book.lock():
         text = book.read_view()
         if text is None:
@@ -43,25 +45,35 @@ def _refresh(workspace: Workspace, book: Book, changed: Iterable[str], header_ch
             _render_over(workspace, book, _without_conflict(workspace, book, text), on_disk=text)
             return
         present = _parsed(workspace, book, text)
+        folder_ns = book.entries_changed_ns()
         order = book.entry_ids()
         wanted = set(changed) | (set(order) - set(present))
-        blocks = workspace.blocks(book)
+        mentions = {entry_id: mentioning(book, entry_id, order) for entry_id in changed}
+        # What an entry says of a comparison follows from the rows of the others.
+        wanted |= {e.id for i, found in mentions.items() for e in found if any(i in c.entries for c in e.comparisons)}
+        blocks = _blocks(workspace, book)
         texts: dict[str, str | None] = {}
         footer = present[FOOTER].text(text) if FOOTER in present else ""
         footer_changed = header_changed
+        rendered: list[Record] = []
         for entry_id in (i for i in order if i in wanted):
             try:
                 record = book.record(entry_id)
             except StoreError as error:
                 workspace.warnings.append(f"not rendered: {_brief(error)}")
                 continue
-            texts[entry_id] = blocks.entry(record, later=later_entries(book, entry_id, order))
+            rendered.append(record)
+            later = later_entries(book, entry_id, order, mentions.get(entry_id))
+            texts[entry_id] = blocks.entry(record, later=later, compared=compared_texts(book, record))
             footer_changed |= in_footer(record) or f"{entry_id} " in footer
-        if HEADER not in present or header_changed:
+        # What is said of a predicate follows from the rows of all entries.
+        if HEADER not in present or header_changed or has_predicates(book.header):
             texts[HEADER] = blocks.header()
         if footer_changed:
-            texts[FOOTER] = blocks.footer(_scanned(book, order)[1]) or None
+            gathered = _scanned(book, order)[1]
+            texts[FOOTER] = blocks.footer(gathered, negative_verdicts(book, gathered)) or None
         _write(workspace, book, text, present, texts, order)
+    remember(book, rendered, entries=len(order), folder_ns=folder_ns)
 
 
 def render(workspace: Workspace, book: Book, *, discard_edits: bool = False) -> None:
@@ -115,22 +127,51 @@ def edited_blocks(book: Book) -> list[str]:
     return [block.name for block in views.parse(text, []).values() if block.edited(text)]
 
 
-def later_entries(book: Book, entry_id: str, order: Sequence[str]) -> dict[str, list[str]]:
-    """Entries that complete or supersede this one. Only later files are read, so that a new entry costs
-    nothing; but one that was renumbered may be older than those that its new number comes after."""
+def later_entries(
+    book: Book, entry_id: str, order: Sequence[str], mentions: Sequence[Entry] | None = None
+) -> dict[str, list[str]]:
+    """Entries that complete or supersede this one; `mentions` as of `mentioning`, where it was asked already."""
+    found: dict[str, list[str]] = {}
+    for later in mentioning(book, entry_id, order) if mentions is None else mentions:
+        _note_relations(found, later, entry_id)
+    return found
+
+
+def mentioning(book: Book, entry_id: str, order: Sequence[str]) -> list[Entry]:
+    """Entries that may say something of this one, or of its rows. Only later files are read, so that a new entry
+    costs nothing; but one that was renumbered may be older than those that its new number comes after."""
     after: Sequence[str] = order[order.index(entry_id) + 1 :] if entry_id in order else ()
     if len(after) < len(order) - 1 and book.has_entry(entry_id) and book.entry(entry_id).aliases:
         after = [i for i in order if i != entry_id]
-    found: dict[str, list[str]] = {}
+    found = []
     for later in after:
         try:
             text = read_text(book.entry_path(later))
-            if entry_id not in text or ("\nsupersedes:" not in text and "\ncompletes:" not in text):
-                continue
-            _note_relations(found, book.entry(later), entry_id)
+            if entry_id in text and any(f"\n{key}:" in text for key in ("supersedes", "completes", "comparisons")):
+                found.append(book.entry(later))
         except StoreError:
             continue  # reported where that entry itself is read
     return found
+
+
+def compared_texts(book: Book, record: Record) -> Sequence[str]:
+    """What the comparisons that an entry keeps come to."""
+    if not record.entry.comparisons:
+        return ()
+    # Few entries keep one, and nothing else here needs tables and statistics.
+    from logbook_agent.workflows.compare import comparison_text
+
+    return comparison_text(book, record)
+
+
+def negative_verdicts(book: Book, records: Sequence[Record]) -> dict[str, list[str]]:
+    """By ID, what the comparisons that entries keep found to be no gain, as Markdown."""
+    keeping = [r for r in records if r.entry.comparisons]
+    if not keeping:
+        return {}
+    from logbook_agent.workflows.tried import verdict_texts
+
+    return {r.id: texts for r in keeping if (texts := verdict_texts(book, r))}
 
 
 def _note_relations(found: dict[str, list[str]], entry: Entry, target: str) -> None:
@@ -140,9 +181,13 @@ def _note_relations(found: dict[str, list[str]], entry: Entry, target: str) -> N
         found.setdefault("superseded_by", []).append(entry.id)
 
 
+def _blocks(workspace: Workspace, book: Book) -> Blocks:
+    return Blocks(workspace.templates, with_outcomes(workspace, book))
+
+
 def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
     """Every block of the view by its name, rendered from the records; what cannot be read is warned about."""
-    blocks: Blocks = workspace.blocks(book)
+    blocks = _blocks(workspace, book)
     order = book.entry_ids()
     later, gathered = _scanned(book, order)
 
@@ -151,7 +196,7 @@ def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
             record = book.record(entry_id)
         except StoreError:
             return None
-        return blocks.entry(record, later=later.get(record.id, {}))
+        return blocks.entry(record, later=later.get(record.id, {}), compared=compared_texts(book, record))
 
     found = [(HEADER, blocks.header())]
     for entry_id, rendered in zip(order, on_all_cores(order, text), strict=True):
@@ -159,7 +204,7 @@ def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
             workspace.warnings.append(_damage(book, entry_id))
         else:
             found.append((entry_id, rendered))
-    footer = blocks.footer(gathered)
+    footer = blocks.footer(gathered, negative_verdicts(book, gathered))
     if footer:
         found.append((FOOTER, footer))
     return found
@@ -176,7 +221,8 @@ def _scanned(book: Book, order: Sequence[str]) -> tuple[dict[str, dict[str, list
         try:
             text = read_text(book.entry_path(entry_id))
             refers = "\nsupersedes:" in text or "\ncompletes:" in text
-            if not refers and "decision" not in text and NEGATIVE_RESULT.casefold() not in text.casefold():
+            gathers = "decision" in text or "\ncomparisons:" in text or NEGATIVE_RESULT.casefold() in text.casefold()
+            if not refers and not gathers:
                 continue
             record = book.record(entry_id)
         except StoreError:

@@ -93,7 +93,9 @@ def test_flags_as_options() -> None:
 
 
 def test_real_runs_take_flags_too(bench: Callable[..., tuple[int, list[dict], str]]) -> None:
-    code, (row,), _ = bench("--compiler-flag", "xla_cpu_enable_fast_math=false", "--iters", "1")
+    code, (row,), _ = bench(
+        "--backend", "ragged_dot", "--compiler-flag", "xla_cpu_enable_fast_math=false", "--iters", "1"
+    )
     assert code == 0
     assert row["config"]["compiler_flag"] == "xla_cpu_enable_fast_math=false"
     assert row["observations"]["compiled_flops"] >= row["observations"]["flops"]

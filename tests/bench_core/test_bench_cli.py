@@ -10,11 +10,16 @@ import jax.numpy as jnp
 import pytest
 
 from bench_core.cli import main
+from bench_core.gmm.default import ANYWHERE, default_backends
 from bench_core.gmm.ragged_dot import RaggedDot
 from bench_core.gmm.registry import BACKENDS
+from bench_core.harness.environment import describe_environment
+from bench_core.harness.record import Failure
+from bench_core.harness.row import failed_row
 
 SIZES = ["--tokens", "6", "--hidden", "5", "--mlp-dim", "3", "--experts", "3"]
-TINY = ["hillclimb", *SIZES, "--iters", "3", "--warmup", "0"]
+# A backend that compiles in no time.
+TINY = ["hillclimb", *SIZES, "--iters", "3", "--warmup", "0", "--backend", "ragged_dot"]
 
 
 class Outcome:
@@ -107,6 +112,7 @@ BAD = {
     ),
     "ahead of time": ("--aot v3", "--aot v3 is not known"),
     "tile": ("--backend gmm --tile 8", "--tile 8 is not a tile"),
+    "tile alone": ("--tile 8,128,128", "--tile 8,128,128 changes nothing without --backend gmm"),
     "abbreviated": ("--tok 4", "no such option: --tok"),
     "argument": ("forward", "got unexpected extra argument"),
 }
@@ -352,8 +358,24 @@ def test_int8_real_is_refused_where_there_is_no_integer_matmul(
     (row,) = bench(*TINY, "--quant-mode", "int8_real").rows
     assert row["failed"] == {
         "reason": "unsupported",
-        "message": "backend ragged_dot cannot serve --quant-mode int8_real",
+        "message": "backend ragged_dot cannot serve --quant-mode int8_real, no backend can",
     }
+
+
+def test_a_backend_that_is_not_named_is_the_first_that_serves_the_case(
+    bench: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+
+    def run(case, *_):
+        ran.append(case.config()["backend"])
+        return failed_row(case, describe_environment(), Failure(reason="unsupported", message="not run"))
+
+    monkeypatch.setattr("bench_core.harness.run.run_case", run)
+    for words in ((), ("--quant-mode", "int8_real"), ("--backend", "gmm")):
+        bench("hillclimb", *SIZES, *words)
+    assert ran == ["tiled", "ragged_dot", "gmm"]
+    assert [default_backends(platform)[0] for platform in ("cpu", "gpu", "tpu")] == ["tiled", ANYWHERE, ANYWHERE]
 
 
 def test_int8_real_is_refused_where_a_sum_may_overflow(bench: Callable[..., Outcome]) -> None:
@@ -364,7 +386,7 @@ def test_int8_real_is_refused_where_a_sum_may_overflow(bench: Callable[..., Outc
 def test_list_names_backends_and_impls(bench: Callable[..., Outcome]) -> None:
     outcome = bench("hillclimb", "--list")
     assert outcome.code == 0
-    for name in ("ragged_dot", "baseline", "fused_w13", "bfloat16", "forward_backward"):
+    for name in ("  tiled (default): ", "ragged_dot", "baseline", "fused_w13", "bfloat16", "forward_backward"):
         assert name in outcome.out
 
 

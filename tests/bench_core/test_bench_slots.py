@@ -12,7 +12,7 @@ from bench_core.routing.distribution import Distribution, NullMode, RoutingReque
 from bench_core.routing.layout import plan_assignments
 from bench_core.routing.load import load_statistics, run_statistics
 from bench_core.routing.nulls import real_slots, real_weights
-from bench_core.routing.permute import dispatch, row_weights, sort_by_expert, unsort
+from bench_core.routing.permute import combine, dispatch, row_weights, sort_by_expert
 from bench_core.routing.runs import run_favourites, run_logits
 from bench_core.routing.strategy import PackStrategy
 from bench_core.shapes import DType, MoeShape
@@ -135,8 +135,9 @@ def test_rows_without_an_assignment_are_zeros_and_so_are_slots_without_a_row() -
     rows = jnp.array([[1.0], [2.0], [3.0]])
     sorted_rows = dispatch(rows, permutation, True)
     np.testing.assert_array_equal(sorted_rows[:, 0], [1, 2, 1, 0, 2, 0])
-    np.testing.assert_array_equal(unsort(sorted_rows, permutation, True)[:, 0], [1, 1, 2, 2, 0, 0])
     weights = jnp.arange(1.0, 7.0).reshape(3, 2)
+    combined = combine(sorted_rows, permutation, weights, True)
+    np.testing.assert_array_equal(combined[:, 0], [1 * 1 + 2 * 1, 3 * 2 + 4 * 2, 0])
     np.testing.assert_array_equal(row_weights(permutation, weights, True), [1, 3, 2, 0, 4, 0])
 
 

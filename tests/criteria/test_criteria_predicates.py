@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 import yaml
@@ -190,3 +191,10 @@ def test_what_is_no_predicate(text: str, said: str) -> None:
     with pytest.raises(PredicateError) as error:
         parse(yaml.safe_load(text))
     assert str(error.value).startswith(said)
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "recipes").glob("*.yaml")), ids=lambda p: p.stem)
+def test_the_criteria_of_the_recipes(path: Path) -> None:
+    criteria = yaml.safe_load(path.read_text(encoding="utf-8"))["criteria"]
+    for criterion in criteria:
+        parse(criterion["predicate"])

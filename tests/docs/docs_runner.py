@@ -19,7 +19,7 @@ from pathlib import Path
 from docs_github import Served, is_needed, serving
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-TIMEOUT_S = 300
+TIMEOUT_S = 600
 
 _FENCE = re.compile(r"(?P<indent> *)(?P<ticks>`{3,})(?P<info>.*)")
 _TITLE = re.compile(r"\btitle=(\S+)")
@@ -118,7 +118,8 @@ def _commands(lines: list[str], first: int, *, measured: bool) -> Iterator[Comma
 def is_slow(text: str) -> bool:
     """Whether a document starts the benchmark, which imports JAX, or needs a server."""
     return is_needed(text) or any(
-        isinstance(s, Command) and re.search(r"logbook (-L \S+ )?bench|bench-core", s.text) for s in steps(text)
+        isinstance(s, Command) and re.search(r"logbook (-L \S+ )?(bench|ab|sweep) |bench-core", s.text)
+        for s in steps(text)
     )
 
 
@@ -221,6 +222,27 @@ def update(path: Path) -> int:
     return changed
 
 
+def play(path: Path, folder: Path) -> int:
+    """Run a document in a folder that stays, showing each command and what it prints; the number of commands."""
+    found = steps(path.read_text(encoding="utf-8"))
+    environ = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    for name in ("LOGBOOK", "LOGBOOK_ROOT"):
+        environ.pop(name, None)
+    for step in found:
+        if isinstance(step, File):
+            (folder / step.name).write_text(step.text, encoding="utf-8")
+            print(f"(writes {step.name})", flush=True)
+        else:
+            print("$ " + step.text.replace("\n", "\n> "), flush=True)
+            # A command of a document may end with a code of its own: criteria that are not met, say.
+            subprocess.run(["bash", "-c", step.text], cwd=folder, env=environ, stdin=subprocess.DEVNULL, check=False)
+    print(f"The folder stays: {folder}")
+    return len(found)
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--play"]:
+        play(Path(sys.argv[2]), Path(sys.argv[3]))
+        sys.exit()
     for name in sys.argv[1:]:
         print(f"{name}: {update(Path(name))} outputs written")

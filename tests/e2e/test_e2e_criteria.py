@@ -42,6 +42,7 @@ def test_not_met_until_somebody_judges(judging: Cli, folder: Path) -> None:
     assert answer.code == 1
     assert answer.data["met"] is False
     first = {"number": 1, "text": STOPS[0], "met": False, "evidence": None, "by": None, "at": None}
+    first["computed"] = None
     assert answer.data["criteria"][0] == first
     assert [c["text"] for c in answer.data["criteria"]] == [STOPS[0], "p < 0.05 on two machines", STOPS[2]]
     text = judging("criteria")
@@ -57,7 +58,7 @@ def test_a_judgement_shows_with_its_evidence(judging: Cli, folder: Path, clock: 
     data = ok(judging("criteria", "--met", "1", "--evidence", "MOE-000", "--json"))
     assert data["met"] is False
     judged = {"met": True, "evidence": "MOE-000", "by": "Ada", "at": "2026-02-10T10:46:00+00:00"}
-    assert data["criteria"][0] == {"number": 1, "text": STOPS[0], **judged}
+    assert data["criteria"][0] == {"number": 1, "text": STOPS[0], **judged, "computed": None}
     url = "https://ci.example.org/runs/12"
     ok(judging("criteria", "--met", "2", "--evidence", f" {url} ", "--by", "Grace", "--json"))
     assert f"- [x] {STOPS[0]} (met: MOE-000, Ada)\n" in view(folder)
@@ -177,3 +178,58 @@ def test_a_summary_without_secrets(judging: Cli, folder: Path, monkeypatch: pyte
     answer = judging("summary", "with s3cr3t-value-of-the-service", "--json")
     assert "s3cr3t-value" not in answer.out + view(folder) + (folder / "logbooks/moe/logbook.yaml").read_text()
     assert "s3cr3t-value" not in json.dumps(judging("status", "--json").data)
+
+
+PAIR = "compared: {axis: quant_mode, values: [none, int8]}"
+
+
+def test_a_predicate_is_computed_wherever_criteria_are_shown(cli: Cli, clock: FixedClock, folder: Path) -> None:
+    assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max", "--stop", "a pair").code == 0
+    assert ok(cli("criteria", "--predicate", f"1={PAIR}", "--json"))["criteria"][0]["computed"]["state"] == "unmet"
+    assert "- [ ] a pair (computed: unmet, nothing was measured yet)" in view(folder)
+    (folder / "b.py").write_text("import sys; print('METRIC tflops=%s TF/s' % (100 + len(sys.argv[1])))")
+    for mode in ("none", "int8"):
+        assert cli("run", "--config", f"quant_mode={mode}", "--", "python3", "b.py", mode).code == 0
+    reason = "quant_mode=int8: 1 pair may be compared"
+    found = cli("criteria")
+    assert (found.code, found.out) == (0, f"[x] 1. a pair (computed: met, {reason} [MOE-000/1, MOE-001/1])\n")
+    assert f"- [x] a pair (computed: met, {reason} [MOE-000/1, MOE-001/1])" in view(folder)
+    line = ok(cli("status", "--json"))["criteria"][0]
+    assert (line["met"], line["computed"], line["reason"]) == (True, "met", reason)
+    assert f"- [x] a pair (computed: met: {reason} [MOE-000/1, MOE-001/1])" in block(cli)
+    incremental = view(folder)
+    assert cli("render", "--discard-edits").code == 0
+    assert view(folder) == incremental
+
+
+def test_a_judgement_goes_before_what_is_computed(judging: Cli, folder: Path) -> None:
+    assert judging("criteria", "--predicate", "1=date: 2020-01-01").out.startswith(f"[x] 1. {STOPS[0]} (computed: met")
+    text = judging("criteria", "--unmet", "1", "--evidence", "MOE-000", "--by", "ada").out
+    assert text.startswith(f"[ ] 1. {STOPS[0]} (not met: MOE-000, ada; computed: met, 2020-01-01 has come)\n")
+    assert "[ ] no speed-up at any shape (not met: MOE-000, ada; computed: met, 2020-01-01 has come)" in view(folder)
+    assert judging("criteria", "--predicate", "1=").out.startswith(f"[ ] 1. {STOPS[0]} (not met: MOE-000, ada)\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--predicate", "1=compare: {}"], "there is no predicate 'compare'; did you mean compared?"),
+        (["--predicate", "1=compared: {axis"], "the predicate cannot be read"),
+        (["--predicate", "date: 2020-01-01"], "--predicate of which criterion?"),
+        (["--predicate", "9=date: 2020-01-01"], "no stop criterion 9"),
+        (["--add", " "], "an empty criterion"),
+    ],
+)
+def test_predicates_that_cannot_be(judging: Cli, folder: Path, words: list[str], said: str) -> None:
+    before = (folder / "logbooks/moe/logbook.yaml").read_bytes()
+    answer = judging("criteria", *words)
+    assert answer.code == 2
+    assert said in answer.err
+    assert (folder / "logbooks/moe/logbook.yaml").read_bytes() == before
+
+
+def test_start_from_a_file_checks_its_predicates(cli: Cli, folder: Path) -> None:
+    (folder / "t.yaml").write_text("topic: t\nprefix: T\nstop_criteria:\n- {text: a, predicate: {datee: 2026-01-01}}\n")
+    answer = cli("start", "--from", "t.yaml")
+    assert (answer.code, "did you mean date?" in answer.err) == (2, True)
+    assert not (folder / "logbooks").exists()

@@ -109,7 +109,8 @@ def _compact(story: Story) -> None:
     story(
         "edit", "EPD-003", "--field", "Result (new)=one path is ahead at both values of `topk`.",
         "--field", "Takeaways=1. Padding never was the cost.\n2. Sorting twice was.",
-        "--interpretation", "compact is the default from here on.", "--confidence", "replicated",
+        "--interpretation", "compact is the default from here on.",
+        "--confidence", "replicated", "--reason", "the same on two hosts",
     )  # fmt: skip
     script = 'for k in 2 8; do python moe_bench.py --dispatch compact --experts 64 --topk "$k"; [ $k = 2 ]; done'
     story(

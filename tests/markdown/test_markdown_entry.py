@@ -20,6 +20,7 @@ from logbook_agent.model.run import Exit, Measurement, Output, Row, Run
 from logbook_agent.report.blocks import Blocks
 from logbook_agent.report.sections import NO_LATER
 from logbook_agent.report.templates import Templates
+from logbook_agent.report.trust import trust_of
 
 PIECES = [
     "<!-- logbook:block X-001 0123456789abcdef -->", "<!-- logbook:end X-000 -->", "<!--", "-->", "\n", "\n\n", " ",
@@ -75,7 +76,8 @@ def read_back(record: Record, later: Mapping[str, Sequence[str]] = NO_LATER) -> 
 def test_what_was_rendered_reads_back(record: Record, later: dict[str, list[str]]) -> None:
     found = read_back(record, later)
     assert found.title == one_line(record.entry.title)
-    assert found.confidence == record.confidence
+    trust = trust_of(record, HEADER.metrics)
+    assert found.confidence == (trust.word if trust is not None else None)
     assert found.kind == (record.entry.kind if record.entry.kind in ("decision", "incident") else None)
     assert (found.opened, found.id) == ("2026-02-10 10:43", "X-000")
     sections = BLOCKS.sections(record, later=later)

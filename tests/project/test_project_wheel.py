@@ -33,7 +33,7 @@ def test_the_wheel_works_without_the_checkout(tmp_path: Path) -> None:
         archive.extractall(site)
     names = {p.relative_to(site).as_posix() for p in site.rglob("*")}
     assert {f"logbook_agent/_data/templates/{n}" for n in NAMES} <= names
-    assert "logbook_agent/_data/recipes" in names
+    assert {"logbook_agent/_data/recipes/int8-ab.yaml", "logbook_agent/_data/recipes/int8-ab.md"} <= names
     assert not any(n.startswith(("tests/", "docs/")) for n in names)
 
     work = tmp_path / "work"

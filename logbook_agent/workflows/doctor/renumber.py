@@ -11,7 +11,7 @@ from typing import Any
 
 from logbook_agent.errors import StoreError
 from logbook_agent.model.codec import CodecError
-from logbook_agent.model.entry import Entry
+from logbook_agent.model.entry import Entry, entry_of
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
 from logbook_agent.workflows.doctor.finding import Examination
@@ -48,7 +48,7 @@ def _same_entry(examination: Examination, found: Entry, entry: Entry) -> bool:
         return target is not None and before in target.aliases
 
     pairs = ((getattr(found, name), getattr(entry, name)) for name in _RELATIONS)
-    bare: dict[str, Any] = {"id": "", "aliases": (), **dict.fromkeys(_RELATIONS)}
+    bare: dict[str, Any] = {"id": "", "aliases": (), "comparisons": (), **dict.fromkeys(_RELATIONS)}
     return all(leads(now, before) for now, before in pairs) and (
         dataclasses.replace(found, **bare) == dataclasses.replace(entry, **bare)
     )
@@ -74,7 +74,9 @@ def renumbered(
         if warning:
             workspace.warnings.append(warning)
         aliases = tuple(dict.fromkeys((*entry.aliases, old_id)))
-        book.write_entry(related(dataclasses.replace(entry, id=new_id, aliases=aliases), relations))
+        # What it compares of its own goes with it.
+        named = {**relations, old_id: new_id}
+        book.write_entry(related(dataclasses.replace(entry, id=new_id, aliases=aliases), named))
     return new_id
 
 
@@ -84,8 +86,18 @@ def related(entry: Entry, relations: Mapping[str, str]) -> Entry:
     def new(target: str | None) -> str | None:
         return relations.get(target, target) if target is not None else None
 
+    def renamed(reference: str) -> str:
+        old = entry_of(reference)
+        return relations.get(old, old) + reference[len(old) :]
+
     return dataclasses.replace(
-        entry, continues=new(entry.continues), completes=new(entry.completes), supersedes=new(entry.supersedes)
+        entry,
+        continues=new(entry.continues),
+        completes=new(entry.completes),
+        supersedes=new(entry.supersedes),
+        comparisons=tuple(
+            dataclasses.replace(c, references=tuple(map(renamed, c.references))) for c in entry.comparisons
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from logbook_agent.issues.stages import OPEN
 from logbook_agent.markdown.text import clean, one_line
 from logbook_agent.model.header import Closing, Header
 from logbook_agent.store.book import Book
+from logbook_agent.workflows.criteria import with_outcomes
 from logbook_agent.workflows.summaries import summaries
 from logbook_agent.workflows.sync.header import change_header
 from logbook_agent.workflows.sync.place import Wire, issue_of, typed
@@ -96,7 +97,7 @@ def _changed(header: Header, closing: Closing | None) -> Header:
 
 def _warned(workspace: Workspace, book: Book) -> tuple[int, ...]:
     unmet = []
-    for number, criterion in enumerate(book.header.stop_criteria, 1):
+    for number, criterion in enumerate(with_outcomes(workspace, book).stop_criteria, 1):
         if not criterion.met:
             unmet.append(number)
             workspace.warnings.append(f"stop criterion {number} is not met: {one_line(criterion.text)[:_SHOWN]}")

@@ -19,7 +19,9 @@ from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.report.issue import IssueDocuments
 from logbook_agent.store.book import Book
+from logbook_agent.workflows.criteria import with_outcomes
 from logbook_agent.workflows.summaries import summaries
+from logbook_agent.workflows.views import compared_texts, negative_verdicts
 from logbook_agent.workflows.workspace import Workspace
 
 Later = Mapping[str, Mapping[str, Sequence[str]]]
@@ -39,11 +41,12 @@ def gather(
     """Read the logbook. Entries that cannot be read are warned about and left as they were told before."""
     found = summaries(book)
     workspace.warnings += [f"not synced: {error.message}" for error in found.damaged]
-    header = workspace.redacted_header(found.header)
+    header = workspace.redacted_header(with_outcomes(workspace, book, found.header))
     later = _later(found.entries)
+    digests = {e["id"]: e["digest"] for e in found.entries}
     wanted = Wanted(
         book=book_key(found.header),
-        entries=tuple(_entry(e, later, links) for e in found.entries),
+        entries=tuple(_entry(e, later, links, digests) for e in found.entries),
         chosen=tuple(_chosen(book, found.entries, chosen)),
         # Of what is recorded, not of what this machine's secrets leave of it: another machine has others.
         snapshots=tuple((s.name, s.commit) for s in found.header.snapshots),
@@ -53,25 +56,37 @@ def gather(
         new_block=new_block,
         unreadable=_unreadable(book, found.entries),
     )
-    texts = IssueDocuments(workspace.templates, header, links, [workspace.redacted(e) for e in found.entries])
+    told = [workspace.redacted(_with_verdicts(book, e)) for e in found.entries]
+    texts = IssueDocuments(workspace.templates, header, links, told)
     documents = BookDocuments(
         workspace=workspace, book=book, header=header, texts=texts, later=later, entries=found.entries
     )
     return Gathered(wanted=wanted, documents=documents)
 
 
-def _entry(summary: Mapping[str, Any], later: Later, links: Links) -> EntryWanted:
+def _entry(summary: Mapping[str, Any], later: Later, links: Links, digests: Mapping[str, str]) -> EntryWanted:
     entry_id = summary["id"]
+    refers = [later[entry_id]] if entry_id in later else []
+    # What it says of a comparison follows from the records of the other entries, too.
+    compared = [{i: digests.get(i) for i in summary["compared_with"]}] if summary["compared_with"] else []
     return EntryWanted(
         id=entry_id,
         mark=summary["mark"],
         aliases=tuple(summary["aliases"]),
         # Without entries that refer to it, the digest is that of its own record.
-        digest=digest(summary["digest"], later[entry_id]) if entry_id in later else summary["digest"],
+        digest=digest(summary["digest"], *refers, *compared) if refers or compared else summary["digest"],
         stage=_stage(summary),
         linked=links.entry(entry_id) is not None,
         supersedes=summary["supersedes"],
     )
+
+
+def _with_verdicts(book: Book, summary: Mapping[str, Any]) -> Mapping[str, Any]:
+    """With what the comparisons of an entry found to be no gain among its negative results."""
+    if not summary["comparisons"]:
+        return summary
+    texts = negative_verdicts(book, [book.record(summary["id"])]).get(summary["id"], [])
+    return {**summary, "negative": "; ".join([*([summary["negative"]] if summary["negative"] else []), *texts]) or None}
 
 
 def _unreadable(book: Book, found: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -125,7 +140,8 @@ class BookDocuments:
 
     def update(self, entry_ids: Sequence[str], room: int) -> str:
         records = [self._record(entry_id) for entry_id in entry_ids]
-        return self._safe(lambda left: self.texts.update(records, self.later, left), room)
+        compared = {record.id: compared_texts(self.book, record) for record in records}
+        return self._safe(lambda left: self.texts.update(records, self.later, left, compared), room)
 
     def snapshot(self, name: str, room: int) -> str:
         snapshot = next(s for s in self.header.snapshots if s.name == name)

@@ -1,0 +1,156 @@
+"""`logbook ab`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from logbook_agent.cli.display import LineDisplay
+from logbook_agent.cli.options import (
+    CompletesOption,
+    ContinuesOption,
+    FieldOption,
+    HypothesisOption,
+    InterpretationOption,
+    JsonOption,
+    LogbookOption,
+    NextOption,
+    RootOption,
+    SupersedesOption,
+    TitleOption,
+    read_part,
+    read_prose,
+    workspace,
+)
+from logbook_agent.cli.output import emit
+from logbook_agent.cli.run import ConfigOption, CwdOption, EnvOption, LabelOption, OnOption, TimeoutOption
+from logbook_agent.evidence.answers import Answer, Line
+from logbook_agent.evidence.compared import Compared
+from logbook_agent.report.compared import delta_text, differences_text, doubts, evidence_text, number, verdict_text
+from logbook_agent.workflows.ab import AbResult, ab
+from logbook_agent.workflows.ab_prepare import MINIMUM_EFFECT, MOST_PAIRS, AbRequest
+from logbook_agent.workflows.prepare import parse_duration, parse_env, parse_pair
+from logbook_agent.workflows.run import RunRequest
+
+
+def ab_command(
+    axis: Annotated[
+        str,
+        typer.Option(
+            "--axis",
+            metavar="NAME=V,V",
+            help="What is tested, the base first: a config key, or env:NAME for a variable.",
+        ),
+    ],
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="-- CMD...", help="The command, behind --; {axis} stands for the value."),
+    ] = None,
+    repeat: Annotated[
+        int | None, typer.Option("--repeat", metavar="N", help="Run N pairs, whatever comes out.")
+    ] = None,
+    until_interval: Annotated[
+        str | None,
+        typer.Option(
+            "--until-interval", metavar="PART", help="Add pairs until the interval is narrower. [the minimum effect]"
+        ),
+    ] = None,
+    min_effect: Annotated[
+        str | None,
+        typer.Option("--min-effect", metavar="PART", help=f"The smallest effect that matters. [{MINIMUM_EFFECT:.0%}]"),
+    ] = None,
+    max_pairs: Annotated[
+        int | None, typer.Option("--max-pairs", metavar="N", help=f"At most N pairs. [{MOST_PAIRS}]")
+    ] = None,
+    max_time: Annotated[
+        str | None, typer.Option("--max-time", metavar="TIME", help="Begin no pair that would end after 30m, 2h.")
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [primary]"),
+    ] = None,
+    title: TitleOption = None,
+    hypothesis: HypothesisOption = None,
+    interpretation: InterpretationOption = None,
+    next_action: NextOption = None,
+    field: FieldOption = None,
+    label: LabelOption = None,
+    config: ConfigOption = None,
+    env: EnvOption = None,
+    timeout: TimeoutOption = None,
+    cwd: CwdOption = None,
+    on: OnOption = None,
+    entry_id: Annotated[
+        str | None, typer.Option("--id", metavar="ID", help="Add pairs to the A/B of this entry.")
+    ] = None,
+    continues: ContinuesOption = None,
+    completes: CompletesOption = None,
+    supersedes: SupersedesOption = None,
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Every run is a process of its own, in the order AB BA AB; the entry says what comes out.
+
+    Example: logbook ab --axis quant_mode=none,int8 -- python bench.py --quant-mode {axis}
+    """
+    words = read_prose(
+        title=title,
+        hypothesis=hypothesis,
+        interpretation=interpretation,
+        next_action=next_action,
+        fields=field,
+        continues=continues,
+        completes=completes,
+        supersedes=supersedes,
+    )
+    run = RunRequest(
+        argv=command or (),
+        prose=words,
+        label=label,
+        config=dict(parse_pair(c, "--config") for c in config or ()),
+        env=parse_env(env or ()),
+        timeout_s=parse_duration(timeout) if timeout is not None else None,
+        cwd=cwd,
+        on=on,
+        entry_id=entry_id,
+    )
+    request = AbRequest(
+        axis=axis,
+        run=run,
+        repeat=repeat,
+        width=read_part(until_interval, "--until-interval"),
+        max_pairs=max_pairs,
+        max_time_s=parse_duration(max_time, "--max-time") if max_time is not None else None,
+        minimum_effect=read_part(min_effect, "--min-effect"),
+        metrics=tuple(dict.fromkeys(metric)) if metric else None,
+    )
+    space = workspace(logbook, root)
+    result = ab(space, request, LineDisplay())
+    emit("ab", result.data(), "" if as_json else _text(result), as_json=as_json, warnings=space.warnings)
+    return result.exit_status
+
+
+def _text(result: AbResult) -> str:
+    count = f"{result.pairs} pair{'' if result.pairs == 1 else 's'}"
+    lines = [f"{result.entry.id}: {count}; stopped: {result.why}"]
+    for answer in result.answers:
+        for line in answer.lines:
+            for m in line.metrics:
+                lines += _metric(result, answer, line, m)
+    return "\n".join(lines)
+
+
+def _metric(result: AbResult, answer: Answer, line: Line, m: Compared) -> Iterator[str]:
+    case = "".join(f" {k}={v}" for k, v in line.pair.case.items())
+    unit = f" {m.unit}" if m.unit else ""
+    sides = f"{answer.base} {number(m, m.base)} → {answer.other} {number(m, m.other)}{unit}"
+    yield f"{m.metric}{case}: {sides}, {delta_text(m)} ({evidence_text(m)}): {verdict_text(m)}"
+    yield from (f"  {reason}" for reason in doubts(m))
+    if m.withheld_by:
+        allow = " ".join(f"--allow {d.name}" for d in m.withheld_by)
+        own = result.entry.id
+        yield f"  differs in {differences_text(m.withheld_by)}"
+        yield f"  if that is meant: logbook compare {own} --axis {result.axis.name} {allow} --save {own}"

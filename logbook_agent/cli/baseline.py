@@ -1,0 +1,76 @@
+"""`logbook baseline`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, prose, workspace
+from logbook_agent.cli.output import emit
+from logbook_agent.model.codec import encode
+from logbook_agent.model.header import Header
+from logbook_agent.report.blocks import baseline_text
+from logbook_agent.report.times import minute
+
+
+def baseline_command(
+    entry: Annotated[
+        str | None, typer.Option("--entry", metavar="REF", help="Measured there: an ID, ID/RUN or ID:LABEL.")
+    ] = None,
+    config: Annotated[
+        list[str] | None, typer.Option("--config", metavar="K=V", help="The baseline's case; repeatable.")
+    ] = None,
+    number: Annotated[
+        list[str] | None,
+        typer.Option("--number", metavar="METRIC=V", help="A number measured elsewhere; repeatable."),
+    ] = None,
+    ref: Annotated[
+        list[str] | None, typer.Option("--ref", metavar="REF", help="Its file, commit or branch; repeatable.")
+    ] = None,
+    source: Annotated[str | None, typer.Option("--source", metavar="TEXT", help="Where it comes from.")] = None,
+    confidence: Annotated[
+        str | None, typer.Option("--confidence", metavar="TEXT", help="exploratory, replicated or stable, and why.")
+    ] = None,
+    reason: Annotated[
+        str | None, typer.Option("--reason", metavar="TEXT", help="Why it moves. Text, @FILE, or -.")
+    ] = None,
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """What results are compared with. A move needs a reason; deltas of entries from before keep the old one.
+
+    Example: logbook baseline --entry MOE-I8-004 --config quant_mode=none --reason "the kernel was fixed"
+    """
+    from logbook_agent.workflows.baseline import MoveRequest, move
+
+    space = workspace(logbook, root)
+    book = space.book()
+    request = MoveRequest(
+        entry_id=entry,
+        config=config or (),
+        numbers=number or (),
+        refs=ref or (),
+        source=source,
+        confidence=confidence,
+        reason=prose(reason),
+    )
+    header = move(space, book, request) if request.asks else book.header
+    data = {
+        "logbook": book.topic,
+        "baseline": encode(header.baseline),
+        "moves": [encode(m) for m in header.baseline_moves],
+    }
+    emit("baseline", data, _text(header), as_json=as_json, warnings=space.warnings)
+
+
+def _text(header: Header) -> str:
+    def shown(found: Any) -> str:
+        return baseline_text(found, header.metrics)
+
+    lines = [f"baseline: {shown(header.baseline)}"]
+    for m in header.baseline_moves:
+        lines.append(f"moved {minute(m.at, header.zone)}: {m.reason}")
+        lines.append(f"    until then: {shown(m.before)}")
+    return "\n".join(lines)

@@ -1,0 +1,88 @@
+"""`logbook compare`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, read_part, workspace
+from logbook_agent.cli.output import emit
+from logbook_agent.errors import UsageError
+from logbook_agent.model.entry import Comparison, entry_of
+from logbook_agent.report.compared import data
+from logbook_agent.report.compared_text import compared_text
+from logbook_agent.results.values import parse_scalar
+from logbook_agent.workflows.compare import compare, keep
+
+Repeated = list[str] | None
+
+
+def compare_command(
+    references: Annotated[
+        list[str],
+        typer.Argument(metavar="REF...", help="Rows: ID, ID/RUN or ID:LABEL. Of two, the first is the base."),
+    ],
+    baseline: Annotated[bool, typer.Option("--baseline", help="The logbook's baseline is the base.")] = False,
+    axis: Annotated[
+        str | None,
+        typer.Option("--axis", metavar="NAME", help="What is tested: a config key, commit, env:NAME, ..."),
+    ] = None,
+    base: Annotated[
+        str | None, typer.Option("--base", metavar="V", help="The value of the axis to compare with. [the first]")
+    ] = None,
+    metric: Annotated[
+        Repeated, typer.Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [primary]")
+    ] = None,
+    allow: Annotated[
+        Repeated, typer.Option("--allow", metavar="NAME", help="A difference that is meant; repeatable.")
+    ] = None,
+    implied: Annotated[
+        Repeated, typer.Option("--implied", metavar="NAME", help="A difference that the axis implies; repeatable.")
+    ] = None,
+    min_effect: Annotated[
+        str, typer.Option("--min-effect", metavar="PART", help="The smallest effect that matters.")
+    ] = "1%",
+    where: Annotated[
+        Repeated, typer.Option("--where", metavar="K=V", help="Only rows with this value; repeatable.")
+    ] = None,
+    save: Annotated[
+        str | None, typer.Option("--save", metavar="ID", help="Keep the question with this entry, which then shows it.")
+    ] = None,
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Rows that differ in more than what is tested get their numbers and no verdict, until that is allowed by name.
+
+    Example: logbook compare MOE-I8-002 --axis quant_mode
+    """
+    space = workspace(logbook, root)
+    asked = Comparison(
+        references=tuple(references),
+        axis=axis,
+        base_value=base,
+        metrics=tuple(dict.fromkeys(metric or ())),
+        where={key: parse_scalar(value) for key, value in map(_pair, where or ())},
+        allowed=tuple(dict.fromkeys(allow or ())),
+        implied=tuple(dict.fromkeys(implied or ())),
+        minimum_effect=read_part(min_effect, "--min-effect") or 0.0,
+    )
+    book = space.book(entry_of(references[0]))
+    found = compare(book, asked, baseline=baseline)
+    kept = keep(space, book, save, found) if save is not None else None
+    answer = {**data(found.question, found.answers), "saved": kept}
+    text = "" if as_json else compared_text(found.answers, space.blocks(book).table)
+    emit("compare", answer, text, as_json=as_json, warnings=space.warnings)
+    if kept is not None and not as_json:
+        print(f"kept with {kept}, which shows what comes out", file=sys.stderr)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, separator, value = text.partition("=")
+    if not separator or not key:
+        raise UsageError(
+            f"--where {text!r} is not KEY=VALUE", cause="the = or the key is missing", hint="--where topk=2"
+        )
+    return key, value

@@ -1,0 +1,110 @@
+"""`logbook criteria`."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Annotated, Any
+
+import typer
+
+from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, prose, workspace
+from logbook_agent.cli.output import emit
+from logbook_agent.errors import UsageError
+
+_SHOWN_EVIDENCE = 3
+
+
+def criteria_command(
+    met: Annotated[int | None, typer.Option("--met", metavar="N", help="Judge criterion N to be met.")] = None,
+    unmet: Annotated[int | None, typer.Option("--unmet", metavar="N", help="Judge criterion N not to be met.")] = None,
+    evidence: Annotated[
+        str | None, typer.Option("--evidence", metavar="ID|URL", help="What shows it: an entry, or an address.")
+    ] = None,
+    by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who judges. [the user's name]")] = None,
+    add: Annotated[str | None, typer.Option("--add", metavar="TEXT", help="Add a criterion, in words.")] = None,
+    predicate: Annotated[
+        str | None,
+        typer.Option("--predicate", metavar="N=YAML", help="How criterion N is checked; N= takes it away."),
+    ] = None,
+    recipe: Annotated[
+        str | None,
+        typer.Option("--recipe", metavar="NAME", help="Add the criteria of a recipe, with their predicates."),
+    ] = None,
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Which stop criteria are met: as their predicates come out, or by whose judgement and on what evidence.
+
+    Listed, with exit code 1 while one is not met; 0 once a judgement is signed.
+    Example: logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8]}'
+    """
+    from logbook_agent.workflows.criteria import with_outcomes
+    from logbook_agent.workflows.sync.criteria import (
+        JudgeRequest,
+        add_criterion,
+        add_of_recipe,
+        criteria,
+        judge,
+        set_predicate,
+    )
+
+    space = workspace(logbook, root)
+    if met is not None and unmet is not None:
+        raise UsageError("--met and --unmet do not go together", cause="one judgement at a time", hint="leave one out")
+    number = met if met is not None else unmet
+    if number is None and (evidence or by):
+        raise UsageError(
+            "which criterion?", cause="--evidence and --by sign a judgement", hint="add: --met N (logbook criteria)"
+        )
+    changed = not (add is None and predicate is None and recipe is None and number is None)
+    if recipe is not None:
+        add_of_recipe(space, recipe)
+    added = add_criterion(space, prose(add) or "") if add is not None else None
+    if predicate is not None:
+        set_predicate(space, *_numbered(predicate, added))
+    if number is None:
+        book = space.book()
+    else:
+        who = by or space.environ.get("GIT_AUTHOR_NAME") or _user()
+        book = judge(space, JudgeRequest(number=number, met=met is not None, evidence=evidence, by=who))
+    found = criteria(with_outcomes(space, book))
+    lines = [f"{'[x]' if c['met'] else '[ ]'} {c['number']}. {c['text']}{_signed(c)}" for c in found]
+    data = {"logbook": book.topic, "met": all(c["met"] for c in found), "criteria": found}
+    emit("criteria", data, "\n".join(lines) or "no stop criteria", as_json=as_json, warnings=space.warnings)
+    return 0 if changed or data["met"] else 1
+
+
+def _numbered(text: str, added: int | None) -> tuple[int, str]:
+    """`2=compared: ...`; the number may be left out for a criterion that is added by the same command."""
+    number, equals, predicate = text.partition("=")
+    if equals and number.strip().isdecimal():
+        return int(number), predicate
+    if added is not None:
+        return added, text
+    raise UsageError(
+        "--predicate of which criterion?",
+        cause="its number is missing (they are numbered by: logbook criteria)",
+        hint=f"logbook criteria --predicate '1={text}'",
+    )
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        raise UsageError("who judges?", cause="this system has no name for its user", hint="add: --by NAME") from None
+
+
+def _signed(criterion: dict[str, Any]) -> str:
+    """Who judged it, and what was computed."""
+    said = []
+    if criterion["by"] is not None:
+        said.append(f"{'met' if criterion['met'] else 'not met'}: {criterion['evidence']}, {criterion['by']}")
+    computed = criterion["computed"]
+    if computed is not None:
+        evidence = list(computed.get("evidence", ()))
+        more = f" and {len(evidence) - _SHOWN_EVIDENCE} more" if len(evidence) > _SHOWN_EVIDENCE else ""
+        runs = f" [{', '.join(evidence[:_SHOWN_EVIDENCE])}{more}]" if evidence else ""
+        said.append(f"computed: {computed['state']}, {computed['reason']}{runs}")
+    return f" ({'; '.join(said)})" if said else ""

@@ -1,0 +1,89 @@
+"""`logbook tried`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
+from logbook_agent.cli.output import emit
+from logbook_agent.commands.flags import normal_name
+from logbook_agent.errors import UsageError
+from logbook_agent.markdown.text import one_line
+from logbook_agent.report.times import minute
+from logbook_agent.report.tried import case_text, outcome_text, where_text
+from logbook_agent.workflows.tried import TriedQuery, tried
+
+_SHOWN, _LIMIT_BYTES = 20, 8000
+_LINE_CHARACTERS = 160
+
+
+def tried_command(
+    where: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="Only with this config, or flag of the command."),
+    ] = None,
+    kind: Annotated[
+        str | None, typer.Option("--kind", metavar="KIND", help="Only of this kind: verdict, failure or marked.")
+    ] = None,
+    outcome: Annotated[
+        str | None, typer.Option("--outcome", metavar="WORD", help="Only this: regressive, timeout, out_of_memory, ...")
+    ] = None,
+    entry_id: Annotated[str | None, typer.Option("--entry", metavar="ID", help="Only what this entry tried.")] = None,
+    last: Annotated[int, typer.Option("--last", metavar="N", help="The text shows the last N.")] = _SHOWN,
+    logbook: LogbookOption = None,
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Verdicts without a gain, failed runs and cases, abandoned entries and those with a field `Negative result`.
+
+    Example: logbook tried quant_mode=int8 --kind failure
+    """
+    space = workspace(logbook, root)
+    if last < 1:
+        raise UsageError(f"--last {last} is no number of lines", cause="it is below 1", hint="--last 10")
+    book = space.book(entry_id)
+    query = TriedQuery(where=dict(map(_pair, where or ())), kind=kind, outcome=outcome, entry_id=entry_id)
+    found = tried(space, book, query)
+    text = "" if as_json else _text(found, last, book.header.zone)
+    emit("tried", {"tried": found}, text, as_json=as_json, warnings=space.warnings)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, separator, value = text.partition("=")
+    if not separator or not key:
+        raise UsageError(f"{text!r} is not KEY=VALUE", cause="the = or the key is missing", hint="logbook tried topk=2")
+    return normal_name(key), value
+
+
+def _text(found: Sequence[Mapping[str, Any]], last: int, zone: str) -> str:
+    """Two lines each, the newest last; what is cut is counted."""
+    shown: list[str] = []
+    size = 0
+    for item in reversed(found[-last:]):
+        lines = _lines(item, zone)
+        size += len(lines.encode()) + 1
+        if size > _LIMIT_BYTES - 100:
+            break
+        shown.insert(0, lines)
+    more = len(found) - len(shown)
+    cut = [f"{more:,} earlier ones: --last {len(found)}, or --json for all"] if more else []
+    return "\n".join([*cut, *shown]) or "nothing that did not work out"
+
+
+def _lines(item: Mapping[str, Any], zone: str) -> str:
+    commit = f", commit {item['commit'][:9]}" if item["commit"] else ""
+    since = f"; finished since in {item['since']}" if item["since"] else ""
+    head = f"{where_text(item)}  {minute(item['at'], zone)}{commit}: {_cut(outcome_text(item))}{since}"
+    case = case_text(item)
+    about = f"{case}; " if case else ""
+    command = shlex.join(item["command"]) if item["command"] else ""
+    return head + (f"\n    {_cut(about + command)}" if about + command else "")
+
+
+def _cut(text: str) -> str:
+    line = one_line(text)
+    return line if len(line) <= _LINE_CHARACTERS else line[: _LINE_CHARACTERS - 1] + "…"

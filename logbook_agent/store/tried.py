@@ -1,0 +1,172 @@
+"""Which entries hold a command, by its key: hints in the disposable index, so that a run need not read the store.
+
+A hint is never believed: whoever finds one reads the entry. An entry that was never looked at is `unseen`; that there
+are none costs a count. Trouble with the file costs the hints alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import sqlite3
+
+T = TypeVar("T")
+
+# Of what is kept: a new number whenever an entry has other keys.
+FORM = 1
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT)",
+    # The index of summaries, which shares the file; whoever fills it first makes both.
+    "CREATE TABLE IF NOT EXISTS entries (id TEXT PRIMARY KEY, stamp TEXT, summary TEXT)",
+    "DROP TABLE IF EXISTS tried",
+    "DROP TABLE IF EXISTS seen",
+    "DELETE FROM about WHERE key = 'folder'",
+    "CREATE TABLE tried (key TEXT, id TEXT, failed INTEGER, PRIMARY KEY (key, id)) WITHOUT ROWID",
+    "CREATE INDEX tried_ids ON tried (id)",
+    "CREATE TABLE seen (id TEXT PRIMARY KEY) WITHOUT ROWID",
+)
+
+
+# A key, and whether the entry says that it did not work out (1) or not (0).
+Key = Sequence[object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hint:
+    """An entry that holds a key; `compared`: some entry keeps a comparison with its rows."""
+
+    id: str
+    failed: bool
+    compared: bool
+
+
+def put(database: sqlite3.Connection, keys: Mapping[str, Sequence[Key]]) -> None:
+    """Keep the keys of entries, by ID, in place of those kept before. (In somebody else's transaction.)"""
+    _prepare(database)
+    database.executemany("DELETE FROM tried WHERE id = ?", [(i,) for i in keys])
+    rows = [(key, i, failed) for i, found in keys.items() for key, failed in found]
+    database.executemany("INSERT OR REPLACE INTO tried VALUES (?, ?, ?)", rows)
+    database.executemany("INSERT OR IGNORE INTO seen VALUES (?)", [(i,) for i in keys])
+
+
+def _prepare(database: sqlite3.Connection) -> None:
+    """The tables, made anew where they are of another form."""
+    with contextlib.suppress(LookupError):
+        if _form(database) == str(FORM):
+            return
+    for statement in _TABLES:
+        database.execute(statement)
+    database.execute("INSERT OR REPLACE INTO about VALUES ('tried', ?)", (str(FORM),))
+
+
+def _form(database: sqlite3.Connection) -> str:
+    """Raises LookupError when nothing was ever kept."""
+    import sqlite3
+
+    try:
+        found = database.execute("SELECT value FROM about WHERE key = 'tried'").fetchone()
+    except sqlite3.OperationalError as error:
+        raise LookupError from error
+    if found is None:
+        raise LookupError
+    return str(found[0])
+
+
+class Tried:
+    """The hints of one logbook. Nothing here raises: without a file that can be read, every entry is unseen."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def keep(self, keys: Mapping[str, Sequence[Key]], *, entries: int | None = None, folder_ns: int = 0) -> None:
+        """Keep the keys of entries; when that cannot be done now, whoever looks next will see to it.
+
+        `entries`: how many there are in all, and `folder_ns` when their folder had last changed before they were
+        counted: once all are seen, nobody need count them again until it changes.
+        """
+        if not keys and entries is None:
+            return
+
+        def act(database: sqlite3.Connection) -> None:
+            put(database, keys)
+            if entries is not None and database.execute("SELECT count(*) FROM seen").fetchone() == (entries,):
+                database.execute("INSERT OR REPLACE INTO about VALUES ('folder', ?)", (str(folder_ns),))
+
+        self._do(act, None)
+
+    def is_complete(self, folder_ns: int) -> bool:
+        """Whether all entries were seen, and their folder has not changed since."""
+
+        def act(database: sqlite3.Connection) -> bool:
+            found = database.execute("SELECT value FROM about WHERE key = 'folder'").fetchone()
+            return _is_ours(database) and found == (str(folder_ns),)
+
+        return self._do(act, False)
+
+    def forget(self, ids: Iterable[str]) -> None:
+        """Of entries that are gone."""
+
+        def act(database: sqlite3.Connection) -> None:
+            _prepare(database)
+            gone = [(i,) for i in ids]
+            database.executemany("DELETE FROM tried WHERE id = ?", gone)
+            database.executemany("DELETE FROM seen WHERE id = ?", gone)
+
+        self._do(act, None)
+
+    def found(self, key: str, *, compared: str = "") -> list[Hint]:
+        """The entries that have a key, the newest first and at most 100 of them. With `compared` in front, an ID is the
+        key of the entries that keep a comparison with it."""
+
+        def act(database: sqlite3.Connection) -> list[Hint]:
+            if not _is_ours(database):
+                return []
+            rows = database.execute(
+                "SELECT id, failed, EXISTS (SELECT 1 FROM tried AS c WHERE c.key = ? || t.id) FROM tried AS t"
+                " WHERE key = ? ORDER BY length(id) DESC, id DESC LIMIT 100",
+                (compared, key),
+            )
+            return [Hint(id=i, failed=bool(failed), compared=bool(c)) for i, failed, c in rows]
+
+        return self._do(act, [])
+
+    def unseen(self, names: Sequence[str]) -> tuple[set[str], set[str]]:
+        """Which of these entries were never looked at, and which were that are none of them any more."""
+
+        def act(database: sqlite3.Connection) -> tuple[set[str], set[str]]:
+            if not _is_ours(database):
+                return set(names), set()
+            if database.execute("SELECT count(*) FROM seen").fetchone() == (len(names),):
+                return set(), set()
+            seen = {i for (i,) in database.execute("SELECT id FROM seen")}
+            return set(names) - seen, seen - set(names)
+
+        nothing: set[str] = set()
+        return self._do(act, (set(names), nothing))
+
+    def _do(self, act: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
+        """What `act` says of the database, in a transaction; `otherwise` where the file cannot be had."""
+        import sqlite3
+
+        try:
+            with closing(sqlite3.connect(self._path, timeout=0.05)) as database, database:
+                # A cache need not survive a power cut.
+                database.execute("PRAGMA synchronous = OFF")
+                return act(database)
+        except sqlite3.OperationalError:
+            return otherwise
+        except sqlite3.DatabaseError:
+            self._path.unlink(missing_ok=True)
+            return otherwise
+
+
+def _is_ours(database: sqlite3.Connection) -> bool:
+    with contextlib.suppress(LookupError):
+        return _form(database) == str(FORM)
+    return False

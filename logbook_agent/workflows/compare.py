@@ -1,0 +1,226 @@
+"""`logbook compare`: measured rows against each other, like for like, and the questions that entries keep."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from logbook_agent.errors import LogbookError, UsageError
+from logbook_agent.evidence.alike import Trial
+from logbook_agent.evidence.answers import Answer, Stated, answer_stated
+from logbook_agent.issues.stages import settled
+from logbook_agent.model.entry import Comparison, entry_of
+from logbook_agent.model.header import Header
+from logbook_agent.model.record import Record
+from logbook_agent.model.scalar import Scalar
+from logbook_agent.report.asked import answers_of, ask_of, rows_of
+from logbook_agent.report.compared import data, lines, unanswered
+from logbook_agent.report.measured import baseline_cases, is_case, unit_of
+from logbook_agent.store.book import Book
+from logbook_agent.workflows.views import refresh
+from logbook_agent.workflows.workspace import Workspace
+
+_EXAMPLE = "logbook compare A B, logbook compare A --baseline, or logbook compare ID --axis NAME"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """The answers to `question`, which has the IDs that the entries have now.
+
+    `kept`: why no entry can keep the question; None when one can.
+    """
+
+    question: Comparison
+    answers: tuple[Answer, ...]
+    not_kept: str | None = None
+
+
+def compare(book: Book, asked: Comparison, *, baseline: bool = False) -> Compared:
+    """The answers from the records as they stand; `baseline` puts the logbook's baseline before the references.
+
+    Raises UsageError for what is no comparison, and for names or values that the rows do not have.
+    """
+    _check(asked, baseline=baseline)
+    asked = _resolved(book, asked)
+    if not baseline:
+        return Compared(question=asked, answers=_answers(book, asked, _rows(book, asked)))
+    entry = _baseline_entry(book.header)
+    if entry is None:
+        stated = "the baseline states its numbers and names no entry that measured them"
+        return Compared(question=asked, answers=(_with_stated(book, asked),), not_kept=stated)
+    asked = dataclasses.replace(asked, references=(book.resolve(entry), *asked.references))
+    base, *others = _rows(book, asked)
+    cases = baseline_cases(book.header)
+    of_baseline = [t for t in base if not cases or any(is_case(t.case.row.config, c) for c in cases)]
+    if not of_baseline:
+        raise UsageError(
+            f"no row of {entry} is of the baseline's case",
+            cause="the header names the entry, and a config that none of its rows has",
+            hint=f"name the rows themselves: logbook compare {asked.references[0]}/1 {asked.references[1]}",
+        )
+    why = None if len(of_baseline) == len(base) else f"only some rows of {entry} are of the baseline's case"
+    return Compared(question=asked, answers=_answers(book, asked, [of_baseline, *others]), not_kept=why)
+
+
+def comparison_text(book: Book, record: Record) -> list[str]:
+    """What the questions of an entry come to, as Markdown; one that cannot be answered says why."""
+    found: list[str] = []
+    for asked in record.entry.comparisons:
+        try:
+            found.append(lines(asked, _asked_again(book, asked), record.id))
+        except LogbookError as error:
+            found.append(unanswered(asked, error, record.id))
+    return found
+
+
+def comparison_data(book: Book, record: Record) -> list[dict[str, Any]]:
+    """The questions of an entry with their answers, or with the `error` of one that cannot be answered."""
+    found = []
+    for asked in record.entry.comparisons:
+        try:
+            found.append(data(asked, _asked_again(book, asked)))
+        except LogbookError as error:
+            found.append({**data(asked, ()), "error": error.message})
+    return found
+
+
+def _asked_again(book: Book, asked: Comparison) -> tuple[Answer, ...]:
+    _check(asked, baseline=False)
+    asked = _resolved(book, asked)
+    return _answers(book, asked, _rows(book, asked))
+
+
+def _rows(book: Book, asked: Comparison) -> list[list[Trial]]:
+    return rows_of(asked, {entry_id: book.record(entry_id) for entry_id in asked.entries})
+
+
+def _answers(book: Book, asked: Comparison, rows: Sequence[list[Trial]]) -> tuple[Answer, ...]:
+    return answers_of(asked, rows, book.header.metrics)
+
+
+def _check(asked: Comparison, *, baseline: bool) -> None:
+    """Raises UsageError for a question that says too little or contradicts itself."""
+    if asked.axis is None and asked.base_value is not None:
+        raise UsageError(
+            f"--base {asked.base_value} without --axis",
+            cause="it is the value of an axis that the others are compared with",
+            hint=f"--axis NAME --base {asked.base_value}",
+        )
+    if not 0 <= asked.minimum_effect < 1:
+        raise UsageError(
+            f"a minimum effect of {asked.minimum_effect:.4g} is no part of a value",
+            cause="it is a fraction from 0 up to 1, or a percentage",
+            hint="--min-effect 1%",
+        )
+    count = len(asked.references)
+    if count != 1 if baseline else count < 1 if asked.axis is not None else count != 2:
+        given = f"{count} reference{'s' * (count != 1)}{' and --baseline' * baseline}{' and --axis' * bool(asked.axis)}"
+        raise UsageError(
+            f"{given} make{'s' * (given == '1 reference')} no comparison",
+            cause="two references do, one with --baseline, or any number with --axis",
+            hint=_EXAMPLE,
+        )
+
+
+def _resolved(book: Book, asked: Comparison) -> Comparison:
+    """With the present IDs of the entries. Raises NotFound."""
+    found = (book.resolve(entry_of(r)) + r[len(entry_of(r)) :] for r in asked.references)
+    return dataclasses.replace(asked, references=tuple(found))
+
+
+# -- the baseline ------------------------------------------------------------------------------------
+
+
+def _baseline_entry(header: Header) -> str | None:
+    """The entry that measured the baseline; None when only its numbers are stated. Raises UsageError when there is
+    neither."""
+    baseline = header.baseline
+    if baseline is None or (baseline.entry is None and not baseline.numbers):
+        raise UsageError(
+            f"{header.topic} has no baseline to compare with",
+            cause="its header names no entry that measured one, and states no numbers",
+            hint="name both sides: logbook compare A B",
+        )
+    return baseline.entry
+
+
+def _with_stated(book: Book, asked: Comparison) -> Answer:
+    header = book.header
+    units = {m.name: unit_of(m) for m in header.metrics}
+    baseline = header.baseline
+    numbers = baseline.numbers if baseline is not None else ()
+    cases = [
+        Stated(
+            metrics=n.metrics, units=units, is_of=partial(_is_of, {**(baseline.config if baseline else {}), **n.config})
+        )
+        for n in numbers
+    ]
+    [side] = _rows(book, asked)
+    answer = answer_stated(cases, side, asked.references[0], ask_of(asked, header.metrics))
+    if not answer.lines:
+        shown = "; ".join(" ".join(f"{k}={v}" for k, v in case.items()) for case in baseline_cases(header))
+        raise UsageError(
+            f"no row of {asked.references[0]} is of the baseline's case",
+            cause=f"the baseline states numbers of {shown or 'a case without config'}",
+            hint=f"see what it has: logbook table {entry_of(asked.references[0])}",
+        )
+    return answer
+
+
+def _is_of(case: Mapping[str, Scalar], config: Mapping[str, Scalar]) -> bool:
+    return is_case(config, case)
+
+
+# -- keeping a question ------------------------------------------------------------------------------
+
+
+def keep(workspace: Workspace, book: Book, entry_id: str, compared: Compared) -> str:
+    """Store the question, never the numbers, with an entry whose rows it is about; its present ID. The view follows.
+
+    The other entries must be earlier ones that have come to an end: then what the entry says changes only when one of
+    these is run again, and whoever does that renders this entry, too (`views.mentioning`). Asking the same again
+    replaces what was asked before. Raises UsageError for a question that the entry cannot keep.
+    """
+    asked = compared.question
+    with book.lock():
+        entry = book.entry(entry_id)
+        _check_keeping(book, entry.id, compared)
+        others = tuple(c for c in entry.comparisons if _asks(c) != _asks(asked))
+        new = workspace.redacted_entry(dataclasses.replace(entry, comparisons=(*others, asked)))
+        if new != entry:
+            book.write_entry(new)
+    refresh(workspace, book, [entry.id])
+    return entry.id
+
+
+def _asks(asked: Comparison) -> tuple[object, ...]:
+    """What makes two questions the same, on whatever terms they are asked."""
+    return asked.references, asked.axis, tuple(asked.where.items()), asked.metrics
+
+
+def _check_keeping(book: Book, entry_id: str, compared: Compared) -> None:
+    if compared.not_kept is not None:
+        raise UsageError(
+            f"{entry_id} cannot keep this comparison",
+            cause=compared.not_kept,
+            hint="name the rows on both sides: logbook compare A/1 B --save B",
+        )
+    entries = compared.question.entries
+    order = book.entry_ids()
+    if entry_id not in entries or any(order.index(e) > order.index(entry_id) for e in entries):
+        last = max(entries, key=order.index)
+        raise UsageError(
+            f"{entry_id} cannot keep a comparison of {' and '.join(entries)}",
+            cause="an entry keeps what compares its own rows, with each other or with those of earlier entries",
+            hint=f"--save {last}",
+        )
+    for other in entries:
+        if other != entry_id and not settled(book.record(other).state):
+            raise UsageError(
+                f"{other} has not come to an end",
+                cause="what is kept is told again whenever the view is rendered, and should not move by itself",
+                hint=f"keep it later; how it stands: logbook show {other}",
+            )

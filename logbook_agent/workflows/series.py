@@ -1,0 +1,55 @@
+"""A series of runs in one entry that can be taken up again: what a sweep and an A/B share."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+from logbook_agent.errors import Locked, StoreError
+from logbook_agent.model.entry import Entry
+from logbook_agent.store.book import Book
+from logbook_agent.store.files import make_folder
+from logbook_agent.store.liveness import life
+from logbook_agent.store.locks import locked
+from logbook_agent.workflows.doctor.finding import Examination
+from logbook_agent.workflows.doctor.recover import finish
+from logbook_agent.workflows.workspace import Workspace
+
+# A command that outlived its tool by a moment is waited for; one that goes on is the user's to stop.
+_ORPHAN_S = 5.0
+_PAUSE_S = 0.05
+
+
+@contextlib.contextmanager
+def taken_up(workspace: Workspace, book: Book, entry: Entry) -> Iterator[None]:
+    """One process at a time makes the runs of an entry; those whose tool died are closed first.
+
+    Raises Locked when another one does, StoreError when a command of an earlier one still goes on.
+    """
+    make_folder(book.open_folder)
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(locked(book.open_folder / f".{entry.id}.sweep.lock", timeout_s=0))
+        except Locked as error:
+            error.reword(f"{entry.id} is being carried out by {error.holder}")
+            raise
+        _close_dead_runs(workspace, book, entry)
+        yield
+
+
+def _close_dead_runs(workspace: Workspace, book: Book, entry: Entry) -> None:
+    examination = Examination(workspace=workspace, book=book, stamp=workspace.now().strftime("%Y%m%dT%H%M%S%f"))
+    deadline = time.monotonic() + _ORPHAN_S
+    for run in book.runs(entry.id):
+        if run.exit is not None:
+            continue
+        while (left := life(run)) == "child" and time.monotonic() < deadline:
+            time.sleep(_PAUSE_S)
+        if left != "gone":
+            raise StoreError(
+                f"{entry.id} run {run.run} is still going on",
+                cause="its command outlived the tool that started it" if left == "child" else "another process runs it",
+                hint=f"logbook doctor --stop {entry.id}" if left == "child" else f"logbook show {entry.id}",
+            )
+        finish(examination, entry.id, run.run, "the series of runs was cut off")

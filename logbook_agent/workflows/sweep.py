@@ -1,0 +1,274 @@
+"""`logbook sweep`: a plan carried out in one entry, run by run, and taken up again where it was stopped."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from logbook_agent.model.entry import Entry, PlannedCommand
+from logbook_agent.model.run import Run
+from logbook_agent.recipes.expand import PlannedRun, describe
+from logbook_agent.runner import exit_status
+from logbook_agent.stats import median
+from logbook_agent.store.book import Book
+from logbook_agent.workflows import sweep_state as state
+from logbook_agent.workflows.execution import Plan as Execution
+from logbook_agent.workflows.execution import ProgressDisplay, run_once
+from logbook_agent.workflows.series import taken_up
+from logbook_agent.workflows.sweep_prepare import (
+    SweepRequest,
+    check_commands,
+    deciding,
+    new_entry,
+    prepare_sweep,
+    prepared_command,
+    prepared_run,
+)
+from logbook_agent.workflows.sweep_recipes import Chosen
+from logbook_agent.workflows.sweep_result import Best, Tally, row_problems, write_csv
+from logbook_agent.workflows.views import refresh
+from logbook_agent.workflows.workspace import Workspace
+
+# The view is made anew this often while a sweep goes on, not after each of its many runs.
+_REFRESH_S = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepResult:
+    """What stands in the entry afterwards; `ran` counts the runs just made, `problems` what does not hold."""
+
+    book: Book
+    entry: Entry
+    planned: int
+    rows: int
+    failed: int
+    ran: int
+    best: Best | None
+    csv: Path
+    problems: tuple[str, ...]
+    interrupted: bool = False
+
+    @property
+    def exit_status(self) -> int:
+        return 130 if self.interrupted else int(bool(self.problems or self.failed))
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "id": self.entry.id,
+            "title": self.entry.title,
+            "exit_status": self.exit_status,
+            "planned": self.planned,
+            "rows": self.rows,
+            "failed": self.failed,
+            "ran": self.ran,
+            "interrupted": self.interrupted,
+            "best": self.best.data() if self.best is not None else None,
+            "problems": list(self.problems),
+            "csv": str(self.csv),
+            "view": str(self.book.view_path),
+        }
+
+
+def sweep(workspace: Workspace, request: SweepRequest, display: ProgressDisplay) -> SweepResult:
+    """Carry out the plan, or what is left of it."""
+    prepared = prepare_sweep(workspace, request, needs_logbook=True)
+    book, chosen = prepared.book, prepared.chosen
+    if book is None:  # `needs_logbook` has raised
+        raise AssertionError("no logbook")
+    if prepared.entry is not None and prepared.entry.recipe is not None:
+        request = dataclasses.replace(request, on=prepared.entry.recipe.on)
+    check_commands(workspace, request, chosen)
+    workspace.warnings += [f"{v.rule}: {v.message}; {v.reason}" for v in prepared.found]
+    entry = prepared.entry or new_entry(workspace, book, request, chosen)
+    with taken_up(workspace, book, entry):
+        return _Sweep(workspace, book, entry, chosen, request.on, display).carry_out()
+
+
+class _Sweep:
+    """The loop over a plan, with what it knows so far."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        book: Book,
+        entry: Entry,
+        chosen: Chosen,
+        on: str | None,
+        display: ProgressDisplay,
+    ) -> None:
+        self._workspace, self._book, self._entry = workspace, book, entry
+        self._plan, self._recipe = chosen.plan, chosen.recipe
+        self._on, self._display = on, display
+        metric = deciding(chosen, book)
+        self._metric = metric.name if metric is not None else None
+        self._tally = Tally(chosen.plan, metric)
+        self._durations: list[float] = []
+        self._ran = 0
+        self._interrupted = False
+        self._refreshed = time.monotonic()
+
+    def carry_out(self) -> SweepResult:
+        """Setup, every run that is missing, confirmation, teardown; then rows are held against the plan."""
+        made = self._made()
+        todo = state.missing(self._workspace, self._plan, made)
+        total = len(self._plan)
+        if len(todo) < total:
+            self._display.progress(f"{self._entry.id}: {total - len(todo)} of {total} runs are there already")
+        for planned in self._plan:
+            for run in made.get(state.run_key(self._workspace, planned.config, planned.repeat), ()):
+                self._tally.add(planned.case.key, run)
+        problems: list[str] = []
+        runs = self._book.runs(self._entry.id)
+        measures = bool(todo) or not state.is_confirmed(runs, self._metric, self._recipe)
+        if measures or not state.is_torn_down(runs, self._recipe):
+            try:
+                problems += self._around(todo, setup=measures)
+            finally:
+                refresh(self._workspace, self._book, [self._entry.id])
+        return self._result(problems)
+
+    def _around(self, todo: Sequence[PlannedRun], *, setup: bool) -> list[str]:
+        """The runs between setup and teardown; the latter comes whatever happened."""
+        try:
+            if not self._commands(state.SETUP, self._recipe.setup if setup else ()):
+                failed = f"{state.SETUP} failed, so nothing was measured: logbook show {self._entry.id}"
+                return [] if self._interrupted else [failed]
+            for done, planned in enumerate(todo, start=1):
+                self._run(planned, left=len(todo) - done)
+                if self._interrupted:
+                    return []
+            self._confirm()
+        finally:
+            ended = self._interrupted
+            torn_down = self._commands(state.TEARDOWN, self._recipe.teardown)
+            self._interrupted = self._interrupted or ended
+        return [] if torn_down else [f"{state.TEARDOWN} failed: logbook show {self._entry.id}"]
+
+    def _run(self, planned: PlannedRun, *, left: int) -> None:
+        run = self._execute(planned, planned.case.label, planned.repeat if self._recipe.repeats > 1 else None)
+        if self._interrupted:
+            return
+        self._ran += 1
+        self._durations += [run.duration_s] if run.duration_s is not None else []
+        self._tally.add(planned.case.key, run)
+        self._display.progress(self._line(planned, run, left))
+        if time.monotonic() - self._refreshed > _REFRESH_S:
+            refresh(self._workspace, self._book, [self._entry.id])
+            self._refreshed = time.monotonic()
+
+    def _confirm(self) -> None:
+        """Fresh runs of the best case: that it came out best may have been luck."""
+        best = self._tally.best()
+        there = len(state.confirmations(self._book.runs(self._entry.id), self._metric))
+        if best is None:
+            return
+        for number in range(there + 1, self._recipe.confirm + 1):
+            planned = self._plan.run(self._plan.by_key[best.key], repeat=number, place=0)
+            run = self._execute(planned, state.CONFIRMATION, None)
+            if self._interrupted:
+                return
+            self._ran += 1
+            self._display.progress(f"confirmation {best.label}: {self._said(run)}")
+
+    def _execute(self, planned: PlannedRun, label: str | None, repeat: int | None) -> Run:
+        command = prepared_run(self._workspace, planned, self._plan.recipe.command.shell, label, self._on)
+        execution = Execution(
+            command=command,
+            entry_id=self._entry.id,
+            repeat=repeat,
+            timeout_s=self._recipe.timeout_s,
+            config=dict(planned.config),
+        )
+        run = run_once(self._workspace, self._book, execution, self._display)
+        self._interrupted = run.exit is not None and run.exit.interrupted
+        return self._kept(run)
+
+    def _kept(self, run: Run) -> Run:
+        """The run with a row in any case."""
+        kept = self._workspace.redacted_run(state.with_failed_row(run, run.config)) if not run.rows else run
+        if kept.rows != run.rows:
+            self._book.write_run(kept)
+        return kept
+
+    def _commands(self, label: str, commands: Sequence[PlannedCommand]) -> bool:
+        """Setup or teardown, each command a run of the entry; False as soon as one of setup fails."""
+        good = True
+        for command in commands:
+            name = f"{label}: {command.label}" if command.label else label
+            ready = prepared_command(self._workspace, command, name)
+            self._display.progress(name)
+            run = run_once(
+                self._workspace, self._book, Execution(command=ready, entry_id=self._entry.id, config={}), self._display
+            )
+            self._interrupted = run.exit is not None and run.exit.interrupted
+            good = good and run.exit is not None and exit_status(run.exit) == 0
+            if not good and label == state.SETUP:
+                return False
+        return good
+
+    def _made(self) -> dict[state.RunKey, list[Run]]:
+        """The runs there are, each with a row: the tool may have died between a run and the row of its failure."""
+        for runs in state.made_runs(self._book.runs(self._entry.id), self._metric).values():
+            for run in runs:
+                self._kept(run)
+        return state.made_runs(self._book.runs(self._entry.id), self._metric)
+
+    def _line(self, planned: PlannedRun, run: Run, left: int) -> str:
+        best = self._tally.best()
+        repeat = f" repeat {planned.repeat}" if self._recipe.repeats > 1 else ""
+        parts = [f"[{planned.place}/{len(self._plan)}] {describe(self._plan, planned.case)}{repeat}: {self._said(run)}"]
+        if best is not None and self._recipe.confirm:
+            parts.append(f"best so far {best.value:.6g} ({best.label})")
+        if left and self._durations:
+            parts.append(f"about {length(left * median(self._durations))} left")
+        return "; ".join(parts)
+
+    def _said(self, run: Run) -> str:
+        failed = next((row.failed for row in run.rows if row.failed is not None), None)
+        if failed is not None:
+            return f"failed: {failed.reason}"
+        values = [v for row in run.rows if (v := self._tally.value(row)) is not None]
+        metric = self._tally.metric
+        if metric is None or not values:
+            return f"{len(run.rows)} row{'' if len(run.rows) == 1 else 's'}"
+        return f"{metric.name} {values[0]:.6g}" + (f" {metric.unit}" if metric.unit else "")
+
+    def _result(self, problems: Sequence[str]) -> SweepResult:
+        made = self._made()
+        rows, wrong = row_problems(self._workspace, self._plan, made)
+        if self._interrupted or problems:
+            left = len(state.missing(self._workspace, self._plan, made))
+            wrong = (
+                [f"{left} of {len(self._plan)} runs are left: logbook sweep --resume {self._entry.id}"] if left else []
+            )
+        csv = write_csv(self._book, self._entry.id, made)
+        best = self._tally.best() if self._recipe.confirm else None
+        if best is not None:
+            runs = state.confirmations(self._book.runs(self._entry.id), self._metric)
+            fresh = [v for run in runs for row in run.rows if (v := self._tally.value(row)) is not None]
+            best = dataclasses.replace(best, confirmed=tuple(fresh))
+            if len(fresh) < self._recipe.confirm and not self._interrupted:
+                wrong.append(f"{best.label} came out best, and no fresh run confirmed it")
+        return SweepResult(
+            book=self._book,
+            entry=self._entry,
+            planned=len(self._plan),
+            rows=rows,
+            failed=self._tally.failed,
+            ran=self._ran,
+            best=best,
+            csv=csv,
+            problems=(*problems, *wrong),
+            interrupted=self._interrupted,
+        )
+
+
+def length(seconds: float) -> str:
+    """A length of time for people."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

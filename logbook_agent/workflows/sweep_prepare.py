@@ -1,0 +1,188 @@
+"""Before a sweep: the recipe found, expanded and checked, and every command known to start."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from logbook_agent.errors import NotFound, UsageError
+from logbook_agent.model.entry import Comparison, Entry, Field, PlannedCommand, RecipeUse
+from logbook_agent.model.header import Metric
+from logbook_agent.recipes.estimate import Estimate, estimate
+from logbook_agent.recipes.expand import PlannedRun
+from logbook_agent.recipes.rules import Violation
+from logbook_agent.results.values import canonical
+from logbook_agent.store.book import Book
+from logbook_agent.workflows import sweep_state as state
+from logbook_agent.workflows.bench import PROGRAM, bench_argv, bench_folder
+from logbook_agent.workflows.entries import Prose, create_entry, draft_entry
+from logbook_agent.workflows.prepare import Command, prepare
+from logbook_agent.workflows.sweep_recipes import Chosen, choose_recipe, refused, rules_of
+from logbook_agent.workflows.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepRequest:
+    """Which recipe, at which scale, with which values; `resume` is an entry to go on with, `new` forbids to."""
+
+    recipe: str | None = None
+    scale: str | None = None
+    sets: tuple[str, ...] = ()
+    on: str | None = None
+    resume: str | None = None
+    new: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A plan that may be run: it breaks no rule and no limit. `entry`: one that was begun."""
+
+    chosen: Chosen
+    found: tuple[Violation, ...]
+    cost: Estimate
+    book: Book | None
+    entry: Entry | None
+
+
+def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook: bool) -> Prepared:
+    """Find, expand and check the recipe. Nothing is written; what cannot be run is refused here."""
+    book = _book(workspace, request, needed=needs_logbook or request.resume is not None)
+    resumed = book.entry(request.resume) if book is not None and request.resume is not None else None
+    chosen = _chosen(workspace, request, resumed)
+    earlier = list(state.earlier_sweeps(book)) if book is not None else []
+    metric = deciding(chosen, book)
+    name = metric.name if metric is not None else None
+    done = {sweep.use.name for sweep in earlier if sweep.is_complete(name)}
+    found = rules_of(chosen, done if book is not None else None)
+    error = refused(chosen, found)
+    if error is not None:
+        raise error
+    cost = estimate(chosen.plan, state.durations_s(earlier, chosen.recipe.name, chosen.scale))
+    if resumed is None and not request.new:
+        digest = chosen.plan.digest if earlier else ""
+        same = (s for s in earlier if s.use.digest == digest and s.use.on == request.on)
+        begun = (s.entry for s in same if not s.is_complete(name, chosen.recipe))
+        resumed = next(begun, None)
+    return Prepared(chosen=chosen, found=found, cost=cost, book=book, entry=resumed)
+
+
+def _book(workspace: Workspace, request: SweepRequest, *, needed: bool) -> Book | None:
+    try:
+        return workspace.book(request.resume)
+    except (NotFound, UsageError):
+        if needed:
+            raise
+        return None
+
+
+def _chosen(workspace: Workspace, request: SweepRequest, resumed: Entry | None) -> Chosen:
+    """The recipe that was asked for, or the one of the entry to go on with, which must not have changed."""
+    if resumed is None:
+        return choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
+    use = resumed.recipe
+    if use is None:
+        raise UsageError(
+            f"{resumed.id} is no sweep", cause="it carries out no recipe", hint="list the recipes: logbook sweep"
+        )
+    if request.on is not None and request.on != use.on:
+        raise UsageError(
+            f"{resumed.id} runs {f'on {use.on}' if use.on else 'here'}, not on {request.on}",
+            cause="rows of two machines do not go together",
+            hint=f"leave --on out, or begin anew: logbook sweep {use.name} --new --on {request.on}",
+        )
+    name = request.recipe or (str(workspace.root.parent / use.file) if use.file else use.name)
+    chosen = choose_recipe(workspace, name, scale=request.scale or use.scale, sets=request.sets or use.sets)
+    if chosen.plan.digest != use.digest:
+        raise UsageError(
+            f"{use.name} does not have the plan any more that {resumed.id} carries out",
+            cause="the recipe, its scale or a value was changed since; rows of two plans do not go together",
+            hint=f"restore the recipe, or begin anew: logbook sweep {use.name} --new",
+        )
+    return chosen
+
+
+def deciding(chosen: Chosen, book: Book | None) -> Metric | None:
+    """The metric that says which case is best: the recipe's first, else the logbook's."""
+    declared = book.header.metrics if book is not None else ()
+    wanted = chosen.recipe.metrics[0] if chosen.recipe.metrics else None
+    if wanted is None:
+        return next((m for m in declared if m.primary), None)
+    return next((m for m in declared if m.name == wanted.name and m.direction is not None), wanted)
+
+
+def check_commands(workspace: Workspace, request: SweepRequest, chosen: Chosen) -> None:
+    """Programs that are not there are met before an ID is taken."""
+    shell = chosen.recipe.command.shell
+    programs: set[str] = set()
+    for planned in chosen.plan:
+        program = planned.argv[0]
+        if program in programs or (shell and programs):
+            continue
+        programs.add(program)
+        if program == PROGRAM and request.on is None and not shell:
+            bench_argv(planned.argv[1:], adds_run=False)
+        prepared_run(workspace, planned, shell, None, request.on)
+    for command in (*chosen.recipe.setup, *chosen.recipe.teardown):
+        prepared_command(workspace, command, None)
+
+
+def prepared_run(workspace: Workspace, planned: PlannedRun, shell: bool, label: str | None, on: str | None) -> Command:
+    own = planned.argv[0] == PROGRAM and not shell and on is None
+    command = prepare(
+        workspace,
+        planned.argv,
+        env=planned.env,
+        cwd=None,
+        on=on,
+        shell=shell,
+        label=label,
+        search_first=bench_folder() if own else None,
+    )
+    workspace.learn_secrets({**command.env, **command.far_env}, command.argv)
+    return command
+
+
+def prepared_command(workspace: Workspace, command: PlannedCommand, label: str | None) -> Command:
+    ready = prepare(workspace, command.argv, env={}, cwd=None, on=None, shell=command.shell, label=label)
+    workspace.learn_secrets(ready.env, ready.argv)
+    return ready
+
+
+def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: Chosen) -> Entry:
+    """The entry of a sweep says what the recipe asks; its rows will answer."""
+    recipe = chosen.recipe
+    texts = {
+        "Question": recipe.question,
+        "Method": recipe.method,
+        "Criteria": "\n".join(f"- {criterion.text}" for criterion in recipe.criteria),
+    }
+    draft = draft_entry(
+        workspace, Prose(), title=f"Sweep {recipe.name}" + (f" ({chosen.scale})" if chosen.scale else "")
+    )
+    by_path = request.recipe is not None and ("/" in request.recipe or request.recipe.endswith((".yaml", ".yml")))
+    above = workspace.root.parent
+    path = chosen.file.path
+    use = RecipeUse(
+        name=recipe.name,
+        file=(path.relative_to(above).as_posix() if path.is_relative_to(above) else str(path)) if by_path else None,
+        scale=chosen.scale,
+        sets=chosen.sets,
+        on=request.on,
+        digest=chosen.plan.digest,
+        runs=len(chosen.plan),
+    )
+    fields = tuple(Field(label=label, text=text) for label, text in texts.items() if text)
+    entry = create_entry(workspace, book, dataclasses.replace(draft, recipe=use, fields=fields))
+    if recipe.compare is None:
+        return entry
+    # What it compares is known from the start; the view works the answer out of the rows.
+    asked = Comparison(
+        references=(entry.id,),
+        axis=recipe.compare.axis,
+        base_value=canonical(recipe.compare.base),
+        metrics=tuple(metric.name for metric in recipe.metrics),
+        implied=recipe.implied,
+    )
+    entry = dataclasses.replace(entry, comparisons=(asked,))
+    book.write_entry(entry)
+    return entry

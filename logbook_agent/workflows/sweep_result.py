@@ -1,0 +1,110 @@
+"""What came out of a sweep: rows against the plan, the best case and its confirmation, the CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from logbook_agent.model.header import Metric
+from logbook_agent.model.run import Row, Run
+from logbook_agent.recipes.expand import Plan, describe
+from logbook_agent.report.cases import cases
+from logbook_agent.results.values import canonical
+from logbook_agent.stats import median
+from logbook_agent.store.book import Book
+from logbook_agent.store.files import write_atomic
+from logbook_agent.workflows.sweep_state import RunKey, run_key
+from logbook_agent.workflows.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Best:
+    """The best case by a metric: the median of its runs in the sweep, and those of fresh runs (None: none yet)."""
+
+    key: str
+    label: str
+    metric: Metric
+    value: float
+    confirmed: tuple[float, ...] = ()
+
+    @property
+    def fresh(self) -> float | None:
+        return median(self.confirmed) if self.confirmed else None
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "case": self.key,
+            "label": self.label,
+            "metric": self.metric.name,
+            "unit": self.metric.unit,
+            "in_sweep": self.value,
+            "confirmed": self.fresh,
+            "fresh_runs": len(self.confirmed),
+        }
+
+
+class Tally:
+    """Values of the deciding metric by case, as the runs come in."""
+
+    def __init__(self, plan: Plan, metric: Metric | None) -> None:
+        self._plan = plan
+        self._values: dict[str, list[float]] = {}
+        self.metric = metric
+        self.failed = 0
+
+    def add(self, key: str, run: Run) -> None:
+        """Take a run of a case; the value it measured is the median of its samples."""
+        self.failed += any(row.failed is not None for row in run.rows)
+        for row in run.rows:
+            value = self.value(row)
+            if value is not None:
+                self._values.setdefault(key, []).append(value)
+
+    def value(self, row: Row) -> float | None:
+        measured = row.metrics.get(self.metric.name) if self.metric is not None else None
+        return median(measured.samples) if measured is not None and measured.samples and row.failed is None else None
+
+    def best(self) -> Best | None:
+        """The best case that is not a control; None when the metric has no direction or nothing was measured."""
+        metric = self.metric
+        if metric is None or metric.direction is None:
+            return None
+        medians = {key: median(values) for key, values in self._values.items() if not self._plan.by_key[key].is_control}
+        if not medians:
+            return None
+        key = (max if metric.direction == "max" else min)(medians, key=lambda k: medians[k])
+        label = describe(self._plan, self._plan.by_key[key])
+        return Best(key=key, label=label, metric=metric, value=medians[key])
+
+
+def row_problems(workspace: Workspace, plan: Plan, made: Mapping[RunKey, Sequence[Run]]) -> tuple[int, list[str]]:
+    """How many rows the plan's runs have, and where that is not one row of its case for each."""
+    count = 0
+    problems: list[str] = []
+    for planned in plan:
+        name = describe(plan, planned.case) + (f", repeat {planned.repeat}" if plan.recipe.repeats > 1 else "")
+        rows = [row for run in made.get(run_key(workspace, planned.config, planned.repeat), ()) for row in run.rows]
+        count += len(rows)
+        if len(rows) != 1:
+            problems.append(f"{name}: {len(rows) or 'no'} rows, where the plan has one")
+        problems += [f"{name}: {text}" for row in rows for text in _other_config(plan, planned.config, row)]
+    return count, problems
+
+
+def _other_config(plan: Plan, config: Mapping[str, Any], row: Row) -> Iterator[str]:
+    for key in plan.varied:
+        if key in row.config and canonical(row.config[key]) != canonical(config[key]):
+            yield f"the row says {key}={canonical(row.config[key])}, the plan {canonical(config[key])}"
+
+
+def write_csv(book: Book, entry_id: str, made: Mapping[RunKey, Sequence[Run]]) -> Path:
+    """Every row of the plan's runs beside their records, in the order they were run."""
+    from logbook_agent.tables import to_csv
+
+    numbers = {run.run for runs in made.values() for run in runs}
+    rows = [case for case in cases(book.record(entry_id)) if case.run in numbers]
+    path = book.sweep_csv(entry_id)
+    write_atomic(path, to_csv(rows).encode(), durable=book.durable)
+    return path

@@ -1,0 +1,182 @@
+"""`logbook ab` from the command line: order, the rule that ends it, its entry, and going on with it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.store.book import Book
+from tests.conftest import Cli
+from tests.e2e.e2e_support import LOGBOOK
+
+# int8 is 6% faster; the noise is the number of the run, and as large as the third word says.
+BENCH = """\
+speed=100; [ "$2" = int8 ] && speed=106; [ "$2" = int4 ] && speed=97
+echo "METRIC tflops=$speed.$((LOGBOOK_RUN * ${3:-7} % 10)) TF/s"
+"""
+AB = ("ab", "--axis", "quant_mode=none,int8")
+COMMAND = ("--", "sh", "bench.sh", "--quant-mode", "{axis}")
+
+
+@pytest.fixture
+def ready(started: Cli, folder: Path) -> Cli:
+    (folder / "bench.sh").write_text(BENCH)
+    return started
+
+
+def values(folder: Path, entry_id: str = "MOE-000") -> list[object]:
+    """What the runs of an entry were made with, in order."""
+    return [run.config["quant_mode"] for run in Book(folder / "logbooks", "moe").runs(entry_id)]
+
+
+def test_pairs_are_added_until_the_interval_is_narrow(ready: Cli, folder: Path) -> None:
+    answer = ready(*AB, "--until-interval", "1.5%", "--title", "Both modes", *COMMAND)
+    assert answer.code == 0, answer.err
+    first, second = answer.out.splitlines()
+    assert first == "MOE-000: 6 pairs; stopped: every interval is narrower than 1.5%"
+    assert second.startswith("tflops: none 100.")
+    assert second.endswith(": beneficial")
+    assert "6 pairs, order effect " in second
+    assert answer.err.splitlines()[0].startswith("pair 1 of at most 20: tflops +")
+    assert values(folder)[:6] == ["none", "int8", "int8", "none", "none", "int8"]
+    assert len(values(folder)) == 12
+    view = (folder / "logbooks/moe.md").read_text()
+    assert "MOE-000 Both modes (confidence: replicated)" in view
+    assert "6 pairs, order effect" in view
+    assert "): **beneficial**" in view
+    assert "- Confidence: replicated (computed: none → int8: beneficial by 6 runs)" in view
+    [line] = ready("list", "--json").data
+    assert line["result"].startswith("12 rows, tflops 100.")
+    assert line["result"].endswith(", beneficial")
+
+
+def test_the_budget_ends_it_and_the_answer_says_which(ready: Cli) -> None:
+    noisy = (*COMMAND, "3")
+    answer = ready(*AB, "--until-interval", "0.01%", "--max-pairs", "2", "--json", *noisy)
+    assert answer.code == 0
+    assert (answer.data["pairs"], answer.data["ran"], answer.data["stopped"]["by"]) == (2, 4, "pairs")
+    [compared] = answer.data["comparisons"]
+    [metric] = compared["pairs"][0]["metrics"]
+    assert (compared["base"], compared["other"]) == ("none", "int8")
+    assert (metric["verdict"], metric["missing_runs"]) == ("inconclusive", 4)
+    assert metric["interleaved"] is True
+    assert metric["order_effect"] is not None
+    timed = ready(*AB, "--max-time", "1ms", *noisy)
+    assert timed.out.startswith("MOE-001: 1 pair; stopped: another pair would not end within 0.001 s\n")
+    assert "\n  one run on a side: samples of one process are no repeats (within-process)\n" in timed.out
+
+
+def test_a_fixed_number_of_pairs_and_a_higher_bar(ready: Cli) -> None:
+    answer = ready(*AB, "--repeat", "6", "--min-effect", "8%", "--metric", "tflops", "--json", *COMMAND)
+    assert (answer.data["stopped"]["by"], answer.data["minimum_effect"]) == ("pairs", 0.08)
+    assert answer.data["comparisons"][0]["pairs"][0]["metrics"][0]["verdict"] == "neutral"
+
+
+def test_three_values_each_against_the_first(ready: Cli, folder: Path) -> None:
+    answer = ready("ab", "--axis", "quant_mode=none,int8,int4", "--repeat", "6", "--", "sh", "bench.sh", "x", "{axis}")
+    assert [line.rpartition(": ")[2] for line in answer.out.splitlines()[1:]] == ["beneficial", "regressive"]
+    assert values(folder)[:6] == ["none", "int8", "int4", "int4", "int8", "none"]
+
+
+def test_a_variable_needs_no_place_in_the_command(ready: Cli) -> None:
+    script = "echo METRIC tflops=10${MODE:-0}.$LOGBOOK_RUN"
+    answer = ready("ab", "--axis", "env:MODE=,6", "--repeat", "6", "--", "sh", "-c", script)
+    assert "(empty) 100." in answer.out
+    assert answer.out.rstrip().endswith(": beneficial"), answer.out
+    assert "MODE=6 sh -c" in ready("show", "MOE-000").out
+
+
+def test_a_side_that_fails_ends_it_and_its_code_is_ours(ready: Cli, folder: Path) -> None:
+    script = "[ {axis} = none ] || exit 3; echo METRIC tflops=1"
+    answer = ready(*AB, "--", "sh", "-c", script)
+    assert answer.code == 3
+    assert answer.out == "MOE-000: 0 pairs; stopped: run 2, quant_mode=int8: failed\n"
+    assert ready("list", "--json").data[0]["state"] == "failed"
+    assert len(values(folder)) == 2
+
+
+def test_a_command_that_ignores_the_axis_is_met_after_one_pair(ready: Cli) -> None:
+    script = "echo RESULT quant_mode=none tflops=1.$LOGBOOK_RUN # {axis}"
+    answer = ready(*AB, "--json", "--", "sh", "-c", script)
+    assert answer.code == 0
+    assert (answer.data["stopped"]["by"], answer.data["ran"]) == ("not-comparable", 2)
+    assert "quant_mode has one value in these rows: none" in answer.data["stopped"]["why"]
+
+
+def test_a_difference_beside_the_axis_withholds_the_verdict(ready: Cli) -> None:
+    script = "echo RESULT quant_mode={axis} dtype=$([ {axis} = none ] && echo f32 || echo bf16) tflops=1.$LOGBOOK_RUN"
+    answer = ready(*AB, "--repeat", "2", "--config", "dtype=x", "--", "sh", "-c", script)
+    assert "): withheld\n  differs in " in answer.out
+    assert "  if that is meant: logbook compare MOE-000 --axis quant_mode --allow " in answer.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((*AB, "--", "sh", "bench.sh", "--quant-mode", "none"), "-- sh bench.sh --quant-mode '{axis}'"),
+        ((*AB, "--", "sh", "bench.sh"), "-- sh bench.sh --quant-mode '{axis}'"),
+        ((*AB, "--", "sh", "bench.sh", "quant_mode=none"), "-- sh bench.sh 'quant_mode={axis}'"),
+        (("ab", "--axis", "quant_mode", *COMMAND), "--axis quant_mode=none,int8"),
+        (("ab", "--axis", "quant_mode=none", *COMMAND), "has one value"),
+        (("ab", "--axis", "topk=2,2.0", *COMMAND), "has a value twice"),
+        (("ab", "--axis", "topk=2,", *COMMAND), "has an empty value"),
+        ((*AB, "--repeat", "3", "--until-interval", "1%", *COMMAND), "--repeat and --until-interval contradict"),
+        ((*AB, "--repeat", "0", *COMMAND), "--repeat must be at least 1"),
+        ((*AB, "--min-effect", "much", *COMMAND), "--min-effect 1%"),
+        ((*AB, "--config", "quant_mode=x", *COMMAND), "--config quant_mode and --axis quant_mode contradict"),
+        ((*AB,), "no command to run"),
+        ((*AB, "--", "logbook", "bench", "--label", "x", "--", "hillclimb", "{axis}"), "is an option of logbook bench"),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_nothing_run(
+    ready: Cli, folder: Path, words: tuple[str, ...], said: str
+) -> None:
+    answer = ready(*words)
+    assert answer.code == 2
+    assert said in answer.err
+    assert not (folder / "logbooks/moe/entries").exists()
+
+
+def test_ctrl_c_keeps_what_is_there_and_id_goes_on_in_turn(ready: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text('[ "$LOGBOOK_RUN" -ne 4 ] || { : > waits; exec sleep 60; }\n' + BENCH)
+    process = subprocess.Popen(
+        [*LOGBOOK, *AB, *COMMAND], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    until = time.monotonic() + 20
+    while not (folder / "waits").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, "Traceback" in err) == (130, False)
+    assert out.startswith("MOE-000: 1 pair; stopped: run 4, quant_mode=none: interrupted\n")
+    assert ready("list", "--json").data[0]["state"] == "interrupted"
+    answer = ready(*AB, "--id", "MOE-000", "--repeat", "5", *COMMAND)
+    assert answer.code == 0, answer.err
+    assert answer.out.startswith("MOE-000: 6 pairs; stopped: 5 pairs were to be run\n")
+    assert answer.out.splitlines()[1].endswith(": beneficial")
+    assert values(folder)[:6] == ["none", "int8", "int8", "none", "none", "none"]
+    assert ready("list", "--json").data[0]["state"] == "finished"
+
+
+def test_only_the_same_comparison_is_gone_on_with(ready: Cli) -> None:
+    assert ready(*AB, "--repeat", "1", *COMMAND).code == 0
+    for words, said in (
+        (("--axis", "mode=none,int8"), "MOE-000 is no A/B of mode against none"),
+        (("--axis", "quant_mode=int8,none"), "MOE-000 is no A/B of quant_mode against int8"),
+        (("--axis", "quant_mode=none,int4"), "run 2 of MOE-000 stands out of turn"),
+        (("--axis", "quant_mode=none,int8", "--title", "x"), "--id MOE-000 adds runs"),
+    ):
+        answer = ready("ab", *words, "--id", "MOE-000", "--repeat", "1", *COMMAND)
+        assert (answer.code, said in answer.err) == (2, True), answer.err
+
+
+def test_going_on_may_change_the_terms(ready: Cli) -> None:
+    assert ready(*AB, "--repeat", "1", *COMMAND).code == 0
+    answer = ready(*AB, "--id", "MOE-000", "--repeat", "5", "--min-effect", "8%", "--json", *COMMAND)
+    assert (answer.data["pairs"], answer.data["minimum_effect"]) == (6, 0.08)
+    assert len(ready("show", "MOE-000", "--json").data["comparisons"]) == 1
+    assert "): **neutral**" in ready("show", "MOE-000").out

@@ -1,0 +1,25 @@
+"""The order of runs, and the benchmark's name in a command."""
+
+from __future__ import annotations
+
+import pytest
+
+from logbook_agent.evidence.compared import alternating
+from logbook_agent.workflows.ab_axis import in_turns
+from logbook_agent.workflows.ab_prepare import with_bench
+from logbook_agent.workflows.run import RunRequest
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_every_value_alternates_with_the_first(count: int) -> None:
+    runs = [("", "MOE-000", n) for n in range(5 * count)]
+    sides = [[r for n, r in enumerate(runs) if in_turns(count, n)[1] == value] for value in range(count)]
+    assert all(alternating(sides[0], side) for side in sides[1:])
+
+
+def test_the_benchmark_is_this_pythons_own() -> None:
+    for words in (["bench-core"], ["logbook", "bench", "--"], ["logbook", "bench"]):
+        found = with_bench(RunRequest(argv=[*words, "hillclimb", "--quant-mode", "{axis}"]))
+        assert list(found.argv) == ["bench-core", "hillclimb", "--quant-mode", "{axis}"]
+        assert found.search_first is not None
+    assert with_bench(RunRequest(argv=["sh", "x"])).search_first is None

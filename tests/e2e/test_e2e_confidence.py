@@ -1,0 +1,42 @@
+"""Stating the confidence in an entry."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.conftest import Cli
+
+
+def test_a_person_lowers_it_freely_and_raises_it_with_a_reason(started: Cli, folder: Path) -> None:
+    assert started("run", "--repeat", "2", "--", "echo", "RESULT tflops=2.5").code == 0
+    view = folder / "logbooks/moe.md"
+    computed = "- Confidence: replicated (computed: 2 runs scatter by 0.00%, within the minimum effect (1.00%))"
+    assert computed in view.read_text()
+    raised = started("edit", "MOE-000", "--confidence", "stable", "--json")
+    assert (raised.code, raised.error["hint"]) == (2, "logbook edit MOE-000 --confidence stable --reason '...'")
+    assert raised.error["cause"].startswith("computed: replicated (2 runs scatter by 0.00%")
+    assert started("edit", "MOE-000", "--confidence", "exploratory").code == 0
+    assert "- Confidence: exploratory (stated by hand; computed: replicated)" in view.read_text()
+    reason = ("--reason", "held on three hosts")
+    assert started("edit", "MOE-000", "--confidence", "stable", *reason).code == 0
+    text = "stable (stated by hand: held on three hosts; computed: replicated)"
+    assert "(confidence: stable)" in view.read_text()
+    assert text in started("show", "MOE-000").out
+    assert started("list", "--json").data[0]["confidence_text"] == text
+    assert started("status", "--json").data["last"][0]["confidence"] == text
+    assert started("edit", "MOE-000", "--next", "more").code == 0, "other edits leave it"
+    assert started("edit", "MOE-000", "--reason", "on four").code == 0
+    assert "stated by hand: on four;" in view.read_text()
+    assert started("edit", "MOE-000", "--confidence", "computed").code == 0
+    assert computed in view.read_text()
+    assert started("edit", "MOE-000", *reason).code == 2
+    assert started("edit", "MOE-000", "--confidence", "computed", *reason).code == 2
+
+
+def test_one_that_was_written_into_the_view_is_taken_and_marked(started: Cli, folder: Path) -> None:
+    assert started("run", "--", "echo", "RESULT tflops=2.5").code == 0
+    view = folder / "logbooks/moe.md"
+    assert "- Confidence" not in view.read_text(), "one run is exploratory: the heading says it all"
+    view.write_text(view.read_text().replace("(confidence: exploratory)", "(confidence: stable)"))
+    assert started("absorb").code == 0
+    assert "- Confidence: stable (stated by hand without a reason; computed: exploratory)" in view.read_text()

@@ -1,0 +1,136 @@
+"""Moving the baseline is an event with a reason; deltas of entries from before keep theirs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.model.header import Baseline, BaselineMove, Header
+from tests.conftest import Cli, FixedClock
+
+START = ["start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s", "--metric", "loss:min"]
+
+
+def measure(cli: Cli, mode: str, value: float, *options: str) -> None:
+    assert cli("run", *options, "--", "sh", "-c", f"echo RESULT mode={mode} topk=2 tflops={value}").code == 0
+
+
+@pytest.fixture
+def measured(cli: Cli, clock: FixedClock) -> Cli:
+    """The baseline is mode=none at 100 TF/s; MOE-000 measured 110 in that case, a minute before whatever comes."""
+    assert cli(*START, "--baseline", "mode=none", "--baseline", "tflops=100").code == 0
+    clock.tick()
+    measure(cli, "none", 110)
+    clock.tick()
+    return cli
+
+
+def updates(cli: Cli) -> dict[str, str]:
+    """What the issue's update says of each entry's delta."""
+    plan = cli("sync", "--create", "--repo", "acme/moe", "--dry-run", "--full").out
+    found, entry = {}, ""
+    for line in plan.splitlines():
+        if line.strip().startswith("+### MOE-"):
+            entry = line.split()[1]
+        if "against the baseline's case" in line:
+            found[entry] = line.partition("case: ")[2].partition(";")[0]
+    return found
+
+
+def test_deltas_keep_the_baseline_that_there_was(measured: Cli, folder: Path, clock: FixedClock) -> None:
+    before = updates(measured)
+    assert before == {"MOE-000": "**+10.00%** (110.000 TF/s against 100.000 TF/s, higher is better"}
+    answer = measured("baseline", "--entry", "MOE-000", "--config", "mode=none", "--reason", "the kernel was fixed")
+    assert answer.code == 0
+    assert answer.out == (
+        "baseline: mode=none; tflops 110.000 TF/s; MOE-000\n"
+        "moved 2026-02-10 10:45: the kernel was fixed\n"
+        "    until then: mode=none; tflops 100.000 TF/s\n"
+    )
+    clock.tick()
+    measure(measured, "none", 121)
+    assert updates(measured) == {
+        **before,
+        "MOE-001": "**+10.00%** (121.000 TF/s against 110.000 TF/s, higher is better",
+    }
+    view = folder / "logbooks/moe.md"
+    moved = "- Moved 2026-02-10 10:45: the kernel was fixed (until then: `mode=none; tflops 100.000 TF/s`)"
+    text = view.read_text()
+    assert moved in text
+    assert measured("render").code == 0
+    assert view.read_text() == text
+    plan = measured("sync", "--create", "--repo", "acme/moe", "--dry-run", "--full").out
+    assert moved in plan
+    assert "**+10.00%** against 110.000 TF/s (higher is better) in MOE-001" in plan
+    status = measured("status", "--json").data["baseline"]
+    assert (status["entry"], status["moved"][0]["reason"]) == ("MOE-000", "the kernel was fixed")
+    data = measured("baseline", "--json").data
+    assert data["moves"][0]["before"]["numbers"] == [{"metrics": {"tflops": 100.0}}]
+    assert data["baseline"]["numbers"] == [{"metrics": {"tflops": 110.0}}]
+
+
+def test_numbers_are_medians_of_runs_and_unlike_rows_are_never_merged(measured: Cli) -> None:
+    for value in (130, 120, 125):
+        measure(measured, "int8", value, "--id", "MOE-000")
+    moved = measured("baseline", "--entry", "MOE-000", "--config", "mode=int8", "--reason", "int8 it is", "--json").data
+    assert moved["baseline"]["config"] == {"mode": "int8"}
+    assert moved["baseline"]["numbers"] == [{"metrics": {"tflops": 125.0}}]
+    # Both modes: two cases of one baseline.
+    both = measured("baseline", "--entry", "MOE-000", "--reason", "both", "--json").data["baseline"]
+    assert [(n["config"]["mode"], n["metrics"]["tflops"]) for n in both["numbers"]] == [
+        ("none", 110.0),
+        ("int8", 125.0),
+    ]
+    one = measured("baseline", "--entry", "MOE-000/2", "--reason", "that run", "--json").data["baseline"]
+    assert one["numbers"] == [{"metrics": {"tflops": 130.0}}]
+    script = "echo RESULT mode=int8 topk=4 tflops=99"
+    assert measured("run", "--id", "MOE-000", "--", "sh", "-c", script).code == 0
+    unlike = measured("baseline", "--entry", "MOE-000", "--config", "mode=int8", "--reason", "x", "--json")
+    assert unlike.error["message"] == "rows of MOE-000 in one case are unlike"
+    assert unlike.error["hint"] == "name what is meant: --config topk=V"
+    assert measured("baseline", "--json").data["baseline"] == one
+
+
+def test_what_is_no_move(measured: Cli, folder: Path) -> None:
+    header = folder / "logbooks/moe/logbook.yaml"
+    before = header.read_text()
+    for words, message in [
+        (["--entry", "MOE-000"], "no reason"),
+        (["--reason", " "], "no reason"),
+        (["--reason", "x"], "no baseline named"),
+        (["--entry", "MOE-000", "--number", "tflops=1", "--reason", "x"], "--entry and --number do not go together"),
+        (["--entry", "MOE-009", "--reason", "x"], "no entry MOE-009"),
+        (["--entry", "MOE-000/7", "--reason", "x"], "no run MOE-000/7"),
+        (["--entry", "MOE-000", "--config", "mode=int4", "--reason", "x"], "no row of MOE-000 has mode=int4"),
+        (["--number", "tflop=1", "--reason", "x"], "no metric named 'tflop'"),
+        (["--number", "tflops=fast", "--reason", "x"], "--number 'tflops=fast' is no number"),
+        (["--config", "mode", "--reason", "x"], "--config 'mode' is not KEY=VALUE"),
+        (["--config", "a=b", "--confidence", "sure", "--reason", "x"], "baseline.confidence: expected"),
+        (["--config", "mode=none", "--number", "tflops=100", "--reason", "x"], "that is the baseline of moe already"),
+    ]:
+        answer = measured("baseline", *words, "--json")
+        assert answer.code == 2, words
+        assert answer.error["message"].startswith(message)
+        assert answer.error["hint"]
+    assert header.read_text() == before
+
+
+def test_an_entry_of_the_same_second_is_told_by_its_number() -> None:
+    old, new = Baseline(config={"mode": "none"}), Baseline(config={"mode": "int8"})
+    moment = "2026-02-10T10:45:00+00:00"
+    header = Header(
+        topic="moe",
+        title="moe",
+        prefix="MOE",
+        opened=moment,
+        baseline=new,
+        baseline_moves=(BaselineMove(at=moment, reason="x", before=old, last_entry="MOE-004"),),
+    )
+    assert header.as_of("MOE-004", moment).baseline == old
+    assert header.as_of("MOE-005", moment).baseline == new
+    # Another zone, another clone with a higher number: the time tells.
+    assert header.as_of("MOE-009", "2026-02-10T11:44:59+01:00").baseline == old
+    assert header.as_of("MOE-002", "2026-02-10T10:45:01+00:00").baseline == new
+    # Config stays config.
+    assert header.case_keys == ("mode",)

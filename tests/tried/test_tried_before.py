@@ -1,0 +1,129 @@
+"""A word about a command that was tried before: by `run` what did not work out, by `plan` what was measured, too."""
+
+from __future__ import annotations
+
+import shlex
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from logbook_agent.evidence.tried import command_key
+from logbook_agent.store.tried import Tried
+from tests.conftest import Cli
+
+FAILS = ["sh", "-c", "echo out of luck >&2; exit 3"]
+GOOD = ["sh", "-c", "echo RESULT tflops=2"]
+Git = Callable[..., str]
+
+
+def said(answer_err: str) -> list[str]:
+    return [line for line in answer_err.splitlines() if " before: " in line or "more entries" in line]
+
+
+def test_a_failure_is_told_before_it_is_run_again_and_what_differs(git: Git, folder: Path, started: Cli) -> None:
+    assert said(started("run", "--", *FAILS).err) == []
+    err = started("run", "--", *FAILS).err
+    assert err.startswith(
+        "tried before: MOE-000 run 1 (same command, code and env): failed: exit code 3: out of luck\nout of luck\n"
+    )
+    (folder / "bench.py").write_text("print('RESULT tflops=2')\n")
+    assert (
+        "(same command; other uncommitted changes)"
+        in started("plan", "--title", "x", "--command", shlex.join(FAILS)).err
+    )
+    git("commit", "-aqm", "Faster")
+    [first, second] = said(started("run", "--env", "OMP_NUM_THREADS=2", "--", *FAILS).err)
+    assert first.startswith(
+        "tried before: MOE-001 run 1 (same command; other commit, other env OMP_NUM_THREADS): failed"
+    )
+    assert second.startswith("tried before: MOE-000 run 1")
+    started("run", "--", *FAILS)
+    [*_, more] = lines = said(started("run", "--", *FAILS).err)
+    assert (len(lines), more) == (3, "and 2 more entries: logbook tried")
+
+
+def test_what_was_measured_is_told_by_plan_alone(started: Cli) -> None:
+    started("run", "--repeat", "2", "--", *GOOD)
+    answer = started("run", "--json", "--", *GOOD)
+    assert (answer.data["id"], said(answer.out + answer.err)) == ("MOE-001", [])
+    lines = said(started("plan", "--title", "x", "--command", shlex.join(GOOD)).err)
+    assert lines == [
+        "measured before: MOE-001 run 1 (same command; code not known): tflops 2.000 TF/s",
+        "measured before: MOE-000 run 2 (same command; code not known): tflops 2.000 TF/s",
+    ]
+    # Messages are part of the JSON, where that is asked for.
+    plan = started("plan", "--title", "x", "--command", shlex.join(GOOD), "--json")
+    assert plan.err == ""
+    assert '"measured before: MOE-001 run 1' in plan.out
+
+
+def test_other_config_and_another_command_are_not_the_same(started: Cli) -> None:
+    started("run", "--config", "topk=2", "--", *FAILS)
+    assert said(started("run", "--config", "topk=4", "--", *FAILS).err) == []
+    assert len(said(started("run", "--config", "topk=2.0", "--", *FAILS).err)) == 1
+    assert said(started("run", "--", "sh", "-c", "exit 3").err) == []
+
+
+def test_marks_and_verdicts_are_told(started: Cli) -> None:
+    for mode, value in (("none", 100), ("int8", 90)):
+        started("run", "--repeat", "4", "--", "sh", "-c", f"echo RESULT mode={mode} tflops={value}.$LOGBOOK_RUN")
+    started("compare", "MOE-000", "MOE-001", "--axis", "mode", "--save", "MOE-001")
+    [line] = said(started("run", "--", "sh", "-c", "echo RESULT mode=int8 tflops=90.$LOGBOOK_RUN").err)
+    assert "MOE-001 run 4 (same command; code not known): regressive: tflops -9.98% (" in line
+    assert line.endswith("against none")
+    started("plan", "--title", "x", "--command", "true --wide")
+    started("edit", "MOE-003", "--state", "abandoned", "--interpretation", "no memory for it")
+    assert said(started("run", "--", "true", "--wide").err) == [
+        "tried before: MOE-003 (planned): abandoned: no memory for it"
+    ]
+
+
+def test_entries_that_came_from_elsewhere_are_found_and_a_lost_index_costs_nothing(started: Cli, folder: Path) -> None:
+    started("run", "--", *FAILS)
+    index = folder / "logbooks/moe/.index.sqlite"
+    assert index.exists()
+    for damage in (index.unlink, lambda: index.write_bytes(b"no database" * 100), lambda: index.write_bytes(b"")):
+        damage()
+        assert said(started("run", "--", *FAILS).err)
+    # An entry that is gone is not told of.
+    (folder / "logbooks/moe/entries/MOE-000.yaml").unlink()
+    assert "MOE-000" not in "".join(said(started("run", "--", *FAILS).err))
+
+
+def test_a_store_that_was_never_indexed_is_left_to_list(started: Cli, folder: Path) -> None:
+    started("run", "--", *FAILS)
+    whole = (folder / "logbooks/moe/entries/MOE-000.yaml").read_text()
+    for number in range(1, 130):
+        name = f"MOE-{number:03d}"
+        (folder / f"logbooks/moe/entries/{name}.yaml").write_text(whole.replace("MOE-000", name))
+    answer = started("run", "--json", "--", "true")
+    assert "129 entries are not indexed here yet; logbook list does that" in answer.out
+    with sqlite3.connect(folder / "logbooks/moe/.index.sqlite") as database:
+        assert database.execute("SELECT count(*) FROM seen").fetchone() == (2,)
+
+
+def test_hints_of_another_form_are_not_used(tmp_path: Path) -> None:
+    hints = Tried(tmp_path / "index.sqlite")
+    hints.keep({"MOE-000": [("k", 1)]}, entries=1, folder_ns=7)
+    assert [h.id for h in hints.found("k")] == ["MOE-000"]
+    assert hints.is_complete(7)
+    assert not hints.is_complete(8)
+    with sqlite3.connect(tmp_path / "index.sqlite") as database:
+        database.execute("UPDATE about SET value = 'other' WHERE key = 'tried'")
+    assert (hints.found("k"), hints.is_complete(7), hints.unseen(["MOE-000"])) == ([], False, ({"MOE-000"}, set()))
+    hints.keep({"MOE-001": [("k", 0)]})
+    assert [(h.id, h.failed) for h in hints.found("k")] == [("MOE-001", False)]
+
+
+FLAGS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 9)), unique_by=lambda f: f[0], max_size=4)
+
+
+@settings(max_examples=50)
+@given(FLAGS.flatmap(lambda found: st.tuples(st.just(found), st.permutations(found))))
+def test_the_order_of_flags_makes_no_other_command(both: tuple[list[tuple[str, int]], list[tuple[str, int]]]) -> None:
+    mine, other = (["bench", *(word for name, value in found for word in (f"--{name}", str(value)))] for found in both)
+    assert command_key(mine) == command_key(other)
+    assert command_key([*mine, "--e"]) != command_key(other)

@@ -1,0 +1,126 @@
+"""What was tried and did not work out: the list, the view's footer and the issue."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+
+FAILS = ["sh", "-c", "echo out of luck >&2; exit 3"]
+OOM = 'echo \'RESULT_JSON {"config": {"topk": 8}, "failed": {"reason": "out_of_memory", "message": "9 GiB"}}\''
+CASES = ["sh", "-c", f"echo RESULT topk=2 tflops=1; {OOM}"]
+
+
+def measure(cli: Cli, mode: str, value: int) -> None:
+    """Four runs of one mode, each a little faster than the one before."""
+    script = f"echo RESULT mode={mode} topk=2 tflops={value}.$LOGBOOK_RUN"
+    assert cli("run", "--title", mode, "--repeat", "4", "--", "sh", "-c", script).code == 0
+
+
+@pytest.fixture
+def pair(started: Cli) -> Cli:
+    """MOE-000 has mode none at 100 TF/s, MOE-001 int8 at 90, and keeps the comparison."""
+    measure(started, "none", 100)
+    measure(started, "int8", 90)
+    assert started("compare", "MOE-000", "MOE-001", "--axis", "mode", "--save", "MOE-001").code == 0
+    return started
+
+
+def test_verdicts_failures_and_marks_are_listed_with_what_came_out(pair: Cli) -> None:
+    assert pair("run", "--repeat", "2", "--", *FAILS).code == 3
+    assert pair("run", "--", *CASES).code == 0
+    assert pair("run", "--timeout", "0.1s", "--", "sleep", "9").code == 124
+    assert pair("plan", "--title", "wide", "--command", "bench --width 9").code == 0
+    assert pair("edit", "MOE-005", "--state", "abandoned", "--interpretation", "no memory for it").code == 0
+    assert pair("note", "--title", "fp8", "--field", "Negative result=fp8 loses at once").code == 0
+    found = {i["entry"]: i for i in pair("tried", "--json").data["tried"]}
+    assert [(e, i["kind"], i["outcome"]) for e, i in sorted(found.items())] == [
+        ("MOE-001", "verdict", "regressive"),
+        ("MOE-002", "failure", "failed"),
+        ("MOE-003", "failure", "out_of_memory"),
+        ("MOE-004", "failure", "timeout"),
+        ("MOE-005", "marked", "abandoned"),
+        ("MOE-006", "marked", "negative result"),
+    ]
+    verdict, failed, case = (found[f"MOE-00{n}"] for n in (1, 2, 3))
+    assert (verdict["runs"], verdict["against"], verdict["config"]["mode"]) == ([1, 2, 3, 4], "none", "int8")
+    assert verdict["reason"].startswith("tflops -9.98% (-10.")
+    # Repeats of one failure are one.
+    assert (failed["runs"], failed["reason"], failed["command"]) == ([1, 2], "exit code 3: out of luck", FAILS)
+    assert (case["case"], case["reason"]) == ({"topk": 8}, "9 GiB")
+    assert found["MOE-005"]["command"] == ["bench", "--width", "9"]
+    text = pair("tried").out
+    assert "MOE-002 runs 1, 2" in text
+    assert "topk=8; sh -c" in text
+
+
+def test_it_is_filtered_and_bounded(pair: Cli) -> None:
+    assert pair("run", "--", *FAILS).code == 3
+    assert pair("run", "--", *CASES).code == 0
+    entries = [
+        [i["entry"] for i in pair("tried", "--json", *words).data["tried"]]
+        for words in (
+            ["mode=int8"],
+            ["topk=8.0"],
+            ["--kind", "failure"],
+            ["--outcome", "failed"],
+            ["--entry", "MOE-003"],
+        )
+    ]
+    assert entries == [["MOE-001"], ["MOE-003"], ["MOE-002", "MOE-003"], ["MOE-002"], ["MOE-003"]]
+    short = pair("tried", "--last", "1").out
+    assert "2 earlier ones: --last 3" in short
+    assert "MOE-001" not in short
+    assert pair("tried", "topk=4").out == "nothing that did not work out\n"
+
+
+def test_a_misuse_says_what_to_type(pair: Cli) -> None:
+    for words, message, hint in [
+        (["mod=int8"], "nothing that was tried has a 'mod'", "mode=int8"),
+        (["mode"], "'mode' is not KEY=VALUE", "logbook tried topk=2"),
+        (["--kind", "verdicts"], "unknown kind 'verdicts'", "--kind failure"),
+        (["--outcome", "regresive"], "nothing came out 'regresive'", "--outcome regressive"),
+        (["--last", "0"], "--last 0 is no number of lines", "--last 10"),
+        (["--entry", "MOE-009"], "no entry MOE-009", "list them with: logbook list"),
+    ]:
+        answer = pair("tried", *words, "--json")
+        assert answer.code == 2, words
+        assert (answer.error["message"], answer.error["hint"]) == (message, hint)
+
+
+def test_a_failure_that_a_later_run_got_over_says_so(started: Cli, folder: Path) -> None:
+    script = ["sh", "-c", "test -e data"]
+    assert started("run", "--", *script).code == 1
+    (folder / "data").touch()
+    assert started("run", "--", *script).code == 0
+    [item] = started("tried", "--json").data["tried"]
+    assert item["since"] == "MOE-001/1"
+    # No longer worth a word.
+    assert "tried before" not in started("run", "--", *script).err
+
+
+def test_the_view_and_the_issue_list_verdicts_and_follow_the_records(pair: Cli, folder: Path) -> None:
+    view = folder / "logbooks/moe.md"
+    footer = view.read_text().partition("## Negative Results Index\n")[2]
+    assert footer.startswith("- MOE-001 int8: `mode` none → int8: regressive, tflops -9.98% (-10.")
+    assert "**regressive**" in view.read_text()
+    plan = pair("sync", "--create", "--repo", "acme/moe", "--dry-run", "--full").out
+    assert "- MOE-001 int8: `mode` none → int8: regressive, tflops -9.98%" in plan
+    # Without repeats of the base nothing is certain any more: another run of it, under another variable.
+    script = "echo RESULT mode=none topk=2 tflops=100.$LOGBOOK_RUN"
+    assert pair("run", "--id", "MOE-000", "--env", "OMP_NUM_THREADS=2", "--", "sh", "-c", script).code == 0
+    text = view.read_text()
+    assert pair("render").code == 0
+    assert view.read_text() == text
+    assert pair("edit", "MOE-001", "--field", "Negative result=int8 loses").code == 0
+    text = view.read_text()
+    assert "- MOE-001 int8: int8 loses" in text
+    assert pair("render").code == 0
+    assert view.read_text() == text
+    assert pair("edit", "MOE-001", "--state", "void", "--field", "Negative result=").code == 0
+    text = view.read_text()
+    assert "Negative Results Index" not in text
+    assert pair("render").code == 0
+    assert view.read_text() == text
