@@ -1,226 +1,195 @@
-"""The grouped matmuls of an MoE block on CPU: backend `tiled` against `ragged_dot` and against two limits.
+"""The whole MoE block on CPU: backend `tiled` against `ragged_dot`, torch and a dense limit.
 
-    make bench-cpu             (or: python benchmarks/moe_cpu.py --rounds 9 --ragged-rounds 3 --save FILE)
+    make bench-cpu        (or: python benchmarks/moe_cpu.py --cells 8:2 --dtypes float32 --save FILE)
+    python benchmarks/moe_cpu.py --table benchmarks/moe_cpu.json        # the README's tables, nothing is measured
 
-A call is what the block asks of its backend: three products forward (w1, w3, w2), or these and their six
-gradients. Limits, with the same FLOPs: `dense`, every row times one matrix, and `batched`, groups of equal
-size times a matrix each, which also reads the weights and writes the gradients of all experts. `tiled` runs
-twice per round, so that the ratio of the two shows the noise.
+A call is the function that `bench-core hillclimb` times: forward, or forward_backward (mean of squares, gradients to x
+and all weights). Peers: implementations fused_w13 and baseline on `tiled`, fused_w13 on `ragged_dot`, two torch
+forms, and the block's matmuls as dense ones of the same FLOPs. `tiled again` is the first peer once more: its ratio
+shows the noise. Before timing, the outputs of all peers are compared.
 
-Design: peers alternate within a round, in an order that is reversed every other round; a ratio is taken
-within each round, and the table gives median, lowest and highest of them. Every sample is kept. Processor time
-suffers less than wall time when something else runs on the machine. `ragged_dot`
-costs at least `experts` times the FLOPs: it runs in the first rounds only, where --ragged-cells says so.
+Design: one process, two threads for each peer, which alternate within a round in an order that is reversed every
+other round; a ratio is taken within each round. Every sample is kept. Processor time suffers less than wall time
+when something else runs. `ragged_dot` costs `experts` times the FLOPs and has fewer rounds: as many as --ragged-s
+seconds allow, at most three, without warm-up, and at least one in every cell of float32 with random routing.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import os
 import platform
-import statistics
+import sys
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
+import moe_cpu_torch
+from moe_cpu_cells import SIZES, Program, check, programs, tolerance
+from moe_cpu_peers import AGAIN, BLOCKS, OURS, Peer, block_peer, dense_peer
+from moe_cpu_table import head, line, tables
 
-from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
-from bench_core.gmm.base import GroupedMatmul, MatmulRequest
-from bench_core.gmm.dense import DenseMatmul
-from bench_core.gmm.registry import BACKENDS
-from bench_core.shapes import BenchPass, DType
+from bench_core.shapes import DType
 
-TOKENS, HIDDEN, MLP = 4096, 512, 352
+THREADS = moe_cpu_torch.THREADS
+RAGGED = "ragged_dot"
 CLOCKS = ("wall", "processor")
-Arrays = dict[str, jax.Array]
-Program = Callable[[Arrays], dict[str, jax.Array]]
+BUSY = 0.5
+"""Load average from which a warning is printed."""
+COMPILE_S = 2.0
+"""Of one block, for the estimate."""
+SETTLE_S = 0.01
+"""Between two peers: threads of the one before that still spin go to sleep."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """One case. `sizes`: random (all experts alike) or skewed (the r-th is chosen in proportion to 1 / r)."""
-
-    experts: int
-    topk: int
-    sizes: str
-    bench_pass: BenchPass
-    dtype: DType
-
-    def group_sizes(self) -> np.ndarray:
-        """Assignments per expert when every token draws topk distinct experts (Gumbel top-k)."""
-        rng = np.random.default_rng(0)
-        share = 1.0 / np.arange(1, self.experts + 1) if self.sizes == "skewed" else np.ones(self.experts)
-        keys = np.log(share) + rng.gumbel(size=(TOKENS, self.experts))
-        chosen = np.argpartition(-keys, self.topk - 1, axis=1)[:, : self.topk]
-        return np.bincount(chosen.reshape(-1), minlength=self.experts).astype(np.int32)
+def gemm_rate() -> float:
+    """FLOPs per second of a float32 GEMM here, for the estimate."""
+    a = jnp.ones((2048, 512), jnp.float32)
+    multiply = jax.jit(lambda a: a @ a.T).lower(a).compile()
+    jax.block_until_ready(multiply(a))
+    began = time.perf_counter()
+    for _ in range(4):
+        jax.block_until_ready(multiply(a))
+    return 4 * 2 * 2048 * 2048 * 512 / (time.perf_counter() - began)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Peer:
-    """A compiled program and its arguments."""
-
-    compiled: Program
-    arrays: Arrays
-    compile_s: float
-
-    def seconds(self) -> tuple[float, float]:
-        """Wall time and processor time of one call."""
-        wall, processor = time.perf_counter(), time.process_time()
-        jax.block_until_ready(self.compiled(self.arrays))
-        return time.perf_counter() - wall, time.process_time() - processor
+def rounds_of(program: Program, options: argparse.Namespace) -> int:
+    return options.rounds if program.topk == 2 else min(options.rounds, options.long_rounds)
 
 
-class Batched(GroupedMatmul):
-    """A limit, and no backend: one batched matmul over groups of equal size, whatever the sizes given."""
-
-    name: ClassVar[str] = "batched"
-    summary: ClassVar[str] = "equal groups"
-    arithmetic: ClassVar[Arithmetic] = FLOAT32_ACCUMULATION
-
-    def refusal(self, request: MatmulRequest) -> str | None:
-        return None
-
-    def _product(self, lhs: jax.Array, rhs: jax.Array, groups: int, equation: str) -> jax.Array:
-        split = [a if a.ndim == 3 else a.reshape(groups, -1, a.shape[-1]) for a in (lhs, rhs)]
-        return jnp.einsum(equation, *split, precision="highest", preferred_element_type=jnp.float32)
-
-    def forward(self, lhs: jax.Array, rhs: jax.Array, group_sizes: jax.Array) -> jax.Array:
-        return self._product(lhs, rhs, group_sizes.size, "gmk,gkn->gmn").reshape(lhs.shape[0], -1)
-
-    def grad_lhs(self, cotangent: jax.Array, rhs: jax.Array, group_sizes: jax.Array) -> jax.Array:
-        return self._product(cotangent, rhs, group_sizes.size, "gmn,gkn->gmk").reshape(cotangent.shape[0], -1)
-
-    def grad_rhs(self, lhs: jax.Array, cotangent: jax.Array, group_sizes: jax.Array) -> jax.Array:
-        return self._product(lhs, cotangent, group_sizes.size, "gmk,gmn->gkn")
+def ragged_rounds(program: Program, sizes: str, options: argparse.Namespace, rate: float) -> int:
+    fit = int(options.ragged_s / (program.flops * program.experts / rate))
+    least = 1 if program.dtype is DType.FLOAT32 and sizes == "random" and options.ragged_s > 0 else 0
+    return min(max(fit, least), 3, rounds_of(program, options))
 
 
-def arrays_of(cell: Cell) -> Arrays:
-    rows = TOKENS * cell.topk
-    shapes = {
-        "x": (rows, HIDDEN),
-        "hidden": (rows, MLP),
-        "grad_gate": (rows, MLP),
-        "grad_up": (rows, MLP),
-        "grad_out": (rows, HIDDEN),
-        "w1": (cell.experts, HIDDEN, MLP),
-        "w3": (cell.experts, HIDDEN, MLP),
-        "w2": (cell.experts, MLP, HIDDEN),
-    }
-    keys = jax.random.split(jax.random.key(0), len(shapes))
-    arrays = {
-        name: jax.random.normal(key, shape, jnp.float32).astype(cell.dtype.value)
-        for key, (name, shape) in zip(keys, shapes.items(), strict=True)
-    }
-    return arrays | {"group_sizes": jnp.asarray(cell.group_sizes())}
+def estimate_s(chosen: list[Program], options: argparse.Namespace, rate: float, *, torch: bool) -> float:
+    """Compile, one round that checks, the rounds, and ragged_dot."""
+    # Blocks but ragged_dot, the dense limit, the first block again, torch.
+    peers = len(BLOCKS) + 1 + (len(moe_cpu_torch.NAMES) if torch else 0)
+    total = 0.0
+    for program in chosen:
+        call_s = 1.3 * program.flops / rate
+        total += COMPILE_S * len(BLOCKS)
+        for word in options.sizes.split(","):
+            total += (rounds_of(program, options) + 1) * peers * call_s
+            total += ragged_rounds(program, word, options, rate) * program.experts * call_s
+    return total
 
 
-def program_of(backend: GroupedMatmul, bench_pass: BenchPass) -> Program:
-    products = (("x", "w1", "grad_gate"), ("x", "w3", "grad_up"), ("hidden", "w2", "grad_out"))
-
-    def run(a: Arrays) -> dict[str, jax.Array]:
-        sizes, outputs = a["group_sizes"], {}
-        for lhs, rhs, cotangent in products:
-            outputs[rhs] = backend.forward(a[lhs], a[rhs], sizes)
-            if bench_pass is BenchPass.FORWARD_BACKWARD:
-                outputs[f"{rhs} lhs"] = backend.grad_lhs(a[cotangent], a[rhs], sizes)
-                outputs[f"{rhs} rhs"] = backend.grad_rhs(a[lhs], a[cotangent], sizes)
-        return outputs
-
-    return run
-
-
-def peers_of(cell: Cell, *, ragged: bool) -> dict[str, Peer]:
-    arrays = arrays_of(cell)
-    one = arrays | {name: arrays[name][:1] for name in ("w1", "w3", "w2")}
-    one["group_sizes"] = jnp.array([TOKENS * cell.topk], jnp.int32)
-    tiled = BACKENDS["tiled"].load()
-    wanted: dict[str, tuple[GroupedMatmul, Arrays]] = {
-        "tiled": (tiled, arrays),
-        "dense": (DenseMatmul(), one),
-        "batched": (Batched(), arrays),
-        "tiled again": (tiled, arrays),
-    }
-    if ragged:
-        wanted["ragged_dot"] = (BACKENDS["ragged_dot"].load(), arrays)
-    peers: dict[str, Peer] = {}
-    for name, (backend, own) in wanted.items():
-        lowered = jax.jit(program_of(backend, cell.bench_pass)).lower(own)
-        began = time.perf_counter()
-        compiled = lowered.compile()
-        peers[name] = Peer(compiled=compiled, arrays=own, compile_s=time.perf_counter() - began)
-    return peers
+def peers_of(program: Program, sizes: list[str], torch: Any, *, ragged: bool) -> tuple[dict[str, Peer], dict[str, str]]:
+    """The peers of a program by name, and why others are missing."""
+    inputs = program.inputs()
+    routings = {word: program.routing(word) for word in sizes}
+    missing: dict[str, str] = {}
+    wanted = [name for name in BLOCKS if ragged or name != RAGGED]
+    peers = {name: block_peer(name, program, inputs, routings) for name in wanted}
+    peers |= {"dense": dense_peer(program), AGAIN: peers[OURS]}
+    for name in moe_cpu_torch.NAMES if torch is not None else ():
+        try:
+            peers[name] = moe_cpu_torch.torch_peer(torch, name, program, inputs, routings)
+        except RuntimeError as error:
+            missing[f"{name} {program.dtype}"] = " ".join(str(error).split())
+    return peers, missing
 
 
-def measure(cell: Cell, rounds: int, ragged_rounds: int) -> dict[str, object]:
-    """Samples in seconds by clock and peer, and how long each peer took to compile."""
-    peers = peers_of(cell, ragged=ragged_rounds > 0)
+def measure(program: Program, sizes: str, peers: dict[str, Peer], rounds: int, ragged: int) -> dict[str, Any]:
+    """Samples in seconds by clock and peer, after a call of each whose outputs are compared.
+
+    `ragged_dot`, whose calls are long, has no such call: the outputs of its first timed one are compared.
+    """
+    allowed = tolerance(program)
+    peers["dense"].run(sizes)
+    reference = peers[OURS].outputs(sizes)
+    found = {}
     for name, peer in peers.items():
-        if name != "ragged_dot":
-            peer.seconds()
+        if peer.arrays is not None and name not in (OURS, AGAIN, RAGGED):
+            found[name] = check(name, peer.outputs(sizes), reference, allowed)
     samples: dict[str, dict[str, list[float]]] = {clock: {name: [] for name in peers} for clock in CLOCKS}
     for number in range(rounds):
-        order = [name for name in peers if name != "ragged_dot" or number < ragged_rounds]
+        order = [name for name in peers if name != RAGGED or number < ragged]
         for name in order if number % 2 else reversed(order):
-            for clock, seconds in zip(CLOCKS, peers[name].seconds(), strict=True):
-                samples[clock][name].append(seconds)
-    compile_s = {name: peer.compile_s for name, peer in peers.items()}
-    return {"cell": asdict(cell), "seconds": samples, "compile_s": compile_s}
+            time.sleep(SETTLE_S)
+            outputs, *seconds = peers[name].timed(sizes)
+            for clock, value in zip(CLOCKS, seconds, strict=True):
+                samples[clock][name].append(value)
+            if name == RAGGED and name not in found:
+                found[name] = check(name, peers[name].arrays(outputs), reference, allowed)
+            # Before the next call, which else would not find this memory free.
+            del outputs
+    return {
+        "cell": {**asdict(program), "sizes": sizes},
+        "seconds": samples,
+        "compiled": {name: peer.compiled for name, peer in peers.items() if peer.compiled},
+        "least_bytes": program.least_bytes(),
+        "difference": found,
+        "allowed_difference": allowed,
+        "load": os.getloadavg()[0],
+    }
 
 
-def ratio(seconds: dict[str, list[float]], name: str) -> str:
-    """How many times as long as `tiled` a peer took in the same round: median (lowest to highest)."""
-    if name not in seconds:
-        return ""
-    each = [peer / own for peer, own in zip(seconds[name], seconds["tiled"], strict=False)]
-    return f"{statistics.median(each):.2f} ({min(each):.2f} to {max(each):.2f})"
-
-
-def lines(result: dict[str, object]) -> str:
-    """One line per clock."""
-    cell, compile_s = result["cell"], result["compile_s"]["tiled"]
-    words = [cell["experts"], cell["topk"], cell["sizes"], cell["bench_pass"]]
-    made = []
-    for clock in CLOCKS:
-        seconds = result["seconds"][clock]
-        ratios = [ratio(seconds, name) for name in ("ragged_dot", "dense", "batched", "tiled again")]
-        middle = f"{1000 * statistics.median(seconds['tiled']):.0f}"
-        made.append("| " + " | ".join(map(str, [*words, clock, middle, *ratios, f"{compile_s:.2f}"])) + " |")
-    return "\n".join(made)
-
-
-HEAD = """| experts | topk | sizes | pass | clock | tiled ms | ragged_dot | dense | batched | tiled again | compile s |
-| ---: | ---: | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"""
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cells", default="8:2,16:2,64:2,8:8,16:8,64:8", help="experts:topk, comma-separated")
+    parser.add_argument("--dtypes", default="float32,bfloat16", help="comma-separated")
+    parser.add_argument("--passes", default="forward,forward_backward", help="comma-separated")
+    parser.add_argument("--sizes", default=",".join(SIZES), help="comma-separated")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--long-rounds", type=int, default=3, help="at most so many at topk 8")
+    parser.add_argument("--ragged-s", type=float, default=4, help="seconds of ragged_dot per cell; 0: leave it out")
+    parser.add_argument("--save", type=Path, help="write all samples as JSON to this file")
+    parser.add_argument("--table", type=Path, help="print the tables of such a file, and measure nothing")
+    return parser.parse_args()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--ragged-rounds", type=int, default=3)
-    parser.add_argument(
-        "--ragged-cells", default="8:2,16:2,8:8,16:8", help="experts:topk with ragged_dot, comma-separated"
-    )
-    parser.add_argument("--cells", default="8:2,16:2,64:2,8:8,16:8,64:8", help="experts:topk, comma-separated")
-    parser.add_argument("--dtype", type=DType, default=DType.FLOAT32, choices=list(DType))
-    parser.add_argument("--save", type=Path, help="write all samples as JSON to this file")
-    options = parser.parse_args()
-    facts = {"python": platform.python_version(), "jax": jax.__version__, "cores": os.cpu_count(), "unit": "s"}
-    print(", ".join(f"{name} {value}" for name, value in facts.items()), f"\n\n{HEAD}", flush=True)
-    results = []
-    for words, sizes, bench_pass in itertools.product(options.cells.split(","), ("random", "skewed"), BenchPass):
-        experts, topk = map(int, words.split(":"))
-        cell = Cell(experts=experts, topk=topk, sizes=sizes, bench_pass=bench_pass, dtype=options.dtype)
-        ragged_rounds = options.ragged_rounds if words in options.ragged_cells.split(",") else 0
-        results.append(measure(cell, options.rounds, ragged_rounds) | {"load": os.getloadavg()[0]})
-        print(lines(results[-1]), flush=True)
+    options = parsed()
+    if options.table:
+        print(tables(json.loads(options.table.read_text())))
+        return
+    if hasattr(os, "sched_setaffinity"):
+        # JAX takes a thread for each processor that it may use when its first array is made, which is later.
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
+    torch, reason = moe_cpu_torch.load()
+    missing = {} if reason is None else {"torch": reason}
+    facts = {
+        "python": platform.python_version(),
+        "jax": jax.__version__,
+        "torch": "none" if torch is None else torch.__version__,
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": THREADS,
+    }
+    sizes = options.sizes.split(",")
+    chosen = list(programs(options.cells, options.dtypes.split(","), options.passes.split(",")))
+    rate = gemm_rate()
+    print(", ".join(f"{name} {value}" for name, value in facts.items()))
+    for name, why in missing.items():
+        print(f"{name} is missing: {why}")
+    minutes = estimate_s(chosen, options, rate, torch=torch is not None) / 60
+    print(f"{len(chosen) * len(sizes)} cells, about {minutes:.0f} minutes")
+    if os.getloadavg()[0] > BUSY:
+        print(
+            f"load average {os.getloadavg()[0]:.1f}: others use this machine; torch, whose threads spin, loses the most"
+        )
+    print(f"\n{head()}", flush=True)
+    results: list[dict[str, Any]] = []
+    for program in chosen:
+        ragged = {word: ragged_rounds(program, word, options, rate) for word in sizes}
+        peers, absent = peers_of(program, sizes, torch, ragged=any(ragged.values()))
+        missing |= absent
+        for word in sizes:
+            results.append(measure(program, word, peers, rounds_of(program, options), ragged[word]))
+            print(line(results[-1]), flush=True)
+        for name, why in absent.items():
+            print(f"{name} is missing: {why}", file=sys.stderr)
         if options.save:
-            options.save.write_text(json.dumps(facts | {"results": results}) + "\n")
+            document = {"format": 2, "unit": "s", "facts": facts, "missing": missing, "results": results}
+            options.save.write_text(json.dumps(document) + "\n")
 
 
 if __name__ == "__main__":
