@@ -347,10 +347,22 @@ def create(root: Path, header: Header, *, durable: bool = True) -> Book:
         )
     make_folder(root)
     for name, text in ((".gitignore", _GITIGNORE), (".gitattributes", _GITATTRIBUTES)):
-        if not (root / name).exists():
-            write_text(root / name, text, durable=durable)
+        _complete(root / name, text, durable=durable)
     book.write_header(header)
     return book
+
+
+def _complete(path: Path, text: str, *, durable: bool) -> None:
+    """Write a file of git's, or append the lines that one of ours from an earlier version lacks. One without our
+    first line is the project's own, and stays."""
+    if not path.exists():
+        write_text(path, text, durable=durable)
+        return
+    present = read_text(path)
+    first, *lines = text.splitlines()
+    missing = [line for line in lines if line not in present.splitlines()]
+    if first in present and missing:
+        write_text(path, "\n".join([present.rstrip("\n"), *missing, ""]), durable=durable)
 
 
 def books(root: Path, *, durable: bool = True) -> list[Book]:
