@@ -9,10 +9,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Float32, Int32
 
 from bench_core.blocks.gated import down_projection, up_projection
+from bench_core.blocks.gated_experts import GatedSpec, gated_experts
 from bench_core.blocks.impls import Impl
 from bench_core.blocks.modes import RematMode
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.gmm.dense import DenseMatmul
+from bench_core.gmm.gated import GatedExperts
 from bench_core.quant.fake import operand
 from bench_core.quant.mode import QuantMode
 from bench_core.quant.rounding import round_to
@@ -57,6 +59,23 @@ class BlockSpec:
         """Whether there are rows without an assignment, or assignments without a row."""
         return self.layout is not None
 
+    @property
+    def gated(self) -> GatedSpec | None:
+        """The routed experts as one operation, where the backend has it and it serves the case; None: as products.
+
+        It serves full layouts without quantisation; a recomputation or a prepared queue is made of products.
+        """
+        served = self.quant_mode is QuantMode.NONE and self.layout is None and self.remat_mode is RematMode.NONE
+        if not served or not isinstance(self.backend, GatedExperts):
+            return None
+        return GatedSpec(backend=self.backend, preweight=self.impl.preweight, scatter=self.impl.scatter)
+
+    def ran(self, *, prequeued: bool = False) -> str:
+        """What a row says about the code that computed it."""
+        if prequeued or self.gated is None:
+            return self.backend.ran()
+        return f"{self.backend.ran()}; routed experts as one operation"
+
 
 def moe_block(
     x: Float[Array, "tokens hidden"],
@@ -83,6 +102,11 @@ def moe_block(
     if spec.layout is not None and spec.layout.rows == 0:
         # No slot has an expert: some backends have no program for zero rows.
         output = jnp.zeros(x.shape, jnp.float32)
+    elif queue is None and spec.gated is not None:
+        permutation = sort_by_expert(routing.experts, weights["w2"].shape[0], strategy=spec.pack_strategy)
+        output = gated_experts(
+            spec.gated, rows, _up_weights(weights, spec), weights["w2"], permutation, routing.weights
+        )
     else:
         if queue is None:
             packed = pack(rows, routing, weights["w2"].shape[0], spec)
@@ -100,12 +124,15 @@ def pack(rows: Float[Array, "tokens hidden"], routing: Routing, experts: int, sp
     return Queue(rows=dispatch(rows, permutation, spec.partial), permutation=permutation)
 
 
+def _up_weights(weights: Weights, spec: BlockSpec) -> tuple[Array, ...]:
+    return tuple(weights[name] for name in (("w13",) if spec.impl.fused_w13 else ("w1", "w3")))
+
+
 def up_stage(queue: Queue, weights: Weights, spec: BlockSpec) -> Float32[Array, "rows mlp"]:
     """The routed experts' gated hidden activations."""
-    names = ("w13",) if spec.impl.fused_w13 else ("w1", "w3")
     return up_projection(
         queue.rows,
-        tuple(weights[name] for name in names),
+        _up_weights(weights, spec),
         queue.permutation.group_sizes,
         backend=spec.backend,
         quant_mode=spec.quant_mode,

@@ -6,11 +6,14 @@ from jaxtyping import Array, Float, Float32, Int32
 
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
+from bench_core.gmm.gated import ExpertRows, GatedExperts, GatedGradients
+from bench_core.gmm.tiled_gated import gated_rows
+from bench_core.gmm.tiled_gated_grad import gated_gradients
 from bench_core.gmm.tiled_loops import groups_product, rows_product
 
 
 @final
-class Tiled(GroupedMatmul):
+class Tiled(GroupedMatmul, GatedExperts):
     """Equals `jax.lax.ragged_dot_general`, at a cost that does not grow with the number of groups.
 
     Rows that a mask sets to zero add exact zeros, so the error bound is that of the group's own terms.
@@ -39,3 +42,28 @@ class Tiled(GroupedMatmul):
         self, lhs: Float[Array, "m k"], cotangent: Float[Array, "m n"], group_sizes: Int32[Array, " g"]
     ) -> Float32[Array, "g k n"]:
         return groups_product(lhs, cotangent, group_sizes)
+
+    def gated_forward(
+        self,
+        x: Float[Array, "tokens hidden"],
+        up_weights: tuple[Float[Array, "g hidden _"], ...],
+        down_weights: Float[Array, "g mlp hidden"],
+        rows: ExpertRows,
+        *,
+        preweight: bool,
+        keep: bool,
+    ) -> tuple[Float32[Array, "padded hidden"], tuple[Float32[Array, "padded _"], ...]]:
+        return gated_rows(x, up_weights, down_weights, rows, preweight=preweight, keep=keep)
+
+    def gated_backward(
+        self,
+        x: Float[Array, "tokens hidden"],
+        up_weights: tuple[Float[Array, "g hidden _"], ...],
+        down_weights: Float[Array, "g mlp hidden"],
+        rows: ExpertRows,
+        kept: tuple[Float32[Array, "padded _"], ...],
+        cotangent: Float32[Array, "tokens hidden"],
+        *,
+        preweight: bool,
+    ) -> GatedGradients:
+        return gated_gradients(x, up_weights, down_weights, rows, kept, cotangent, preweight=preweight)

@@ -1,5 +1,6 @@
 """Which static row tiles cover groups whose sizes are known only when the program runs. No JAX."""
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -15,18 +16,23 @@ class Tile:
     least: int
 
 
-def ladder(rows: int, groups: int) -> tuple[Tile, ...]:
+def ladder(rows: int, groups: int, *, close: bool = False) -> tuple[Tile, ...]:
     """Descending tiles for `rows` rows in `groups` groups; the last one serves any remainder.
 
-    A group takes the largest tile as long as more than three quarters of it are needed, then the next. So it
-    computes less than a quarter of one larger tile, or less than one smallest tile, in vain.
+    A group takes the largest tile as long as more than three quarters of it are needed, and more than the next one
+    holds, then the next. So it computes less than a quarter of one larger tile, or less than one smallest tile, in
+    vain.
 
     The middle tile is fitted to a balanced load where that calls for a tile of about its size: independent
     choices give a group mean = rows / groups rows with a standard deviation of at most sqrt(mean) (a binomial
-    distribution), so that mean + 1.5 sqrt(mean), on a multiple of 16, holds nine of ten groups.
+    distribution), so that mean + 1.5 sqrt(mean), on a multiple of 16, holds nine of ten groups. `close` adds a tile
+    of the mean on a multiple of 16, for the smaller half of them; it costs the compiling of one more loop body.
     """
     mean = rows / groups
     fitted = 16 * math.ceil((mean + 1.5 * math.sqrt(mean)) / 16)
-    middle = fitted if fitted in FITTED else MIDDLE
-    *larger, last = sorted({min(size, rows) for size in (LARGEST, middle, SMALLEST)}, reverse=True)
-    return (*(Tile(rows=size, least=size * 3 // 4 + 1) for size in larger), Tile(rows=last, least=1))
+    middle = {fitted} if fitted in FITTED else {MIDDLE}
+    if close and fitted in FITTED:
+        middle.add(16 * math.ceil(mean / 16))
+    sizes = sorted({min(size, rows) for size in (LARGEST, *middle, SMALLEST)}, reverse=True)
+    larger = (Tile(rows=size, least=max(size * 3 // 4, following) + 1) for size, following in itertools.pairwise(sizes))
+    return (*larger, Tile(rows=sizes[-1], least=1))

@@ -2,9 +2,7 @@
 
 The work is proportional to the rows, not to rows times groups. Buffers are not padded: a tile that would
 reach beyond the last row is moved up instead.
-
-Inside the loops bfloat16 operands are carried as their bits, unsigned 16-bit integers. XLA for CPU has no bfloat16
-slice: it would widen whole operands to float32 before the loop, and narrow every slice again inside.
+bfloat16 operands are carried as their bits (see `tiled_bits`).
 """
 
 import functools
@@ -14,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Float32, Int32, Shaped
 
-from bench_core.gmm.precision import matmul_precision
+from bench_core.gmm.tiled_bits import bits, dot, valued
 from bench_core.gmm.tiled_ladder import Tile, ladder
 
 _Carry = tuple[Array, Array]
@@ -23,7 +21,7 @@ _Carry = tuple[Array, Array]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RowsGroup:
-    """One group of `rows_product`: its rows [start, end) of `lhs` (see `_bits`; `dtype` is the operands'), its
+    """One group of `rows_product`: its rows [start, end) of `lhs` (see `bits`; `dtype` is the operands'), its
     matrix, and the end of all groups."""
 
     lhs: Shaped[Array, "m c"]
@@ -36,7 +34,7 @@ class _RowsGroup:
 
     def multiply(self, at: Int32[Array, ""], rows: int) -> Float32[Array, "tile _"]:
         """The product of rows [at, at + rows)."""
-        return _dot(_valued(_tile(self.lhs, at, rows), self.dtype), self.matrix, (1, self.matrix_axis))
+        return dot(valued(_tile(self.lhs, at, rows), self.dtype), self.matrix, (1, self.matrix_axis))
 
     def larger_tiles(self, tile: Tile, carry: _Carry) -> _Carry:
         """Take `tile` as long as it is worth it.
@@ -79,13 +77,13 @@ def rows_product(
     """out[i] = lhs[i] contracted with axis `rhs_axis` (0 or 1) of rhs[group of i]."""
     groups, ends = rhs.shape[0], jnp.cumsum(group_sizes)
     *larger, last = ladder(lhs.shape[0], groups)
-    lhs_bits, rhs_bits = _bits(lhs), _bits(rhs)
+    lhs_bits, rhs_bits = bits(lhs), bits(rhs)
 
     def one_group(index: Array, out: Array) -> Array:
         group = _RowsGroup(
             lhs=lhs_bits,
             dtype=lhs.dtype,
-            matrix=_valued(jax.lax.dynamic_index_in_dim(rhs_bits, index, keepdims=False), rhs.dtype),
+            matrix=valued(jax.lax.dynamic_index_in_dim(rhs_bits, index, keepdims=False), rhs.dtype),
             matrix_axis=rhs_axis,
             start=ends[index] - group_sizes[index],
             end=ends[index],
@@ -117,7 +115,7 @@ def groups_product(
     def one_group(bounds: tuple[Array, Array]) -> Array:
         start, end = bounds
         first = jnp.sum(end - start < leasts)
-        products = [functools.partial(_masked_product, _bits(lhs), _bits(rhs), lhs.dtype, tile.rows) for tile in tiles]
+        products = [functools.partial(_masked_product, bits(lhs), bits(rhs), lhs.dtype, tile.rows) for tile in tiles]
         carry: _Carry = (start + rows[first], jax.lax.switch(first, products, start, end))
         for tile, product in zip(tiles, products, strict=True):
             carry = _accumulate(tile, product, end, carry)
@@ -146,7 +144,7 @@ def _masked_product(
     begin: Int32[Array, ""],
     end: Int32[Array, ""],
 ) -> Float32[Array, "k n"]:
-    """lhs.T @ rhs over those of the rows [begin, begin + rows) that lie before `end`; operands as `_bits` has them.
+    """lhs.T @ rhs over those of the rows [begin, begin + rows) that lie before `end`; operands as `bits` has them.
 
     Both operands are masked: zero times the infinity of another group's row is not zero.
     """
@@ -154,8 +152,8 @@ def _masked_product(
     keep = _within(begin, end, at, rows)
     left, right = (_tile(operand, at, rows) for operand in (lhs, rhs))
     # A zero of the operand's own type: all bits of the number zero are zero.
-    left, right = (_valued(jnp.where(keep, tile, jnp.zeros((), tile.dtype)), dtype) for tile in (left, right))
-    return _dot(left, right, (0, 0))
+    left, right = (valued(jnp.where(keep, tile, jnp.zeros((), tile.dtype)), dtype) for tile in (left, right))
+    return dot(left, right, (0, 0))
 
 
 def _within(begin: Int32[Array, ""], end: Int32[Array, ""], at: Int32[Array, ""], rows: int) -> Bool[Array, "tile 1"]:
@@ -166,23 +164,3 @@ def _within(begin: Int32[Array, ""], end: Int32[Array, ""], at: Int32[Array, ""]
 
 def _tile(array: Shaped[Array, "m c"], at: Int32[Array, ""], rows: int) -> Shaped[Array, "tile c"]:
     return jax.lax.dynamic_slice_in_dim(array, at, rows)
-
-
-def _bits(operand: Float[Array, "*shape"]) -> Shaped[Array, "*shape"]:
-    """bfloat16 as uint16, bit by bit; float32 as it is."""
-    return jax.lax.bitcast_convert_type(operand, jnp.uint16) if operand.dtype == jnp.bfloat16 else operand
-
-
-def _valued(bits: Shaped[Array, "*shape"], dtype: jnp.dtype) -> Float[Array, "*shape"]:
-    """The inverse of `_bits`."""
-    return bits if bits.dtype == dtype else jax.lax.bitcast_convert_type(bits, dtype)
-
-
-def _dot(lhs: Float[Array, "_ _"], rhs: Float[Array, "_ _"], axes: tuple[int, int]) -> Float32[Array, "_ _"]:
-    return jax.lax.dot_general(
-        lhs,
-        rhs,
-        (((axes[0],), (axes[1],)), ((), ())),
-        precision=matmul_precision(lhs),
-        preferred_element_type=jnp.float32,
-    )

@@ -1,6 +1,6 @@
 """Sorting assignments by expert, and the way back.
 
-An assignment is a (token, slot) pair; assignment a = token * topk + slot. Dispatch and `unsort` are gathers,
+An assignment is a (token, slot) pair; assignment a = token * topk + slot. Dispatch and combine are gathers,
 and so are their gradients: the inverse permutation stands in for the scatter that autodiff would make.
 
 With a layout (null slots, capacity) there are rows without an assignment and assignments without a row. Both
@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Float32, Int32
 
+from bench_core.quant.rounding import round_to
 from bench_core.routing.layout import Layout
 from bench_core.routing.strategy import PackStrategy
 
@@ -84,7 +85,28 @@ def _sorted(flat: Int32[Array, " n"], strategy: PackStrategy) -> tuple[Int32[Arr
 
 
 def _gather(rows: Float[Array, "m *width"], at: Int32[Array, " n"], partial: bool) -> Float[Array, "n *width"]:
-    return rows.at[at].get(mode="fill", fill_value=0) if partial else rows[at]
+    """rows[at], zeros for one past the end. bfloat16 moves as bits: XLA for CPU would widen it first."""
+    moved = jax.lax.bitcast_convert_type(rows, jnp.uint16) if rows.dtype == jnp.bfloat16 else rows
+    mode = {"mode": "fill", "fill_value": 0} if partial else {"mode": "promise_in_bounds"}
+    taken = moved.at[at].get(**mode)
+    return taken if taken.dtype == rows.dtype else jax.lax.bitcast_convert_type(taken, rows.dtype)
+
+
+def _slot_sum(
+    rows: Float[Array, "rows width"],
+    row_of: Int32[Array, "tokens topk"],
+    weights: Float32[Array, "tokens topk"] | None,
+    partial: bool,
+) -> Float32[Array, "tokens width"]:
+    """out[t] = sum over slots of weights[t, slot] * rows[row_of[t, slot]] in float32; without weights, the plain sum.
+
+    One gather per slot and a running sum: no array of tokens * topk rows. A product and a sum, not an einsum: a
+    dot would take the platform's default matmul precision.
+    """
+    parts = [_gather(rows, row_of[:, slot], partial).astype(jnp.float32) for slot in range(row_of.shape[1])]
+    if weights is not None:
+        parts = [part * weights[:, slot, None] for slot, part in enumerate(parts)]
+    return functools.reduce(jnp.add, parts)
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
@@ -106,34 +128,22 @@ def _dispatch_backward(
     partial: bool, residuals: tuple[Permutation, int], cotangent: Float[Array, "rows width"]
 ) -> tuple[Array, None]:
     permutation, tokens = residuals
-    by_token = _gather(cotangent, permutation.inverse, partial).reshape(tokens, -1, cotangent.shape[-1])
-    return by_token.astype(jnp.float32).sum(axis=1).astype(cotangent.dtype), None
+    return dispatch_gradient(cotangent, permutation, partial, tokens=tokens, dtype=cotangent.dtype), None
+
+
+def dispatch_gradient(
+    cotangent: Float[Array, "rows width"],
+    permutation: Permutation,
+    partial: bool = False,
+    *,
+    tokens: int,
+    dtype: jnp.dtype,
+) -> Float[Array, "tokens width"]:
+    """out[t] = sum of cotangent[row] over the rows of token t, summed in float32 and rounded to `dtype` once."""
+    return round_to(_slot_sum(cotangent, permutation.inverse.reshape(tokens, -1), None, partial), dtype)
 
 
 dispatch.defvjp(_dispatch_forward, _dispatch_backward)
-
-
-@functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
-def unsort(
-    rows: Float[Array, "rows width"], permutation: Permutation, partial: bool = False
-) -> Float[Array, "assignments width"]:
-    """Sorted rows back in the order of assignments: out[a] = rows[inverse[a]]."""
-    return _gather(rows, permutation.inverse, partial)
-
-
-def _unsort_forward(
-    rows: Float[Array, "rows width"], permutation: Permutation, partial: bool
-) -> tuple[Array, Permutation]:
-    return unsort(rows, permutation, partial), permutation
-
-
-def _unsort_backward(
-    partial: bool, permutation: Permutation, cotangent: Float[Array, "assignments width"]
-) -> tuple[Array, None]:
-    return _gather(cotangent, permutation.order, partial), None
-
-
-unsort.defvjp(_unsort_forward, _unsort_backward)
 
 
 def row_weights(
@@ -155,10 +165,49 @@ def combine(
 
     With `weighted` False the rows carry their weights already.
     """
-    tokens, topk = weights.shape
-    by_token = unsort(rows, permutation, partial).reshape(tokens, topk, rows.shape[-1])
-    # A product and a sum, not an einsum: a dot would take the platform's default matmul precision.
-    return (by_token * weights[:, :, None] if weighted else by_token).sum(axis=1)
+    return _combine(rows, permutation, weights, partial, weighted)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(3, 4))
+def _combine(
+    rows: Float32[Array, "rows width"],
+    permutation: Permutation,
+    weights: Float32[Array, "tokens topk"],
+    partial: bool,
+    weighted: bool,
+) -> Float32[Array, "tokens width"]:
+    return _slot_sum(rows, permutation.inverse.reshape(weights.shape), weights if weighted else None, partial)
+
+
+def _combine_forward(
+    rows: Float32[Array, "rows width"],
+    permutation: Permutation,
+    weights: Float32[Array, "tokens topk"],
+    partial: bool,
+    weighted: bool,
+) -> tuple[Array, tuple[Array, Permutation, Array]]:
+    # A program that differentiates by the rows alone does not keep them: their only use is the weights' gradient.
+    return _combine(rows, permutation, weights, partial, weighted), (rows, permutation, weights)
+
+
+def _combine_backward(
+    partial: bool,
+    weighted: bool,
+    residuals: tuple[Array, Permutation, Array],
+    cotangent: Float32[Array, "tokens width"],
+) -> tuple[Array, None, Array]:
+    rows, permutation, weights = residuals
+    grad_rows = _gather(cotangent, permutation.order // weights.shape[1], partial)
+    if not weighted:
+        return grad_rows, None, jnp.zeros_like(weights)
+    by_slot = [
+        (_gather(rows, own, partial) * cotangent).sum(axis=-1) for own in permutation.inverse.reshape(weights.shape).T
+    ]
+    own_weights = row_weights(permutation, weights, partial)
+    return grad_rows * own_weights[:, None], None, jnp.stack(by_slot, axis=1)
+
+
+_combine.defvjp(_combine_forward, _combine_backward)
 
 
 def scatter_combine(

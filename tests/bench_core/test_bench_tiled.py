@@ -16,6 +16,7 @@ from bench_core.blocks.bounded import Bounded, BoundedMath
 from bench_core.blocks.compare import compare
 from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.inputs import BlockInputs
+from bench_core.blocks.modes import RematMode
 from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.program import canonical_outputs, pass_function
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
@@ -23,6 +24,7 @@ from bench_core.gmm.registry import BACKENDS
 from bench_core.gmm.tiled import Tiled
 from bench_core.gmm.tiled_ladder import LARGEST, SMALLEST, ladder
 from bench_core.quant.mode import QuantMode
+from bench_core.routing.layout import Layout
 from bench_core.shapes import BenchPass, DType, MoeShape
 
 pytestmark = pytest.mark.slow
@@ -172,9 +174,11 @@ def test_any_sizes(contract: type[BackendContract], cuts: list[int]) -> None:
     assert comparison.passed, comparison
 
 
-@given(rows=st.integers(1, 1 << 20), groups=st.integers(1, 512), size=st.integers(0, 5000))
-def test_the_ladder_covers_every_size_and_computes_little_in_vain(rows: int, groups: int, size: int) -> None:
-    tiles = ladder(rows, groups)
+@given(rows=st.integers(1, 1 << 20), groups=st.integers(1, 512), size=st.integers(0, 5000), close=st.booleans())
+def test_the_ladder_covers_every_size_and_computes_little_in_vain(
+    rows: int, groups: int, size: int, close: bool
+) -> None:
+    tiles = ladder(rows, groups, close=close)
     sizes = [tile.rows for tile in tiles]
     assert sizes == sorted(set(sizes), reverse=True)
     assert sizes[0] == min(LARGEST, rows)
@@ -195,6 +199,12 @@ def test_the_middle_tile_holds_a_balanced_group(rows: int, groups: int, middle: 
     assert [tile.rows for tile in ladder(rows, groups)] == [512, middle, 32]
 
 
+def test_a_close_ladder_has_a_tile_for_the_smaller_half() -> None:
+    tiles = ladder(8192, 64, close=True)
+    assert [(tile.rows, tile.least) for tile in tiles] == [(512, 385), (160, 129), (128, 97), (32, 1)]
+    assert ladder(8192, 8, close=True) == ladder(8192, 8)
+
+
 TILES = MoeShape(tokens=330, hidden=11, mlp_dim=7, experts=3, topk=2)
 """Enough assignments for every tile."""
 
@@ -209,7 +219,7 @@ def _block_agrees(inputs: BlockInputs, dtype: DType, impl: str, quant_mode: Quan
     program = _block(impl, quant_mode, bench_pass)
     outputs = canonical_outputs(program(inputs.x, store_weights(inputs.weights, IMPLS[impl]), inputs.routing))
     arrays = {name: np.asarray(array) for name, array in outputs.items()}
-    comparison = compare(arrays, expected_of(inputs, dtype, quant_mode, bench_pass))
+    comparison = compare(arrays, expected_of(inputs, dtype, quant_mode, bench_pass, impl=impl))
     assert comparison.passed, comparison
 
 
@@ -249,3 +259,43 @@ def test_the_smallest_block_agrees_with_the_oracle() -> None:
 def test_uneven_blocks_agree_with_the_oracle(experts: np.ndarray) -> None:
     inputs = with_experts(inputs_of(TILES, DType.FLOAT32), experts)
     _block_agrees(inputs, DType.FLOAT32, "fused_w13", QuantMode.NONE, BenchPass.FORWARD_BACKWARD)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("impl", ["fast", "fused_w13_preweight"])
+def test_scatter_and_preweight_agree_with_the_oracle(impl: str) -> None:
+    inputs = with_experts(inputs_of(TILES, DType.BFLOAT16), UNEVEN["skewed"])
+    _block_agrees(inputs, DType.BFLOAT16, impl, QuantMode.NONE, BenchPass.FORWARD_BACKWARD)
+
+
+@pytest.mark.slow
+def test_experts_as_one_operation_do_not_see_the_rows_of_others() -> None:
+    """Tiles reach into the rows of the next expert; zero times its infinity is NaN."""
+    inputs = with_experts(inputs_of(TILES, DType.FLOAT32), UNEVEN["skewed"])
+    program = _block("baseline", QuantMode.NONE, BenchPass.FORWARD_BACKWARD)
+    clean = program(inputs.x, inputs.weights, inputs.routing)
+    # Expert 1 has tokens 7 and on, expert 0 those before.
+    spoilt = program(inputs.x.at[7:].set(np.inf), inputs.weights, inputs.routing)
+    np.testing.assert_array_equal(spoilt["output"][:7], clean["output"][:7])
+    for name in ("grad_w1", "grad_w3", "grad_w2"):
+        np.testing.assert_array_equal(spoilt[name][0], clean[name][0])
+        assert not np.isfinite(spoilt[name][1]).all()
+
+
+def test_a_block_says_whether_its_experts_are_one_operation() -> None:
+    def ran(backend: GroupedMatmul = TestTiled.backend, **changes: object) -> str:
+        plain = {"backend": backend, "impl": IMPLS["baseline"], "quant_mode": QuantMode.NONE}
+        return BlockSpec(**(plain | changes)).ran()
+
+    whole = f"{Tiled.summary}; routed experts as one operation"
+    assert ran() == whole
+    assert ran(impl=IMPLS["fused_w13_preweight"]) == whole
+    assert ran(TestRaggedDot.backend) == TestRaggedDot.backend.summary
+    for changes in (
+        {"quant_mode": QuantMode.INT8},
+        {"remat_mode": RematMode.EXPERT_MLP},
+        {"layout": Layout(rows=3)},
+    ):
+        assert ran(**changes) == Tiled.summary
+    spec = BlockSpec(backend=Tiled(), impl=IMPLS["baseline"], quant_mode=QuantMode.NONE)
+    assert spec.ran(prequeued=True) == Tiled.summary

@@ -1,0 +1,64 @@
+"""What a backend may offer besides its products: the whole gated expert as one operation."""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+from jaxtyping import Array, Float, Float32, Int32
+
+
+class ExpertRows(NamedTuple):
+    """The rows of all experts, sorted by expert. Expert g owns `group_sizes[g]` of them; the sizes sum to `rows`.
+
+    `token[r]` is the token whose activations are row r (always a token: rows without one are not served), and
+    `weight[r]` its routing weight. A named tuple, so that it passes into compiled functions as it is.
+    """
+
+    token: Int32[Array, " rows"]
+    weight: Float32[Array, " rows"]
+    group_sizes: Int32[Array, " g"]
+
+
+class GatedGradients(NamedTuple):
+    """`rows[r]` is what row r adds to the gradient of its token, float32; further rows mean nothing. The weights'
+    gradients are in the weights' dtype."""
+
+    rows: Float32[Array, "padded hidden"]
+    up_weights: tuple[Float[Array, "g hidden _"], ...]
+    down_weights: Float[Array, "g mlp hidden"]
+
+
+class GatedExperts(ABC):
+    """One expert is (silu(x @ w1) * (x @ w3)) @ w2; with `preweight` the routing weight is applied before w2.
+
+    `up_weights` is (w1, w3), or (w13,) with both side by side. Operands share one dtype and every product
+    accumulates in float32, as in `GroupedMatmul`; what is between two products is float32.
+    """
+
+    @abstractmethod
+    def gated_forward(
+        self,
+        x: Float[Array, "tokens hidden"],
+        up_weights: tuple[Float[Array, "g hidden _"], ...],
+        down_weights: Float[Array, "g mlp hidden"],
+        rows: ExpertRows,
+        *,
+        preweight: bool,
+        keep: bool,
+    ) -> tuple[Float32[Array, "padded hidden"], tuple[Float32[Array, "padded _"], ...]]:
+        """The experts' result for every row, and when `keep` says so, each of x @ up_weights for `gated_backward`.
+        Rows past the last one mean nothing."""
+
+    @abstractmethod
+    def gated_backward(
+        self,
+        x: Float[Array, "tokens hidden"],
+        up_weights: tuple[Float[Array, "g hidden _"], ...],
+        down_weights: Float[Array, "g mlp hidden"],
+        rows: ExpertRows,
+        kept: tuple[Float32[Array, "padded _"], ...],
+        cotangent: Float32[Array, "tokens hidden"],
+        *,
+        preweight: bool,
+    ) -> GatedGradients:
+        """The gradients of sum over rows of weight[r] * result[r] . cotangent[token[r]] (weight 1 with
+        `preweight`: the result has it). Cotangents are rounded to the dtype before each product."""
