@@ -34,6 +34,8 @@ KNOWN: dict[str, Quantity] = {
     "loss": Quantity(unit=None, direction="min", decimals=4),
     "accuracy": Quantity(unit=None, direction="max", decimals=4),
     "peak_memory_bytes": Quantity(unit="bytes", direction="min", decimals=0),
+    "hbm_bytes": Quantity(unit="bytes", direction="min", decimals=0),
+    "flops_inflation": Quantity(unit=None, direction="min", decimals=2),
 }
 
 
