@@ -20,6 +20,7 @@ PREFIX = r"[ \t>]*(?:(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t])[ \t>]*)*"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _OPENING = re.compile(rf"(?P<prefix>{PREFIX})(?P<ticks>`{{3,}}|~{{3,}})")
 _CONTAINER = re.compile(r"[^ \t>]")
+_BARE_QUOTE = re.compile(r">(?=[^ \t>])")
 _TICKS = re.compile(r"`+")
 
 
@@ -84,7 +85,8 @@ def fences(found: Sequence[Token], lines: Sequence[str]) -> Iterator[Fence]:
 def closing(opening: str, markup: str) -> str:
     """The line that closes a fence, in the same quote or list item as the line that opens it."""
     match = _OPENING.match(opening)
-    prefix = _CONTAINER.sub(" ", match["prefix"]) if match else ""
+    # A quote's sign takes the space after it; where none follows, what follows would lose one of its own.
+    prefix = _CONTAINER.sub(" ", _BARE_QUOTE.sub("> ", match["prefix"])) if match else ""
     return prefix + markup
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -256,6 +256,9 @@ def test_no_text_is_live(text: str) -> None:
 
 @settings(deadline=None)
 @given(HOSTILE)
+@example(">- ```")
+@example(">1. ~~~\n>    code")
+@example(">>- ```")
 def test_a_second_pass_changes_nothing(text: str) -> None:
     for once in (neutral.document(text, [HERE]), neutral.prose(text), neutral.log(text)):
         assert neutral.document(neutral.document(once, [HERE]), [HERE]) == neutral.document(once, [HERE])

@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -22,19 +23,26 @@ def sweep(folder: Path) -> list[str]:
     return ["sweep", "--resume", "MOE-000"] if (folder / ENTRY).exists() else ["sweep", "demo"]
 
 
-def is_killed(folder: Path, after_s: float) -> bool:
-    """Whether a sweep was still going on when it was killed after a time."""
+def is_killed(folder: Path, more_runs: int, delay_s: float) -> bool:
+    """Whether a sweep was still going on when it was killed, a moment after it had begun so many more runs."""
+    records = folder / "logbooks/moe/runs/MOE-000"
+    wanted = _count(records) + more_runs
     process = subprocess.Popen(
         [sys.executable, "-m", "logbook_agent", *sweep(folder)],
         cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    try:
-        process.wait(timeout=after_s)
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        return True
-    return False
+    while process.poll() is None and _count(records) < wanted:
+        time.sleep(0.002)
+    time.sleep(delay_s)
+    if process.poll() is not None:
+        return False
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    return True
+
+
+def _count(records: Path) -> int:
+    return len(list(records.glob("*"))) if records.is_dir() else 0
 
 
 @pytest.mark.slow
@@ -44,7 +52,7 @@ def test_killed_and_taken_up_again(started: Cli, folder: Path, sizes: int, most_
     write_recipe(folder, text + "setup: [[echo, allocate]]\nteardown: [[echo, release]]\n")
     chance = random.Random(sizes)
     kills = 0
-    while kills < most_kills and is_killed(folder, chance.uniform(0.3, 1.5)):
+    while kills < most_kills and is_killed(folder, chance.randint(1, sizes // 2), chance.uniform(0, 0.05)):
         kills += 1
     assert kills > 0
     resumed = started(*sweep(folder))
