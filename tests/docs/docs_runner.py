@@ -225,9 +225,9 @@ def update(path: Path) -> int:
 def play(path: Path, folder: Path) -> int:
     """Run a document in a folder that stays, showing each command and what it prints; the number of commands."""
     found = steps(path.read_text(encoding="utf-8"))
-    environ = {**os.environ, "JAX_PLATFORMS": "cpu"}
-    for name in ("LOGBOOK", "LOGBOOK_ROOT"):
-        environ.pop(name, None)
+    # In a repository the root would be that of its top.
+    environ = {**os.environ, "JAX_PLATFORMS": "cpu", "LOGBOOK_ROOT": str(folder.resolve() / "logbooks")}
+    environ.pop("LOGBOOK", None)
     for step in found:
         if isinstance(step, File):
             (folder / step.name).write_text(step.text, encoding="utf-8")
