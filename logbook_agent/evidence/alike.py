@@ -27,6 +27,9 @@ _PARTLY_KNOWN = (_COMMIT, _HOST, "package:", "file:")
 # The number of samples that one process takes; they count as one run, however many there are.
 _SAMPLE_COUNTS = ("iters", "iterations")
 _WARMUP = "warmup"
+# The label by which a benchmark names the code that computed a case. It follows from config and platform: that it
+# differs is told, so that nobody takes the effect of other code for that of the axis.
+_RAN = "ran"
 
 
 class Standing(StrEnum):
@@ -117,7 +120,8 @@ class Tried:
 def compared_names(frame: Frame) -> list[str]:
     """Every axis in which cases can be unlike, beside command and state."""
     host = [axis for axis, name in frame.facts.items() if name == _HOST]
-    return list(dict.fromkeys([*frame.apart, *host, frame.pseudo["devices"]]))
+    ran = [_RAN] if any(_RAN in item.row.labels for item in frame.items) else []
+    return list(dict.fromkeys([*frame.apart, *host, frame.pseudo["devices"], *ran]))
 
 
 def not_told(frame: Frame) -> tuple[str, ...]:
@@ -183,7 +187,7 @@ class _Sides:
     def _standing(self, name: str, base: dict[str | None, str], other: dict[str | None, str]) -> Standing:
         fact = self.frame.facts.get(name)
         if fact is None:
-            if name in _SAMPLE_COUNTS and self._warm():
+            if name == _RAN or (name in _SAMPLE_COUNTS and self._warm()):
                 return Standing.NOTED
         elif fact == _HOST and all(on_accelerator(i.case) for i in (*self.base, *self.other)):
             return Standing.NOTED

@@ -53,6 +53,7 @@ def _run(entry: str, facts: dict[str, Any], number: int, run: int) -> Run:
         config=facts["config"],
         metrics={METRIC: Measurement(samples=(value,), unit=facts["unit"], direction="max")},
         observations=facts["observations"],
+        labels=facts["labels"],
         devices=devices,
         host=facts["host"] if launcher else None,
     )
