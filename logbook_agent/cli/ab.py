@@ -28,6 +28,7 @@ from logbook_agent.cli.output import emit
 from logbook_agent.cli.run import ConfigOption, CwdOption, EnvOption, LabelOption, OnOption, TimeoutOption
 from logbook_agent.evidence.answers import Answer, Line
 from logbook_agent.evidence.compared import Compared
+from logbook_agent.evidence.noise import Noise, noise_of
 from logbook_agent.report.compared import delta_text, differences_text, doubts, evidence_text, number, verdict_text
 from logbook_agent.workflows.ab import AbResult, ab
 from logbook_agent.workflows.ab_prepare import MINIMUM_EFFECT, MOST_PAIRS, AbRequest
@@ -136,18 +137,19 @@ def ab_command(
 def _text(result: AbResult) -> str:
     count = f"{result.pairs} pair{'' if result.pairs == 1 else 's'}"
     lines = [f"{result.entry.id}: {count}; stopped: {result.why}"]
+    noise = noise_of(result.answers)
     for answer in result.answers:
         for line in answer.lines:
             for m in line.metrics:
-                lines += _metric(result, answer, line, m)
+                lines += _metric(result, answer, line, m, noise)
     return "\n".join(lines)
 
 
-def _metric(result: AbResult, answer: Answer, line: Line, m: Compared) -> Iterator[str]:
+def _metric(result: AbResult, answer: Answer, line: Line, m: Compared, noise: Noise) -> Iterator[str]:
     case = "".join(f" {k}={v}" for k, v in line.pair.case.items())
     unit = f" {m.unit}" if m.unit else ""
     sides = f"{answer.base} {number(m, m.base)} → {answer.other} {number(m, m.other)}{unit}"
-    yield f"{m.metric}{case}: {sides}, {delta_text(m)} ({evidence_text(m)}): {verdict_text(m)}"
+    yield f"{m.metric}{case}: {sides}, {delta_text(m)} ({evidence_text(m, noise)}): {verdict_text(m)}"
     yield from (f"  {reason}" for reason in doubts(m))
     if m.withheld_by:
         allow = " ".join(f"--allow {d.name}" for d in m.withheld_by)

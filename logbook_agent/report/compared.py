@@ -9,6 +9,7 @@ from logbook_agent.errors import LogbookError
 from logbook_agent.evidence.alike import Difference, Standing
 from logbook_agent.evidence.answers import Answer, Line
 from logbook_agent.evidence.compared import Compared, Numbers
+from logbook_agent.evidence.noise import Noise, noise_of
 from logbook_agent.evidence.verdict import Basis, Verdict
 from logbook_agent.markdown import text as md
 from logbook_agent.model.codec import encode
@@ -24,7 +25,8 @@ _STATED = (Standing.ALLOWED, Standing.IMPLIED, Standing.NOTED)
 
 def lines(asked: Comparison, answers: Sequence[Answer], own_id: str) -> str:
     """What a question of the entry `own_id` comes to: a line for each metric of each pair, then what is stated."""
-    found = [_line(asked, answer, line, m) for answer in answers for line in answer.lines for m in line.metrics]
+    noise = noise_of(answers)
+    found = [_line(asked, answer, line, m, noise) for answer in answers for line in answer.lines for m in line.metrics]
     more = len(found) - _SHOWN_LINES
     shown = found[:_SHOWN_LINES] + ([f"and {more} more, which `logbook compare` shows"] if more > 0 else [])
     return f"{_subject(asked, own_id)}:\n{md.items([*shown, *map(md.escape, notes(answers))])}"
@@ -46,12 +48,13 @@ def _subject(asked: Comparison, own_id: str) -> str:
     return f"{md.inline_code(asked.axis)}{of}{only}"
 
 
-def _line(asked: Comparison, answer: Answer, line: Line, m: Compared) -> str:
+def _line(asked: Comparison, answer: Answer, line: Line, m: Compared, noise: Noise) -> str:
     case = md.inline_code(" ".join(f"{k}={v}" for k, v in line.pair.case.items())) if line.pair.case else ""
     sides = md.escape(f"{answer.base} → {answer.other}") if asked.axis is not None else ""
     about = ", ".join(t for t in (sides, case, md.inline_code(m.metric)) if t)
     numbers = f"{number(m, m.base)} → {number(m, m.other)}" + (f" {m.unit}" if m.unit else "")
-    return f"{about}: {md.escape(numbers)}, {md.escape(delta_text(m))} ({md.escape(evidence_text(m))}): {_outcome(m)}"
+    evidence = evidence_text(m, noise)
+    return f"{about}: {md.escape(numbers)}, {md.escape(delta_text(m))} ({md.escape(evidence)}): {_outcome(m)}"
 
 
 def _outcome(m: Compared) -> str:
@@ -85,12 +88,14 @@ def interval_text(m: Compared) -> str:
     return f"{text} within-process" if effect.basis is Basis.WITHIN_PROCESS else text
 
 
-def evidence_text(m: Compared) -> str:
+def evidence_text(m: Compared, noise: Noise) -> str:
     """`+5.68% to +6.29%, 6 pairs, order effect +0.02%`: the interval and what it rests on."""
     effect = m.judgement.effect if m.judgement is not None else None
     parts = [interval_text(m), f"{m.base.runs} pairs" if m.interleaved else f"{m.base.runs} and {m.other.runs} runs"]
     if effect is not None and effect.order_effect is not None:
         parts.append(f"order effect {effect.order_effect:+.2%}")
+    if noise.marks(m):
+        parts.append(f"within the noise of {noise.floors[m.metric]:.2%}")
     return ", ".join(part for part in parts if part)
 
 
@@ -133,7 +138,7 @@ def notes(answers: Sequence[Answer]) -> list[str]:
         for reason in doubts(m):
             count(f"{reason}")
     of_metrics = [text + _part(n, len(metrics), "row") for text, n in found.items()]
-    return [*of_pairs, *of_metrics, *_means(answers), *_left_out(answers), *_contended(answers)]
+    return [*of_pairs, *of_metrics, *_means(answers), *_left_out(answers), *_contended(answers), *_noise(answers)]
 
 
 def doubts(m: Compared) -> tuple[str, ...]:
@@ -188,6 +193,11 @@ def _contended(answers: Sequence[Answer]) -> Iterator[str]:
         yield f"{sum(runs.values())} of {len(runs)} runs started while others held an accelerator"
 
 
+def _noise(answers: Sequence[Answer]) -> Iterator[str]:
+    for metric, floor in noise_of(answers).floors.items():
+        yield f"noise of {metric}: runs of one configuration scatter by {floor:.2%}"
+
+
 # -- data --------------------------------------------------------------------------------------------
 
 
@@ -200,20 +210,20 @@ def data(asked: Comparison, answers: Sequence[Answer]) -> dict[str, Any]:
         "allowed": list(asked.allowed),
         "implied": list(asked.implied),
         "minimum_effect": asked.minimum_effect,
-        "comparisons": [_answer_data(answer) for answer in answers],
+        "comparisons": [_answer_data(answer, noise_of(answers)) for answer in answers],
     }
 
 
-def _answer_data(answer: Answer) -> dict[str, Any]:
+def _answer_data(answer: Answer, noise: Noise) -> dict[str, Any]:
     return {
         "base": answer.base,
         "other": answer.other,
-        "pairs": [_pair_data(line) for line in answer.lines],
+        "pairs": [_pair_data(line, noise) for line in answer.lines],
         "not_compared": [encode(one) for one in answer.unpaired],
     }
 
 
-def _pair_data(line: Line) -> dict[str, Any]:
+def _pair_data(line: Line, noise: Noise) -> dict[str, Any]:
     like = line.pair.likeness
     return {
         "case": dict(line.pair.case),
@@ -221,7 +231,7 @@ def _pair_data(line: Line) -> dict[str, Any]:
         "not_known": list(like.not_known),
         "left_out_rows": line.pair.base.left_out + line.pair.other.left_out,
         "contended_runs": line.pair.base.contended + line.pair.other.contended,
-        "metrics": [_metric_data(m) for m in line.metrics],
+        "metrics": [_metric_data(m, noise) for m in line.metrics],
     }
 
 
@@ -229,7 +239,7 @@ def _difference_data(d: Difference) -> dict[str, Any]:
     return {"name": d.name, "base": d.base, "other": d.other, "standing": d.standing.value}
 
 
-def _metric_data(m: Compared) -> dict[str, Any]:
+def _metric_data(m: Compared, noise: Noise) -> dict[str, Any]:
     effect = m.judgement.effect if m.judgement is not None else None
     interval = effect.interval if effect is not None else None
     return {
@@ -244,6 +254,8 @@ def _metric_data(m: Compared) -> dict[str, Any]:
         "basis": effect.basis.value if effect is not None else None,
         "interleaved": m.interleaved,
         "order_effect": effect.order_effect if effect is not None else None,
+        "noise_floor": noise.floors.get(m.metric),
+        "within_noise": noise.holds(m),
         "missing_runs": effect.missing_runs if effect is not None else None,
         "verdict": None if m.withheld_by or m.judgement is None else m.judgement.verdict.value,
         "withheld_by": [d.name for d in m.withheld_by],

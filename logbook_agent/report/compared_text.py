@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from logbook_agent.evidence.alike import Difference, Standing
 from logbook_agent.evidence.answers import Answer, Line
 from logbook_agent.evidence.compared import Compared
+from logbook_agent.evidence.noise import Noise, noise_of
 from logbook_agent.report.compared import (
     delta_text,
     differences_text,
@@ -21,6 +22,7 @@ LIMIT_BYTES = 8000
 # From generous to sparse: rows, notes. More rows than the first has never fit.
 _STEPS = ((100, 60), (60, 30), (40, 20), (25, 15), (15, 10), (8, 8), (4, 6), (2, 4), (1, 2))
 _ABSENT = ""
+_IN_NOISE = "~"
 
 
 def compared_text(answers: Sequence[Answer], render: Callable[[Table], str]) -> str:
@@ -46,18 +48,20 @@ def compared_table(answers: Sequence[Answer], *, rows: int, noted: int) -> Table
         *(Column(name=name, numeric=True) for name in ("base", "other", "delta", "interval", "p", "runs")),
         Column(name="verdict"),
     ]
-    found = [*_withheld(every, axis), *notes(answers)]
+    noise = noise_of(answers)
+    marked = any(noise.marks(m) for _, _, m in every[:rows])
+    found = [*_withheld(every, axis), *([f"{_IN_NOISE} delta within the noise"] if marked else []), *notes(answers)]
     cut = [f"{len(every) - rows:,} more rows: --json shows all"] if len(every) > rows else []
     cut += [f"{len(found) - noted:,} more notes: --json shows all"] if len(found) > noted else []
     nothing = [] if every else ["no case of one side has a partner on the other"]
     return Table(
         columns=tuple(columns) if every else (Column(name="compared"), Column(name="verdict")),
-        rows=tuple(_row(told, *one) for one in every[:rows]),
+        rows=tuple(_row(told, *one, noise) for one in every[:rows]),
         notes=tuple(dict.fromkeys((*nothing, *found[:noted], *cut))),
     )
 
 
-def _row(told: Sequence[str], answer: Answer, line: Line, m: Compared) -> tuple[str, ...]:
+def _row(told: Sequence[str], answer: Answer, line: Line, m: Compared, noise: Noise) -> tuple[str, ...]:
     effect = m.judgement.effect if m.judgement is not None else None
     return (
         *(line.pair.case.get(name, _ABSENT) for name in told),
@@ -65,7 +69,7 @@ def _row(told: Sequence[str], answer: Answer, line: Line, m: Compared) -> tuple[
         f"{m.metric} ({m.unit})" if m.unit else m.metric,
         number(m, m.base),
         number(m, m.other),
-        delta_text(m),
+        delta_text(m) + (f" {_IN_NOISE}" if noise.marks(m) else ""),
         interval_text(m),
         "" if effect is None or effect.p_value is None else f"{effect.p_value:.2g}",
         f"{m.base.runs}, {m.other.runs}",

@@ -12,7 +12,7 @@ from logbook_agent.tables.compare import MEANS, mean_notes, mean_of
 from logbook_agent.tables.frame import Frame, Item, frame_of, groups, listed, show, varies
 from logbook_agent.tables.grid import check_pivot, choose_values, lay_cells
 from logbook_agent.tables.metrics import choose
-from logbook_agent.tables.notes import cell_notes
+from logbook_agent.tables.notes import cell_notes, noise_notes
 from logbook_agent.tables.spec import Case, Column, Repeats, Table, TableSpec
 from logbook_agent.tables.strips import Strip, axis_strip, failure_strips, metric_strips, sample_strips
 
@@ -44,6 +44,7 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
         strips += sample_strips(grid, metrics)
     comparisons = [s.comparison for s in strips if s.comparison is not None]
     notes = [*value_notes, *layout.notes, *metric_notes, *cell_notes(frame, layout, grid, metrics)]
+    notes += noise_notes(comparisons, grid, [m for m in metrics if m.comparable])
     if spec.means:
         notes += mean_notes(comparisons)
     return _assembled(strips, width, spec, constants=_constants(frame, layout), notes=notes)

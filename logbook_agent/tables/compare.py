@@ -12,6 +12,7 @@ from logbook_agent.units import format_delta
 
 Kind = Literal["delta", "ratio"]
 BASE = "base"
+IN_NOISE = "~"
 
 Readings = Sequence[Reading | None]
 
@@ -20,16 +21,20 @@ Readings = Sequence[Reading | None]
 class Comparison:
     """One column of deltas or ratios: last / base for each row, None where it cannot be said.
 
-    `base_row` is the row that the others are compared with, when rows are compared and not columns.
+    `base_row` is the row that the others are compared with, when rows are compared and not columns. `noisy` are the
+    rows whose quotient is within the noise of repeats.
     """
 
     name: str
     kind: Kind
     quotients: tuple[float | None, ...]
     base_row: int | None = None
+    noisy: frozenset[int] = frozenset()
 
     def text(self, row: int) -> str:
-        return BASE if row == self.base_row else self.format(self.quotients[row])
+        if row == self.base_row:
+            return BASE
+        return self.format(self.quotients[row]) + (f" {IN_NOISE}" if row in self.noisy else "")
 
     def format(self, quotient: float | None) -> str:
         """`+7.50%` for a delta, `1.08x` for a ratio, `?` for what cannot be said."""
@@ -49,16 +54,38 @@ class Comparison:
         return [q for row, q in enumerate(self.quotients) if row != self.base_row]
 
 
-def between_columns(name: str, kind: Kind, base: Readings, last: Readings) -> Comparison:
-    """The second column against the first, row by row."""
-    pairs = zip(base, last, strict=True)
-    return Comparison(name=name, kind=kind, quotients=tuple(quotient(a, b) for a, b in pairs))
+def between_columns(name: str, kind: Kind, base: Readings, last: Readings, floor: float | None) -> Comparison:
+    """The second column against the first, row by row. `floor` is the noise floor of the metric, where it is known."""
+    quotients = tuple(quotient(a, b) for a, b in zip(base, last, strict=True))
+    return Comparison(name=name, kind=kind, quotients=quotients, noisy=_noisy(quotients, base, last, floor))
 
 
-def with_first_row(name: str, kind: Kind, readings: Readings) -> Comparison:
+def with_first_row(name: str, kind: Kind, readings: Readings, floor: float | None) -> Comparison:
     """Every row against the first."""
-    quotients = tuple(quotient(readings[0], reading) for reading in readings)
-    return Comparison(name=name, kind=kind, quotients=quotients, base_row=0)
+    first = [readings[0]] * len(readings)
+    quotients = tuple(quotient(a, b) for a, b in zip(first, readings, strict=True))
+    noisy = _noisy(quotients, first, readings, floor)
+    return Comparison(name=name, kind=kind, quotients=quotients, base_row=0, noisy=noisy)
+
+
+def floor_of(readings: Sequence[Reading | None]) -> float | None:
+    """The noise floor of a metric, pooled over the cells that hold several runs; None where none does."""
+    from logbook_agent.stats.noise import noise_floor, pooled_floor
+
+    floors = [(noise_floor([[m] for m in r.medians]), len(r.medians)) for r in readings if r is not None]
+    return pooled_floor([(floor, runs) for floor, runs in floors if floor is not None])
+
+
+def _noisy(quotients: Sequence[float | None], base: Readings, last: Readings, floor: float | None) -> frozenset[int]:
+    if floor is None:
+        return frozenset()
+    from logbook_agent.stats.noise import within_noise
+
+    return frozenset(
+        row
+        for row, (q, a, b) in enumerate(zip(quotients, base, last, strict=True))
+        if q is not None and a and b and within_noise(q, floor, len(a.medians), len(b.medians))
+    )
 
 
 def quotient(base: Reading | None, last: Reading | None) -> float | None:

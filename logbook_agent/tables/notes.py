@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from logbook_agent.tables.axes import Layout, blocked_by
+from logbook_agent.tables.compare import IN_NOISE, Comparison, floor_of
 from logbook_agent.tables.frame import Frame
 from logbook_agent.tables.grid import Grid
 from logbook_agent.tables.metrics import MetricColumn
@@ -19,6 +20,15 @@ def cell_notes(frame: Frame, layout: Layout, grid: Grid, metrics: Sequence[Metri
     if unknown:
         notes.append(f"{_count(unknown, 'value')} not reported (?)")
     return notes + _missing(frame, layout, grid)
+
+
+def noise_notes(comparisons: Sequence[Comparison], grid: Grid, metrics: Sequence[MetricColumn]) -> list[str]:
+    """What the mark of a delta means, and how large the noise is that it speaks of."""
+    if not any(c.noisy for c in comparisons):
+        return []
+    floors = {m.name: floor_of([r for column in grid.readings(m.name) for r in column]) for m in metrics}
+    told = ", ".join(f"{floor:.2%} in {name}" for name, floor in floors.items() if floor is not None)
+    return [f"{IN_NOISE} within the noise: runs of one cell scatter by {told}"]
 
 
 def _samples(readings: Sequence[Reading]) -> list[str]:

@@ -16,12 +16,13 @@ class Reading:
     """A median over runs of the medians of their samples, in the metric's own unit; None: not reported.
 
     Values in several units have no median; `unit` is that of all, as far as they say.
-    `spread` is the lowest and highest of those medians when there are several.
+    `medians` are those of the runs, `spread` the lowest and highest of them when there are several.
     `samples` are the numbers of samples of each run that counts, `failed` the reasons of those that do not.
     """
 
     value: float | None = None
     unit: str | None = None
+    medians: tuple[float, ...] = ()
     spread: tuple[float, float] | None = None
     per_device: float | None = None
     runs: int = 0
@@ -49,6 +50,7 @@ def read(items: Sequence[Item], metric: str) -> Reading:
     return Reading(
         value=_over_runs(values),
         unit=next(iter(units), None),
+        medians=tuple(values),
         spread=(min(values), max(values)) if len(values) > 1 else None,
         per_device=_over_runs([share_of(item, metric) for item in good]),
         runs=len(items),

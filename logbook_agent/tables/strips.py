@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logbook_agent.model.run import Scalar
-from logbook_agent.tables.compare import Comparison, Kind, between_columns, with_first_row
+from logbook_agent.tables.compare import Comparison, Kind, between_columns, floor_of, with_first_row
 from logbook_agent.tables.frame import is_number, show
 from logbook_agent.tables.grid import Grid
 from logbook_agent.tables.metrics import MetricColumn, cell_texts, heading
@@ -76,8 +76,9 @@ def _comparisons(
         return []
     kinds: list[Kind] = ["delta"] if spec.delta else []
     kinds += ["ratio"] if spec.ratio else []
+    floor = floor_of([r for column in readings for r in column]) if kinds else None
     if spec.pivot is None:
-        return [with_first_row(f"{kind} {metric.label}", kind, readings[0]) for kind in kinds]
+        return [with_first_row(f"{kind} {metric.label}", kind, readings[0], floor) for kind in kinds]
     found = []
     others = [c for c in range(len(grid.pivots)) if c != grid.base]
     for kind in kinds:
@@ -87,7 +88,7 @@ def _comparisons(
                 name = f"{metric.label} {grid.pivots[c]}/{grid.pivots[grid.base]}"
             else:
                 name = f"delta {metric.label}" + (_at(grid, grid.pivots[c]) if spec.each else "")
-            found.append(between_columns(name, kind, readings[grid.base], readings[c]))
+            found.append(between_columns(name, kind, readings[grid.base], readings[c], floor))
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from logbook_agent.errors import LogbookError, UsageError
 from logbook_agent.evidence.answers import Answer
 from logbook_agent.evidence.compared import sides
+from logbook_agent.evidence.noise import noise_of
 from logbook_agent.evidence.stopping import enough
 from logbook_agent.model.entry import Comparison, Entry
 from logbook_agent.model.record import run_state
@@ -225,9 +226,10 @@ class _Turns:
 
     def _line(self) -> str:
         """`pair 3 of at most 20: tflops +5.98% (+5.68% to +6.29%, 3 pairs, order effect +0.02%)`."""
+        noise = noise_of(self._answers)
         told = [
             (f"{a.other}: " if len(self._answers) > 1 else "")
-            + f"{m.metric} {delta_text(m)} ({evidence_text(m)})"
+            + f"{m.metric} {delta_text(m)} ({evidence_text(m, noise)})"
             + (", verdict withheld" if m.withheld_by else "")
             for a in self._answers
             for line in a.lines

@@ -11,10 +11,12 @@ from logbook_agent.errors import UsageError
 from logbook_agent.evidence.alike import Standing, Terms, Trial
 from logbook_agent.evidence.answers import Answer, Ask, answer_sides, answer_values
 from logbook_agent.evidence.compared import Compared
+from logbook_agent.evidence.noise import noise_of
 from logbook_agent.evidence.verdict import Verdict
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row
 from logbook_agent.report.compared import notes
+from logbook_agent.report.compared_text import compared_table
 from logbook_agent.tables import Case
 
 DECLARED = (Metric(name="t", direction="max"),)
@@ -172,3 +174,29 @@ def test_one_value_a_wrong_value_and_a_wrong_name() -> None:
         answer_sides(rows[:1], rows[1:], ("A", "B"), ask(allowed=("sed",)))
     # Facts and groups may be named whether or not these rows have them.
     answer_sides(rows[:1], rows[1:], ("A", "B"), ask(allowed=("commit", "env", "package:jax", "argv:--x", "mode")))
+
+
+def test_what_is_within_the_noise_is_marked_and_a_verdict_is_not() -> None:
+    """The repeats of one case tell the noise of all."""
+    noisy = [1.0, 1.03, 0.99, 1.01]
+    trials = [trial(i, {"mode": "a", "topk": 1}, v) for i, v in enumerate(noisy)]
+    trials += [trial(10 + i, {"mode": "b", "topk": 1}, v * 2) for i, v in enumerate(noisy)]
+    trials += [trial(20, {"mode": "a", "topk": 2}, 1.0), trial(21, {"mode": "b", "topk": 2}, 1.02)]
+    trials += [trial(22, {"mode": "a", "topk": 4}, 1.0), trial(23, {"mode": "b", "topk": 4}, 1.5)]
+    answer = on_axis(trials)
+    noise = noise_of([answer])
+    assert noise.floors == {"t": pytest.approx(0.017, abs=0.001)}
+    found = [m for line in answer.lines for m in line.metrics]
+    assert [noise.holds(m) for m in found] == [False, True, False]
+    assert [noise.marks(m) for m in found] == [False, True, False]
+    table = compared_table([answer], rows=9, noted=9)
+    assert [row[5].endswith("~") for row in table.rows] == [False, True, False]
+    assert any(note.startswith("~ delta within the noise") for note in table.notes)
+    assert "noise of t: runs of one configuration scatter by 1.69%" in table.notes
+
+
+def test_one_run_of_each_side_tells_no_noise() -> None:
+    answer = on_axis([trial(1, {"mode": "a"}, 1.0), trial(2, {"mode": "b"}, 1.0)])
+    noise = noise_of([answer])
+    assert not noise.floors
+    assert noise.holds(only(answer)) is None
