@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -59,6 +60,10 @@ def start_command(
         str | None,
         typer.Option("--from", metavar="FILE.yaml", help="Read all of this from a file; options add."),
     ] = None,
+    recipe: Annotated[
+        str | None,
+        typer.Option("--recipe", metavar="NAME", help="Take goal, metrics, criteria and matrix from a recipe."),
+    ] = None,
     root: RootOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -84,6 +89,7 @@ def start_command(
         command_templates=command_template or (),
         zone=zone,
         file=Path(from_file) if from_file else None,
+        recipe=recipe,
     )
     book = start(space, request)
     data = {
@@ -93,5 +99,6 @@ def start_command(
         "view": str(book.view_path),
         "header": str(book.header_path),
     }
-    text = f"started {book.topic} ({book.header.prefix}): {book.view_path}\nnext: logbook run -- COMMAND"
+    onward = f"logbook sweep {shlex.quote(recipe)}" if recipe is not None else "logbook run -- COMMAND"
+    text = f"started {book.topic} ({book.header.prefix}): {book.view_path}\nnext: {onward}"
     emit("start", data, text, as_json=as_json, warnings=space.warnings)

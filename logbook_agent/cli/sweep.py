@@ -9,16 +9,21 @@ import typer
 from logbook_agent.cli.display import LineDisplay
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
 from logbook_agent.cli.output import columns, emit
+from logbook_agent.cli.sweep_display import (
+    plan_data,
+    plan_text,
+    result_text,
+    stages_plan_data,
+    stages_plan_text,
+    stages_result_text,
+)
 from logbook_agent.errors import UsageError
-from logbook_agent.recipes.estimate import Estimate
-from logbook_agent.recipes.expand import Plan, PlannedRun, describe
-from logbook_agent.workflows.sweep import SweepResult, length, sweep
-from logbook_agent.workflows.sweep_prepare import Prepared, SweepRequest, prepare_sweep
-from logbook_agent.workflows.sweep_recipes import Listed, list_recipes
+from logbook_agent.recipes.stages import StagedRecipe
+from logbook_agent.workflows.sweep import sweep
+from logbook_agent.workflows.sweep_prepare import SweepRequest, prepare_sweep
+from logbook_agent.workflows.sweep_recipes import Listed, has_stages, list_recipes
+from logbook_agent.workflows.sweep_stages import prepare_stages, sweep_stages
 from logbook_agent.workflows.workspace import Workspace
-
-_SHOWN_RUNS = 5
-_SHOWN_PROBLEMS = 10
 
 
 def sweep_command(
@@ -39,6 +44,9 @@ def sweep_command(
     new: Annotated[
         bool, typer.Option("--new", help="Begin anew, although a sweep of this plan is unfinished.")
     ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Make failed runs again; the new ones count in their place.")
+    ] = False,
     on: Annotated[
         str | None, typer.Option("--on", metavar="LAUNCHER[:TARGET]", help="Run through a configured launcher.")
     ] = None,
@@ -48,26 +56,44 @@ def sweep_command(
 ) -> int:
     """Carry out a recipe: every case of its axes, its controls, and a fresh run of the best.
 
-    A sweep that was stopped is taken up again by the same command. Exit code: 1 when a case failed, or the rows are
-    not those of the plan. Example: logbook sweep int8-topk --scale tiny --dry-run
+    A sweep that was stopped is taken up again by the same command. A recipe of stages is several recipes in order.
+    Exit code: 1 when a case failed, or the rows are not those of the plan.
+    Example: logbook sweep int8-topk --scale tiny --dry-run
     """
     space = workspace(logbook, root)
     if recipe is None and resume is None:
-        if sets or scale or dry_run or new or on:
+        if sets or scale or dry_run or new or on or retry_failed:
             raise UsageError("no recipe named", cause="these options are about one", hint="list them: logbook sweep")
         _emit_list(space, as_json)
         return 0
-    if resume is not None and new:
-        raise UsageError("--resume and --new contradict each other", cause="one goes on", hint="leave one of them out")
-    request = SweepRequest(recipe=recipe, scale=scale, sets=tuple(sets or ()), on=on, resume=resume, new=new)
+    if new and (resume is not None or retry_failed):
+        option = "--resume" if resume is not None else "--retry-failed"
+        raise UsageError(f"{option} and --new contradict each other", cause="one goes on", hint="leave one of them out")
+    request = SweepRequest(
+        recipe=recipe, scale=scale, sets=tuple(sets or ()), on=on, resume=resume, new=new, retry_failed=retry_failed
+    )
+    staged = recipe is not None and resume is None and has_stages(space, recipe)
     if dry_run:
-        prepared = prepare_sweep(space, request, needs_logbook=False)
-        warnings = [*space.warnings, *(f"{v.rule}: {v.message}; {v.reason}" for v in prepared.found)]
-        emit("sweep", _plan_data(prepared), _plan_text(prepared), as_json=as_json, warnings=warnings)
-        return 0
+        return _dry_run(space, request, as_json, staged=staged)
+    if staged:
+        done = sweep_stages(space, request, LineDisplay())
+        emit("sweep", done.data(), stages_result_text(done), as_json=as_json, warnings=space.warnings)
+        return done.exit_status
     result = sweep(space, request, LineDisplay())
-    emit("sweep", result.data(), _result_text(result), as_json=as_json, warnings=space.warnings)
+    emit("sweep", result.data(), result_text(result), as_json=as_json, warnings=space.warnings)
     return result.exit_status
+
+
+def _dry_run(space: Workspace, request: SweepRequest, as_json: bool, *, staged: bool) -> int:
+    if staged:
+        stages = prepare_stages(space, request, needs_logbook=False)
+        data, text, found = stages_plan_data(stages), stages_plan_text(stages), stages.found
+    else:
+        prepared = prepare_sweep(space, request, needs_logbook=False)
+        data, text, found = plan_data(prepared), plan_text(prepared), prepared.found
+    warnings = [*space.warnings, *(f"{v.rule}: {v.message}; {v.reason}" for v in found)]
+    emit("sweep", data, text, as_json=as_json, warnings=warnings)
+    return 0
 
 
 # -- the list ----------------------------------------------------------------------------------------
@@ -76,122 +102,27 @@ def sweep_command(
 def _emit_list(space: Workspace, as_json: bool) -> None:
     found = list_recipes(space)
     warnings = [f"{item.file.name}: {item.problem.message}" for item in found if item.problem is not None]
-    data = {"recipes": [_listed_data(item) for item in found if item.plan is not None]}
-    rows = [
-        (item.file.name, f"{len(item.plan.cases)} cases", item.plan.recipe.question)
-        for item in found
-        if item.plan is not None
-    ]
+    listed = [_listed_data(item) for item in found if item.chosen is not None]
+    rows = [(d["name"], _size(d), d["question"]) for d in listed]
     text = columns([("recipe", "", "question"), *rows]) if rows else "no recipes"
-    emit("sweep", data, text, as_json=as_json, warnings=[*space.warnings, *warnings])
+    emit("sweep", {"recipes": listed}, text, as_json=as_json, warnings=[*space.warnings, *warnings])
+
+
+def _size(data: dict[str, Any]) -> str:
+    return f"{len(data['stages'])} stages" if data["stages"] else f"{data['cases']} cases"
 
 
 def _listed_data(item: Listed) -> dict[str, Any]:
-    if item.plan is None:
+    if item.chosen is None:
         raise AssertionError("a recipe that does not fit is a warning")
-    recipe = item.plan.recipe
+    recipe, parts = item.chosen.recipe, item.chosen.parts
     return {
         "name": recipe.name,
         "question": recipe.question,
-        "cases": len(item.plan.cases),
-        "runs": len(item.plan),
-        "scales": list(recipe.scales),
+        "cases": sum(len(part.plan.cases) for part in parts),
+        "runs": sum(len(part.plan) for part in parts),
+        "scales": list(item.scales),
+        "stages": [stage.recipe for stage in recipe.stages] if isinstance(recipe, StagedRecipe) else [],
         "file": str(item.file.path),
         "own": item.file.own,
     }
-
-
-# -- the plan ----------------------------------------------------------------------------------------
-
-
-def _plan_data(prepared: Prepared) -> dict[str, Any]:
-    plan, cost = prepared.chosen.plan, prepared.cost
-    first, last = plan.ends(_SHOWN_RUNS)
-    return {
-        "recipe": plan.recipe.name,
-        "question": plan.recipe.question,
-        "scale": prepared.chosen.scale,
-        "cases": len(plan.cases),
-        "controls": sum(case.is_control for case in plan.cases),
-        "runs": len(plan),
-        "confirmations": plan.recipe.confirm,
-        "order": plan.recipe.order.value,
-        "cost": {"seconds": cost.seconds, "seconds_per_run": cost.seconds_per_run, "basis": cost.basis},
-        "setup": [list(c.argv) for c in plan.recipe.setup],
-        "teardown": [list(c.argv) for c in plan.recipe.teardown],
-        "first": [_run_data(plan, run) for run in first],
-        "last": [_run_data(plan, run) for run in last],
-        "resumes": prepared.entry.id if prepared.entry is not None else None,
-    }
-
-
-def _run_data(plan: Plan, run: PlannedRun) -> dict[str, Any]:
-    return {
-        "place": run.place,
-        "case": run.case.key,
-        "label": run.case.label,
-        "control": run.case.is_control,
-        "repeat": run.repeat,
-        "config": dict(run.config),
-        "argv": list(run.argv),
-        "env": dict(run.env),
-    }
-
-
-def _plan_text(prepared: Prepared) -> str:
-    """The plan in at most a screen: counts, cost, one command in full, the first and last runs."""
-    import shlex
-
-    plan, recipe = prepared.chosen.plan, prepared.chosen.recipe
-    controls = sum(case.is_control for case in plan.cases)
-    first, last = plan.ends(_SHOWN_RUNS)
-    counts = f"{len(plan.cases)} cases" + (f", {controls} of them controls" if controls else "")
-    counts += f", {recipe.repeats} runs each" if recipe.repeats > 1 else ""
-    counts += f"; {recipe.confirm} fresh run{'s' * (recipe.confirm > 1)} of the best" if recipe.confirm else ""
-    lines = [
-        f"{recipe.name}: {recipe.question}",
-        f"  {counts}; order {recipe.order}",
-        f"  cost: {_cost(prepared.cost)}",
-    ]
-    lines += [f"  setup: {shlex.join(c.argv)}" for c in recipe.setup]
-    lines += [f"  teardown: {shlex.join(c.argv)}" for c in recipe.teardown]
-    env = [f"{name}={shlex.quote(value)}" for name, value in first[0].env.items()]
-    command = first[0].argv[0] if recipe.command.shell else shlex.join(first[0].argv)
-    lines += [f"  first command: {' '.join([*env, command])}", "runs:"]
-    lines += [_run_text(plan, run) for run in first]
-    if last:
-        hidden = len(plan) - len(first) - len(last)
-        lines += [f"  ... {hidden} more" for _ in range(bool(hidden))]
-        lines += [_run_text(plan, run) for run in last]
-    if prepared.entry is not None:
-        lines.append(f"goes on with {prepared.entry.id}, which is unfinished; --new begins anew")
-    return "\n".join(lines)
-
-
-def _run_text(plan: Plan, run: PlannedRun) -> str:
-    repeat = f" repeat {run.repeat}" if plan.recipe.repeats > 1 else ""
-    return f"  {run.place:>4}  {describe(plan, run.case)}{repeat}" + (" (control)" if run.case.is_control else "")
-
-
-def _cost(cost: Estimate) -> str:
-    if cost.seconds is None or cost.seconds_per_run is None:
-        return f"unknown, {cost.basis}"
-    return f"about {length(cost.seconds)} for {cost.runs} runs at {cost.seconds_per_run:.3g} s ({cost.basis})"
-
-
-# -- the result --------------------------------------------------------------------------------------
-
-
-def _result_text(result: SweepResult) -> str:
-    failed = f", {result.failed} failed" if result.failed else ", none failed"
-    lines = [f"{result.entry.id}: {result.rows} of {result.planned} rows{failed}"]
-    best = result.best
-    if best is not None:
-        unit = f" {best.metric.unit}" if best.metric.unit else ""
-        fresh = f"{best.fresh:.6g}{unit} in a fresh run" if best.fresh is not None else "not confirmed"
-        lines.append(f"best: {best.label}: {best.metric.name} {fresh}, {best.value:.6g}{unit} in the sweep")
-    lines += [f"problem: {text}" for text in result.problems[:_SHOWN_PROBLEMS]]
-    if len(result.problems) > _SHOWN_PROBLEMS:
-        lines.append(f"and {len(result.problems) - _SHOWN_PROBLEMS} more problems")
-    lines += [f"rows: {result.csv}", f"next: logbook table {result.entry.id}"]
-    return "\n".join(lines)

@@ -50,12 +50,7 @@ def with_values(data: Mapping[str, Any], sets: Sequence[str]) -> dict[str, Any]:
     """
     changed = dict(data)
     for text in sets:
-        key, separator, value = text.partition("=")
-        key = key.strip()
-        if not separator or not key:
-            raise RecipeProblem(
-                f"--set {text!r} is not KEY=VALUE", cause="the = or the key is missing", hint="--set topk=2"
-            )
+        key, value = pair_of(text)
         changed = _with_value(changed, key, value)
     return changed
 
@@ -69,11 +64,7 @@ def _with_value(data: dict[str, Any], key: str, text: str) -> dict[str, Any]:
     if key not in fixed and not inside and not in_cases:
         if key in SETTABLE:
             return {**data, key: parse_scalar(text)}
-        names = [*axes, *fixed, *(k for axis in axes.values() for k in _point_keys(axis)), *SETTABLE]
-        found = unknown("key", key, names)
-        near = suggestion(key, names).removeprefix("did you mean ").rstrip("?")
-        found.hint = f"did you mean --set {near}={text}?" if near else found.hint
-        raise found
+        raise unknown_key(key, text, settable_keys(data))
     if key in fixed:
         data = {**data, "fixed": {**fixed, key: _typed(key, text, fixed[key])}}
     for name in inside:
@@ -81,6 +72,31 @@ def _with_value(data: dict[str, Any], key: str, text: str) -> dict[str, Any]:
     if in_cases:
         data = {**data, "cases": _in_points(data["cases"], key, text)}
     return data
+
+
+def settable_keys(data: Mapping[str, Any]) -> list[str]:
+    """What `--set` can change in a recipe's data: axes, config keys wherever they stand, and parts of the recipe."""
+    axes, fixed = data.get("axes") or {}, data.get("fixed") or {}
+    in_cases = [key for case in data.get("cases") or () if isinstance(case, dict) for key in case if key != "name"]
+    return [*axes, *fixed, *(k for axis in axes.values() for k in _point_keys(axis)), *in_cases, *SETTABLE]
+
+
+def unknown_key(key: str, value: str, names: Sequence[str]) -> RecipeProblem:
+    """The problem of a `--set` that nothing takes."""
+    found = unknown("key", key, names)
+    near = suggestion(key, names).removeprefix("did you mean ").rstrip("?")
+    found.hint = f"did you mean --set {near}={value}?" if near else found.hint
+    return found
+
+
+def pair_of(text: str) -> tuple[str, str]:
+    """Key and value of a `--set K=V`. Raises RecipeProblem."""
+    key, separator, value = text.partition("=")
+    if not separator or not key.strip():
+        raise RecipeProblem(
+            f"--set {text!r} is not KEY=VALUE", cause="the = or the key is missing", hint="--set topk=2"
+        )
+    return key.strip(), value
 
 
 def _point_keys(axis: Any) -> list[str]:

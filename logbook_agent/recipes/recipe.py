@@ -83,6 +83,7 @@ class Recipe:
     question       what it is to find out; `method`: how
     criteria       when the question is answered: prose, optionally a predicate
     prerequisites  what has to be there, in words
+    constraints    what must hold wherever its results are compared, in words
     after          recipes that are to be run before this one
     cost           of one run; None: unknown
     setup          commands before the first run, and `teardown` after the last, whatever happened
@@ -104,6 +105,7 @@ class Recipe:
     method: str | None = None
     criteria: tuple[Criterion, ...] = ()
     prerequisites: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     cost: Cost | None = None
     setup: tuple[PlannedCommand, ...] = ()

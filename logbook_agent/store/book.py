@@ -177,6 +177,10 @@ class Book:
         """The rows of a sweep, beside the records of its runs."""
         return self.runs_folder / entry_id / "sweep.csv"
 
+    def sweep_log(self, entry_id: str) -> Path:
+        """What the runs of a sweep printed, one after another: made of their logs."""
+        return self.runs_folder / entry_id / "sweep.log"
+
     def new_run(self, entry_id: str) -> int:
         """The next run number of an entry; its folder is created exclusively."""
         parent = self.runs_folder / entry_id
@@ -305,6 +309,7 @@ class Book:
 _GITIGNORE = """\
 # Kept on the machine that ran the experiment; the records beside them are the evidence.
 /*/runs/*/*/output.log
+/*/runs/*/sweep.log
 /*/open/
 /*/backups/
 /*/.lock

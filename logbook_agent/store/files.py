@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from logbook_agent.errors import StoreError
@@ -15,11 +16,16 @@ def write_atomic(path: Path, data: bytes, *, durable: bool = True, derived: bool
     The last is left out for a `derived` file: after a power cut its old content may stand, and is made anew.
     Raises StoreError naming the file; then the old content stands and no temporary file is left.
     """
+    write_pieces(path, (data,), durable=durable, derived=derived)
+
+
+def write_pieces(path: Path, pieces: Iterable[bytes], *, durable: bool = True, derived: bool = False) -> None:
+    """`write_atomic` for what is too much to be held at once."""
     temporary: str | None = None
     try:
         descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
         with os.fdopen(descriptor, "wb") as handle:
-            handle.write(data)
+            handle.writelines(pieces)
             handle.flush()
             if durable:
                 os.fsync(handle.fileno())

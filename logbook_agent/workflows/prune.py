@@ -67,6 +67,7 @@ def prune(
             break
         if not dry_run:
             _delete(log.path)
+            _delete(book.sweep_log(log.entry))  # a copy of the logs of a sweep
         total -= log.bytes
         deleted.append(log)
     return Pruned(deleted=tuple(deleted), kept=count - len(deleted), kept_bytes=total)

@@ -1,10 +1,11 @@
-"""`logbook start`: a header from options or a YAML file, checked, then written."""
+"""`logbook start`: a header from options, a recipe or a YAML file, checked, then written."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from logbook_agent.errors import UsageError
 from logbook_agent.markdown.text import clean
@@ -37,7 +38,8 @@ from logbook_agent.workflows.workspace import Workspace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartRequest:
-    """The options of `start`, as typed; what stands in `file` comes first, options win or add."""
+    """The options of `start`, as typed; what `recipe` states comes first, then what stands in `file`; what comes
+    later wins or adds."""
 
     topic: str | None = None
     prefix: str | None = None
@@ -55,6 +57,7 @@ class StartRequest:
     command_templates: Sequence[str] = ()
     zone: str | None = None
     file: Path | None = None
+    recipe: str | None = None
 
 
 def start(workspace: Workspace, request: StartRequest) -> Book:
@@ -69,7 +72,7 @@ def start(workspace: Workspace, request: StartRequest) -> Book:
 
 def header_of(workspace: Workspace, request: StartRequest) -> Header:
     """The header that a request describes. Raises UsageError naming the option that does not fit."""
-    data = read_header_file(request.file) if request.file is not None else {}
+    data = _stated(workspace, request)
     topic = checked_topic(request.topic or data.get("topic"))
     prefix = checked_prefix(request.prefix or data.get("prefix"))
     zone = request.zone or data.get("zone") or workspace.config.zone or "UTC"
@@ -95,6 +98,17 @@ def header_of(workspace: Workspace, request: StartRequest) -> Header:
         matrix=(*data.get("matrix", ()), *map(parse_axis, request.matrix)),
         command_templates=(*data.get("command_templates", ()), *map(parse_template, request.command_templates)),
     )
+
+
+def _stated(workspace: Workspace, request: StartRequest) -> dict[str, Any]:
+    """What recipe and file state."""
+    file = read_header_file(request.file) if request.file is not None else {}
+    if request.recipe is None:
+        return file
+    # Only this needs to know recipes.
+    from logbook_agent.workflows.header_recipe import merged, read_header_of_recipe
+
+    return merged(read_header_of_recipe(workspace, request.recipe), file)
 
 
 def _baseline(

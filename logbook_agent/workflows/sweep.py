@@ -5,9 +5,6 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.run import Run
@@ -19,6 +16,7 @@ from logbook_agent.workflows import sweep_state as state
 from logbook_agent.workflows.execution import Plan as Execution
 from logbook_agent.workflows.execution import ProgressDisplay, run_once
 from logbook_agent.workflows.series import taken_up
+from logbook_agent.workflows.sweep_log import write_log
 from logbook_agent.workflows.sweep_prepare import (
     SweepRequest,
     check_commands,
@@ -29,48 +27,12 @@ from logbook_agent.workflows.sweep_prepare import (
     prepared_run,
 )
 from logbook_agent.workflows.sweep_recipes import Chosen
-from logbook_agent.workflows.sweep_result import Best, Tally, row_problems, write_csv
+from logbook_agent.workflows.sweep_result import Best, SweepResult, Tally, row_problems, write_csv
 from logbook_agent.workflows.views import refresh
 from logbook_agent.workflows.workspace import Workspace
 
 # The view is made anew this often while a sweep goes on, not after each of its many runs.
 _REFRESH_S = 10.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SweepResult:
-    """What stands in the entry afterwards; `ran` counts the runs just made, `problems` what does not hold."""
-
-    book: Book
-    entry: Entry
-    planned: int
-    rows: int
-    failed: int
-    ran: int
-    best: Best | None
-    csv: Path
-    problems: tuple[str, ...]
-    interrupted: bool = False
-
-    @property
-    def exit_status(self) -> int:
-        return 130 if self.interrupted else int(bool(self.problems or self.failed))
-
-    def data(self) -> dict[str, Any]:
-        return {
-            "id": self.entry.id,
-            "title": self.entry.title,
-            "exit_status": self.exit_status,
-            "planned": self.planned,
-            "rows": self.rows,
-            "failed": self.failed,
-            "ran": self.ran,
-            "interrupted": self.interrupted,
-            "best": self.best.data() if self.best is not None else None,
-            "problems": list(self.problems),
-            "csv": str(self.csv),
-            "view": str(self.book.view_path),
-        }
 
 
 def sweep(workspace: Workspace, request: SweepRequest, display: ProgressDisplay) -> SweepResult:
@@ -85,7 +47,7 @@ def sweep(workspace: Workspace, request: SweepRequest, display: ProgressDisplay)
     workspace.warnings += [f"{v.rule}: {v.message}; {v.reason}" for v in prepared.found]
     entry = prepared.entry or new_entry(workspace, book, request, chosen)
     with taken_up(workspace, book, entry):
-        return _Sweep(workspace, book, entry, chosen, request.on, display).carry_out()
+        return _Sweep(workspace, book, entry, chosen, request, display).carry_out()
 
 
 class _Sweep:
@@ -97,12 +59,12 @@ class _Sweep:
         book: Book,
         entry: Entry,
         chosen: Chosen,
-        on: str | None,
+        request: SweepRequest,
         display: ProgressDisplay,
     ) -> None:
         self._workspace, self._book, self._entry = workspace, book, entry
         self._plan, self._recipe = chosen.plan, chosen.recipe
-        self._on, self._display = on, display
+        self._on, self._retry, self._display = request.on, request.retry_failed, display
         metric = deciding(chosen, book)
         self._metric = metric.name if metric is not None else None
         self._tally = Tally(chosen.plan, metric)
@@ -114,6 +76,8 @@ class _Sweep:
     def carry_out(self) -> SweepResult:
         """Setup, every run that is missing, confirmation, teardown; then rows are held against the plan."""
         made = self._made()
+        if self._retry:
+            made = {key: runs for key, runs in made.items() if not any(map(state.has_failed, runs))}
         todo = state.missing(self._workspace, self._plan, made)
         total = len(self._plan)
         if len(todo) < total:
@@ -123,7 +87,8 @@ class _Sweep:
                 self._tally.add(planned.case.key, run)
         problems: list[str] = []
         runs = self._book.runs(self._entry.id)
-        measures = bool(todo) or not state.is_confirmed(runs, self._metric, self._recipe)
+        best = self._tally.best()
+        measures = bool(todo) or (best is not None and len(self._fresh(best)) < self._recipe.confirm)
         if measures or not state.is_torn_down(runs, self._recipe):
             try:
                 problems += self._around(todo, setup=measures)
@@ -163,16 +128,20 @@ class _Sweep:
     def _confirm(self) -> None:
         """Fresh runs of the best case: that it came out best may have been luck."""
         best = self._tally.best()
-        there = len(state.confirmations(self._book.runs(self._entry.id), self._metric))
         if best is None:
             return
-        for number in range(there + 1, self._recipe.confirm + 1):
+        for number in range(len(self._fresh(best)) + 1, self._recipe.confirm + 1):
             planned = self._plan.run(self._plan.by_key[best.key], repeat=number, place=0)
             run = self._execute(planned, state.CONFIRMATION, None)
             if self._interrupted:
                 return
             self._ran += 1
             self._display.progress(f"confirmation {best.label}: {self._said(run)}")
+
+    def _fresh(self, best: Best) -> list[Run]:
+        """The confirmations of a case that there are; those of one that came out best before do not count."""
+        case, _ = state.run_key(self._workspace, self._plan.config(self._plan.by_key[best.key]), 1)
+        return state.confirmations(self._book.runs(self._entry.id), self._metric, case)
 
     def _execute(self, planned: PlannedRun, label: str | None, repeat: int | None) -> Run:
         command = prepared_run(self._workspace, planned, self._plan.recipe.command.shell, label, self._on)
@@ -248,8 +217,7 @@ class _Sweep:
         csv = write_csv(self._book, self._entry.id, made)
         best = self._tally.best() if self._recipe.confirm else None
         if best is not None:
-            runs = state.confirmations(self._book.runs(self._entry.id), self._metric)
-            fresh = [v for run in runs for row in run.rows if (v := self._tally.value(row)) is not None]
+            fresh = [v for run in self._fresh(best) for row in run.rows if (v := self._tally.value(row)) is not None]
             best = dataclasses.replace(best, confirmed=tuple(fresh))
             if len(fresh) < self._recipe.confirm and not self._interrupted:
                 wrong.append(f"{best.label} came out best, and no fresh run confirmed it")
@@ -258,10 +226,11 @@ class _Sweep:
             entry=self._entry,
             planned=len(self._plan),
             rows=rows,
-            failed=self._tally.failed,
+            failed=sum(state.has_failed(run) for runs in made.values() for run in runs),
             ran=self._ran,
             best=best,
             csv=csv,
+            log=write_log(self._book, self._entry.id, self._plan.varied),
             problems=(*problems, *wrong),
             interrupted=self._interrupted,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logbook_agent.errors import NotFound, UsageError
@@ -23,7 +24,11 @@ from logbook_agent.workflows.workspace import Workspace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepRequest:
-    """Which recipe, at which scale, with which values; `resume` is an entry to go on with, `new` forbids to."""
+    """Which recipe, at which scale, with which values; `resume` is an entry to go on with, `new` forbids to.
+
+    `retry_failed` makes failed runs again. For a stage of another recipe: `is_stage`, and then a sweep that is there
+    is kept, finished or not; `before` are the recipes of the stages before it.
+    """
 
     recipe: str | None = None
     scale: str | None = None
@@ -31,17 +36,28 @@ class SweepRequest:
     on: str | None = None
     resume: str | None = None
     new: bool = False
+    retry_failed: bool = False
+    is_stage: bool = False
+    before: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A plan that may be run: it breaks no rule and no limit. `entry`: one that was begun."""
+    """A plan that may be run: it breaks no rule and no limit. `begun`: the sweep to go on with, whether it
+    `is_complete`, how many of its runs have `failed`, and whether it `retries` these."""
 
     chosen: Chosen
     found: tuple[Violation, ...]
     cost: Estimate
     book: Book | None
-    entry: Entry | None
+    begun: state.EarlierSweep | None
+    is_complete: bool
+    failed: int
+    retries: bool
+
+    @property
+    def entry(self) -> Entry | None:
+        return self.begun.entry if self.begun is not None else None
 
 
 def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook: bool) -> Prepared:
@@ -53,17 +69,48 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     metric = deciding(chosen, book)
     name = metric.name if metric is not None else None
     done = {sweep.use.name for sweep in earlier if sweep.is_complete(name)}
-    found = rules_of(chosen, done if book is not None else None)
+    found = rules_of(chosen, done | set(request.before) if book is not None else None)
     error = refused(chosen, found)
     if error is not None:
         raise error
     cost = estimate(chosen.plan, state.durations_s(earlier, chosen.recipe.name, chosen.scale))
-    if resumed is None and not request.new:
-        digest = chosen.plan.digest if earlier else ""
-        same = (s for s in earlier if s.use.digest == digest and s.use.on == request.on)
-        begun = (s.entry for s in same if not s.is_complete(name, chosen.recipe))
-        resumed = next(begun, None)
-    return Prepared(chosen=chosen, found=found, cost=cost, book=book, entry=resumed)
+    if resumed is not None:
+        begun = next((s for s in earlier if s.entry.id == resumed.id), None)
+    else:
+        begun = _begun(request, chosen, earlier, name)
+    failed = begun.failed(name) if begun is not None else 0
+    return Prepared(
+        chosen=chosen,
+        found=found,
+        cost=cost,
+        book=book,
+        begun=begun,
+        is_complete=begun is not None and begun.is_complete(name, chosen.recipe),
+        failed=failed,
+        retries=request.retry_failed and failed > 0,
+    )
+
+
+def _begun(
+    request: SweepRequest, chosen: Chosen, earlier: Sequence[state.EarlierSweep], metric: str | None
+) -> state.EarlierSweep | None:
+    """The sweep of the same plan to go on with: the newest unfinished one; of a stage the newest, and where failed
+    runs are to be made again, one that has some."""
+    if request.new:
+        return None
+    digest = chosen.plan.digest if earlier else ""
+    same = [s for s in earlier if s.use.digest == digest and s.use.on == request.on]
+    same = [s for s in same if s.entry.state not in ("void", "abandoned")]
+    if request.is_stage:
+        return next(iter(same), None)
+    retried = [s for s in same if s.failed(metric)] if request.retry_failed else []
+    if request.retry_failed and not retried:
+        raise UsageError(
+            f"no run of {chosen.recipe.name} has failed",
+            cause=f"{same[0].entry.id} has this plan, and no failure" if same else "no entry has this plan",
+            hint=f"carry it out: logbook sweep {request.recipe}",
+        )
+    return next(iter(retried or [s for s in same if not s.is_complete(metric, chosen.recipe)]), None)
 
 
 def _book(workspace: Workspace, request: SweepRequest, *, needed: bool) -> Book | None:

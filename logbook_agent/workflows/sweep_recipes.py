@@ -1,34 +1,21 @@
-"""Recipes as files: which there are, and one of them read, at a scale, expanded and checked."""
+"""One recipe chosen, at a scale, expanded and checked; and the list of all there are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from logbook_agent.errors import LogbookError, NotFound, UsageError
 from logbook_agent.recipes.expand import Plan, expand
-from logbook_agent.recipes.parse import parse_recipe
-from logbook_agent.recipes.problem import RecipeProblem, suggestion
+from logbook_agent.recipes.overrides import at_scale, pair_of, settable_keys, unknown_key
+from logbook_agent.recipes.parse import TOP_KEYS, parse_recipe
+from logbook_agent.recipes.problem import RecipeProblem
 from logbook_agent.recipes.recipe import Recipe
 from logbook_agent.recipes.rules import Severity, Violation, violations
-from logbook_agent.report.templates import builtin_folder
-from logbook_agent.repository import repository_of
-from logbook_agent.store.lines import line_of
-from logbook_agent.store.records import parse_yaml
+from logbook_agent.recipes.stages import Stage, StagedRecipe, is_staged, parse_staged, stage_sets, taken
+from logbook_agent.workflows.recipe_files import RecipeData, RecipeFile, find_recipe, read_recipe, recipe_files
 from logbook_agent.workflows.workspace import Workspace
-
-FOLDER = "recipes"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecipeFile:
-    """A recipe's file; `own`: the project's, not one that comes with the tool."""
-
-    name: str
-    path: Path
-    own: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,43 +31,75 @@ class Chosen:
     def recipe(self) -> Recipe:
         return self.plan.recipe
 
+    @property
+    def parts(self) -> tuple[Chosen, ...]:
+        """What is carried out, one after another."""
+        return (self,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenStages:
+    """A recipe of stages, with what was asked for to get it, and the plan of each stage."""
+
+    file: RecipeFile
+    scale: str | None
+    sets: tuple[str, ...]
+    recipe: StagedRecipe
+    parts: tuple[Chosen, ...]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
     """A recipe of the list, or why its file cannot be used."""
 
     file: RecipeFile
-    plan: Plan | None
+    chosen: Chosen | ChosenStages | None
     problem: LogbookError | None = None
 
-
-def recipe_files(workspace: Workspace) -> list[RecipeFile]:
-    """The project's recipes, by name, then those that come with the tool and have another name."""
-    found: dict[str, RecipeFile] = {}
-    own = _own_folder(workspace)
-    packaged = builtin_folder(FOLDER)
-    for folder in (own, packaged):
-        for path in sorted(folder.glob("*.yaml")) if folder is not None else ():
-            is_own = not packaged.is_dir() or not path.parent.samefile(packaged)
-            found.setdefault(path.stem, RecipeFile(name=path.stem, path=path, own=is_own))
-    return sorted(found.values(), key=lambda file: (not file.own, file.name))
+    @property
+    def scales(self) -> tuple[str, ...]:
+        """The scales that every part has."""
+        parts = self.chosen.parts if self.chosen is not None else ()
+        return tuple(s for s in parts[0].recipe.scales if all(s in p.recipe.scales for p in parts)) if parts else ()
 
 
 def list_recipes(workspace: Workspace) -> list[Listed]:
-    """Every recipe with its plan; one that does not fit is listed with its problem."""
+    """Every recipe with its plans; one that does not fit is listed with its problem."""
     found = []
     for file in recipe_files(workspace):
         try:
-            found.append(Listed(file=file, plan=_read(file, None, ())))
+            found.append(Listed(file=file, chosen=_chosen(workspace, read_recipe(file), None, ())))
         except LogbookError as error:
-            found.append(Listed(file=file, plan=None, problem=error))
+            found.append(Listed(file=file, chosen=None, problem=error))
     return found
 
 
+def has_stages(workspace: Workspace, name: str) -> bool:
+    """Whether the recipe of a name or path is one of stages."""
+    return is_staged(read_recipe(find_recipe(workspace, name)).data)
+
+
+def choose_any(workspace: Workspace, name: str, *, scale: str | None, sets: Sequence[str]) -> Chosen | ChosenStages:
+    """The recipe of a name or path, expanded, with or without stages. Raises NotFound, or UsageError naming file,
+    line and key."""
+    return _chosen(workspace, read_recipe(find_recipe(workspace, name)), scale, tuple(sets))
+
+
 def choose_recipe(workspace: Workspace, name: str, *, scale: str | None, sets: Sequence[str]) -> Chosen:
-    """The recipe of a name or path, expanded. Raises NotFound, or UsageError naming file, line and key."""
-    file = _find(workspace, name)
-    return Chosen(file=file, scale=scale, sets=tuple(sets), plan=_read(file, scale, sets))
+    """The recipe of a name or path, expanded; it has no stages. Raises as `choose_any`."""
+    found = read_recipe(find_recipe(workspace, name))
+    if is_staged(found.data):
+        raise UsageError(
+            f"{found.file.name} has stages, and is no plan by itself",
+            cause="only a recipe with a command can be a stage, or be gone on with by its entry",
+            hint=f"logbook sweep {name}",
+        )
+    return _with_plan(found, scale, tuple(sets))
+
+
+def choose_stages(workspace: Workspace, name: str, *, scale: str | None, sets: Sequence[str]) -> ChosenStages:
+    """The recipe of stages of a name or path, every stage expanded. Raises as `choose_any`."""
+    return _with_stages(workspace, read_recipe(find_recipe(workspace, name)), scale, tuple(sets))
 
 
 def refused(chosen: Chosen, found: Sequence[Violation]) -> UsageError | None:
@@ -100,72 +119,91 @@ def rules_of(chosen: Chosen, done: set[str] | None) -> tuple[Violation, ...]:
     return violations(chosen.plan, done=done)
 
 
-def _own_folder(workspace: Workspace) -> Path | None:
-    """The nearest folder `recipes` with a recipe in it, from here up to the top of the repository."""
-    place = repository_of(workspace.cwd)
-    top = place.top if place is not None else None
-    for folder in (workspace.cwd, *workspace.cwd.parents):
-        if any((folder / FOLDER).glob("*.yaml")):
-            return folder / FOLDER
-        if folder == top:
-            break
-    return None
+def _chosen(workspace: Workspace, found: RecipeData, scale: str | None, sets: tuple[str, ...]) -> Chosen | ChosenStages:
+    if is_staged(found.data):
+        return _with_stages(workspace, found, scale, sets)
+    return _with_plan(found, scale, sets)
 
 
-def _find(workspace: Workspace, name: str) -> RecipeFile:
-    if "/" in name or name.endswith((".yaml", ".yml")):
-        path = (workspace.cwd / Path(name).expanduser()).absolute()
-        if not path.is_file():
-            raise NotFound(
-                f"no recipe at {name}", cause="there is no such file", hint="list those there are: logbook sweep"
-            )
-        return RecipeFile(name=path.stem, path=path, own=True)
-    files = {file.name: file for file in recipe_files(workspace)}
-    if name in files:
-        return files[name]
-    raise NotFound(
-        f"no recipe {name!r}",
-        cause=f"there are: {', '.join(files) or 'none'}",
-        hint=suggestion(name, files) or "list them: logbook sweep",
-    )
-
-
-def _read(file: RecipeFile, scale: str | None, sets: Sequence[str]) -> Plan:
+def _with_plan(found: RecipeData, scale: str | None, sets: tuple[str, ...]) -> Chosen:
     try:
-        text = file.path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"cannot read {file.path}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}",
-            cause="a recipe is a YAML file",
-            hint="list those there are: logbook sweep",
-        ) from error
-    data = parse_yaml(text, str(file.path))
-    try:
-        plan = expand(parse_recipe(data, scale=scale, sets=sets))
-        if plan.recipe.name != file.name:
-            raise RecipeProblem(
-                f"the recipe calls itself {plan.recipe.name}, its file {file.name}",
-                place="name",
-                cause="a recipe is asked for by the name of its file",
-                hint=f"write: name: {file.name}",
-            )
+        plan = expand(parse_recipe(found.data, scale=scale, sets=sets))
+        found.check_name(plan.recipe.name)
     except RecipeProblem as error:
-        raise located(error, file, text, scale, data) from error
-    return plan
+        raise found.located(error, scale) from error
+    return Chosen(file=found.file, scale=scale, sets=sets, plan=plan)
 
 
-def located(error: RecipeProblem, file: RecipeFile, text: str, scale: str | None, data: Any) -> RecipeProblem:
-    """The problem with file and line in front, as far as they can be told."""
-    if error.place:
-        place = f"scale.{scale}.{error.place}" if _in_scale(data, scale, error.place) else error.place
-        line = line_of(text, place)
-        at = f", line {line}" if line is not None else ""
-        error.reword(f"{file.path.name}{at}: {error.message}")
-    return error
+def _with_stages(workspace: Workspace, found: RecipeData, scale: str | None, sets: tuple[str, ...]) -> ChosenStages:
+    try:
+        recipe = parse_staged(found.data, scale=scale)
+        found.check_name(recipe.name)
+        files = [_stage_file(workspace, stage, f"stages[{i}].recipe") for i, stage in enumerate(recipe.stages)]
+    except RecipeProblem as error:
+        raise found.located(error, scale) from error
+    known = []
+    for number, file in enumerate(files):
+        with of_stage(recipe, number):
+            known.append(_settable(file, scale))
+    for text in sets:
+        key, value = pair_of(text)
+        if not any(key in keys for keys in known):
+            raise unknown_key(key, value, [key for keys in known for key in keys])
+    parts = []
+    for number, (file, keys) in enumerate(zip(files, known, strict=True)):
+        with of_stage(recipe, number):
+            parts.append(_with_plan(file, scale, stage_sets(recipe.stages[number], taken(sets, keys))))
+    _check_distinct(found, recipe, parts)
+    return ChosenStages(file=found.file, scale=scale, sets=sets, recipe=recipe, parts=tuple(parts))
 
 
-def _in_scale(data: Any, scale: str | None, place: str) -> bool:
-    """Whether what stands at a place was put there by a scale."""
-    top, _, rest = place.partition(".")
-    part = data["scale"][scale].get(top.split("[")[0]) if scale is not None and scale in data["scale"] else None
-    return part is not None and (not rest or not isinstance(part, dict) or rest.split("[")[0].split(".")[0] in part)
+@contextlib.contextmanager
+def of_stage(recipe: StagedRecipe, number: int) -> Iterator[None]:
+    """What does not fit in a stage, counted from 0, is told as that stage's."""
+    try:
+        yield
+    except LogbookError as error:
+        error.reword(f"stage {number + 1} of {recipe.name}, {recipe.stages[number].recipe}: {error.message}")
+        raise
+
+
+def _check_distinct(found: RecipeData, recipe: StagedRecipe, parts: Sequence[Chosen]) -> None:
+    """A stage that runs the same as another one would be taken for it."""
+    digests = [part.plan.digest for part in parts]
+    for number, digest in enumerate(digests):
+        first = digests.index(digest)
+        if first != number:
+            raise found.located(
+                RecipeProblem(
+                    f"stages {first + 1} and {number + 1} run the same",
+                    place=f"stages[{number}]",
+                    cause=f"both are {recipe.stages[number].recipe} with the same values",
+                    hint="remove one of them; more runs of each case are asked for with set: {repeats: 6}",
+                ),
+                None,
+            )
+
+
+def _stage_file(workspace: Workspace, stage: Stage, place: str) -> RecipeData:
+    """The file of a stage's recipe, which must not have stages itself."""
+    try:
+        found = read_recipe(find_recipe(workspace, stage.recipe))
+    except NotFound as error:
+        raise RecipeProblem(error.message, place=place, cause=error.cause, hint=error.hint) from error
+    if is_staged(found.data):
+        raise RecipeProblem(
+            f"the stage {stage.recipe} has stages itself",
+            place=place,
+            cause="a stage is a recipe with a command",
+            hint=f"name its stages here, in place of {stage.recipe}",
+        )
+    return found
+
+
+def _settable(found: RecipeData, scale: str | None) -> list[str]:
+    """What `--set` can change in a stage."""
+    try:
+        parse_recipe(found.data, scale=scale)
+        return settable_keys(at_scale(found.data, scale, TOP_KEYS))
+    except RecipeProblem as error:
+        raise found.located(error, scale) from error

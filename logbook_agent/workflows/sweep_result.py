@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Row, Run
 from logbook_agent.recipes.expand import Plan, describe
@@ -45,6 +46,46 @@ class Best:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepResult:
+    """What stands in the entry afterwards: `rows` and `failed` are those of the plan, `ran` counts the runs just made,
+    `problems` is what does not hold.
+    """
+
+    book: Book
+    entry: Entry
+    planned: int
+    rows: int
+    failed: int
+    ran: int
+    best: Best | None
+    csv: Path
+    log: Path
+    problems: tuple[str, ...]
+    interrupted: bool = False
+
+    @property
+    def exit_status(self) -> int:
+        return 130 if self.interrupted else int(bool(self.problems or self.failed))
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "id": self.entry.id,
+            "title": self.entry.title,
+            "exit_status": self.exit_status,
+            "planned": self.planned,
+            "rows": self.rows,
+            "failed": self.failed,
+            "ran": self.ran,
+            "interrupted": self.interrupted,
+            "best": self.best.data() if self.best is not None else None,
+            "problems": list(self.problems),
+            "csv": str(self.csv),
+            "log": str(self.log),
+            "view": str(self.book.view_path),
+        }
+
+
 class Tally:
     """Values of the deciding metric by case, as the runs come in."""
 
@@ -52,11 +93,9 @@ class Tally:
         self._plan = plan
         self._values: dict[str, list[float]] = {}
         self.metric = metric
-        self.failed = 0
 
     def add(self, key: str, run: Run) -> None:
         """Take a run of a case; the value it measured is the median of its samples."""
-        self.failed += any(row.failed is not None for row in run.rows)
         for row in run.rows:
             value = self.value(row)
             if value is not None:

@@ -38,16 +38,24 @@ def is_made(run: Run, metric: str | None) -> bool:
 
 
 def made_runs(runs: tuple[Run, ...], metric: str | None) -> dict[RunKey, list[Run]]:
-    """The runs of cases that need not be made again."""
+    """The runs of cases that need not be made again. A failed one does not count where a later run of the same case
+    and repeat was made in its place."""
     found: dict[RunKey, list[Run]] = {}
     for run in runs:
         if not _is_own(run) and is_made(run, metric):
             found.setdefault((row_key(run.config), run.repeat or 1), []).append(run)
-    return found
+    return {key: [run for run in made if run is made[-1] or not has_failed(run)] for key, made in found.items()}
 
 
-def confirmations(runs: tuple[Run, ...], metric: str | None) -> list[Run]:
-    return [run for run in runs if run.label == CONFIRMATION and is_made(run, metric)]
+def has_failed(run: Run) -> bool:
+    """Whether a row of the run is a failure."""
+    return any(row.failed is not None for row in run.rows)
+
+
+def confirmations(runs: tuple[Run, ...], metric: str | None, case: Key | None = None) -> list[Run]:
+    """The fresh runs there are, of one case alone where it is named."""
+    found = [run for run in runs if run.label == CONFIRMATION and is_made(run, metric)]
+    return [run for run in found if case is None or row_key(run.config) == case]
 
 
 def is_confirmed(runs: tuple[Run, ...], metric: str | None, recipe: Recipe) -> bool:
@@ -103,6 +111,10 @@ class EarlierSweep:
         made = made_runs(self.runs, metric)
         ended = recipe is None or (is_confirmed(self.runs, metric, recipe) and is_torn_down(self.runs, recipe))
         return len(made) >= self.use.runs and ended
+
+    def failed(self, metric: str | None) -> int:
+        """How many runs of the plan are failures."""
+        return sum(has_failed(run) for runs in made_runs(self.runs, metric).values() for run in runs)
 
 
 def earlier_sweeps(book: Book) -> Iterator[EarlierSweep]:

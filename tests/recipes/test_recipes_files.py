@@ -15,7 +15,7 @@ from bench_core.cli import main
 from bench_core.harness.case import Case
 from logbook_agent.recipes.expand import Plan
 from logbook_agent.recipes.rules import violations
-from logbook_agent.workflows.sweep_recipes import choose_recipe, list_recipes
+from logbook_agent.workflows.sweep_recipes import choose_recipe, choose_stages, list_recipes
 from logbook_agent.workflows.workspace import Workspace
 from tests.conftest import REPOSITORY
 
@@ -35,6 +35,8 @@ COUNTS = {
     "null-routing": (3 * 3 * 9 + 3 * 3, 3 * 3, 2 * 2 + 2, 2),
     "null-modes": (3 * 3 * 9 * 2, 0, 2, 0),
 }
+# name: its stages with their runs, at any scale.
+STAGES = {"int8": {"int8-ab": 2 * 6, "int8-topk": 5 + 5}}
 
 
 def chosen(name: str, scale: str | None) -> Plan:
@@ -44,9 +46,9 @@ def chosen(name: str, scale: str | None) -> Plan:
 
 def test_every_recipe_is_counted_and_explained() -> None:
     listed = list_recipes(Workspace(cwd=REPOSITORY, environ=os.environ))
-    assert {item.file.name for item in listed} == set(COUNTS)
+    assert {item.file.name for item in listed} == {*COUNTS, *STAGES}
     assert all(item.problem is None for item in listed)
-    for name in COUNTS:
+    for name in (*COUNTS, *STAGES):
         text = (REPOSITORY / "recipes" / f"{name}.md").read_text(encoding="utf-8")
         assert f"logbook sweep {name}" in text
 
@@ -63,6 +65,17 @@ def test_counts_rules_and_costs(name: str) -> None:
         assert plan.recipe.cost is not None
         assert plan.recipe.cost.source
         assert len({run.argv for run in plan}) == len(plan.cases)
+
+
+@pytest.mark.parametrize("scale", [None, "tiny"])
+@pytest.mark.parametrize("name", STAGES)
+def test_stages(name: str, scale: str | None) -> None:
+    workspace = Workspace(cwd=REPOSITORY, environ=os.environ)
+    found = choose_stages(workspace, str(REPOSITORY / "recipes" / f"{name}.yaml"), scale=scale, sets=())
+    runs = {part.recipe.name: len(part.plan) for part in found.parts}
+    assert runs == STAGES[name]
+    # Every stage that wants another one first has it before.
+    assert all(set(part.recipe.after) <= set(list(runs)[:i]) for i, part in enumerate(found.parts))
 
 
 @pytest.mark.parametrize("scale", [None, "tiny"])

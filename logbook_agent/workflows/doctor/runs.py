@@ -101,7 +101,8 @@ def _readable_runs(folder: Path) -> list[Run]:
 
 def _check_run(examination: Examination, entry_id: str, folder: Path) -> Iterator[Finding]:
     if not folder.is_dir() or not folder.name.isdigit() or f"{int(folder.name):02d}" != folder.name:
-        if not folder.name.startswith(".") and folder != examination.book.sweep_csv(entry_id):
+        book = examination.book
+        if not folder.name.startswith(".") and folder not in (book.sweep_csv(entry_id), book.sweep_log(entry_id)):
             yield Finding(
                 check="run-name",
                 severity="warning",

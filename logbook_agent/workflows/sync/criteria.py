@@ -15,7 +15,7 @@ from logbook_agent.model.ids import parse_id
 from logbook_agent.store.book import Book
 from logbook_agent.store.records import parse_yaml
 from logbook_agent.workflows.criteria import checked_predicate
-from logbook_agent.workflows.sweep_recipes import choose_recipe
+from logbook_agent.workflows.sweep_recipes import choose_any
 from logbook_agent.workflows.sync.header import change_header
 from logbook_agent.workflows.workspace import Workspace
 
@@ -64,7 +64,7 @@ def add_of_recipe(workspace: Workspace, name: str) -> int:
 
     Raises UsageError for a recipe without any.
     """
-    recipe = choose_recipe(workspace, name, scale=None, sets=()).recipe
+    recipe = choose_any(workspace, name, scale=None, sets=()).recipe
     if not recipe.criteria:
         raise UsageError(
             f"the recipe {name} states no criteria", cause="it has no key `criteria`", hint="logbook sweep"

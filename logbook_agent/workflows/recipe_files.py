@@ -1,0 +1,117 @@
+"""Recipes as files: which there are, one of them found and read, and its problems told with their lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from logbook_agent.errors import NotFound, UsageError
+from logbook_agent.recipes.problem import RecipeProblem, suggestion
+from logbook_agent.report.templates import builtin_folder
+from logbook_agent.repository import repository_of
+from logbook_agent.store.lines import line_of
+from logbook_agent.store.records import parse_yaml
+from logbook_agent.workflows.workspace import Workspace
+
+FOLDER = "recipes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecipeFile:
+    """A recipe's file; `own`: the project's, not one that comes with the tool."""
+
+    name: str
+    path: Path
+    own: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecipeData:
+    """What a recipe's file holds: its text, and that as plain data."""
+
+    file: RecipeFile
+    text: str
+    data: Any
+
+    def located(self, error: RecipeProblem, scale: str | None) -> RecipeProblem:
+        """The problem with file and line in front, as far as they can be told."""
+        if error.place:
+            place = f"scale.{scale}.{error.place}" if _in_scale(self.data, scale, error.place) else error.place
+            line = line_of(self.text, place)
+            at = f", line {line}" if line is not None else ""
+            error.reword(f"{self.file.path.name}{at}: {error.message}")
+        return error
+
+    def check_name(self, name: str) -> None:
+        """A recipe is called as its file is."""
+        if name != self.file.name:
+            raise RecipeProblem(
+                f"the recipe calls itself {name}, its file {self.file.name}",
+                place="name",
+                cause="a recipe is asked for by the name of its file",
+                hint=f"write: name: {self.file.name}",
+            )
+
+
+def recipe_files(workspace: Workspace) -> list[RecipeFile]:
+    """The project's recipes, by name, then those that come with the tool and have another name."""
+    found: dict[str, RecipeFile] = {}
+    own = _own_folder(workspace)
+    packaged = builtin_folder(FOLDER)
+    for folder in (own, packaged):
+        for path in sorted(folder.glob("*.yaml")) if folder is not None else ():
+            is_own = not packaged.is_dir() or not path.parent.samefile(packaged)
+            found.setdefault(path.stem, RecipeFile(name=path.stem, path=path, own=is_own))
+    return sorted(found.values(), key=lambda file: (not file.own, file.name))
+
+
+def read_recipe(file: RecipeFile) -> RecipeData:
+    """The text and data of a recipe's file. Raises UsageError or StoreError when it cannot be read."""
+    try:
+        text = file.path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"cannot read {file.path}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}",
+            cause="a recipe is a YAML file",
+            hint="list those there are: logbook sweep",
+        ) from error
+    return RecipeData(file=file, text=text, data=parse_yaml(text, str(file.path)))
+
+
+def _own_folder(workspace: Workspace) -> Path | None:
+    """The nearest folder `recipes` with a recipe in it, from here up to the top of the repository."""
+    place = repository_of(workspace.cwd)
+    top = place.top if place is not None else None
+    for folder in (workspace.cwd, *workspace.cwd.parents):
+        if any((folder / FOLDER).glob("*.yaml")):
+            return folder / FOLDER
+        if folder == top:
+            break
+    return None
+
+
+def find_recipe(workspace: Workspace, name: str) -> RecipeFile:
+    if "/" in name or name.endswith((".yaml", ".yml")):
+        path = (workspace.cwd / Path(name).expanduser()).absolute()
+        if not path.is_file():
+            raise NotFound(
+                f"no recipe at {name}", cause="there is no such file", hint="list those there are: logbook sweep"
+            )
+        return RecipeFile(name=path.stem, path=path, own=True)
+    files = {file.name: file for file in recipe_files(workspace)}
+    if name in files:
+        return files[name]
+    raise NotFound(
+        f"no recipe {name!r}",
+        cause=f"there are: {', '.join(files) or 'none'}",
+        hint=suggestion(name, files) or "list them: logbook sweep",
+    )
+
+
+def _in_scale(data: Any, scale: str | None, place: str) -> bool:
+    """Whether what stands at a place was put there by a scale."""
+    top, _, rest = place.partition(".")
+    scales = data.get("scale") or {}
+    part = scales[scale].get(top.split("[")[0]) if scale is not None and scale in scales else None
+    return part is not None and (not rest or not isinstance(part, dict) or rest.split("[")[0].split(".")[0] in part)

@@ -1,0 +1,96 @@
+"""Failed runs that are made again, and the log of a whole sweep."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
+
+
+def test_failed_runs_are_made_again(started: Cli, folder: Path) -> None:
+    # Size 4 fails until it is mended, and then comes out best.
+    bench = 'if [ "$1" = 4 ] && [ ! -e mended ]; then echo boom >&2; exit 4; fi\necho "RESULT tflops=$(($1 * 10))"\n'
+    write_recipe(folder, RECIPE, bench=bench)
+    first = started("sweep", "demo")
+    assert first.code == 1
+    assert "MOE-000: 8 of 8 rows, 2 failed" in first.out
+    assert "failed runs again: logbook sweep --resume MOE-000 --retry-failed" in first.out.splitlines()
+    # Without the option what failed stays, and the sweep is complete.
+    assert started("sweep", "--resume", "MOE-000", "--json").data["ran"] == 0
+    dry = started("sweep", "demo", "--retry-failed", "--dry-run").out
+    assert "goes on with MOE-000, and makes its 2 failed runs again" in dry
+    # Still failing: there is one row per run all the same.
+    still = started("sweep", "--resume", "MOE-000", "--retry-failed", "--json")
+    assert (still.code, still.data["rows"], still.data["failed"], still.data["ran"]) == (1, 8, 2, 2)
+    (folder / "mended").touch()
+    again = started("sweep", "demo", "--retry-failed", "--json")
+    assert again.code == 0, again.out
+    assert (again.data["id"], again.data["rows"], again.data["failed"]) == ("MOE-000", 8, 0)
+    # Two runs, and a confirmation of the case that is the best one now.
+    assert (again.data["ran"], again.data["best"]["label"]) == (3, "size=4 mode=new")
+    assert again.data["best"]["confirmed"] == 40.0
+    runs = runs_of(folder)
+    assert sum(row.failed is not None for run in runs for row in run.rows) == 4, "what failed stays in the record"
+    with (folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert sorted((row["size"], row["mode"]) for row in rows) == sorted(
+        (str(size), mode) for size in (1, 2, 3, 4) for mode in ("old", "new")
+    )
+    assert not any(row["failed"] for row in rows)
+    none = started("sweep", "demo", "--retry-failed")
+    assert none.code == 2
+    assert "no run of demo has failed" in none.err
+    assert "contradict" in started("sweep", "demo", "--retry-failed", "--new").err
+
+
+def test_a_retry_that_is_interrupted_keeps_the_failure(started: Cli, folder: Path) -> None:
+    bench = 'if [ "$1" != 2 ]; then echo "RESULT tflops=$1"; exit; fi\n[ -e tried ] || { touch tried; exit 4; }\n'
+    bench += '[ -e stopped ] || { touch stopped; kill -INT $PPID; sleep 5; }\necho "RESULT tflops=$1"\n'
+    write_recipe(
+        folder, RECIPE.replace("controls:\n- {mode: old}\ncompare: {axis: mode, base: old}\n", ""), bench=bench
+    )
+    assert started("sweep", "demo", "--set", "size=1,2", "--json").data["failed"] == 1
+    stopped = started("sweep", "--resume", "MOE-000", "--retry-failed", "--json")
+    assert (stopped.code, stopped.data["rows"], stopped.data["failed"], stopped.data["problems"]) == (130, 2, 1, [])
+    assert started("sweep", "--resume", "MOE-000", "--json").data["failed"] == 1
+    done = started("sweep", "--resume", "MOE-000", "--retry-failed", "--json")
+    assert (done.code, done.data["rows"], done.data["failed"]) == (0, 2, 0)
+
+
+def test_the_log_of_a_sweep(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_TOKEN", "s3cr3t-s3cr3t")
+    bench = 'echo "size $1 $MY_TOKEN"\n[ "$2" = old ] && exit 4\nprintf "RESULT tflops=$1"\n'
+    write_recipe(folder, RECIPE + "repeats: 1\nsetup: [{label: Allocate, argv: [echo, got it]}]\n", bench=bench)
+    answer = started("sweep", "demo", "--set", "size=1,2", "--json")
+    path = Path(answer.data["log"])
+    assert path == folder / "logbooks/moe/runs/MOE-000/sweep.log"
+    assert (
+        path.read_text()
+        == """\
+===== run 1 [setup: Allocate]: echo 'got it': exit code 0
+got it
+===== run 2: size=1 mode=old: bash bench.sh 1 old: exit code 4
+size 1 $MY_TOKEN
+===== run 3: size=1 mode=new: bash bench.sh 1 new: exit code 0
+size 1 $MY_TOKEN
+RESULT tflops=1
+===== run 4: size=2 mode=old: bash bench.sh 2 old: exit code 4
+size 2 $MY_TOKEN
+===== run 5: size=2 mode=new: bash bench.sh 2 new: exit code 0
+size 2 $MY_TOKEN
+RESULT tflops=2
+===== run 6 [confirmation]: size=2 mode=new: bash bench.sh 2 new: exit code 0
+size 2 $MY_TOKEN
+RESULT tflops=2
+"""
+    )
+    assert started("doctor").code == 0
+    # It is a copy: where the logs are pruned, it goes with them; a sweep that is looked at again says what is left.
+    assert started("prune", "--max-bytes", "1", "--json").code == 0
+    assert not path.exists()
+    assert started("sweep", "--resume", "MOE-000").code == 1
+    assert "[logbook] the log of this run cannot be read: No such file or directory" in path.read_text()

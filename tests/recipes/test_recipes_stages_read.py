@@ -1,0 +1,55 @@
+"""Recipes of stages as data: what is read, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from logbook_agent.recipes.problem import RecipeProblem
+from logbook_agent.recipes.stages import Stage, parse_staged, stage_sets, taken
+
+BASE: dict[str, Any] = {"name": "story", "question": "?", "stages": ["pair"]}
+
+
+def test_stages_are_read() -> None:
+    second = {"recipe": "demo", "set": {"size": [1, 2], "frac": 0.5, "on": True, "x": None}, "baseline": {"mode": "a"}}
+    recipe = parse_staged({**BASE, "stages": ["pair", second]})
+    assert recipe.stages == (
+        Stage(recipe="pair"),
+        Stage(recipe="demo", sets=("size=1,2", "frac=0.5", "on=true", "x=null"), baseline={"mode": "a"}),
+    )
+    scaled = {**BASE, "scale": {"tiny": {"stages": ["demo"]}}}
+    assert parse_staged(scaled, scale="tiny").stages == (Stage(recipe="demo"),)
+    assert parse_staged(scaled, scale="other").stages == (Stage(recipe="pair"),), "that of the stages alone"
+
+
+def test_typed_values_go_to_those_that_have_them_and_win() -> None:
+    stage = Stage(recipe="demo", sets=("size=1,2", "repeats=2"))
+    assert taken(("size=4", "iters=3"), ["size"]) == ("size=4",)
+    assert stage_sets(stage, ("size=4",)) == ("repeats=2", "size=4")
+
+
+@pytest.mark.parametrize(
+    ("changes", "place", "message", "hint"),
+    [
+        ({"axes": {}}, "axes", "unknown key 'axes'", ""),
+        ({"stage": []}, "stage", "unknown key 'stage'", "stages?"),
+        ({"stages": []}, "stages", "there is no stage", "recipe: int8-ab"),
+        ({"stages": "pair"}, "stages", "must be a list", "stages: ["),
+        ({"stages": [{"recip": "x"}]}, "stages[0].recip", "unknown key 'recip'", "recipe?"),
+        ({"stages": [{"set": {}}]}, "stages[0]", "names no recipe", "recipe: int8-ab"),
+        ({"stages": [{"recipe": "x", "set": ["a"]}]}, "stages[0].set", "must be keys with values", "repeats: 6"),
+        ({"stages": [{"recipe": "x", "set": {"a": {}}}]}, "stages[0].set.a", "is no value", "a: 2"),
+        ({"stages": [{"recipe": "x", "baseline": 3}]}, "stages[0].baseline", "must be keys", "topk: 2"),
+        ({"question": None}, "question", "question is missing", "question:"),
+        ({"scale": {"tiny": {"axes": {}}}}, "scale.tiny.axes", "unknown key 'axes'", ""),
+    ],
+)
+def test_what_is_wrong_is_said(changes: dict[str, Any], place: str, message: str, hint: str) -> None:
+    with pytest.raises(RecipeProblem) as caught:
+        parse_staged({**BASE, **changes})
+    assert message in caught.value.message
+    assert caught.value.place == place
+    assert hint in caught.value.hint
+    assert caught.value.cause
