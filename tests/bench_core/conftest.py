@@ -5,7 +5,9 @@ import os
 import pytest
 
 # Eight virtual devices, so that "one of several" is told apart from "all". XLA reads this when JAX starts.
-os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
+# Two thirds of the time of these tests is LLVM's; what is checked here are programs, not how well it optimises them.
+# The real processes of the other tests (documents, recipes) compile as users do, and every run checks its results.
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 from jaxtyping import install_import_hook

@@ -2,7 +2,7 @@
 
 python -m tests.stress.driver writers DIR --processes 16 --entries 25 --worktrees 3
 python -m tests.stress.driver kills DIR --count 300 --seed 1
-python -m tests.stress.driver faults DIR
+python -m tests.stress.driver faults DIR --errors 4
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--most", type=int, default=60)
+    parser.add_argument("--errors", type=int, default=4)
     parser.add_argument("--processes", type=int, default=16)
     parser.add_argument("--entries", type=int, default=25)
     parser.add_argument("--worktrees", type=int, default=1)
@@ -36,7 +37,7 @@ if __name__ == "__main__":
     if options.what == "kills":
         answer = kills(place, options.count, options.seed)
     elif options.what == "faults":
-        answer = faults(place, options.most)
+        answer = faults(place, options.most, options.errors)
     else:
         answer = writers(place, options.processes, options.entries, options.worktrees)
     print(json.dumps(answer, indent=1))

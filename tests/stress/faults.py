@@ -13,15 +13,19 @@ from tests.stress.harness import ACTS, TOUCH_FIRST, WATCHED, begin, check, check
 ERRORS = ("ENOSPC", "EIO", "EROFS", "EMFILE")
 
 
-def faults(folder: Path, most: int) -> dict[str, Any]:
-    """Make every write, rename, mkdir and fsync of every act fail in turn, with each error."""
+def faults(folder: Path, most: int, errors: int = len(ERRORS)) -> dict[str, Any]:
+    """Make every write, rename, mkdir and fsync of every act fail in turn, each with `errors` of the four errors.
+
+    The errors go round, so that every act meets all of them.
+    """
     begin(folder)
     wrong: list[str] = []
     tried = 0
     counter = folder / "events"
     for name, words in ACTS.items():
-        for error in ERRORS:
+        for turn in range(errors):
             for number in range(1, most + 1):
+                error = ERRORS[(number + turn) % len(ERRORS)]
                 finished = digests(folder)
                 if name in TOUCH_FIRST:
                     finished.pop("logbooks/stress/entries/S-000.yaml", None)
