@@ -12,6 +12,8 @@ from logbook_agent.commands.flags import SWEEPING, normal_name
 
 _LONG = re.compile(r"(?P<flag>--[A-Za-z][\w.-]*)(?:=(?P<value>.*))?", re.DOTALL)
 _PAIR = re.compile(r"(?P<flag>[A-Za-z_][\w.-]*)=(?P<value>.*)", re.DOTALL)
+# By which a command reports what it measured (see `results.lines`).
+_REPORT = re.compile(r"\b(?:RESULT|METRIC)$")
 _NEGATIVE = re.compile(r"-\.?\d")
 
 Flags = Mapping[str, tuple[str, ...]]
@@ -50,19 +52,21 @@ def parts(
 
     A flag is explained when one of `keys` (with `_` for `-`) is its name, behind its `no_`, or what it sweeps.
     `switches` are the keys that hold true or false: the word behind such a flag is a word of its own. `results` are
-    what the rows measured: a word `tflops=1.5` is the number itself (`echo RESULT tflops=1.5`), `--tflops` a flag.
+    what the rows measured: behind a word that reports it (`echo RESULT tflops=1.5`) such a pair is the number itself.
     Scripts (`bash -lc '...'`) are looked into.
     """
     found: dict[str, list[str]] = {}
     words: list[str] = []
     rest = list(_words(argv))
     at = 0
+    reports = False
     while at < len(rest):
         word = rest[at]
         at += 1
         long = _LONG.fullmatch(word)
         match = long or _PAIR.fullmatch(word)
         if match is None:
+            reports = reports or _REPORT.search(word) is not None
             words.append(word)
             continue
         name, value = normal_name(match["flag"]), match["value"]
@@ -70,7 +74,7 @@ def parts(
         if value is None and not is_switch and at < len(rest) and _is_value(rest[at]):
             value = rest[at]
             at += 1
-        if not _explained(name, keys) and (long is not None or name not in results):
+        if not _explained(name, keys) and not (reports and long is None and name in results):
             found.setdefault(match["flag"], []).append(value or "")
     return Parts(flags=tuple((flag, tuple(found[flag])) for flag in sorted(found)), words=tuple(words))
 

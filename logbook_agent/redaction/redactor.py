@@ -91,7 +91,7 @@ class Redactor:
         before = ""
         for word, shown in zip(argv, self.argv(argv), strict=True):
             for value in self._hidden(word, shown):
-                name = (before if before.startswith("-") and value == word else word.partition("=")[0]).strip("-")
+                name = (before if before.startswith("-") and value == word else _name_of(word, shown)).strip("-")
                 found.setdefault(value, re.sub(r"\W+", "_", name).upper() if _NAME.fullmatch(name) else "SECRET")
             before = word
         return tuple(Secret(name=name, value=value) for value, name in found.items() if len(value) >= MIN_LENGTH)
@@ -161,6 +161,12 @@ class Redactor:
             at = max(at, end)
             done = at
         return "".join([*out, text[done:]])
+
+
+def _name_of(word: str, shown: str) -> str:
+    """What stands before the `=` of a word, where nothing of it was hidden; a bare word has no name but itself."""
+    name, is_assigned, _ = word.partition("=")
+    return name if is_assigned and shown.startswith(f"{name}=") else ""
 
 
 def _common(a: str, b: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 from logbook_agent.commands.words import split_env_words
@@ -156,10 +157,11 @@ class _Looking:
                 yield entry_id, False, f"{self._where(runs)}: {measured_text(runs[-1], metrics)}"
 
     def _hints(self, own_id: str | None, measured: bool) -> list[Hint]:
-        """The entries worth reading: where something did not work out, the newest of all, and with `measured` all."""
+        """The entries worth reading, the newest first: where something did not work out, the one that came right after
+        a failure and may have got over it, and with `measured` all."""
         hints = [h for h in self._book.tried.found(self._key, compared=COMPARED) if h.id != own_id]
-        first = [h for h in hints[:1] if any(other.failed for other in hints)]
-        return [h for h in hints if measured or h.failed or h.compared or h in first][:_READ]
+        after = [newer for newer, older in pairwise(hints) if older.failed]
+        return [h for h in hints if measured or h.failed or h.compared or h in after][:_READ]
 
     def _is_same(self, status: RunStatus) -> bool:
         run = status.run

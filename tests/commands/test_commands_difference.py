@@ -35,6 +35,16 @@ def test_differences(base: str, other: str, keys: str, expected: list[tuple[str,
     assert told(base, other, keys) == expected
 
 
+def test_a_number_that_the_command_reports_is_no_setting() -> None:
+    def of(command: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        return parts(tuple(command.split()), frozenset(), frozenset(), frozenset({"tflops", "steps"})).flags
+
+    assert of("echo RESULT tflops=1 steps=5") == ()
+    assert of("python -c print('METRIC tflops=1") == ()
+    # Without such a word in front it is what the command was told.
+    assert of("bench steps=10 RESULT tflops=1") == (("steps", ("10",)),)
+
+
 def test_the_word_behind_a_switch_is_its_own() -> None:
     assert told("b --fused in.txt", "b in.txt", "fused", "fused") == []
 

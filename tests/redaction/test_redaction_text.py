@@ -214,6 +214,17 @@ def test_argv() -> None:
     )
 
 
+def test_a_secret_in_a_command_line_is_not_named_after_itself() -> None:
+    bare = "hf_" + "aBcDeFgHiJkLmNoPqRsTuVwXyZ012345"
+    for argv in ([bare], ["bash", "r.sh", bare], [f"{bare}=5"], ["--flag-less", "x", bare]):
+        found = Redactor().secrets_in_argv(argv)
+        assert found == (Secret(name="SECRET", value=bare),)
+        shown = Redactor(secrets=found).argv(argv)
+        assert bare.casefold() not in " ".join(shown).casefold()
+    [named] = Redactor().secrets_in_argv([f"MY_TOKEN={bare}"])
+    assert (named.name, named.value) == ("MY_TOKEN", bare)
+
+
 def test_mapping() -> None:
     safe = Redactor(secrets=(Secret(name="HF_TOKEN", value="known-secret"),), extra_names=("MINE",))
     given_ = {"HF_TOKEN": "other", "X": "a known-secret", "MINE": "7", "RAY_AUTH_MODE": "token", "API_KEY": "k"}

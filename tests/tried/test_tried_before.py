@@ -60,6 +60,18 @@ def test_what_was_measured_is_told_by_plan_alone(started: Cli) -> None:
     assert '"measured before: MOE-001 run 1' in plan.out
 
 
+def test_a_failure_that_was_got_over_is_not_told_again(folder: Path, started: Cli) -> None:
+    command = ["sh", "-c", "cat good"]
+    started("run", "--", *command)
+    (folder / "good").write_text("RESULT tflops=2\n")
+    started("run", "--", *command)
+    assert said(started("run", "--", *command).err) == []
+    (folder / "good").unlink()
+    started("run", "--", *command)
+    [line] = said(started("run", "--", *command).err)
+    assert line.startswith("tried before: MOE-003 run 1")
+
+
 def test_other_config_and_another_command_are_not_the_same(started: Cli) -> None:
     started("run", "--config", "topk=2", "--", *FAILS)
     assert said(started("run", "--config", "topk=4", "--", *FAILS).err) == []
