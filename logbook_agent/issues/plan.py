@@ -29,8 +29,11 @@ def make_plan(wanted: Wanted, documents: Documents, issue: Issue, comments: Sequ
     draft = Draft.of(wanted, documents, comments)
     _plan_block(draft, issue)
     plan_updates(draft)
-    _plan_snapshots(draft)
-    _plan_final(draft, issue)
+    if wanted.unreadable:
+        _warn_of_summaries(draft)
+    else:
+        _plan_snapshots(draft)
+        _plan_final(draft, issue)
     return Plan(steps=(*draft.steps, *draft.deletions), warnings=tuple(draft.warnings))
 
 
@@ -81,6 +84,14 @@ def _plan_block(draft: Draft, issue: Issue) -> None:
         draft.steps.append(WriteBlock(text=text, old=found.text))
 
 
+def _warn_of_summaries(draft: Draft) -> None:
+    """Texts that count the whole thread wait until all of it can be read."""
+    if draft.wanted.snapshots or draft.wanted.final is not None:
+        draft.warnings.append(
+            f"snapshots and the final summary wait while {draft.wanted.unreadable[0]} cannot be read: logbook doctor"
+        )
+
+
 def _plan_snapshots(draft: Draft) -> None:
     for name, commit in draft.wanted.snapshots:
         fields = {"name": name, "commit": commit}
@@ -94,20 +105,25 @@ def _plan_snapshots(draft: Draft) -> None:
 
 def _plan_final(draft: Draft, issue: Issue) -> None:
     """One final summary, and with it the issue is closed; who opens it again later means it. A thread that is closed
-    anew, with other words, has its summary written anew and its issue closed again."""
+    anew, with other words, has its summary written anew and its issue closed again. One whose entries were corrected
+    has its summary written anew, unless a person edited it."""
     if draft.wanted.final is None:
         return
-    fields = {"closing": draft.wanted.final}
+    closing = {"closing": draft.wanted.final}
+    fields = closing | {"of": draft.wanted.final_of}
     there = [o for o in draft.ours if o.marked.kind == FINAL]
     same = [o for o in there if dict(o.marked.fields) == fields]
-    if not same:
-        _plan_close(draft, issue)
+    told = [o for o in there if closing.items() <= dict(o.marked.fields).items()]
+    if not same and not (told and not any(o.marked.intact for o in told)):
+        if not told:
+            _plan_close(draft, issue)
         render = draft.stamped(FINAL, fields, draft.documents.final)
         last = next((o for o in reversed(there) if o.marked.intact), None)
         if last is None:
             draft.steps.append(Post(kind=FINAL, about=(), render=render))
         else:
-            draft.steps.append(Edit(comment=last.comment.id, old=last.comment.body, about=(), render=render))
+            edit = Edit(kind=FINAL, comment=last.comment.id, old=last.comment.body, about=(), render=render)
+            draft.steps.append(edit)
     for ours in same[1:]:
         draft.delete(ours, same[0].comment.id)
 

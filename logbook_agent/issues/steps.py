@@ -69,6 +69,7 @@ class Post:
 class Edit:
     """An existing comment anew. `render` gives its text, with its marker."""
 
+    kind: str
     comment: int
     old: str
     about: tuple[str, ...]
@@ -79,7 +80,7 @@ class Edit:
         return self.render()
 
     def __str__(self) -> str:
-        return f"edit comment {self.comment}: {_span(self.about)}".rstrip()
+        return f"edit comment {self.comment}: {_span(self.about) or self.kind}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,4 +151,4 @@ def _diff(old: str, new: str) -> list[str]:
 
 
 def _span(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) < 4 else f"{names[0]} to {names[-1]} ({len(names)} entries)"
+    return ", ".join(names) if len(names) < 4 else f"{min(names)} to {max(names)} ({len(names)} entries)"

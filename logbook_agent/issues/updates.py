@@ -102,7 +102,8 @@ def _plan_existing(draft: Draft, ours: Ours, owner: Mapping[str, Ours], correcti
         # The whole text is made anew, with the links that are known here and no others.
         render = draft.update(entries, [_tell(draft, entry, ours, anew=True) for entry in entries])
         about = tuple(entry.id for entry in entries)
-        draft.steps.append(Edit(comment=ours.comment.id, old=ours.comment.body, about=about, render=render))
+        edit = Edit(kind=UPDATE, comment=ours.comment.id, old=ours.comment.body, about=about, render=render)
+        draft.steps.append(edit)
 
 
 def _with_corrections(kept: Sequence[EntryWanted], corrections: Sequence[EntryWanted]) -> list[EntryWanted]:

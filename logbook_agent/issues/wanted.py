@@ -43,7 +43,8 @@ def marked_name(entry_id: str, mark: str) -> str:
 class Wanted:
     """`book` is the logbook's key in markers. `trusted`: whose markers count. `managed`: the block is known to have
     been written, so it must be there. `chosen`: only these entries go out, whatever their stage.
-    `snapshots`: name and commit of each. `final`: digest of how the thread ended. `unreadable`: entries whose
+    `snapshots`: name and commit of each. `final`: digest of how the thread ended, `final_of` of what it
+    ended with. `unreadable`: entries whose
     records are damaged; what was told of them stays, and nothing is counted without them.
     """
 
@@ -52,6 +53,7 @@ class Wanted:
     chosen: tuple[str, ...] = ()
     snapshots: tuple[tuple[str, str], ...] = ()
     final: str | None = None
+    final_of: str = ""
     trusted: frozenset[str] = frozenset()
     managed: bool = False
     new_block: bool = False

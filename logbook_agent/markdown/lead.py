@@ -27,5 +27,7 @@ def lead(text: str) -> str:
     if not lines[at].startswith(("#", "|")):
         while end < len(lines) and lines[end] and not _BLOCK.match(lines[end]):
             end += 1
-    shown = one_line(" ".join([_SIGNS.sub("", lines[at], count=1), *lines[at + 1 : end]]))
+    signs = _SIGNS.match(lines[at])
+    first = lines[at][signs.end() :] if signs else lines[at]
+    shown = one_line(" ".join([first, *lines[at + 1 : end]]))
     return " ".join([*([shown] if shown else []), *(["…"] if any(lines[end:]) else [])])

@@ -190,7 +190,9 @@ def published(
             return Links(why="not pushed")
         below = PurePosixPath(_place(place, view.parent))
         view_path, folder_path = str(below / view.name), f"{below / folder.name}/"
-        there = _listed(place, commit, [view_path, folder_path.rstrip("/")], environ)
+        paths = [view_path, folder_path.rstrip("/")]
+        commit = _last_change(place, commit, paths, environ)
+        there = _listed(place, commit, paths, environ)
         if view_path not in there:
             return Links(commit=commit)
         text = _view_text(view, there[view_path], commit, environ)
@@ -272,6 +274,14 @@ def _listed(repository: Repository, commit: str, paths: list[str], environ: Mapp
         if facts.startswith(_REGULAR):
             found[os.fsdecode(name)] = facts.rsplit(b" ", 1)[1].decode()
     return found
+
+
+def _last_change(repository: Repository, commit: str, paths: list[str], environ: Mapping[str, str]) -> str:
+    """The newest commit up to `commit` that changed one of the paths, so that links stay when others push other
+    work; `commit` itself where there is none."""
+    words = ["rev-list", "--max-count=1", commit, "--", *(f":(top,literal){p}" for p in paths)]
+    lines = read_git(repository.top, words, environ).lines()
+    return lines[0] if lines and _OID.fullmatch(lines[0]) else commit
 
 
 def _place(repository: Repository, folder: Path) -> str:

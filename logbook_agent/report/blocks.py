@@ -136,6 +136,13 @@ def _links(header: Header) -> list[dict[str, str]]:
     return [*own, *named, *({"label": f"Snapshot {s.name}", "url": s.url} for s in header.snapshots)]
 
 
+def runs_text(evidence: Sequence[str]) -> str:
+    """` [MOE-I8-003/1, MOE-I8-003/2, MOE-I8-003/4 and 4 more]`; empty without any."""
+    more = len(evidence) - _SHOWN_EVIDENCE
+    shown = ", ".join(evidence[:_SHOWN_EVIDENCE]) + (f" and {more} more" if more > 0 else "")
+    return f" [{shown}]" if shown else ""
+
+
 def _criterion_text(criterion: Criterion) -> str:
     judgement, computed = criterion.judgement, criterion.computed
     if judgement is None and computed is None:
@@ -146,10 +153,8 @@ def _criterion_text(criterion: Criterion) -> str:
         word = "met" if judgement.met else "not met"
         said.append(f"{word}: {md.one_line(judgement.evidence)}, {md.one_line(judgement.by)}")
     if computed is not None:
-        shown = ", ".join(computed.evidence[:_SHOWN_EVIDENCE])
-        more = len(computed.evidence) - _SHOWN_EVIDENCE
-        shown = f" [{shown}{f' and {more} more' if more > 0 else ''}]" if shown else ""
-        said.append(f"computed: {computed.state}, {md.escape(md.one_line(computed.reason))}{shown}")
+        reason = md.escape(md.one_line(computed.reason))
+        said.append(f"computed: {computed.state}, {reason}{runs_text(computed.evidence)}")
     note = f"({'; '.join(said)})"
     return f"{box} {criterion.text}\n{note}" if "\n" in criterion.text else f"{box} {criterion.text} {note}"
 

@@ -11,7 +11,7 @@ from logbook_agent.issues.links import Links
 from logbook_agent.issues.stages import OPEN
 from logbook_agent.markdown import text as md
 from logbook_agent.model.header import Computed, Criterion, Header
-from logbook_agent.report.blocks import baseline_text, config_text, metric_text, number_text
+from logbook_agent.report.blocks import baseline_text, config_text, metric_text, number_text, runs_text
 from logbook_agent.report.issue_best import best_lines, headline
 from logbook_agent.report.issue_results import Results
 from logbook_agent.report.issue_texts import (
@@ -33,8 +33,6 @@ Summary: TypeAlias = Mapping[str, Any]
 
 _TITLE_BYTES = 200
 _CASE_BYTES = 300
-# Runs named behind a computed criterion.
-_SHOWN_EVIDENCE = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,11 +253,10 @@ class Thread:
 
 
 def _computed(computed: Computed | None, room: Room) -> str:
-    """`unmet: topk=8 was not measured`; empty where nothing was computed."""
+    """`unmet, topk=8 was not measured`; empty where nothing was computed."""
     if computed is None:
         return ""
-    shown = ", ".join(computed.evidence[:_SHOWN_EVIDENCE])
-    return escape(words(f"{computed.state}: {computed.reason}{f' [{shown}]' if shown else ''}", room.prose))
+    return escape(words(f"{computed.state}, {computed.reason}{runs_text(computed.evidence)}", room.prose))
 
 
 def _states(summaries: Sequence[Summary]) -> list[str]:

@@ -41,6 +41,8 @@ class Sync:
     documents: Documents
     memory: Memory
     done: list[Step] = field(default_factory=list)
+    # What the plans warned about, each once: the last one, with nothing left to do, has forgotten.
+    _warnings: dict[str, None] = field(default_factory=dict)
     _asked_login: bool = False
     # Comments that the server has confirmed, for lists that lag behind.
     _confirmed: dict[int, Comment] = field(default_factory=dict)
@@ -69,7 +71,7 @@ class Sync:
         return plan
 
     def run(self) -> Plan:
-        """Carry out plans until nothing is left to do; the last one, which says what was left alone.
+        """Carry out plans until nothing is left to do; an empty plan with the warnings of all.
 
         Raises the RemoteError that ended it; what was not done is in the next plan.
         """
@@ -77,11 +79,12 @@ class Sync:
         while True:
             try:
                 plan = self.plan()
+                self._warnings |= dict.fromkeys(plan.warnings)
                 if self._unsure is not None and self._unsure not in plan.steps:
                     self.done.append(self._unsure)
                 self._unsure = None
                 if not plan.steps:
-                    return plan
+                    return replace(plan, warnings=tuple(self._warnings))
                 rounds += 1
                 if rounds > _MOST_ROUNDS:
                     raise Rejected(

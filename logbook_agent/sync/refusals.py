@@ -99,14 +99,16 @@ def _unknown(host: Host) -> RemoteError:
 
 def _missing(status: int, said: str, call: Call, host: Host) -> RemoteError:
     cause = "it does not exist, was deleted, or this token may not see it"
+    hint = f"check the address, and that the token may see it, then: {host.again}"
     if status == 410:
         cause = said or "it was deleted"
+        hint = f"check the address, or go on in another issue: logbook link URL --replace; then: {host.again}"
     elif not host.has_token:
         cause = "it does not exist, was deleted, or is private: there was no token to see it with"
     return IssueMissing(
         f"{host.name} finds no {call.about}",
         cause=cause,
-        hint=f"check the address, and that the token may see it, then: {host.again}",
+        hint=hint,
     )
 
 

@@ -340,9 +340,9 @@ def test_a_thread_that_is_closed_anew_has_one_final_summary() -> None:
     server, header, entries = posted(1)
     sync(Client(server, "ada"), entries, header, final="f1").run()
     server.issues[1] = replace(server.issues[1], state="open")
-    sync(Client(server, "ada"), entries, header, final="f2").run()
+    sync(Client(server, "ada"), entries, header, final="f2", final_of="e1").run()
     finals = [m for c in server.comments.values() if (m := markers.read_comment(c.body, BOOK)) and m.kind == "final"]
-    assert [dict(m.fields) for m in finals] == [{"closing": "f2"}]
+    assert [dict(m.fields) for m in finals] == [{"closing": "f2", "of": "e1"}]
     assert server.issues[1].state == "closed"
     edit_comment(server, max(server.comments), lambda body: body + "\nI doubt it.")
     sync(Client(server, "ada"), entries, header, final="f3").run()
@@ -356,3 +356,46 @@ def test_an_issue_that_shows_another_logbook_is_not_closed() -> None:
     plan = full_plan(server, entries, header, final="f1")
     assert [type(s) for s in plan.steps] == [Post]
     assert "also shows another logbook" in plan.warnings[0]
+
+
+def test_a_final_summary_follows_the_entries_that_it_counts() -> None:
+    server, header, entries = posted(1)
+    sync(Client(server, "ada"), entries, header, final="f1", final_of="e1").run()
+    server.issues[1] = replace(server.issues[1], state="open")
+    sync(Client(server, "ada"), entries, header, final="f1", final_of="e2").run()
+    assert [
+        m.fields["of"]
+        for c in server.comments.values()
+        if (m := markers.read_comment(c.body, BOOK)) and m.kind == "final"
+    ] == ["e2"]
+    assert server.issues[1].state == "open", "the same end is no reason to close it again"
+    assert plan_of(server, entries, header, final="f1", final_of="e2") == ()
+    edit_comment(server, max(server.comments), lambda body: body + "\nI doubt it.")
+    assert plan_of(server, entries, header, final="f1", final_of="e3") == (), "what a person edited stays"
+
+
+def test_texts_that_count_the_whole_thread_wait_until_it_can_be_read() -> None:
+    server, header, entries = posted(2)
+    more = {"snapshots": (("v1", "a" * 40),), "final": "f1", "final_of": "e1"}
+    plan = full_plan(server, entries, header, unreadable=("MOE-002",), **more)
+    assert plan.steps == ()
+    assert "snapshots and the final summary wait while MOE-002 cannot be read: logbook doctor" in plan.warnings
+    kinds = [s.kind for s in full_plan(server, entries, header, **more).steps if isinstance(s, Post)]
+    assert kinds == ["snapshot", "final"]
+
+
+def test_what_was_warned_about_is_told_after_it_was_mended() -> None:
+    server, header, entries = posted(2)
+    server.issues[1] = replace(server.issues[1], body=server.issues[1].body.replace("block: ", "block: [x] "))
+    ended = sync(Client(server, "ada"), entries, header).run()
+    assert ended.steps == ()
+    assert [w for w in ended.warnings if "ticked box" in w]
+
+
+def test_steps_name_what_they_are_about() -> None:
+    def text(*names: str, kind: str = "update") -> str:
+        return str(Edit(kind=kind, comment=3, old="", about=names, render=str))
+
+    assert text("MOE-000") == "edit comment 3: MOE-000"
+    assert text("MOE-000", "MOE-003", "MOE-001", "MOE-002") == "edit comment 3: MOE-000 to MOE-003 (4 entries)"
+    assert text(kind="final") == "edit comment 3: final"

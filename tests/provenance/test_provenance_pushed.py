@@ -287,6 +287,21 @@ def test_hashes_as_git_makes_them(tmp_path: Path, algorithm: str, git: Git) -> N
 # -- links -------------------------------------------------------------------------------------------
 
 
+def test_links_stay_when_other_work_is_pushed(root: Path, folder: Path, git: Git) -> None:
+    """Else every push would change every link, and each sync would write the issue anew."""
+    before = links(root)
+    (folder / "bench.py").write_text("other work")
+    git("commit", "-qam", "Other work")
+    git("push", "-q", "origin", "main")
+    assert git("rev-parse", "HEAD") != before.commit
+    assert links(root) == before
+    write_entry(root, "MOE-003")
+    git("add", ".")
+    git("commit", "-qm", "Ours")
+    git("push", "-q", "origin", "main")
+    assert links(root).commit == git("rev-parse", "HEAD")
+
+
 def test_links_of_what_is_pushed(root: Path, git: Git) -> None:
     head = git("rev-parse", "HEAD")
     found = links(root)
@@ -395,7 +410,7 @@ def test_lines_of_blocks() -> None:
     assert block_lines(view) == {"header": 3, "E-1": 8}
 
 
-def test_a_thousand_entries_take_four_calls_of_git(root: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thousand_entries_take_five_calls_of_git(root: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"MOE-{n:03d}" for n in range(1, 1001)]
     for name in names:
         write_entry(root, name, runs=2)
@@ -410,4 +425,4 @@ def test_a_thousand_entries_take_four_calls_of_git(root: Path, git: Git, monkeyp
     monkeypatch.setattr(git_calls, "_call", lambda *a, **k: calls.append(a) or real(*a, **k))
     found = links(root, names)
     assert len(found.entries) == 1000
-    assert len(calls) == 4
+    assert len(calls) == 5

@@ -288,6 +288,10 @@ def test_a_snapshot_covers_the_experiments_there_were_or_the_entries_it_names() 
         ("```bash\nmake all\n```", "`make all` …"),
         ("```\n```", "…"),
         ("-", "-"),
+        ("int8 > none", "int8 > none"),
+        ("the best topk is 4. More is worse", "the best topk is 4. More is worse"),
+        ("raise 2 * 3 - 1", "raise 2 * 3 - 1"),
+        ("- int8 > none", "int8 > none"),
     ],
 )
 def test_what_a_list_shows_of_a_text(text: str, shown: str) -> None:

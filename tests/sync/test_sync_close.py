@@ -103,7 +103,7 @@ def test_another_conclusion_says_everything_anew(told: Bench, clock: FixedClock)
     last = told.comments[-1]["id"]
     assert [s["step"] for s in data["sync"]["steps"]] == [
         "write the block of the issue's body",
-        f"edit comment {last}:",
+        f"edit comment {last}: final",
     ]
     closing = told.book.header.closing
     assert closing is not None

@@ -29,7 +29,7 @@ TERMINAL: dict[str, tuple[Made, str, str]] = {
     "401": (lambda _: faults.unauthorized(), "bad_token", "set GH_ENTERPRISE_TOKEN"),
     "403": (lambda _: faults.forbidden(), "forbidden", "write access to issues"),
     "404": (lambda _: faults.missing(), "issue_missing", "check the address"),
-    "410": (lambda _: faults.gone(), "issue_missing", "check the address"),
+    "410": (lambda _: faults.gone(), "issue_missing", "link URL --replace"),
     "422": (lambda _: faults.invalid("Body is unprocessable"), "rejected", "--dry-run"),
     "locked": (lambda _: faults.locked(), "issue_locked", "unlock the conversation"),
     "moved": (moved, "issue_moved", "logbook link http"),

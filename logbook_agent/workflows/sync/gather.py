@@ -51,6 +51,7 @@ def gather(
         # Of what is recorded, not of what this machine's secrets leave of it: another machine has others.
         snapshots=tuple((s.name, s.commit) for s in found.header.snapshots),
         final=digest(encode(found.header.closing)) if found.header.closing is not None else None,
+        final_of=digest(sorted(digests.items())) if found.header.closing is not None else "",
         trusted=frozenset(header.issue.trusted if header.issue is not None else ()),
         managed=header.issue is not None and header.issue.managed,
         new_block=new_block,

@@ -217,13 +217,13 @@ def _syncing(run: _Run, calls: Calls, number: int, gathered: Gathered, memory: M
 
 
 def _result(run: _Run, steps: Sequence[Step], links: Links, gathered: Gathered) -> SyncResult:
-    issue = run.book.header.issue
+    issue, wanted = run.book.header.issue, gathered.wanted
     return SyncResult(
         book=run.book,
         issue=issue.url if issue is not None else None,
         steps=tuple(steps),
         links=links,
-        waiting=tuple(e.id for e in gathered.wanted.entries if e.stage == "open"),
+        waiting=tuple(e.id for e in wanted.entries if e.stage == "open" and e.id not in wanted.chosen),
     )
 
 
