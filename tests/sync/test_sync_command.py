@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.emulator import faults
@@ -74,3 +76,45 @@ def test_a_dry_run_writes_nothing(bench: Bench) -> None:
     assert [s["step"] for s in steps] == ["write the block of the issue's body", "comment: update MOE-001"]
     assert "+### MOE-001 Two" in steps[1]["diff"]
     assert len(bench.github.writes) == before
+
+
+def test_a_ticked_box_is_written_anew_and_told(bench: Bench) -> None:
+    bench.notes(1)
+    bench.ok("criteria", "--add", "It is known which is faster.")
+    bench.sync("--create")
+    ticked = bench.body.replace("- [ ] It is known", "- [x] It is known")
+    assert ticked != bench.body
+    bench.github.edit_body_as("bob", bench.repo, bench.number, ticked)
+    answer = bench.ok("sync", "--json")
+    assert [s["step"] for s in answer.data["steps"]] == ["write the block of the issue's body"]
+    [warning] = json.loads(answer.out)["warnings"]
+    assert "a ticked box is an edit" in warning
+    assert "- [ ] It is known" in bench.block
+
+
+def test_an_entry_is_told_anew_when_what_it_compares_with_changes(bench: Bench) -> None:
+    """Its comment says what the comparison comes to, which follows from the other entry's runs, too."""
+
+    def run(value: int, *words: str) -> None:
+        bench.ok("run", *words, "--", "sh", "-c", f"echo RESULT mode={value} tflops=10{value}")
+
+    run(1)
+    run(2)
+    bench.ok("compare", "MOE-000", "MOE-001", "--axis", "mode", "--save", "MOE-001")
+    bench.sync("--create", "--entry", "MOE-000")
+    bench.sync()
+    assert bench.told() == ["MOE-000", "MOE-001"]
+    second = bench.comments[1]
+    assert "(1 and 1 runs)" in second["body"]
+    run(1, "--id", "MOE-000")
+    steps = [s["step"] for s in bench.sync()["steps"]]
+    assert f"edit comment {second['id']}: MOE-001" in steps
+    assert "(2 and 1 runs)" in bench.comments[1]["body"]
+
+
+def test_an_entry_that_was_asked_for_is_not_said_to_wait(bench: Bench) -> None:
+    bench.ok("plan", "--title", "Later", "--command", "true")
+    bench.ok("plan", "--title", "Later still", "--command", "true")
+    data = bench.sync("--create", "--entry", "MOE-000")
+    assert data["waiting"] == ["MOE-001"]
+    assert bench.told() == ["MOE-000"]
