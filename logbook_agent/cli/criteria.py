@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -40,14 +41,7 @@ def criteria_command(
     Example: logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8]}'
     """
     from logbook_agent.workflows.criteria import with_outcomes
-    from logbook_agent.workflows.sync.criteria import (
-        JudgeRequest,
-        add_criterion,
-        add_of_recipe,
-        criteria,
-        judge,
-        set_predicate,
-    )
+    from logbook_agent.workflows.sync.criteria import CriteriaRequest, JudgeRequest, change_criteria, criteria
 
     space = workspace(logbook, root)
     if met is not None and unmet is not None:
@@ -57,31 +51,29 @@ def criteria_command(
         raise UsageError(
             "which criterion?", cause="--evidence and --by sign a judgement", hint="add: --met N (logbook criteria)"
         )
-    changed = not (add is None and predicate is None and recipe is None and number is None)
-    if recipe is not None:
-        add_of_recipe(space, recipe)
-    added = add_criterion(space, prose(add) or "") if add is not None else None
-    if predicate is not None:
-        set_predicate(space, *_numbered(predicate, added))
-    if number is None:
-        book = space.book()
-    else:
-        who = by or space.environ.get("GIT_AUTHOR_NAME") or _user()
-        book = judge(space, JudgeRequest(number=number, met=met is not None, evidence=evidence, by=who))
+    request = CriteriaRequest(
+        recipe=recipe,
+        add=prose(add) or "" if add is not None else None,
+        predicate=_numbered(predicate, adds=add is not None) if predicate is not None else None,
+        judgement=JudgeRequest(number=number, met=met is not None, evidence=evidence, by=by or _name(space.environ))
+        if number is not None
+        else None,
+    )
+    book = change_criteria(space, request)
     found = criteria(with_outcomes(space, book))
     lines = [f"{'[x]' if c['met'] else '[ ]'} {c['number']}. {c['text']}{_signed(c)}" for c in found]
     data = {"logbook": book.topic, "met": all(c["met"] for c in found), "criteria": found}
     emit("criteria", data, "\n".join(lines) or "no stop criteria", as_json=as_json, warnings=space.warnings)
-    return 0 if changed or data["met"] else 1
+    return 0 if request != CriteriaRequest() or data["met"] else 1
 
 
-def _numbered(text: str, added: int | None) -> tuple[int, str]:
+def _numbered(text: str, *, adds: bool) -> tuple[int | None, str]:
     """`2=compared: ...`; the number may be left out for a criterion that is added by the same command."""
     number, equals, predicate = text.partition("=")
     if equals and number.strip().isdecimal():
         return int(number), predicate
-    if added is not None:
-        return added, text
+    if adds:
+        return None, text
     raise UsageError(
         "--predicate of which criterion?",
         cause="its number is missing (they are numbered by: logbook criteria)",
@@ -89,9 +81,10 @@ def _numbered(text: str, added: int | None) -> tuple[int, str]:
     )
 
 
-def _user() -> str:
+def _name(environ: Mapping[str, str]) -> str:
+    """Of who types this."""
     try:
-        return getpass.getuser()
+        return environ.get("GIT_AUTHOR_NAME") or getpass.getuser()
     except (KeyError, OSError):
         raise UsageError("who judges?", cause="this system has no name for its user", hint="add: --by NAME") from None
 

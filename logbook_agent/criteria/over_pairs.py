@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from logbook_agent.criteria.outcome import Outcome, State, met, not_computable, unmet
-from logbook_agent.criteria.predicate import Compared, Stated, Sweep
+from logbook_agent.criteria.predicate import PairsCompared, Sweep, VerdictStated
 from logbook_agent.criteria.select import Rows, combinations, reference, words
 from logbook_agent.errors import UsageError
 from logbook_agent.evidence.alike import Terms, Trial
@@ -14,15 +15,15 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.scalar import Scalar
 from logbook_agent.tables.frame import show
 
-Question = Compared | Stated
+Question = PairsCompared | VerdictStated
 
 
-def compared(predicate: Compared, trials: Sequence[Trial], metrics: tuple[Metric, ...]) -> Outcome:
+def compared(predicate: PairsCompared, trials: Sequence[Trial], metrics: tuple[Metric, ...]) -> Outcome:
     """Enough pairs with numbers on both sides, for each other value and every combination."""
     return _over(predicate, trials, _ask(predicate, metrics, 0.01), None)
 
 
-def stated(predicate: Stated, trials: Sequence[Trial], metrics: tuple[Metric, ...]) -> Outcome:
+def stated(predicate: VerdictStated, trials: Sequence[Trial], metrics: tuple[Metric, ...]) -> Outcome:
     """The same of pairs whose verdict can be stated."""
     return _over(predicate, trials, _ask(predicate, metrics, predicate.min_effect), predicate.verdicts)
 
@@ -76,11 +77,18 @@ def _at(
         answers = answer_values(sides, ask)
     except UsageError as error:
         return not_computable(f"{place}: {error.message}")
+    if verdicts is not None:
+        answers = list(map(_decided, answers))
     good = [line for line in _lines(answers) if _holds(line, verdicts)]
     if len(good) < predicate.cases:
         return unmet(f"{place}: {_why(answers, len(good), predicate.cases, verdicts)}", _runs(_lines(answers)))
     what = _verdicts(good) if verdicts is not None else f"{len(good)} pair{'s' * (len(good) != 1)} may be compared"
     return met(f"{place}: {what}", _runs(good))
+
+
+def _decided(answer: Answer) -> Answer:
+    """With the metric alone that decides: the one that was named, else the first primary one."""
+    return replace(answer, lines=tuple(replace(line, metrics=line.metrics[:1]) for line in answer.lines))
 
 
 def _holds(line: Line, verdicts: Sequence[str] | None) -> bool:

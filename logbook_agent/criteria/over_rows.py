@@ -56,7 +56,7 @@ def target(predicate: Target, trials: Sequence[Trial], metrics: Sequence[Metric]
 
 
 def plateau(predicate: Plateau, trials: Sequence[Trial], metrics: Sequence[Metric]) -> Outcome:
-    """The best of the last entries against the best of those before."""
+    """The best of the last entries against the best of those before, each by the medians of its cases."""
     rows = Rows(trials)
     if (missing := _missing(rows, predicate.where)) is not None:
         return missing
@@ -71,22 +71,29 @@ def plateau(predicate: Plateau, trials: Sequence[Trial], metrics: Sequence[Metri
     choose = max if direction == "max" else min
     old, new = choose(value for value, _ in before), choose(value for value, _ in last)
     gain = new / old - 1 if direction == "max" else old / new - 1
-    reason = f"the last {predicate.entries} entries: {gain:+.2%} against the best before"
-    return (met if gain <= predicate.within else unmet)(reason, [ref for _, ref in last])
+    which = "the last entry" if predicate.entries == 1 else f"the last {predicate.entries} entries"
+    reason = f"{which}: {gain:+.2%} against the best before"
+    return (met if gain <= predicate.within else unmet)(reason, [ref for _, runs in last for ref in runs])
 
 
-def _best_of_entries(trials: Sequence[Trial], metric: str, direction: Direction) -> list[tuple[float, str]]:
-    """The best positive number of each entry and a run of it, in the order in which the entries were first run."""
-    found: dict[str, tuple[float, str]] = {}
+def _best_of_entries(trials: Sequence[Trial], metric: str, direction: Direction) -> list[tuple[float, list[str]]]:
+    """The best case of each entry, by the median over its runs, with these runs; in the order in which the entries
+    were first run. A case without a positive number counts for nothing."""
+    of: dict[str, list[Trial]] = {}
     for trial in sorted(trials, key=lambda t: t.started):
-        for group in _groups([trial]):
+        of.setdefault(trial.case.entry, []).append(trial)
+    found = []
+    for own in of.values():
+        best: tuple[float, Group] | None = None
+        for group in _groups(own):
             value = numbers(group, metric).median
             if value is None or not math.isfinite(value) or value <= 0:
                 continue
-            entry = trial.case.entry
-            if entry not in found or _better(value, found[entry][0], direction):
-                found[entry] = (value, reference(trial))
-    return list(found.values())
+            if best is None or _better(value, best[0], direction):
+                best = (value, group)
+        if best is not None:
+            found.append((best[0], [reference(t.trial) for t in best[1].tried]))
+    return found
 
 
 def _groups(trials: Sequence[Trial]) -> list[Group]:

@@ -16,7 +16,8 @@ A predicate is a mapping with one key, its kind:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import date
 from typing import Any
@@ -32,7 +33,7 @@ class PredicateError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class PairsCompared:
     """`values` of `axis`, the first being the base, in `cases` pairs that may be compared; for each combination of
     `for_each` when it is given. `where` and `device` (a part of the device's kind) choose the rows."""
 
@@ -48,8 +49,8 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
-    """As `Compared`, and each of these pairs has a verdict among `verdicts`, from `min_effect` (a fraction) on."""
+class VerdictStated:
+    """As `PairsCompared`, and each of these pairs has a verdict among `verdicts`, from `min_effect` (a fraction) on."""
 
     axis: str
     values: tuple[Scalar, ...]
@@ -139,11 +140,11 @@ class Several:
     every: bool
 
 
-Predicate = Compared | Stated | Sweep | Measured | Target | Budget | Plateau | Day | Judged | Several
+Predicate = PairsCompared | VerdictStated | Sweep | Measured | Target | Budget | Plateau | Day | Judged | Several
 
 _KINDS: Mapping[str, Any] = {
-    "compared": Compared,
-    "verdict": Stated,
+    "compared": PairsCompared,
+    "verdict": VerdictStated,
     "sweep": Sweep,
     "measured": Measured,
     "target": Target,
@@ -158,11 +159,17 @@ def parse(data: object) -> Predicate:
     if not isinstance(data, Mapping) or len(data) != 1:
         raise PredicateError(f"a predicate has one key, its kind: {', '.join(_WORDS)}")
     ((kind, value),) = data.items()
+    if (place := _nan(value)) is not None:
+        raise PredicateError(f"{kind}{place}: not a number (NaN) equals nothing and is never reached")
     if kind in ("all", "any"):
         return _several(str(kind), value)
     if kind == "date":
         return Day(day=_day(value))
     if kind == "judgement":
+        if value not in ({}, None):
+            raise PredicateError(
+                f"judgement: nothing can be stated with it, not {value!r}; write it as judgement: {{}}"
+            )
         return Judged()
     if kind not in _KINDS:
         raise PredicateError(f"there is no predicate {kind!r}{_close(str(kind), _WORDS)}")
@@ -172,6 +179,18 @@ def parse(data: object) -> Predicate:
         raise PredicateError(_said(error, _KINDS[kind])) from None
     _check(str(kind), found)
     return found
+
+
+def _nan(value: object, place: str = "") -> str | None:
+    """Where in a predicate a NaN stands."""
+    if isinstance(value, float) and math.isnan(value):
+        return place
+    parts: Iterable[tuple[str, object]] = ()
+    if isinstance(value, Mapping):
+        parts = ((f".{key}", part) for key, part in value.items())
+    elif isinstance(value, list | tuple):
+        parts = ((f"[{at}]", part) for at, part in enumerate(value))
+    return next((found for name, part in parts if (found := _nan(part, place + name)) is not None), None)
 
 
 def _several(kind: str, value: object) -> Several:
@@ -206,21 +225,30 @@ def _check(kind: str, found: Predicate) -> None:
     """What no type says."""
     trouble = None
     match found:
-        case Compared(values=values) | Stated(values=values) if len(values) < 2:
+        case PairsCompared(values=values) | VerdictStated(values=values) if len(values) < 2:
             trouble = "values: at least two are needed, the first is the base"
         case Sweep(values=()):
             trouble = "values: none are named"
         case Target(at_least=low, at_most=high) if (low is None) == (high is None):
             trouble = "say either at_least or at_most"
+        case Target(at_least=low, at_most=high) if math.isinf(low or high or 0):
+            trouble = "an infinite number is never reached"
         case Budget(runs=None, hours=None):
             trouble = "say runs, hours, or both"
-        case Stated(verdicts=words) if not words or not set(words) <= set(VERDICTS):
+        case Budget(runs=int(n)) if n < 1:
+            trouble = f"runs: at least 1 is needed, not {n}"
+        case Budget(hours=float(n)) if not 0 < n < math.inf:
+            trouble = f"hours: a time above zero is needed, not {n:g}"
+        case VerdictStated(verdicts=words) if not words or not set(words) <= set(VERDICTS):
             trouble = f"verdicts: of {', '.join(VERDICTS)}"
-        case Stated(min_effect=part) | Plateau(within=part) if not 0 <= part < 1:
+        case VerdictStated(min_effect=part) | Plateau(within=part) if not 0 <= part < 1:
             trouble = "a fraction from 0 up to 1 is needed: 0.01 for 1%"
-        case Compared(cases=n) | Stated(cases=n) | Measured(cases=n) | Plateau(entries=n) if n < 1:
+        case PairsCompared(cases=n) | VerdictStated(cases=n) | Measured(cases=n) | Plateau(entries=n) if n < 1:
             trouble = "at least 1 is needed"
         case Measured(runs=n) | Target(runs=n) if n < 1:
             trouble = "runs: at least 1 is needed"
+    empty = next((name for name, values in getattr(found, "for_each", {}).items() if not values), None)
+    if empty is not None:
+        trouble = f"for_each.{empty}: no values, so it would hold for nothing"
     if trouble is not None:
         raise PredicateError(f"{kind}: {trouble}")

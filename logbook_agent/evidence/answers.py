@@ -27,7 +27,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
+class StatedCase:
     """Numbers of a case that were written down: no run stands behind them here."""
 
     metrics: Mapping[str, float]
@@ -93,7 +93,7 @@ def answer_values(trials: Sequence[Trial], ask: Ask) -> list[Answer]:
     return [_answer(pairing, ask, names) for pairing in compare_values(ground, ask.base_value)]
 
 
-def answer_stated(stated_cases: Sequence[Stated], other: Sequence[Trial], name: str, ask: Ask) -> Answer:
+def answer_stated(stated_cases: Sequence[StatedCase], other: Sequence[Trial], name: str, ask: Ask) -> Answer:
     """The numbers that a baseline states, each against the rows that are of its case: ratios without a verdict."""
     ground = Ground(other, ask.terms)
     names = ask.metrics or tuple(dict.fromkeys(metric for case in stated_cases for metric in case.metrics))

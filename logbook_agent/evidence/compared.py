@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from logbook_agent.evidence.alike import UNIT, Difference, Standing, Tried
 from logbook_agent.evidence.pairs import Group, Pair
@@ -13,24 +14,38 @@ from logbook_agent.model.header import Metric
 from logbook_agent.stats import median
 from logbook_agent.units import Direction, known
 
-# A run, as `Tried.run` names it, with its samples of a metric.
-RunSamples = tuple[tuple[str, str, int], Sequence[float]]
+# A run, as `Tried.run` names it: by when it was started.
+RunKey = tuple[str, str, int]
+# A run with its samples of a metric.
+RunSamples = tuple[RunKey, Sequence[float]]
+
+
+class Turns(Enum):
+    """Which side had the first run of the first pair."""
+
+    BASE_FIRST = 0
+    OTHER_FIRST = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numbers:
     """One side of a pair in one metric: the median over runs of the medians of their samples, lowest and highest run.
 
-    `runs` is 0 for a number that was stated and not measured here. `failed` are the reasons of cases without one.
+    `values` are the medians of the runs, in the order in which these were started; there are none for a number that was
+    stated and not measured here. `failed` are the reasons of cases without one.
     """
 
     median: float | None = None
     low: float | None = None
     high: float | None = None
     unit: str | None = None
-    runs: int = 0
     samples: int = 0
     failed: tuple[str, ...] = ()
+    values: tuple[float, ...] = ()
+
+    @property
+    def runs(self) -> int:
+        return len(self.values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,13 +107,14 @@ def compared(pair: Pair, metric: str, declared: Sequence[Metric], minimum_effect
             withheld_by=withheld,
             reasons=tuple(reasons),
         )
-    paired = alternating([r for r, _ in first], [r for r, _ in last])
+    turns = turns_of([r for r, _ in first], [r for r, _ in last])
     judgement = judge(
         [samples for _, samples in first],
         [samples for _, samples in last],
         direction=direction,
         minimum_effect=minimum_effect,
-        paired=paired,
+        paired=turns is not None,
+        other_first=turns is Turns.OTHER_FIRST,
     )
     return Compared(
         metric=metric,
@@ -108,7 +124,7 @@ def compared(pair: Pair, metric: str, declared: Sequence[Metric], minimum_effect
         judgement=judgement,
         withheld_by=withheld,
         reasons=judgement.reasons,
-        interleaved=paired,
+        interleaved=turns is not None,
     )
 
 
@@ -155,19 +171,24 @@ def _measured(group: Group, metric: str) -> tuple[Numbers, list[RunSamples]]:
         low=min(values, default=None),
         high=max(values, default=None),
         unit=" and ".join(units) or None,
-        runs=len(values),
+        values=tuple(values),
         samples=sum(len(samples) for _, samples in runs),
         failed=tuple(group.failed),
     )
     return found, runs
 
 
-def alternating(base: Sequence[tuple[str, str, int]], other: Sequence[tuple[str, str, int]]) -> bool:
-    """Whether the runs of two sides were taken in turns, AB BA AB ...: at least two of each, base first."""
-    if len(base) != len(other) or len(base) < 2 or {*base} & {*other}:
-        return False
+def turns_of(base: Sequence[RunKey], other: Sequence[RunKey]) -> Turns | None:
+    """Whether the runs of two sides were taken in turns, and who began: AB BA AB ... or BA AB BA ...
+
+    Two whole pairs are needed. The last pair may want its second run, as when a series was cut off. None for
+    anything else, and for a run that holds both sides: it has no order.
+    """
+    if min(len(base), len(other)) < 2 or {*base} & {*other}:
+        return None
     order = [side for _, side in sorted([(r, 0) for r in base] + [(r, 1) for r in other])]
-    return all(order[2 * i : 2 * i + 2] == ([0, 1] if i % 2 == 0 else [1, 0]) for i in range(len(base)))
+    in_turn = all(side == (order[0] + at + at // 2) % 2 for at, side in enumerate(order))
+    return Turns(order[0]) if in_turn else None
 
 
 def _runs(group: Group, metric: str) -> list[RunSamples]:

@@ -2,8 +2,8 @@
 
 exploratory   one run, or runs that do not agree
 replicated    independent repeats that agree: they settle a verdict other than inconclusive; or, where nothing is
-              compared, they scatter no more than noise does
-stable        the same verdict in two settings or more that differ in shape, seed or device
+              compared, they scatter by no more than the minimum effect
+stable        the same verdict in all settings tried, of which two differ in shape, seed or device
 """
 
 from __future__ import annotations
@@ -16,10 +16,6 @@ from logbook_agent.evidence.verdict import Runs, Verdict
 from logbook_agent.model.entry import Confidence
 from logbook_agent.stats.noise import noise_floor
 
-# Two runs of the same noise lie so far apart in 5% of cases that their deviation is 1.96 times the true one; with
-# more runs it is less. So from twice the floor on it is not the same noise.
-AGREEMENT = 2.0
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
@@ -31,16 +27,12 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """The claim in one setting: the runs that bear it, and their verdict (None: nothing was compared).
-
-    `floor` is the noise floor known from other repeats of one configuration there (None: not known).
-    """
+class InSetting:
+    """The claim in one setting: the runs that bear it, and their verdict (None: nothing was compared)."""
 
     setting: Setting
     runs: Runs
     verdict: Verdict | None = None
-    floor: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,25 +41,25 @@ class Conclusion:
     reasons: tuple[str, ...]
 
 
-def confidence(trials: Sequence[Trial], *, minimum_effect: float = 0.01) -> Conclusion:
-    """What the trials of one claim add up to. No trial is exploratory: nothing was run."""
-    if not trials:
+def confidence(claim: Sequence[InSetting], *, minimum_effect: float = 0.01) -> Conclusion:
+    """What the settings in which one claim was tested add up to. None is exploratory: nothing was run."""
+    if not claim:
         return Conclusion(confidence="exploratory", reasons=("nothing was run",))
-    settled = [t for t in trials if t.verdict not in (None, Verdict.INCONCLUSIVE) and len(t.runs) > 1]
+    settled = [t for t in claim if t.verdict not in (None, Verdict.INCONCLUSIVE) and len(t.runs) > 1]
     if settled:
-        return _of_verdicts(settled, open_trials=len(trials) - len(settled))
-    found = [_agreement(trial, minimum_effect) for trial in trials]
+        return _of_verdicts(settled, still_open=len(claim) - len(settled))
+    found = [_agreement(tested, minimum_effect) for tested in claim]
     agreed = [reason for agrees, reason in found if agrees]
     if agreed:
         return Conclusion(confidence="replicated", reasons=tuple(agreed))
     return Conclusion(confidence="exploratory", reasons=tuple(reason for _, reason in found))
 
 
-def _of_verdicts(settled: Sequence[Trial], open_trials: int) -> Conclusion:
-    """Of trials that each have a verdict."""
+def _of_verdicts(settled: Sequence[InSetting], still_open: int) -> Conclusion:
+    """Of settings that each have a verdict, beside so many that have none."""
     reasons = [f"{t.verdict} by {len(t.runs)} runs{_at(t.setting)}" for t in settled]
-    if open_trials:
-        reasons.append(f"not settled in {open_trials} more")
+    if still_open:
+        reasons.insert(0, f"not settled in {still_open} of {len(settled) + still_open} settings")
     pairs = [(a, b, _differences(a.setting, b.setting)) for a, b in combinations(settled, 2)]
     against = [axes for a, b, axes in pairs if a.verdict != b.verdict]
     held = [axis for a, b, axes in pairs if a.verdict == b.verdict for axis in axes]
@@ -75,7 +67,7 @@ def _of_verdicts(settled: Sequence[Trial], open_trials: int) -> Conclusion:
         return Conclusion(confidence="exploratory", reasons=("verdicts on the same setting contradict", *reasons))
     if against:
         return Conclusion(confidence="replicated", reasons=("the verdict depends on the setting", *reasons))
-    if held:
+    if held and not still_open:
         axes = " and ".join(dict.fromkeys(held))
         return Conclusion(confidence="stable", reasons=(f"it holds over another {axes}", *reasons))
     return Conclusion(confidence="replicated", reasons=tuple(reasons))
@@ -91,23 +83,20 @@ def _differences(one: Setting, two: Setting) -> list[str]:
     return [name for name, (a, b) in pairs.items() if a is not None and b is not None and a != b]
 
 
-def _agreement(trial: Trial, minimum_effect: float) -> tuple[bool, str]:
-    """Whether the runs of a trial without a verdict agree, and the reason."""
-    at = _at(trial.setting)
-    if len(trial.runs) < 2:
-        return False, f"{'one run' if trial.runs else 'no run'}{at}"
-    if trial.verdict is not None:
-        return False, f"{len(trial.runs)} runs{at} settle no verdict"
-    spread = noise_floor(trial.runs)
+def _agreement(tested: InSetting, minimum_effect: float) -> tuple[bool, str]:
+    """Whether runs without a verdict agree, and the reason."""
+    at = _at(tested.setting)
+    if len(tested.runs) < 2:
+        return False, f"{'one run' if tested.runs else 'no run'}{at}"
+    if tested.verdict is not None:
+        return False, f"{len(tested.runs)} runs{at} settle no verdict"
+    spread = noise_floor(tested.runs)
     if spread is None:
         return False, f"the runs{at} have values without a ratio"
-    allowed, why = minimum_effect, "the minimum effect"
-    if trial.floor is not None and AGREEMENT * trial.floor > minimum_effect:
-        allowed, why = AGREEMENT * trial.floor, f"{AGREEMENT:g} noise floors"
-    agrees = spread <= allowed
+    agrees = spread <= minimum_effect
     return agrees, (
-        f"{len(trial.runs)} runs{at} scatter by {spread:.2%}, {'within' if agrees else 'more than'} {why} "
-        f"({allowed:.2%})"
+        f"{len(tested.runs)} runs{at} scatter by {spread:.2%}, {'within' if agrees else 'more than'} "
+        f"the minimum effect ({minimum_effect:.2%})"
     )
 
 

@@ -8,7 +8,8 @@ A verdict is given for a minimum practical effect m, on the ratio of the sides:
     inconclusive  anything else: too few runs, too much noise, no direction, values without a ratio
 
 Evidence are runs: processes that were started apart. Unpaired runs are tested by Mann-Whitney, pairs that ran
-interleaved (AB BA) by Wilcoxon's signed ranks; the interval is a bootstrap over runs or pairs. Effects are measured in
+interleaved (AB BA) by Wilcoxon's signed ranks; the interval is a bootstrap over runs or pairs. It is given from as many
+runs on as the test needs: of fewer no interval holds the truth as often as its level says. Effects are measured in
 logarithms, so that swapping the sides swaps the verdict. `benchmarks/calibration.py` says how often it errs.
 """
 
@@ -29,6 +30,9 @@ Runs = Sequence[Sequence[float]]
 
 # A difference is claimed in at most this part of comparisons without one.
 ALPHA = 0.05
+# Of a side with two runs the interval of the ratio is too narrow, however many the other side has: at 95% it holds the
+# truth in 85% when that has twenty.
+FEWEST_RUNS = 3
 # Ratios that differ by less than rounding does are the same: 101 / 100 reaches an effect of 1%.
 ROUNDING = 1e-12
 # Within these a ratio of two values is a number, and so is their sum.
@@ -67,7 +71,8 @@ class Effect:
     """How two sides compare.
 
     `ratio` is other / base of the medians of runs; of pairs it is the median of their ratios, in which a drift of the
-    machine cancels. `missing_runs` is how many more runs per side are needed before a verdict may be given (0: enough).
+    machine cancels. `missing_runs` is how many more runs per side are needed before a verdict may be given (0: enough);
+    until then there is no `interval`.
     `order_effect` of interleaved pairs says by how much the later run of a pair comes out higher (0.02: 2%).
     """
 
@@ -96,12 +101,14 @@ def judge(
     direction: Direction | None,
     minimum_effect: float = 0.01,
     paired: bool = False,
+    other_first: bool = False,
     alpha: float = ALPHA,
 ) -> Judgement:
     """The verdict on `other` against `base`, with its reasons.
 
-    `paired`: run i of both sides belongs together, and the first of a pair alternates, base first in the first (AB BA
-    AB ...). `minimum_effect` is a fraction: 0.01 for 1%. ValueError for one that is not from 0 up to 1.
+    `paired`: run i of both sides belongs together, and the first of a pair alternates: AB BA AB ..., or BA AB BA ...
+    when `other_first`. Runs of the longer side that have no partner are left out. `minimum_effect` is a fraction: 0.01
+    for 1%. ValueError for one that is not from 0 up to 1.
     """
     if not 0 <= minimum_effect < 1:
         raise ValueError(f"a minimum effect is a fraction from 0 up to 1, not {minimum_effect}")
@@ -111,32 +118,38 @@ def judge(
     notes = []
     if paired and len(base) != len(other):
         pairs = min(len(base), len(other))
-        notes.append(f"runs without a partner are left out: {abs(len(base) - len(other))}")
+        alone = abs(len(base) - len(other))
+        notes.append(f"{alone} run{'s' * (alone > 1)} without a partner left out")
         base, other = base[:pairs], other[:pairs]
-    effect = measure(base, other, paired=paired, alpha=alpha)
+    effect = measure(base, other, paired=paired, other_first=other_first, alpha=alpha)
     verdict, reasons = _decide(effect, direction, minimum_effect, paired=paired, alpha=alpha)
     if effect.order_effect is not None and _order_matters(base, other, alpha):
         notes.append(f"the later run of a pair comes out {effect.order_effect:+.2%}; the order alternates against that")
     return Judgement(verdict=verdict, effect=effect, minimum_effect=minimum_effect, reasons=(*reasons, *notes))
 
 
-def measure(base: Runs, other: Runs, *, paired: bool = False, alpha: float = ALPHA) -> Effect:
+def measure(
+    base: Runs, other: Runs, *, paired: bool = False, other_first: bool = False, alpha: float = ALPHA
+) -> Effect:
     """Ratio, interval and test of two sides without `problems`; as many runs of each when paired."""
     first, last = [median(run) for run in base], [median(run) for run in other]
     ratio, order, p_value = median(last) / median(first), None, None
     bounds: tuple[float, float] | None = None
     basis = Basis.WITHIN_PROCESS if min(len(base), len(other)) < 2 else Basis.BETWEEN_RUNS
+    missing = _missing(len(base), len(other), paired=paired, alpha=alpha)
     if basis is Basis.WITHIN_PROCESS:
-        samples = [*base[0], *other[0]]
-        if len(base) == len(other) and min(len(base[0]), len(other[0])) > 1 and all(_in_range(x) for x in samples):
+        enough = len(base) == len(other) and not _missing(len(base[0]), len(other[0]), paired=False, alpha=alpha)
+        if enough and all(_in_range(x) for x in (*base[0], *other[0])):
             bounds = interval_of_ratio(base[0], other[0], 1 - alpha)
     elif paired:
         logs = _pair_logs(base, other)
-        low, high = interval_of_median(logs, 1 - alpha)
-        ratio, bounds = math.exp(median(logs)), (math.exp(low), math.exp(high))
-        p_value, order = signed_rank(logs), _order_effect(logs)
+        ratio, p_value, order = math.exp(median(logs)), signed_rank(logs), _order_effect(logs, other_first)
+        if not missing:
+            low, high = interval_of_median(logs, 1 - alpha)
+            bounds = math.exp(low), math.exp(high)
     else:
-        bounds, p_value = interval_of_ratio(first, last, 1 - alpha), mann_whitney(first, last)
+        p_value = mann_whitney(first, last)
+        bounds = interval_of_ratio(first, last, 1 - alpha) if not missing else None
     return Effect(
         ratio=ratio,
         interval=Interval(low=bounds[0], high=bounds[1], level=1 - alpha) if bounds else None,
@@ -144,7 +157,7 @@ def measure(base: Runs, other: Runs, *, paired: bool = False, alpha: float = ALP
         base_runs=len(base),
         other_runs=len(other),
         basis=basis,
-        missing_runs=_missing(len(base), len(other), paired=paired, alpha=alpha),
+        missing_runs=missing,
         order_effect=order,
     )
 
@@ -154,9 +167,10 @@ def _pair_logs(base: Runs, other: Runs) -> list[float]:
     return [math.log(median(b)) - math.log(median(a)) for a, b in zip(base, other, strict=True)]
 
 
-def _order_effect(logs: Sequence[float]) -> float:
+def _order_effect(logs: Sequence[float], other_first: bool) -> float:
     # The effect stands in all pairs alike, that of the order with one sign in AB and the other in BA.
-    return math.expm1((median(logs[::2]) - median(logs[1::2])) / 2)
+    later, earlier = (logs[1::2], logs[::2]) if other_first else (logs[::2], logs[1::2])
+    return math.expm1((median(later) - median(earlier)) / 2)
 
 
 def _order_matters(base: Runs, other: Runs, alpha: float) -> bool:
@@ -167,8 +181,7 @@ def _order_matters(base: Runs, other: Runs, alpha: float) -> bool:
 
 def _missing(base_runs: int, other_runs: int, *, paired: bool, alpha: float) -> int:
     missing = missing_paired(base_runs, alpha) if paired else missing_unpaired(base_runs, other_runs, alpha)
-    # However many runs the base has: a single one of the other side is no repeat.
-    return max(missing, 2 - min(base_runs, other_runs))
+    return max(missing, FEWEST_RUNS - min(base_runs, other_runs))
 
 
 def _decide(
@@ -178,8 +191,9 @@ def _decide(
     if direction is None:
         return Verdict.INCONCLUSIVE, ["the metric has no direction: which way is better is not stated"]
     if effect.interval is None or effect.p_value is None or effect.missing_runs:
-        what = "pairs" if paired else "runs per side"
-        reasons = [f"{effect.missing_runs} more {what} are needed before an effect can be told from chance"]
+        missing, per_side = effect.missing_runs, "" if paired else " per side"
+        more = f"{missing} more {'pair' if paired else 'run'}{'s' * (missing > 1)}{per_side}"
+        reasons = [f"{more} {'are' if missing > 1 else 'is'} needed before an effect can be told from chance"]
         if effect.basis is Basis.WITHIN_PROCESS:
             reasons.insert(0, "one run on a side: samples of one process are no repeats (within-process)")
         return Verdict.INCONCLUSIVE, reasons

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from logbook_agent.evidence.verdict import Basis, Verdict
 from logbook_agent.markdown import text as md
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import Comparison
+from logbook_agent.stats.summary import mad, mean, quantile, standard_deviation
 from logbook_agent.units import format_value, known
 
 WITHHELD = "withheld"
@@ -91,7 +93,10 @@ def interval_text(m: Compared) -> str:
 def evidence_text(m: Compared, noise: Noise) -> str:
     """`+5.68% to +6.29%, 6 pairs, order effect +0.02%`: the interval and what it rests on."""
     effect = m.judgement.effect if m.judgement is not None else None
-    parts = [interval_text(m), f"{m.base.runs} pairs" if m.interleaved else f"{m.base.runs} and {m.other.runs} runs"]
+    pairs = min(m.base.runs, m.other.runs)
+    parts = [interval_text(m), f"{pairs} pairs" if m.interleaved else f"{m.base.runs} and {m.other.runs} runs"]
+    if effect is not None and effect.interval is None and effect.basis is Basis.BETWEEN_RUNS:
+        parts.append("too few for an interval")
     if effect is not None and effect.order_effect is not None:
         parts.append(f"order effect {effect.order_effect:+.2%}")
     if noise.marks(m):
@@ -264,10 +269,15 @@ def _metric_data(m: Compared, noise: Noise) -> dict[str, Any]:
 
 
 def _side_data(side: Numbers) -> dict[str, Any]:
+    values = side.values if all(map(math.isfinite, side.values)) else ()
     return {
         "median": side.median,
         "low": side.low,
         "high": side.high,
+        "quartiles": [quantile(values, 0.25), quantile(values, 0.75)] if values else None,
+        "mean": mean(values) if values else None,
+        "standard_deviation": standard_deviation(values) if len(values) > 1 else None,
+        "mad": mad(values) if len(values) > 1 else None,
         "runs": side.runs,
         "samples": side.samples,
         "failed": list(side.failed),

@@ -5,9 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-# The standard deviation of a normal distribution is this many times its MAD: 1 / Phi^-1(3/4).
-MAD_TO_SIGMA = 1.482602218505602
-
 
 def median(samples: Sequence[float]) -> float:
     """The middle sample, or the mean of the two middle ones; NaN when one is NaN. No samples is a ValueError.
@@ -47,7 +44,8 @@ def mean(samples: Sequence[float]) -> float:
     """The arithmetic mean, summed without rounding on the way. No samples is a ValueError."""
     if not samples:
         raise ValueError("no samples: the mean of nothing is unknown")
-    return math.fsum(samples) / len(samples)
+    # Divided first: the sum of large numbers may be none.
+    return math.fsum(x / len(samples) for x in samples)
 
 
 def standard_deviation(samples: Sequence[float]) -> float:
@@ -55,13 +53,13 @@ def standard_deviation(samples: Sequence[float]) -> float:
     if len(samples) < 2:
         raise ValueError(f"{len(samples)} samples: a standard deviation needs two")
     middle = mean(samples)
-    return math.sqrt(math.fsum((x - middle) ** 2 for x in samples) / (len(samples) - 1))
+    return math.hypot(*(x - middle for x in samples)) / math.sqrt(len(samples) - 1)
 
 
 def mad(samples: Sequence[float]) -> float:
     """The median absolute deviation from the median, in the unit of the samples and not scaled.
 
-    Times MAD_TO_SIGMA it estimates the standard deviation of normal noise: Rousseeuw and Croux, "Alternatives
+    Times 1.4826 it estimates the standard deviation of normal noise: Rousseeuw and Croux, "Alternatives
     to the median absolute deviation", JASA 88 (1993).
     """
     middle = median(samples)

@@ -31,7 +31,7 @@ from logbook_agent.workflows.series import taken_up
 from logbook_agent.workflows.views import refresh
 from logbook_agent.workflows.workspace import Workspace
 
-# A line of progress tells of so many metrics.
+# So many metrics are told in a line of progress, and so many problems of the output.
 _TOLD = 3
 
 
@@ -160,7 +160,7 @@ class _Turns:
         return len(made)
 
     def _loop(self) -> tuple[Stop, str]:
-        stopped = self._compare() if self._made else None
+        stopped = self._compare()
         while stopped is None:
             stopped = self._pair() or self._compare()
         return stopped
@@ -189,21 +189,30 @@ class _Turns:
         return None
 
     def _compare(self) -> tuple[Stop, str] | None:
-        """Look at what there is; why this is the end, or None to go on."""
+        """Look at what there is; why this is the end, or None to go on. Before a pair is whole there is nothing."""
+        if not self._pairs:
+            return None
         try:
             self._answers = compare(self._book, self._asked).answers
         except LogbookError as error:
             self._answers = ()
-            why = f"{error.message} ({error.cause})" if error.cause else error.message
-            return Stop.NOT_COMPARABLE, f"nothing can be compared: {why}"
-        self._display.progress(self._line())
-        metrics = [m for a in self._answers for line in a.lines for m in line.metrics]
+            return self._nothing(f"{error.message} ({error.cause})" if error.cause else error.message)
+        lines = [line for a in self._answers for line in a.lines]
+        metrics = [m for line in lines for m in line.metrics]
+        if metrics:
+            self._display.progress(self._line())
         if not any(m.ratio is not None for m in metrics):
             reasons = dict.fromkeys(reason for m in metrics for reason in m.reasons)
-            return Stop.NOT_COMPARABLE, f"nothing can be compared: {'; '.join(reasons) or 'no case has a partner'}"
+            return self._nothing("; ".join(reasons) or ("nothing was measured" if lines else "no case has a partner"))
         if self._request.width is not None and self._is_precise(self._request.width):
             return Stop.PRECISE, f"every interval is narrower than {_percent(self._request.width)}"
         return self._spent()
+
+    def _nothing(self, why: str) -> tuple[Stop, str]:
+        """With what was wrong with the output: a value that is no number (NaN) was measured in vain."""
+        problems = dict.fromkeys(p for run in self._book.runs(self._entry.id) for p in run.problems)
+        shown = "".join(f"; {problem}" for problem in list(problems)[:_TOLD])
+        return Stop.NOT_COMPARABLE, f"nothing can be compared: {why}{shown}"
 
     def _is_precise(self, width: float) -> bool:
         runs = [

@@ -16,6 +16,7 @@ _ENV = "env:"
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ANY = "{axis}"
+_PLACE = re.compile(r"\{([A-Za-z_][\w.:-]*)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +105,14 @@ def check_command(axis: Axis, command: Sequence[str], config: Mapping[str, Scala
 
 def _with_place(axis: Axis, command: Sequence[str]) -> list[str]:
     """The command as it was probably meant."""
+    from difflib import get_close_matches  # costs more than the rest; only errors need it
+
     words = list(command)
+    for at, word in enumerate(words):
+        misspelt = [name for name in _PLACE.findall(word) if get_close_matches(name, [axis.name, _ANY[1:-1]], n=1)]
+        if misspelt:
+            words[at] = word.replace(f"{{{misspelt[0]}}}", _ANY)
+            return words
     for at, word in enumerate(words):
         name, equals, _ = word.partition("=")
         if normal_name(name) != normal_name(axis.name):

@@ -10,7 +10,7 @@ from typing import Any
 
 from logbook_agent.errors import LogbookError, UsageError
 from logbook_agent.evidence.alike import Trial
-from logbook_agent.evidence.answers import Answer, Stated, answer_stated
+from logbook_agent.evidence.answers import Answer, StatedCase, answer_stated
 from logbook_agent.issues.stages import settled
 from logbook_agent.model.entry import Comparison, entry_of
 from logbook_agent.model.header import Header
@@ -27,10 +27,10 @@ _EXAMPLE = "logbook compare A B, logbook compare A --baseline, or logbook compar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class CompareResult:
     """The answers to `question`, which has the IDs that the entries have now.
 
-    `kept`: why no entry can keep the question; None when one can.
+    `not_kept`: why no entry can keep the question; None when one can.
     """
 
     question: Comparison
@@ -38,7 +38,7 @@ class Compared:
     not_kept: str | None = None
 
 
-def compare(book: Book, asked: Comparison, *, baseline: bool = False) -> Compared:
+def compare(book: Book, asked: Comparison, *, baseline: bool = False) -> CompareResult:
     """The answers from the records as they stand; `baseline` puts the logbook's baseline before the references.
 
     Raises UsageError for what is no comparison, and for names or values that the rows do not have.
@@ -46,11 +46,11 @@ def compare(book: Book, asked: Comparison, *, baseline: bool = False) -> Compare
     _check(asked, baseline=baseline)
     asked = _resolved(book, asked)
     if not baseline:
-        return Compared(question=asked, answers=_answers(book, asked, _rows(book, asked)))
+        return CompareResult(question=asked, answers=_answers(book, asked, _rows(book, asked)))
     entry = _baseline_entry(book.header)
     if entry is None:
         stated = "the baseline states its numbers and names no entry that measured them"
-        return Compared(question=asked, answers=(_with_stated(book, asked),), not_kept=stated)
+        return CompareResult(question=asked, answers=(_with_stated(book, asked),), not_kept=stated)
     asked = dataclasses.replace(asked, references=(book.resolve(entry), *asked.references))
     base, *others = _rows(book, asked)
     cases = baseline_cases(book.header)
@@ -62,7 +62,7 @@ def compare(book: Book, asked: Comparison, *, baseline: bool = False) -> Compare
             hint=f"name the rows themselves: logbook compare {asked.references[0]}/1 {asked.references[1]}",
         )
     why = None if len(of_baseline) == len(base) else f"only some rows of {entry} are of the baseline's case"
-    return Compared(question=asked, answers=_answers(book, asked, [of_baseline, *others]), not_kept=why)
+    return CompareResult(question=asked, answers=_answers(book, asked, [of_baseline, *others]), not_kept=why)
 
 
 def comparison_text(book: Book, record: Record) -> list[str]:
@@ -153,7 +153,7 @@ def _with_stated(book: Book, asked: Comparison) -> Answer:
     baseline = header.baseline
     numbers = baseline.numbers if baseline is not None else ()
     cases = [
-        Stated(
+        StatedCase(
             metrics=n.metrics, units=units, is_of=partial(_is_of, {**(baseline.config if baseline else {}), **n.config})
         )
         for n in numbers
@@ -174,10 +174,24 @@ def _is_of(case: Mapping[str, Scalar], config: Mapping[str, Scalar]) -> bool:
     return is_case(config, case)
 
 
+def unlike_baseline(book: Book, entry_id: str, run: int) -> str:
+    """In what a run differs from the rows that measured the baseline, where that withholds a verdict:
+    `env:XLA_FLAGS, commit`. Empty where nothing does, and where they cannot be compared."""
+    header = book.header
+    if header.baseline is None or header.baseline.entry in (None, entry_id):
+        return ""
+    try:
+        found = compare(book, Comparison(references=(f"{entry_id}/{run}",)), baseline=True)
+    except LogbookError:
+        return ""  # there is no row of its case: the number compared with is a stated one
+    metrics = [m for answer in found.answers for line in answer.lines for m in line.metrics]
+    return ", ".join(dict.fromkeys(d.name for m in metrics for d in m.withheld_by))
+
+
 # -- keeping a question ------------------------------------------------------------------------------
 
 
-def keep(workspace: Workspace, book: Book, entry_id: str, compared: Compared) -> str:
+def keep(workspace: Workspace, book: Book, entry_id: str, compared: CompareResult) -> str:
     """Store the question, never the numbers, with an entry whose rows it is about; its present ID. The view follows.
 
     The other entries must be earlier ones that have come to an end: then what the entry says changes only when one of
@@ -201,7 +215,7 @@ def _asks(asked: Comparison) -> tuple[object, ...]:
     return asked.references, asked.axis, tuple(asked.where.items()), asked.metrics
 
 
-def _check_keeping(book: Book, entry_id: str, compared: Compared) -> None:
+def _check_keeping(book: Book, entry_id: str, compared: CompareResult) -> None:
     if compared.not_kept is not None:
         raise UsageError(
             f"{entry_id} cannot keep this comparison",

@@ -99,6 +99,50 @@ def test_a_side_that_fails_ends_it_and_its_code_is_ours(ready: Cli, folder: Path
     assert len(values(folder)) == 2
 
 
+def test_a_first_pair_that_was_cut_off_is_completed(ready: Cli, folder: Path) -> None:
+    """The second run of all fails: nothing can be compared yet, and --id goes on."""
+    (folder / "bench.sh").write_text('[ "$LOGBOOK_RUN" -ne 2 ] || exit 3\n' + BENCH)
+    assert ready(*AB, *COMMAND).code == 3
+    answer = ready(*AB, "--id", "MOE-000", "--repeat", "6", *COMMAND)
+    assert (answer.code, answer.out.splitlines()[0]) == (0, "MOE-000: 6 pairs; stopped: 6 pairs were to be run")
+    assert answer.err.splitlines()[0].startswith("pair 1 of 6: tflops +")
+    assert values(folder)[:4] == ["none", "int8", "int8", "int8"]
+    assert answer.out.rstrip().endswith(": beneficial")
+
+
+def test_going_on_looks_first_at_what_there_is(ready: Cli, folder: Path) -> None:
+    assert ready(*AB, "--repeat", "6", *COMMAND).code == 0
+    answer = ready(*AB, "--id", "MOE-000", "--until-interval", "1.5%", *COMMAND)
+    assert answer.out.startswith("MOE-000: 6 pairs; stopped: every interval is narrower than 1.5%\n")
+    assert len(values(folder)) == 12
+
+
+def test_a_value_that_is_no_number_is_told(ready: Cli) -> None:
+    for line, said in (
+        ("RESULT quant_mode={axis} tflops=nan", "nothing was measured; tflops: 'nan' is no measurement"),
+        ("METRIC tflops=nan", "no rows"),
+    ):
+        answer = ready(*AB, "--json", "--", "sh", "-c", f"echo {line}; : {{axis}}")
+        assert answer.data["stopped"]["by"] == "not-comparable"
+        assert said in answer.data["stopped"]["why"]
+        assert "nan" in answer.data["stopped"]["why"]
+
+
+def test_four_pairs_from_either_side_and_a_fifth_that_was_cut_off(ready: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text('[ "$LOGBOOK_RUN" -ne 10 ] || exit 3\n' + BENCH)
+    assert ready(*AB, "--repeat", "5", *COMMAND).code == 3
+    for base in ("none", "int8"):
+        found = ready("compare", "MOE-000", "--axis", "quant_mode", "--base", base, "--json").data
+        [metric] = found["comparisons"][0]["pairs"][0]["metrics"]
+        assert (metric["verdict"], metric["interleaved"], metric["interval"]) == ("inconclusive", True, None)
+        assert (metric["base"]["runs"], metric["other"]["runs"]) == ((5, 4) if base == "none" else (4, 5))
+        reasons = [
+            "2 more pairs are needed before an effect can be told from chance",
+            "1 run without a partner left out",
+        ]
+        assert metric["reasons"][:2] == reasons
+
+
 def test_a_command_that_ignores_the_axis_is_met_after_one_pair(ready: Cli) -> None:
     script = "echo RESULT quant_mode=none tflops=1.$LOGBOOK_RUN # {axis}"
     answer = ready(*AB, "--json", "--", "sh", "-c", script)
@@ -120,6 +164,8 @@ def test_a_difference_beside_the_axis_withholds_the_verdict(ready: Cli) -> None:
         ((*AB, "--", "sh", "bench.sh", "--quant-mode", "none"), "-- sh bench.sh --quant-mode '{axis}'"),
         ((*AB, "--", "sh", "bench.sh"), "-- sh bench.sh --quant-mode '{axis}'"),
         ((*AB, "--", "sh", "bench.sh", "quant_mode=none"), "-- sh bench.sh 'quant_mode={axis}'"),
+        ((*AB, "--", "sh", "bench.sh", "{quant_mod}"), "-- sh bench.sh '{axis}'\n"),
+        ((*AB, "--", "sh", "bench.sh", "--quant-mode={axes}"), "-- sh bench.sh '--quant-mode={axis}'\n"),
         (("ab", "--axis", "quant_mode", *COMMAND), "--axis quant_mode=none,int8"),
         (("ab", "--axis", "quant_mode=none", *COMMAND), "has one value"),
         (("ab", "--axis", "topk=2,2.0", *COMMAND), "has a value twice"),

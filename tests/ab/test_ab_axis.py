@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from logbook_agent.evidence.compared import alternating
+from logbook_agent.evidence.compared import Turns, turns_of
 from logbook_agent.workflows.ab_axis import in_turns
 from logbook_agent.workflows.ab_prepare import with_bench
 from logbook_agent.workflows.run import RunRequest
@@ -12,9 +12,12 @@ from logbook_agent.workflows.run import RunRequest
 
 @pytest.mark.parametrize("count", [2, 3, 4])
 def test_every_value_alternates_with_the_first(count: int) -> None:
-    runs = [("", "MOE-000", n) for n in range(5 * count)]
-    sides = [[r for n, r in enumerate(runs) if in_turns(count, n)[1] == value] for value in range(count)]
-    assert all(alternating(sides[0], side) for side in sides[1:])
+    # Also with a last round that was cut off.
+    for made in range(4 * count, 5 * count + 1):
+        runs = [("", "MOE-000", n) for n in range(made)]
+        sides = [[r for n, r in enumerate(runs) if in_turns(count, n)[1] == value] for value in range(count)]
+        assert {turns_of(sides[0], side) for side in sides[1:]} == {Turns.BASE_FIRST}
+        assert {turns_of(side, sides[0]) for side in sides[1:]} == {Turns.OTHER_FIRST}
 
 
 def test_the_benchmark_is_this_pythons_own() -> None:

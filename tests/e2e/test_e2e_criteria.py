@@ -196,7 +196,7 @@ def test_a_predicate_is_computed_wherever_criteria_are_shown(cli: Cli, clock: Fi
     assert f"- [x] a pair (computed: met, {reason} [MOE-000/1, MOE-001/1])" in view(folder)
     line = ok(cli("status", "--json"))["criteria"][0]
     assert (line["met"], line["computed"], line["reason"]) == (True, "met", reason)
-    assert f"- [x] a pair (computed: met: {reason} [MOE-000/1, MOE-001/1])" in block(cli)
+    assert f"- [x] a pair (computed: met, {reason} [MOE-000/1, MOE-001/1])" in block(cli)
     incremental = view(folder)
     assert cli("render", "--discard-edits").code == 0
     assert view(folder) == incremental
@@ -218,6 +218,10 @@ def test_a_judgement_goes_before_what_is_computed(judging: Cli, folder: Path) ->
         (["--predicate", "date: 2020-01-01"], "--predicate of which criterion?"),
         (["--predicate", "9=date: 2020-01-01"], "no stop criterion 9"),
         (["--add", " "], "an empty criterion"),
+        (["--add", "new", "--predicate", "compare: {}"], "there is no predicate 'compare'"),
+        (["--add", "new", "--predicate", "9=date: 2020-01-01"], "no stop criterion 9"),
+        (["--add", "new", "--met", "1"], "no evidence"),
+        (["--add", "new", "--met", "9", "--evidence", "MOE-000"], "no stop criterion 9"),
     ],
 )
 def test_predicates_that_cannot_be(judging: Cli, folder: Path, words: list[str], said: str) -> None:
@@ -226,6 +230,32 @@ def test_predicates_that_cannot_be(judging: Cli, folder: Path, words: list[str],
     assert answer.code == 2
     assert said in answer.err
     assert (folder / "logbooks/moe/logbook.yaml").read_bytes() == before
+
+
+def test_a_criterion_is_added_with_its_predicate_in_one_go(judging: Cli) -> None:
+    answer = judging(
+        "criteria", "--add", "spent", "--predicate", "date: 2020-01-01", "--unmet", "1", "--evidence", "MOE-000"
+    )
+    assert answer.code == 0
+    assert "[x] 4. spent (computed: met, 2020-01-01 has come)\n" in answer.out
+    assert "[ ] 1. no speed-up at any shape (not met: MOE-000, " in answer.out
+
+
+def test_entries_that_are_superseded_or_void_count_for_nothing(judging: Cli) -> None:
+    ok(judging("criteria", "--predicate", "1=target: {metric: tflops, at_least: 100}", "--json"))
+    measured = ("run", "--", "echo", "METRIC tflops=200 TF/s")
+    assert judging(*measured).code == 0
+
+    def state() -> str:
+        return str(judging("criteria", "--json").data["criteria"][0]["computed"]["state"])
+
+    assert state() == "met"
+    assert judging("note", "--title", "The clock was wrong", "--supersedes", "MOE-001").code == 0
+    assert state() == "unmet"
+    assert judging(*measured).code == 0
+    assert state() == "met"
+    assert judging("edit", "MOE-003", "--state", "void").code == 0
+    assert state() == "unmet"
 
 
 def test_start_from_a_file_checks_its_predicates(cli: Cli, folder: Path) -> None:

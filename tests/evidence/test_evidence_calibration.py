@@ -35,5 +35,6 @@ def test_noise_is_rarely_called_an_effect_and_an_effect_rarely_noise(simulation:
 
 
 def test_the_best_of_a_hundred_equal_cases_is_no_winner(simulation: ModuleType) -> None:
-    for sweep in simulation.sweeps()[:4]:
+    equal = [sweep for sweep in simulation.sweeps() if not sweep.effect]
+    for sweep in equal:
         assert simulation.run_sweep((sweep, 20, 1)).named < 6, sweep.name

@@ -3,52 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from logbook_agent.errors import UsageError
-from logbook_agent.evidence.alike import Standing, Terms, Trial
-from logbook_agent.evidence.answers import Answer, Ask, answer_sides, answer_values
-from logbook_agent.evidence.compared import Compared
+from logbook_agent.evidence.alike import Standing, Terms
+from logbook_agent.evidence.answers import Ask, answer_sides, answer_values
 from logbook_agent.evidence.noise import noise_of
 from logbook_agent.evidence.verdict import Verdict
-from logbook_agent.model.header import Metric
-from logbook_agent.model.run import Device, Failure, Measurement, Row
 from logbook_agent.report.compared import notes
 from logbook_agent.report.compared_text import compared_table
-from logbook_agent.tables import Case
-
-DECLARED = (Metric(name="t", direction="max"),)
-
-
-def trial(run: int, config: dict[str, Any], value: float | None = 1.0, **more: Any) -> Trial:
-    """A row of a run; `value` None: it failed. `more`: entry, state, facts, labels, started."""
-    row = Row(
-        config=config,
-        metrics={} if value is None else {"t": Measurement(samples=(value,))},
-        labels=more.get("labels", {}),
-        devices=(Device(platform="tpu", kind="TPU v5p", count=4, used=4),),
-        failed=Failure(reason="RESOURCE_EXHAUSTED") if value is None else None,
-    )
-    facts = {"commit": "aaa", **more.get("facts", {})}
-    case = Case(entry=more.get("entry", "T-0"), run=run, state=more.get("state", "finished"), row=row, facts=facts)
-    return Trial(case=case, command=("bench",), started=more.get("started", f"{run:03d}"))
-
-
-def ask(**terms: Any) -> Ask:
-    return Ask(terms=Terms(**terms), declared=DECLARED)
-
-
-def on_axis(trials: list[Trial], **terms: Any) -> Answer:
-    [answer] = answer_values(trials, ask(axis="mode", **terms))
-    return answer
-
-
-def only(answer: Answer) -> Compared:
-    [line] = answer.lines
-    [m] = line.metrics
-    return m
+from tests.evidence.pair_support import DECLARED, ask, on_axis, only, trial
 
 
 def test_cases_that_agree_are_paired_and_the_others_listed() -> None:
@@ -94,13 +59,26 @@ def test_the_code_that_both_sides_have_pairs_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("order", "interleaved"), [("abbaab", True), ("aaabbb", False), ("ababab", False), ("ab", False)]
+    ("order", "interleaved"),
+    [
+        ("abbaab", True),
+        ("abbaa", True),
+        ("abba", True),
+        ("abbab", False),
+        ("abbaaa", False),
+        ("aaabbb", False),
+        ("ababab", False),
+        ("abb", False),
+        ("ab", False),
+    ],
 )
 def test_runs_taken_in_turns_are_judged_in_pairs(order: str, interleaved: bool) -> None:
     trials = [trial(i, {"mode": m}, 1 + i / 100) for i, m in enumerate(order)]
-    m = only(on_axis(trials))
-    assert m.interleaved is interleaved
-    assert m.base.runs == order.count("a")
+    for base in "ab":
+        [answer] = answer_values(trials, Ask(terms=Terms(axis="mode"), base_value=base, declared=DECLARED))
+        m = only(answer)
+        assert m.interleaved is interleaved
+        assert m.base.runs == order.count(base)
 
 
 def test_seeds_become_repeats_when_allowed_and_the_answer_says_so() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,8 @@ from logbook_agent.workflows.sweep_recipes import choose_any
 from logbook_agent.workflows.sync.header import change_header
 from logbook_agent.workflows.workspace import Workspace
 
+Step = Callable[[Header], Header]
+
 _URL = re.compile(r"https?://[^\s<>\"]+")
 
 
@@ -32,38 +35,62 @@ class JudgeRequest:
     by: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CriteriaRequest:
+    """What is to change: the criteria of a recipe and one in words are added, then a predicate is set (number and YAML;
+    None stands for the criterion that is added), then one is judged."""
+
+    recipe: str | None = None
+    add: str | None = None
+    predicate: tuple[int | None, str] | None = None
+    judgement: JudgeRequest | None = None
+
+
 def criteria(header: Header) -> list[dict[str, Any]]:
     """Each criterion with its number and whether it is met."""
     return [_line(number, criterion) for number, criterion in enumerate(header.stop_criteria, 1)]
 
 
-def judge(workspace: Workspace, request: JudgeRequest) -> Book:
-    """Sign a judgement. Raises UsageError for a criterion there is not, or without evidence."""
+def change_criteria(workspace: Workspace, request: CriteriaRequest) -> Book:
+    """Everything that is asked for in one write, or nothing: it is checked before. Raises UsageError."""
     book = workspace.book()
-    _check_number(book.header, request.number)
-    evidence = _evidence(book, request)
-    judgement = Judgement(met=request.met, evidence=evidence, by=clean(request.by), at=workspace.stamp())
-    change_header(workspace, book, lambda header: _judged(header, request.number, judgement))
+    steps: list[Step] = []
+    if request.recipe is not None:
+        steps.append(_add_of_recipe(workspace, request.recipe))
+    if request.add is not None:
+        steps.append(_add(request.add))
+    if request.predicate is not None:
+        steps.append(_set_predicate(*request.predicate))
+    if request.judgement is not None:
+        steps.append(_judge(workspace, book, request.judgement))
+
+    def changed(header: Header) -> Header:
+        for step in steps:
+            header = step(header)
+        return header
+
+    if steps:
+        change_header(workspace, book, changed)
     return book
 
 
-def add_criterion(workspace: Workspace, text: str) -> int:
-    """A further criterion; its number."""
+def _judge(workspace: Workspace, book: Book, request: JudgeRequest) -> Step:
+    """A signed judgement; there must be evidence."""
+    evidence = _evidence(book, request)
+    judgement = Judgement(met=request.met, evidence=evidence, by=clean(request.by), at=workspace.stamp())
+    return lambda header: _replaced(header, request.number, lambda c: dataclasses.replace(c, judgement=judgement))
+
+
+def _add(text: str) -> Step:
+    """A further criterion."""
     said = clean(text).strip()
     if not said:
         raise UsageError("an empty criterion", cause="--add has no text", hint="logbook criteria --add 'when ...'")
-    book = workspace.book()
-    header = change_header(
-        workspace, book, lambda h: dataclasses.replace(h, stop_criteria=(*h.stop_criteria, Criterion(text=said)))
-    )
-    return len(header.stop_criteria)
+    return lambda h: dataclasses.replace(h, stop_criteria=(*h.stop_criteria, Criterion(text=said)))
 
 
-def add_of_recipe(workspace: Workspace, name: str) -> int:
-    """The criteria of a recipe, as far as the logbook has none of the same words; how many were added.
-
-    Raises UsageError for a recipe without any.
-    """
+def _add_of_recipe(workspace: Workspace, name: str) -> Step:
+    """The criteria of a recipe, which must have some, as far as the logbook has none of the same words."""
     recipe = choose_any(workspace, name, scale=None, sets=()).recipe
     if not recipe.criteria:
         raise UsageError(
@@ -73,31 +100,19 @@ def add_of_recipe(workspace: Workspace, name: str) -> int:
         dataclasses.replace(c, predicate=checked_predicate(c.predicate)) if c.predicate is not None else c
         for c in recipe.criteria
     ]
-    book = workspace.book()
-    before = len(book.header.stop_criteria)
 
     def changed(header: Header) -> Header:
         known = {c.text for c in header.stop_criteria}
         more = [c for c in checked if c.text not in known]
         return dataclasses.replace(header, stop_criteria=(*header.stop_criteria, *more))
 
-    return len(change_header(workspace, book, changed).stop_criteria) - before
+    return changed
 
 
-def set_predicate(workspace: Workspace, number: int, text: str) -> Book:
-    """The predicate of criterion `number`, as YAML; an empty text takes it away. Raises UsageError for what is none."""
-    book = workspace.book()
-    _check_number(book.header, number)
+def _set_predicate(number: int | None, text: str) -> Step:
+    """The predicate of a criterion (None: the last) as YAML; an empty text takes it away."""
     predicate = _predicate(text) if text.strip() else None
-
-    def changed(header: Header) -> Header:
-        _check_number(header, number)
-        found = header.stop_criteria
-        new = dataclasses.replace(found[number - 1], predicate=predicate)
-        return dataclasses.replace(header, stop_criteria=(*found[: number - 1], new, *found[number:]))
-
-    change_header(workspace, book, changed)
-    return book
+    return lambda header: _replaced(header, number, lambda c: dataclasses.replace(c, predicate=predicate))
 
 
 def _predicate(text: str) -> dict[str, Any]:
@@ -141,11 +156,12 @@ def _check_number(header: Header, number: int) -> None:
         )
 
 
-def _judged(header: Header, number: int, judgement: Judgement) -> Header:
-    _check_number(header, number)
+def _replaced(header: Header, number: int | None, change: Callable[[Criterion], Criterion]) -> Header:
+    """With another criterion in the place of one; None: of the last."""
     found = header.stop_criteria
-    changed = dataclasses.replace(found[number - 1], judgement=judgement)
-    return dataclasses.replace(header, stop_criteria=(*found[: number - 1], changed, *found[number:]))
+    at = len(found) if number is None else number
+    _check_number(header, at)
+    return dataclasses.replace(header, stop_criteria=(*found[: at - 1], change(found[at - 1]), *found[at:]))
 
 
 def _line(number: int, criterion: Criterion) -> dict[str, Any]:

@@ -1,0 +1,91 @@
+"""Winners of sweeps: by pairs, by mixed runs, and never by what a drift could have made."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from logbook_agent.evidence.winner import winner
+
+# Ten runs that scatter by about 1%, with a median of 1.
+NOISE = [0.987, 0.991, 0.994, 0.997, 0.999, 1.001, 1.003, 1.006, 1.009, 1.013]
+TIGHT = [1 + (v - 1) / 5 for v in NOISE]
+Cases = dict[str, list[tuple[int, list[float]]]]
+
+
+def rounds(cases: dict[str, list[float]]) -> Cases:
+    """Each case in turn: 1..N, N..1, 1..N, and so on."""
+    found: Cases = {name: [] for name in cases}
+    place = 0
+    for turn in range(max(map(len, cases.values()))):
+        names = [name for name in (reversed(cases) if turn % 2 else cases) if turn < len(cases[name])]
+        for name in names:
+            found[name].append((place, [cases[name][turn]]))
+            place += 1
+    return found
+
+
+def blocks(cases: dict[str, list[float]]) -> Cases:
+    """All runs of the first case, then all of the second, and so on."""
+    places = iter(range(10_000))
+    return {name: [(next(places), [value]) for value in values] for name, values in cases.items()}
+
+
+def test_the_luckiest_of_equal_cases_is_no_winner() -> None:
+    lucky = rounds({f"case {i}": NOISE[i % 3 :] + NOISE[: i % 3] for i in range(9)})
+    for base in ("case 0", None):
+        found = winner(lucky, direction="max", base=base)
+        assert found.winner is None
+        assert found.best is not None
+    assert winner(rounds({"a": NOISE}), direction="max").reasons == ("one case has nothing to win against",)
+    assert winner(lucky, direction=None).reasons == ("the metric has no direction",)
+    with pytest.raises(KeyError):
+        winner(lucky, direction="max", base="case 99")
+
+
+def test_one_run_cannot_tell() -> None:
+    once = rounds({f"case {i}": [1.0 + i] for i in range(20)})
+    alone = winner(once, direction="max")
+    assert (alone.winner, alone.best, alone.rival, alone.repeats) == (None, "case 19", "case 18", 4)
+    assert alone.reasons == ("one run of a case cannot tell, 4 of each could",)
+    # Of the best of 19 it takes 2 / C(12, 6) <= 0.05 / 19.
+    assert winner(once, direction="max", base="case 0").repeats == 6
+
+
+def test_a_winner_beats_the_base_after_the_correction_or_all_others() -> None:
+    cases = rounds({f"case {i}": [v * (1.05 if i == 7 else 1) for v in TIGHT] for i in range(20)})
+    found = winner(cases, direction="max", base="case 0")
+    assert (found.winner, found.best, found.rival) == ("case 7", "case 7", "case 0")
+    assert found.reasons[0] == "the best of 19 cases against the base, corrected for that choice"
+    assert "10 pairs" in found.reasons[1]
+    alone = winner(cases, direction="max")
+    assert alone.winner == "case 7"
+    assert alone.reasons[0] == "better than every other case"
+    # Six pairs are enough for one comparison; the best of 19 needs 2 / 2 ** 10 <= 0.05 / 19.
+    few = {name: runs[:6] for name, runs in cases.items()}
+    assert winner(few, direction="max").winner == "case 7"
+    found = winner(few, direction="max", base="case 0")
+    assert found.winner is None
+    assert found.reasons[0].startswith("4 more pairs are needed")
+    # Drawn by chance, runs are no pairs, even where they happen to stand in turns.
+    mixed = winner(few, direction="max", base="case 0", shuffled=True)
+    assert (mixed.winner, "6 and 6 runs" in mixed.reasons[1]) == ("case 7", True)
+
+
+def test_what_a_drift_could_have_made_names_no_winner() -> None:
+    cases = {f"case {i}": [v * (1.05 if i == 7 else 1) for v in TIGHT] for i in range(9)}
+    found = winner(blocks(cases), direction="max")
+    assert (found.winner, found.best, found.repeats) == (None, "case 7", 10)
+    assert "a drift of the machine would look the same" in found.reasons[0]
+    assert winner(blocks(cases), direction="max", shuffled=True).winner == "case 7"
+
+
+def test_the_base_can_be_best_and_a_case_without_ratio_is_left_out() -> None:
+    cases = rounds({"base": [2 * v for v in NOISE], "a": NOISE, "b": [math.nan]})
+    found = winner(cases, direction="max", base="base")
+    assert found.reasons == (
+        "no case has a better median than the base",
+        "left out: 1 of 3 cases, whose values have no ratio",
+    )
+    assert winner(cases, direction="min", base="b").reasons[0] == "the base has no values with a ratio"
