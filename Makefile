@@ -22,10 +22,10 @@ tutorial: setup  ## docs/tutorial.md for real: one question from kickoff to verd
 	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/tutorial
 
 test: setup  ## all tests
-	@$(BIN)/python -m pytest -n auto --dist loadgroup
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-fast: setup  ## the tests that take no time
-	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow"
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
 check: setup  ## style, types, layers
 	@$(BIN)/ruff format --check .

@@ -1,4 +1,4 @@
-"""How often a verdict is wrong: simulated comparisons, judged by the `judge` of logbook_agent itself.
+"""How often a verdict is wrong: simulated comparisons, judged by the `judge` and `winner` of logbook_agent itself.
 
     make calibrate                             (or: python benchmarks/calibration.py --comparisons 2000 --save FILE)
 
@@ -9,6 +9,8 @@ noise by one of MODELS in simulation.py, in the logarithm of the value. Designs,
     pairs until 1%     the same, after each AB BA `enough` is asked from the 6th pair on; at most 60 pairs
     interleaved N      the same order, N runs a side, judged as if unpaired
     blocked N          all of A, then all of B, judged unpaired: what drift does when nobody interleaves
+
+Sweeps of 100 cases run in the orders of a recipe, and the `winner` that `logbook sweep` calls judges them.
 
 Targets: an A/A comparison gets a verdict other than neutral or inconclusive in at most 5% (not held for blocked runs
 of a machine that changes, which no test can tell from an effect); of a true 3% at 1% noise 95% are found within 10
@@ -53,12 +55,11 @@ def grid(outcomes: Sequence[Outcome], value: Callable[[Outcome], str]) -> str:
 
 
 def sweep_line(o: SweepOutcome) -> str:
-    judged = f"{o.sweep.fresh_pairs} fresh pairs" if o.sweep.fresh_pairs else "its own runs"
     against = "the base" if o.sweep.has_base else "all others"
     better = f"{o.sweep.better} by {o.sweep.effect:.0%}" if o.sweep.effect else "none"
     right = share(o.right, o.repeats) if o.sweep.has_winner else ""
     return (
-        f"| {better} | {o.sweep.model} | {o.sweep.rounds} | {against} | {judged} "
+        f"| {better} | {o.sweep.model} | {o.sweep.order} | {o.sweep.repeats} | {against} "
         f"| {share(o.named, o.repeats)} | {right} |"
     )
 
@@ -83,7 +84,7 @@ def report(outcomes: Sequence[Outcome], swept: Sequence[SweepOutcome]) -> str:
     def asked(o: Outcome) -> str:
         return f"{o.asked / o.comparisons:.1%}"
 
-    head = "| better | noise | rounds | against | judged by | names a winner | and the right one |"
+    head = "| better | noise | order | runs | against | names a winner | and the right one |"
     parts = [
         ("A/A: verdicts that claim an effect", grid(of("A/A"), lambda o: share(o.asked, o.comparisons))),
         ("A/A: verdicts that are neutral", grid(of("A/A"), lambda o: f"{o.counts['neutral'] / o.comparisons:.1%}")),
@@ -93,7 +94,7 @@ def report(outcomes: Sequence[Outcome], swept: Sequence[SweepOutcome]) -> str:
         ("A true 1%, the minimum effect itself, called neutral", grid(of("1%"), asked)),
         (
             "Sweeps of 100 cases",
-            "\n".join([head, "| --- | --- | ---: | --- | --- | ---: | ---: |", *map(sweep_line, swept)]),
+            "\n".join([head, "| --- | --- | --- | ---: | --- | ---: | ---: |", *map(sweep_line, swept)]),
         ),
     ]
     return "\n\n".join(f"{title}\n\n{table}" for title, table in parts)

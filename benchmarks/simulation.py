@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from logbook_agent.evidence.stopping import FEWEST_PAIRS, enough
 from logbook_agent.evidence.verdict import Judgement, Verdict, judge
 from logbook_agent.evidence.winner import winner
-from logbook_agent.stats import median
 
 BUDGET_PAIRS = 60
 MINIMUM_EFFECT = 0.01
@@ -187,22 +186,23 @@ def run_cell(task: tuple[Cell, int, int]) -> Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """A best-of-`cases` sweep: `rounds` runs of each case, in rounds whose order alternates (1..N, N..1).
+    """A best-of-`cases` sweep with `repeats` runs of each case, in one of the orders of a recipe: `interleaved` (rounds
+    1..N, N..1, 1..N), `shuffled`, or `as-listed` (all runs of a case together).
 
     `better` cases, drawn anew for each sweep, are `effect` better than the others; of two of them none is the winner.
     """
 
     model: str
-    rounds: int
+    order: str
+    repeats: int
     has_base: bool
-    fresh_pairs: int | None
     cases: int = 100
     effect: float = 0.0
     better: int = 1
 
     @property
     def name(self) -> str:
-        return f"{self.model}/{self.rounds}/{self.has_base}/{self.fresh_pairs}/{self.effect}/{self.better}"
+        return f"{self.model}/{self.order}/{self.repeats}/{self.has_base}/{self.effect}/{self.better}"
 
     @property
     def has_winner(self) -> bool:
@@ -210,23 +210,31 @@ class Sweep:
 
 
 def sweeps() -> list[Sweep]:
+    # Against a base the best of 99 needs 12 pairs before it can be named at all, and 8 runs where these are mixed.
     found = [
-        Sweep(model=model, rounds=rounds, has_base=has_base, fresh_pairs=fresh)
+        Sweep(model=model, order=order, repeats=repeats, has_base=has_base)
+        for has_base, order, repeats in (
+            (True, "interleaved", 20),
+            (True, "shuffled", 10),
+            (True, "as-listed", 10),
+            (False, "interleaved", 10),
+            (False, "shuffled", 10),
+            (False, "shuffled", 4),
+            (False, "as-listed", 10),
+        )
         for model in MODELS
-        for has_base in (True, False)
-        for rounds, fresh in ((10, None), (1, 10))
     ]
     # Two cases share the first place by far: the hardest test of naming one of them without a base.
     found += [
-        Sweep(model=model, rounds=rounds, has_base=False, fresh_pairs=None, effect=0.5, better=2)
+        Sweep(model=model, order=order, repeats=repeats, has_base=False, effect=0.5, better=2)
         for model in ("log-normal 1%", "log-normal 5%")
-        for rounds in (4, 10)
+        for order, repeats in (("interleaved", 10), ("shuffled", 10), ("shuffled", 4))
     ]
     # What a sweep can find: one case that is 3% better than the other 99.
     return found + [
-        Sweep(model="log-normal 1%", rounds=rounds, has_base=has_base, fresh_pairs=fresh, effect=0.03)
+        Sweep(model="log-normal 1%", order=order, repeats=repeats, has_base=has_base, effect=0.03)
         for has_base in (True, False)
-        for rounds, fresh in ((10, None), (1, 10), (3, 10))
+        for order, repeats in (("interleaved", 10), ("interleaved", 20), ("shuffled", 10), ("as-listed", 10))
     ]
 
 
@@ -241,40 +249,34 @@ class SweepOutcome:
     wall_s: float
 
 
+def order_of(rng: random.Random, sweep: Sweep) -> list[int]:
+    """The case of each run, in the order in which the runs are made."""
+    cases = list(range(sweep.cases))
+    if sweep.order == "interleaved":
+        return [case for turn in range(sweep.repeats) for case in (cases[::-1] if turn % 2 else cases)]
+    listed = [case for case in cases for _ in range(sweep.repeats)]
+    return rng.sample(listed, len(listed)) if sweep.order == "shuffled" else listed
+
+
 def run_sweep(task: tuple[Sweep, int, int]) -> SweepOutcome:
     sweep, repeats, seed = task
     named = right = 0
     began = time.perf_counter()
     for number in range(repeats):
         rng = random.Random(f"{seed}/sweep/{sweep.name}/{number}")
-        noise = MODELS[sweep.model](rng, sweep.cases * sweep.rounds)
-        rounds = [noise[i : i + sweep.cases] for i in range(0, len(noise), sweep.cases)]
-        ordered = [r if i % 2 == 0 else r[::-1] for i, r in enumerate(rounds)]
+        noise = MODELS[sweep.model](rng, sweep.cases * sweep.repeats)
         better = rng.sample(range(1, sweep.cases), sweep.better)
-        scale = {case: 1 + sweep.effect * (case in better) for case in range(sweep.cases)}
-        cases = {case: [[math.exp(r[case]) * scale[case]] for r in ordered] for case in range(sweep.cases)}
-        asked = {"direction": "max", "minimum_effect": MINIMUM_EFFECT, "base": 0 if sweep.has_base else None}
-        found = winner(cases, **asked)
-        if sweep.fresh_pairs is not None:
-            found = winner(cases, **asked, fresh=fresh_runs(rng, sweep, cases, scale), paired=True)
+        cases: dict[int, list[tuple[int, list[float]]]] = {case: [] for case in range(sweep.cases)}
+        for place, (case, value) in enumerate(zip(order_of(rng, sweep), noise, strict=True)):
+            cases[case].append((place, [math.exp(value) * (1 + sweep.effect * (case in better))]))
+        found = winner(
+            cases,
+            direction="max",
+            minimum_effect=MINIMUM_EFFECT,
+            base=0 if sweep.has_base else None,
+            shuffled=sweep.order == "shuffled",
+        )
         named += found.winner is not None
         right += found.winner in better
     wall_s = time.perf_counter() - began
     return SweepOutcome(sweep=sweep, repeats=repeats, named=named, right=right, wall_s=wall_s)
-
-
-def fresh_runs(
-    rng: random.Random, sweep: Sweep, cases: dict[int, list[list[float]]], scale: dict[int, float]
-) -> dict[int, list[list[float]]]:
-    """Interleaved pairs (AB BA) of the case to beat and the best, as somebody would run them after the sweep."""
-    ranked = sorted(
-        (case for case in cases if case or not sweep.has_base), key=lambda c: -median([run[0] for run in cases[c]])
-    )
-    best, rival = ranked[0], 0 if sweep.has_base else ranked[1]
-    pairs = sweep.fresh_pairs or 0
-    noise = MODELS[sweep.model](rng, 2 * pairs)
-    order = [case for i in range(pairs) for case in ((rival, best) if i % 2 == 0 else (best, rival))]
-    found: dict[int, list[list[float]]] = {best: [], rival: []}
-    for case, value in zip(order, noise, strict=True):
-        found[case].append([math.exp(value) * scale[case]])
-    return found

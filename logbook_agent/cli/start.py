@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -64,6 +63,9 @@ def start_command(
         str | None,
         typer.Option("--recipe", metavar="NAME", help="Take goal, metrics, criteria and matrix from a recipe."),
     ] = None,
+    scale: Annotated[
+        str | None, typer.Option("--scale", metavar="NAME", help="The recipe at this scale, as `sweep` takes it.")
+    ] = None,
     root: RootOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -90,6 +92,7 @@ def start_command(
         zone=zone,
         file=Path(from_file) if from_file else None,
         recipe=recipe,
+        scale=scale,
     )
     book = start(space, request)
     data = {
@@ -99,6 +102,10 @@ def start_command(
         "view": str(book.view_path),
         "header": str(book.header_path),
     }
-    onward = f"logbook sweep {shlex.quote(recipe)}" if recipe is not None else "logbook run -- COMMAND"
+    onward = "logbook run -- COMMAND"
+    if recipe is not None:
+        from logbook_agent.workflows.header_recipe import sweep_command
+
+        onward = sweep_command(recipe, scale)
     text = f"started {book.topic} ({book.header.prefix}): {book.view_path}\nnext: {onward}"
     emit("start", data, text, as_json=as_json, warnings=space.warnings)

@@ -11,6 +11,7 @@ from logbook_agent.workflows.sweep import length
 from logbook_agent.workflows.sweep_prepare import Prepared
 from logbook_agent.workflows.sweep_result import SweepResult
 from logbook_agent.workflows.sweep_stages import PreparedStages, StagesResult
+from logbook_agent.workflows.sweep_tally import Best
 
 _SHOWN_RUNS = 5
 _SHOWN_PROBLEMS = 10
@@ -111,9 +112,10 @@ def _result_lines(result: SweepResult) -> list[str]:
     lines = [f"{result.entry.id}: {result.rows} of {result.planned} rows{failed}"]
     best = result.best
     if best is not None:
-        unit = f" {best.metric.unit}" if best.metric.unit else ""
+        unit = f" {best.unit}" if best.unit else ""
         fresh = f"{best.fresh:.6g}{unit} in a fresh run" if best.fresh is not None else "not confirmed"
         lines.append(f"best: {best.label}: {best.metric.name} {fresh}, {best.value:.6g}{unit} in the sweep")
+        lines += _winner_lines(best)
     lines += [f"problem: {text}" for text in result.problems[:_SHOWN_PROBLEMS]]
     if len(result.problems) > _SHOWN_PROBLEMS:
         lines.append(f"and {len(result.problems) - _SHOWN_PROBLEMS} more problems")
@@ -121,6 +123,14 @@ def _result_lines(result: SweepResult) -> list[str]:
     if result.failed:
         lines.append(f"failed runs again: logbook sweep --resume {result.entry.id} --retry-failed")
     return lines
+
+
+def _winner_lines(best: Best) -> list[str]:
+    """Whether the best case is a winner, and why; nothing where that was not asked."""
+    if best.is_winner is None:
+        return []
+    against = f"against {best.rival}: " if best.rival is not None else ""
+    return [f"{'winner' if best.is_winner else 'no winner'}: {against}{'; '.join(best.reasons)}"]
 
 
 # -- stages ------------------------------------------------------------------------------------------

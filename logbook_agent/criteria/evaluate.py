@@ -11,16 +11,16 @@ from logbook_agent.criteria.over_pairs import compared, stated, swept
 from logbook_agent.criteria.over_rows import measured, plateau, target
 from logbook_agent.criteria.predicate import (
     Budget,
-    Compared,
     Day,
     Judged,
     Measured,
+    PairsCompared,
     Plateau,
     Predicate,
     Several,
-    Stated,
     Sweep,
     Target,
+    VerdictStated,
 )
 from logbook_agent.evidence.alike import Trial
 from logbook_agent.model.header import Metric
@@ -28,9 +28,11 @@ from logbook_agent.model.header import Metric
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What predicates are held against. `hours` is the time that runs took; `now` has a zone."""
+    """What predicates are held against. `trials` are the rows that were planned; `honest` has the fresh rows alone of
+    a case that was run again because it came out best. `hours` is the time that runs took; `now` has a zone."""
 
     trials: Sequence[Trial]
+    honest: Sequence[Trial]
     metrics: tuple[Metric, ...]
     now: datetime
     runs: int
@@ -40,18 +42,18 @@ class Facts:
 def evaluate(predicate: Predicate, facts: Facts) -> Outcome:
     """Met, unmet or not computable, with the reason in one line and the runs that show it."""
     match predicate:
-        case Compared():
+        case PairsCompared():
             return compared(predicate, facts.trials, facts.metrics)
-        case Stated():
+        case VerdictStated():
             return stated(predicate, facts.trials, facts.metrics)
         case Sweep():
             return swept(predicate, facts.trials, facts.metrics)
         case Measured():
             return measured(predicate, facts.trials)
         case Target():
-            return target(predicate, facts.trials, facts.metrics)
+            return target(predicate, facts.honest, facts.metrics)
         case Plateau():
-            return plateau(predicate, facts.trials, facts.metrics)
+            return plateau(predicate, facts.honest, facts.metrics)
         case Budget():
             return _budget(predicate, facts)
         case Day(day=day):

@@ -2,24 +2,30 @@
 
 The best of many equal cases looks good by being chosen. So a case is named the winner only
 
-    by fresh runs    of it and its rival, made after it was chosen: these alone are judged, as any two sides
-    against a base   by the sweep's own runs, with alpha divided by the number of cases it was chosen from (Bonferroni)
+    against a base   with alpha divided by the number of cases it was chosen from (Bonferroni)
     without a base   when it is better than every other case, each at alpha: then the choice needs no correction
                      (S. Gutmann and Z. Maymin, "Is the selected population the best?", Annals of Statistics 15, 1987)
+
+and only where a drift of the machine cannot make it: by pairs that ran in turns, or by runs that were mixed. Where all
+runs of one case were made before those of the other, no case is named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from logbook_agent.evidence.verdict import ALPHA, Judgement, Runs, Verdict, judge
+from logbook_agent.evidence.compared import Turns, turns_of
+from logbook_agent.evidence.verdict import ALPHA, Judgement, Verdict, judge
 from logbook_agent.evidence.verdict import problems as problems_of
 from logbook_agent.stats import median
+from logbook_agent.stats.ranks import missing_unpaired
 from logbook_agent.units import Direction
 
 K = TypeVar("K", bound=Hashable)
+# The runs of a case: the place of each in the order in which all runs were made, and its samples.
+Placed = Sequence[tuple[int, Sequence[float]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,79 +33,119 @@ class Selection(Generic[K]):
     """The outcome of looking for a winner.
 
     `best` has the best median; it is the `winner` only when `judgement` (of best against `rival`) bears it out.
-    `left_out` are cases whose values have no ratio. `confirmed`: judged by fresh runs alone.
+    `repeats`: these runs could not tell; with so many runs of each case, mixed, others could (None: they could).
     """
 
-    winner: K | None
-    best: K | None
-    rival: K | None
-    judgement: Judgement | None
-    confirmed: bool
-    left_out: tuple[K, ...]
+    winner: K | None = None
+    best: K | None = None
+    rival: K | None = None
+    judgement: Judgement | None = None
+    repeats: int | None = None
     reasons: tuple[str, ...]
 
 
 def winner(
-    cases: Mapping[K, Runs],
+    cases: Mapping[K, Placed],
     *,
     direction: Direction | None,
     minimum_effect: float = 0.01,
     base: K | None = None,
-    fresh: Mapping[K, Runs] | None = None,
-    paired: bool = False,
+    shuffled: bool = False,
     alpha: float = ALPHA,
 ) -> Selection[K]:
     """The winner among the cases of a sweep, or none; `base` is the key of the case to beat.
 
-    `fresh` has runs of the best case and its rival (the base, else the second best) that are in `cases` nowhere;
-    `paired` says that they ran interleaved. KeyError for a base that is no case.
+    `shuffled`: the order was drawn by chance, so runs are mixed wherever they stand. KeyError for a base that is no
+    case.
     """
     if base is not None and base not in cases:
         raise KeyError(base)
-    values = {key: median([median(run) for run in runs]) for key, runs in cases.items() if not problems_of("", runs)}
-    left_out = tuple(key for key in cases if key not in values)
+    values = {key: median([median(run) for run in runs]) for key, runs in _sound(cases).items()}
     ranked = sorted(values, key=values.__getitem__, reverse=direction == "max")
+    left_out = len(cases) - len(values)
+    notes = [f"left out: {left_out} of {len(cases)} cases, whose values have no ratio"] if left_out else []
     best = ranked[0] if ranked and direction is not None else None
-
-    def found(reason: str, judgement: Judgement | None = None, rival: K | None = None) -> Selection[K]:
-        reasons = (reason, *(judgement.reasons if judgement else ()))
-        won = judgement is not None and judgement.verdict is Verdict.BENEFICIAL
-        if left_out:
-            reasons = (*reasons, f"left out: {len(left_out)} of {len(cases)} cases, whose values have no ratio")
-        return Selection(
-            winner=best if won else None,
-            best=best,
-            rival=rival,
-            judgement=judgement,
-            confirmed=won and fresh is not None,
-            left_out=left_out,
-            reasons=reasons,
-        )
-
-    if best is None:
-        return found("the metric has no direction" if direction is None else "no case has values with a ratio")
-    if best == base:
-        return found("no case has a better median than the base")
-    if base in left_out:
-        return found("the base has no values with a ratio")
-    rivals = [base] if base is not None else ranked[1:]
-    if not rivals:
-        return found("one case has nothing to win against")
-    if fresh is not None:
-        sides = [fresh.get(rivals[0], ()), fresh.get(best, ())]
-        judgement = judge(*sides, direction=direction, minimum_effect=minimum_effect, paired=paired, alpha=alpha)
-        return found("judged by fresh runs alone", judgement, rivals[0])
-    chosen_from = len(values) - 1 if base is not None else 1
+    rivals = ([base] if base is not None else ranked[1:]) if best is not None else []
+    trouble = _trouble(direction, best, base, has_base_values=base in values, has_rival=bool(rivals))
+    if trouble is not None or best is None:
+        return Selection(best=best, reasons=(trouble or "", *notes))
+    # Without a base the choice needs no correction, see above.
+    level = alpha / (len(values) - 1) if base is not None else alpha
     for rival in rivals:
-        judgement = judge(
-            cases[rival], cases[best], direction=direction, minimum_effect=minimum_effect, alpha=alpha / chosen_from
-        )
-        if judgement.verdict is not Verdict.BENEFICIAL:
+        found = _against(cases, best, rival, direction, minimum_effect, shuffled=shuffled, alpha=level)
+        if found.winner is None:
             break
-    return found(_how(chosen_from, base is not None), judgement, rival)
+    how = f"the best of {len(values) - 1} cases against the base, corrected for that choice"
+    how = how if base is not None else "better than every other case"
+    said = (how, *found.reasons) if found.winner is not None else found.reasons
+    return Selection(
+        winner=found.winner,
+        best=best,
+        rival=found.rival,
+        judgement=found.judgement,
+        repeats=found.repeats,
+        reasons=(*said, *notes),
+    )
 
 
-def _how(chosen_from: int, has_base: bool) -> str:
-    if has_base:
-        return f"the best of {chosen_from} cases against the base, corrected for that choice"
-    return "the best case against every other"
+def _sound(cases: Mapping[K, Placed]) -> dict[K, list[Sequence[float]]]:
+    """The samples of the cases of which a ratio can be taken."""
+    plain = {key: [samples for _, samples in runs] for key, runs in cases.items()}
+    return {key: runs for key, runs in plain.items() if not problems_of("", runs)}
+
+
+def _trouble(
+    direction: Direction | None, best: K | None, base: K | None, *, has_base_values: bool, has_rival: bool
+) -> str | None:
+    """Why there is nothing to judge; None: there is."""
+    if direction is None:
+        return "the metric has no direction"
+    if best is None:
+        return "no case has values with a ratio"
+    if base is not None and best == base:
+        return "no case has a better median than the base"
+    if base is not None and not has_base_values:
+        return "the base has no values with a ratio"
+    return None if has_rival else "one case has nothing to win against"
+
+
+def _against(
+    cases: Mapping[K, Placed],
+    best: K,
+    rival: K,
+    direction: Direction | None,
+    minimum_effect: float,
+    *,
+    shuffled: bool,
+    alpha: float,
+) -> Selection[K]:
+    """The best case against one other."""
+    first, last = cases[rival], cases[best]
+    fewest = 1 + missing_unpaired(1, 1, alpha)
+    if min(len(first), len(last)) < 2:
+        reason = f"one run of a case cannot tell, {fewest} of each could"
+        return Selection(best=best, rival=rival, repeats=fewest, reasons=(reason,))
+    turns = None if shuffled else turns_of(*([("", "", place) for place, _ in runs] for runs in (first, last)))
+    if turns is None and not shuffled and _apart(first, last):
+        reason = "all runs of one case were made before those of another: a drift of the machine would look the same"
+        repeats = max(fewest, len(first), len(last))
+        return Selection(best=best, rival=rival, repeats=repeats, reasons=(reason,))
+    judgement = judge(
+        [samples for _, samples in first],
+        [samples for _, samples in last],
+        direction=direction,
+        minimum_effect=minimum_effect,
+        paired=turns is not None,
+        other_first=turns is Turns.OTHER_FIRST,
+        alpha=alpha,
+    )
+    won = judgement.verdict is Verdict.BENEFICIAL
+    return Selection(
+        winner=best if won else None, best=best, rival=rival, judgement=judgement, reasons=judgement.reasons
+    )
+
+
+def _apart(one: Placed, other: Placed) -> bool:
+    """Whether all runs of one case were made before the first of the other."""
+    places = [[place for place, _ in runs] for runs in (one, other)]
+    return max(places[0]) < min(places[1]) or max(places[1]) < min(places[0])

@@ -64,7 +64,8 @@ class RecipeUse:
     """The recipe whose plan an entry carries out, so that it can be taken up again.
 
     `file` is set for a recipe that was named by its path, seen from the folder above the root; `sets` are the values
-    that were changed, as typed; `on` is the launcher; `digest` is that of the plan, `runs` how many it has.
+    that were changed, as typed; `on` is the launcher; `digest` is that of the plan, `runs` how many it has; `metric`
+    says which case is best (None: nothing does, or it was not recorded).
     """
 
     name: str
@@ -74,6 +75,7 @@ class RecipeUse:
     on: str | None = None
     digest: str
     runs: int
+    metric: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

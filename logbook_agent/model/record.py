@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 # What is left of an unfinished run: its tool, only its child, nothing, or it is on another machine.
 Life = Literal["tool", "child", "gone", "elsewhere"]
 
+# The label of the fresh runs that a sweep makes of the case that came out best.
+CONFIRMATION = "confirmation"
+
 # Worst first: the state of an entry is the worst among the latest attempts at each of its commands.
 _SEVERITY: tuple[State, ...] = ("orphaned", "running", "interrupted", "failed", "timeout", "finished")
 
@@ -35,6 +38,14 @@ class Record:
     @property
     def id(self) -> str:
         return self.entry.id
+
+    @property
+    def confirmations(self) -> frozenset[int]:
+        """The numbers of the runs that confirm the best case of a sweep. They were made because it came out best, so
+        they are no repeats of it, and no case of their own: they say how good it really is."""
+        if self.entry.recipe is None:
+            return frozenset()
+        return frozenset(status.run.run for status in self.runs if status.run.label == CONFIRMATION)
 
     @property
     def pending_commands(self) -> tuple[PlannedCommand, ...]:

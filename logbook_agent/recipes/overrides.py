@@ -7,6 +7,7 @@ from typing import Any
 
 from logbook_agent.model.scalar import Scalar
 from logbook_agent.recipes.problem import RecipeProblem, suggestion, unknown
+from logbook_agent.recipes.readers import list_of, mapping_of
 from logbook_agent.results.values import parse_scalar
 
 # What a scale may not change: what the recipe is.
@@ -56,11 +57,11 @@ def with_values(data: Mapping[str, Any], sets: Sequence[str]) -> dict[str, Any]:
 
 
 def _with_value(data: dict[str, Any], key: str, text: str) -> dict[str, Any]:
-    axes, fixed = data.get("axes") or {}, data.get("fixed") or {}
+    axes, fixed = mapping_of(data, "axes"), mapping_of(data, "fixed")
     if key in axes:
         return {**data, "axes": {**axes, key: _axis(key, axes[key], text)}}
     inside = [name for name, axis in axes.items() if key in _point_keys(axis)]
-    in_cases = any(key in case for case in data.get("cases") or () if isinstance(case, dict))
+    in_cases = any(key in case for case in list_of(data, "cases") if isinstance(case, dict))
     if key not in fixed and not inside and not in_cases:
         if key in SETTABLE:
             return {**data, key: parse_scalar(text)}
@@ -76,9 +77,14 @@ def _with_value(data: dict[str, Any], key: str, text: str) -> dict[str, Any]:
 
 def settable_keys(data: Mapping[str, Any]) -> list[str]:
     """What `--set` can change in a recipe's data: axes, config keys wherever they stand, and parts of the recipe."""
-    axes, fixed = data.get("axes") or {}, data.get("fixed") or {}
-    in_cases = [key for case in data.get("cases") or () if isinstance(case, dict) for key in case if key != "name"]
+    axes, fixed = mapping_of(data, "axes"), mapping_of(data, "fixed")
+    in_cases = [key for case in list_of(data, "cases") if isinstance(case, dict) for key in case if key != "name"]
     return [*axes, *fixed, *(k for axis in axes.values() for k in _point_keys(axis)), *in_cases, *SETTABLE]
+
+
+def axis_names(data: Mapping[str, Any]) -> list[str]:
+    """What takes several values in a recipe's data."""
+    return list(mapping_of(data, "axes"))
 
 
 def unknown_key(key: str, value: str, names: Sequence[str]) -> RecipeProblem:
@@ -143,6 +149,12 @@ def _typed(key: str, text: str, old: Any) -> Scalar:
     if old is None or type(value) is type(old) or (type(old) is float and type(value) is int):
         return float(value) if type(old) is float and type(value) is int else value
     kinds = {bool: "true or false", int: "a whole number", float: "a number"}
+    if "," in text and not isinstance(parse_scalar(text.split(",")[0]), str):
+        raise RecipeProblem(
+            f"--set {key}={text}: {key} takes one value",
+            cause="it is no axis of the recipe, and only an axis takes several",
+            hint=f"--set {key}={text.split(',')[0]}",
+        )
     raise RecipeProblem(
         f"--set {key}={text}: {key} takes {kinds.get(type(old), 'another type')}",
         cause=f"in the recipe it is {str(old).lower() if isinstance(old, bool) else old}",

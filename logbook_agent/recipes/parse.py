@@ -37,7 +37,7 @@ def parse_recipe(data: Any, *, scale: str | None = None, sets: Sequence[str] = (
     for key in data:
         if key not in TOP_KEYS:
             raise unknown("key", key, TOP_KEYS, place=str(key))
-    scales = tuple(data.get("scale") or ())
+    scales = data.get("scale") or ()
     data = with_values(at_scale(data, scale, TOP_KEYS), sets)
     fixed = scalars(data.get("fixed") or {}, "fixed")
     axes = mapping_of(data, "axes")
@@ -61,7 +61,7 @@ def parse_recipe(data: Any, *, scale: str | None = None, sets: Sequence[str] = (
         env={name: parse_text(_word(text), f"env.{name}") for name, text in mapping_of(data, "env").items()},
         confirm=count(data, "confirm", 1, least=0),
         limits=_limits(mapping_of(data, "limits")),
-        scales=scales,
+        scales=tuple(scales),
     )
     check_keys(recipe)
     return recipe

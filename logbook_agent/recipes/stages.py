@@ -9,7 +9,7 @@ from typing import Any
 from logbook_agent.model.header import Criterion, Metric
 from logbook_agent.model.scalar import Scalar
 from logbook_agent.recipes.axes import scalars
-from logbook_agent.recipes.overrides import at_scale, pair_of
+from logbook_agent.recipes.overrides import at_scale, pair_of, unknown_key
 from logbook_agent.recipes.problem import RecipeProblem, unknown
 from logbook_agent.recipes.readers import description_of, list_of, mapping_of, only_keys, text_of
 from logbook_agent.recipes.template import written
@@ -42,6 +42,14 @@ class StagedRecipe:
     metrics: tuple[Metric, ...] = ()
     stages: tuple[Stage, ...]
     scales: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settable:
+    """What `--set` can change in the recipe of a stage; of these the `axes` take several values."""
+
+    keys: tuple[str, ...]
+    axes: tuple[str, ...]
 
 
 def is_staged(data: Any) -> bool:
@@ -107,6 +115,17 @@ def stage_sets(stage: Stage, typed: Sequence[str]) -> tuple[str, ...]:
     return (*(text for text in stage.sets if pair_of(text)[0] not in keys), *typed)
 
 
-def taken(typed: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
-    """Those of the typed values whose key a stage has."""
-    return tuple(text for text in typed if pair_of(text)[0] in known)
+def shared_out(typed: Iterable[str], known: Sequence[Settable]) -> list[tuple[str, ...]]:
+    """By stage the typed values that it takes: those whose key it has. Several values of a key that is an axis
+    somewhere go to these stages alone: the others take one. Raises RecipeProblem for a key that no stage has."""
+    found: list[list[str]] = [[] for _ in known]
+    for text in typed:
+        key, value = pair_of(text)
+        takers = [keys.axes for keys in known] if "," in value else []
+        if not any(key in keys for keys in takers):
+            takers = [keys.keys for keys in known]
+        if not any(key in keys for keys in takers):
+            raise unknown_key(key, value, [key for keys in known for key in keys.keys])
+        for place, keys in enumerate(takers):
+            found[place] += [text] if key in keys else []
+    return [tuple(texts) for texts in found]

@@ -18,10 +18,19 @@ from logbook_agent.tables.frame import listed, show
 
 def rows_of(asked: Comparison, records: Mapping[str, Record]) -> list[list[Trial]]:
     """The rows of each reference, with the values asked for, out of `records` by ID. Raises UsageError for one that
-    has none."""
+    has none.
+
+    The fresh runs that confirm the best case of a sweep are no repeats of it: they stand with an entry only where they
+    are named, as `ID/RUN` or `ID:confirmation`.
+    """
     # Together, so that one code has one name on all sides.
     found = trials(*(records[entry] for entry in asked.entries))
-    sides = [[t for t in found if _holds(reference, t)] for reference in asked.references]
+    confirming = {(entry, run) for entry, record in records.items() for run in record.confirmations}
+    plain = [t for t in found if (t.case.entry, t.case.run) not in confirming]
+    sides = [
+        [t for t in (plain if reference == entry_of(reference) else found) if _holds(reference, t)]
+        for reference in asked.references
+    ]
     for reference, side in zip(asked.references, sides, strict=True):
         if not side:
             raise _no_rows(reference, records[entry_of(reference)])

@@ -15,6 +15,7 @@ from logbook_agent.markdown import text as md
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.record import Record
 from logbook_agent.report.blocks import table_text
+from logbook_agent.report.issue_best import Unlike
 from logbook_agent.report.issue_entries import Told, commit_url, entry_values, snapshot_values
 from logbook_agent.report.issue_texts import BUDGETS, Room, escape, is_address, title_start
 from logbook_agent.report.issue_values import Summary, Thread
@@ -32,13 +33,21 @@ TITLE_UNITS = 256
 class IssueDocuments:
     """Texts by the project's templates. `room` is always in bytes of UTF-8; markers are no part of a text.
 
-    `declared`: the addresses that stay live. Every method raises StoreError when a template does not fit.
+    `declared`: the addresses that stay live. `unlike` says in what a run differs from the baseline beyond its case.
+    Every method raises StoreError when a template does not fit.
     """
 
-    def __init__(self, templates: Templates, header: Header, links: Links, summaries: Sequence[Summary]) -> None:
+    def __init__(
+        self,
+        templates: Templates,
+        header: Header,
+        links: Links,
+        summaries: Sequence[Summary],
+        unlike: Unlike = lambda _entry, _run: "",
+    ) -> None:
         self._templates = templates
         self._header = header
-        self._thread = Thread(header=header, links=links, summaries=summaries)
+        self._thread = Thread(header=header, links=links, summaries=summaries, unlike=unlike)
         self.declared = _declared(header, links)
 
     def title(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from logbook_agent.markdown import text as md
 from logbook_agent.model.header import Header, Metric
@@ -12,11 +12,20 @@ from logbook_agent.report.measured import baseline_cases, unit_of
 from logbook_agent.results.values import canonical
 from logbook_agent.units import format_delta
 
+# By entry and run: in what its rows differ from those of the baseline beyond what may differ; empty where in nothing,
+# and where the baseline has no rows.
+Unlike: TypeAlias = Callable[[str, int], str]
+
+_DIFFERS_BYTES = 300
 _BETTER = {"max": "higher is better", "min": "lower is better"}
 
 
 def best_lines(
-    header: Header, summaries: Sequence[Mapping[str, Any]], id_link: Callable[[str], str], case_bytes: int
+    header: Header,
+    summaries: Sequence[Mapping[str, Any]],
+    id_link: Callable[[str], str],
+    case_bytes: int,
+    unlike: Unlike,
 ) -> list[dict[str, Any]]:
     """By primary metric with a direction: `against` the baseline (one for each of its cases that was measured)
     and `other`, the best of all where it is of another case, with `why` it is not compared."""
@@ -26,7 +35,7 @@ def best_lines(
         if not entries:
             continue
         against = [
-            _against(header, metric, place, entries, id_link, case_bytes)
+            _against(header, metric, place, entries, id_link, case_bytes, unlike)
             for place in range(len(baseline_cases(header)))
         ]
         top = _best(metric, [(s["measured"][metric.name]["best"], s) for s in entries])
@@ -51,9 +60,11 @@ def best_lines(
     return found
 
 
-def headline(header: Header, summaries: Sequence[Mapping[str, Any]], id_link: Callable[[str], str]) -> list[str]:
+def headline(
+    header: Header, summaries: Sequence[Mapping[str, Any]], id_link: Callable[[str], str], unlike: Unlike
+) -> list[str]:
     """The first primary metric that says anything, in one sentence."""
-    for best in best_lines(header, summaries, id_link, 200):
+    for best in best_lines(header, summaries, id_link, 200, unlike):
         for told in sorted(best["against"], key=lambda t: t["delta"] is None):
             start = f"Best {best['metric']} at the baseline's case: {told['value']} in {_entry(told)}"
             if told["delta"] is None:
@@ -68,7 +79,9 @@ def _entry(told: Mapping[str, Any]) -> str:
     return str(told["entry"]) + (f", {told['state']}" if told["state"] else "")
 
 
-def deltas(header: Header, measured: Mapping[str, Any], case_bytes: int) -> list[dict[str, Any]]:
+def deltas(
+    header: Header, entry_id: str, measured: Mapping[str, Any], case_bytes: int, unlike: Unlike
+) -> list[dict[str, Any]]:
     """What one entry measured at the baseline's cases, where the baseline has a number to compare with."""
     found = []
     for metric in (m for m in header.metrics if m.primary and m.direction is not None):
@@ -83,10 +96,14 @@ def deltas(header: Header, measured: Mapping[str, Any], case_bytes: int) -> list
                     "value": number(metric.name, best["value"], best["unit"] or unit_of(metric)),
                     **_change(metric, stated, best),
                     "case": words(case_text(best), case_bytes),
-                    "evidence": _evidence(metric, best),
+                    "evidence": _evidence(metric, best) + _apart(unlike(entry_id, best["run"])),
                 }
             )
     return found
+
+
+def _apart(differs: str) -> str:
+    return f"; it differs from the baseline in {escape(words(differs, _DIFFERS_BYTES))}" if differs else ""
 
 
 def _against(
@@ -96,6 +113,7 @@ def _against(
     entries: Sequence[Mapping[str, Any]],
     id_link: Callable[[str], str],
     case_bytes: int,
+    unlike: Unlike,
 ) -> dict[str, Any] | None:
     """The best row of one of the baseline's cases, but for those of the entry that the baseline itself is."""
     own = header.baseline.entry if header.baseline is not None else None
@@ -110,7 +128,8 @@ def _against(
         return {**told, "why": "the baseline states no number"}
     if not _comparable(metric, top[0]):
         return {**told, "why": f"not compared: the baseline's number is in {escape(unit_of(metric) or '?')}"}
-    return {**told, **_change(metric, stated, top[0])}
+    evidence = told["evidence"] + _apart(unlike(top[1]["id"], top[0]["run"]))
+    return {**told, **_change(metric, stated, top[0]), "evidence": evidence}
 
 
 def _change(metric: Metric, stated: float, best: Mapping[str, Any]) -> dict[str, Any]:
@@ -197,7 +216,8 @@ def _differing(header: Header, best: Mapping[str, Any]) -> list[str]:
 
 
 def _evidence(metric: Metric, best: Mapping[str, Any]) -> str:
+    run = "run" if best["in_sweep"] is None else "fresh run"
     if best["runs"] == 1:
-        return "a single run, no noise estimate"
+        return f"a single {run}, no noise estimate"
     low, high = (number(metric.name, best[key], None) for key in ("low", "high"))
-    return f"median of {counted(best['runs'], 'run')} [{low}, {high}]"
+    return f"median of {counted(best['runs'], run)} [{low}, {high}]"

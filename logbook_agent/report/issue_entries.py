@@ -102,7 +102,7 @@ def entry_values(told: Told, later: Mapping[str, Sequence[str]], room: Room) -> 
         "result": result,
         "measured": shortened(told.result, 4 * room.prose),
         "compared": shortened(told.compared, 2 * room.prose),
-        "deltas": deltas(told.header, told.measured, min(room.prose, _CASE_BYTES)),
+        "deltas": deltas(told.header, entry.id, told.measured, min(room.prose, _CASE_BYTES), thread.unlike),
         "interpretation": interpretation,
         "next": next_action,
         "more": prose_of.rest(),

@@ -85,7 +85,11 @@ def _cell(found: Mapping[str, Any] | None, name: str) -> str:
         ended = f" ({', '.join(found['states'])}, not ranked)" if "states" in found else ""
         return _no_pipe(low if low == high else f"{low} .. {high}") + ended
     about = [f"best of {found['cases']:,} cases"] if found["cases"] > 1 else []
-    about += [f"median of {best['runs']:,} runs"] if best["runs"] > 1 else []
+    run = "run" if best["in_sweep"] is None else "fresh run"
+    if best["runs"] > 1:
+        about.append(f"median of {best['runs']:,} {run}s")
+    elif best["in_sweep"] is not None:
+        about.append(f"a {run}")
     return _no_pipe(number(name, best["value"], best["unit"])) + (f" ({', '.join(about)})" if about else "")
 
 

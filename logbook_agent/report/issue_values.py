@@ -12,7 +12,7 @@ from logbook_agent.issues.stages import OPEN
 from logbook_agent.markdown import text as md
 from logbook_agent.model.header import Computed, Criterion, Header
 from logbook_agent.report.blocks import baseline_text, config_text, metric_text, number_text, runs_text
-from logbook_agent.report.issue_best import best_lines, headline
+from logbook_agent.report.issue_best import Unlike, best_lines, headline
 from logbook_agent.report.issue_results import Results
 from logbook_agent.report.issue_texts import (
     Room,
@@ -37,11 +37,12 @@ _CASE_BYTES = 300
 
 @dataclass(frozen=True, kw_only=True)
 class Thread:
-    """A logbook as an issue shows it. `summaries` are in order, the newest last."""
+    """A logbook as an issue shows it. `summaries` are in order, the newest last; `unlike` looks at the baseline."""
 
     header: Header
     links: Links
     summaries: Sequence[Summary]
+    unlike: Unlike
     superseded: Mapping[str, Sequence[str]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -149,7 +150,7 @@ class Thread:
         return [{"name": link(s.name, s.url), "commit": s.commit, "at": self.date(s.at)} for s in self.header.snapshots]
 
     def best(self, room: Room) -> list[dict[str, Any]]:
-        return best_lines(self.header, self._counted, self.id_link, min(room.prose, _CASE_BYTES))
+        return best_lines(self.header, self._counted, self.id_link, min(room.prose, _CASE_BYTES), self.unlike)
 
     @property
     def _counted(self) -> list[Summary]:
@@ -204,7 +205,7 @@ class Thread:
         if not experiments:
             return ["No experiments yet."]
         found = [f"{counted(len(experiments), 'experiment')}: {listed(_states(experiments))}."]
-        found += headline(self.header, self._counted, self.id_link)
+        found += headline(self.header, self._counted, self.id_link, self.unlike)
         if criteria := self.header.stop_criteria:
             whole = counted(len(criteria), "stop criterion", "stop criteria")
             found.append(f"{sum(c.met for c in criteria)} of {whole} met.")

@@ -2,29 +2,32 @@
 
 A case is what a table takes for one: rows that differ in config, label, environment, code, devices or packages are
 none. The repeats of a case count as their median, so that many tries of one case do not look better than one. Only
-runs that finished are ranked.
+runs that finished are ranked. The best case of a sweep is the one that was run again because it came out best, and its
+value that of these fresh runs: the highest of many noisy numbers is too high.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Row, Scalar
 from logbook_agent.report.cases import cases as cases_of
-from logbook_agent.results.values import canonical
+from logbook_agent.results.values import canonical, row_key
 from logbook_agent.stats import median
 from logbook_agent.units import known
 
 if TYPE_CHECKING:
+    from logbook_agent.results.values import Key
     from logbook_agent.tables import Case, Repeats
 
 # One case: value, lowest and highest of its runs, unit, runs, run (the first), label, config (as far as it is kept),
-# how many keys of it are not, and what tells it apart beyond them (`apart`).
+# how many keys of it are not, what tells it apart beyond them (`apart`), and where all this is of fresh runs its value
+# in the sweep that it was the best of (`in_sweep`, else None).
 Best: TypeAlias = dict[str, Any]
 
 CONFIG_CHARS = 600
@@ -59,20 +62,53 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
     if record.state == "void" or not any(m.name in row.metrics for m in primary for row in _rows(record)):
         return {}
     # Imported where rows are met, as in `cases`.
-    from logbook_agent.tables import repeats
+    from logbook_agent.tables import Repeats, repeats
 
-    rows = repeats(cases_of(record))
+    cases = cases_of(record)
+    confirming = record.confirmations
+    rows = repeats([case for case in cases if case.run not in confirming])
+    fresh = [Repeats(cases=(case,)) for case in cases if case.run in confirming]
+    configs = {status.run.run: row_key(status.run.config) for status in record.runs} if fresh else {}
+    use = record.entry.recipe
+    decides = (use.metric if use is not None else None) or primary[0].name
     against = baseline_cases(header)
     found = {}
     for metric in primary:
         if groups := _groups(rows, metric):
-            found[metric.name] = _measured(groups, metric, against)
+            groups = [_confirmed(g, _groups(fresh, metric), configs) for g in groups]
+            found[metric.name] = _measured(groups, metric, against, chosen=metric.name == decides)
     return found
 
 
+def unconfirmed(record: Record) -> Record:
+    """The record without the fresh runs of a case that came out best."""
+    confirming = record.confirmations
+    return replace(record, runs=tuple(s for s in record.runs if s.run.run not in confirming)) if confirming else record
+
+
+def represented(record: Record) -> Record:
+    """The record with the fresh runs alone of a case that has some: they say how good it really is."""
+    confirming = record.confirmations
+    good = [s.run for s in record.runs if s.state == "finished" and all(row.failed is None for row in s.run.rows)]
+    fresh = {row_key(run.config) for run in good if run.run in confirming and run.rows}
+    kept = tuple(s for s in record.runs if s.run.run in confirming or row_key(s.run.config) not in fresh)
+    return replace(record, runs=kept)
+
+
+def counted_rows(record: Record) -> list[Row]:
+    """The rows that an entry is said to have. Of a sweep these are the rows of its plan: no confirmation, and of runs
+    that were made again, because they were cut off or failed, the last one."""
+    if record.entry.recipe is None:
+        return _rows(record)
+    confirming = record.confirmations
+    own = [s.run for s in record.runs if s.run.run not in confirming and s.state != "interrupted"]
+    latest = {(row_key(run.config), run.repeat): run for run in own}
+    return [row for run in latest.values() for row in run.rows]
+
+
 def row_counts(record: Record) -> tuple[int, int]:
-    """How many rows there are, and how many of them failed."""
-    rows = _rows(record)
+    """How many rows count, and how many of them failed."""
+    rows = counted_rows(record)
     return len(rows), sum(row.failed is not None for row in rows)
 
 
@@ -82,12 +118,18 @@ def _rows(record: Record) -> list[Row]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Group:
-    """The repeats of one case that have a value of a metric, all in one unit and of runs that ended alike."""
+    """The repeats of one case that have a value of a metric, all in one unit and of runs that ended alike; `fresh` are
+    those that were made because it came out best."""
 
     values: list[float]
     cases: list[Case]
     unit: str | None
     apart: Mapping[str, str]
+    fresh: _Group | None = None
+
+    @property
+    def value(self) -> float:
+        return median((self.fresh or self).values)
 
     @property
     def state(self) -> str | None:
@@ -124,7 +166,21 @@ def _one_unit(groups: list[_Group]) -> list[_Group]:
     return groups if len({g.unit for g in groups}) == 1 else []
 
 
-def _measured(groups: Sequence[_Group], metric: Metric, cases: Sequence[Mapping[str, Scalar]]) -> dict[str, Any]:
+def _confirmed(group: _Group, fresh: Sequence[_Group], configs: Mapping[int, Key]) -> _Group:
+    """The group with the fresh runs of its case that finished. `configs` are those that runs were started with."""
+    key = configs.get(group.cases[0].run)
+    own = [g for g in fresh if g.state == group.state == "finished" and g.unit == group.unit]
+    own = [g for g in own if configs[g.cases[0].run] == key]
+    if not own:
+        return group
+    values, cases = [v for g in own for v in g.values], [c for g in own for c in g.cases]
+    return replace(group, fresh=replace(own[0], values=values, cases=cases))
+
+
+def _measured(
+    groups: Sequence[_Group], metric: Metric, cases: Sequence[Mapping[str, Scalar]], *, chosen: bool
+) -> dict[str, Any]:
+    """`chosen`: what was run again came out best by this metric."""
     values = [value for group in groups for value in group.values]
     span = {"low": min(values), "high": max(values), "unit": groups[0].unit, "cases": len(groups)}
     states = dict.fromkeys(str(g.state) for g in groups if g.state != "finished")
@@ -133,33 +189,39 @@ def _measured(groups: Sequence[_Group], metric: Metric, cases: Sequence[Mapping[
     if metric.direction is None:
         return span
     of = [[g for g in groups if is_case(g.config, case)] for case in cases]
-    top = _top(groups, metric)
+    top = _top(groups, metric, chosen=chosen)
     return {
         **span,
         "best": {**_best(top), "of_baseline": any(top in found for found in of)},
-        "against": [_best(_top(found, metric)) if found else None for found in of],
+        "against": [_best(_top(found, metric, chosen=chosen)) if found else None for found in of],
     }
 
 
-def _top(groups: Sequence[_Group], metric: Metric) -> _Group:
-    return (max if metric.direction == "max" else min)(groups, key=lambda g: median(g.values))
+def _top(groups: Sequence[_Group], metric: Metric, *, chosen: bool) -> _Group:
+    """The best group. Where one was chosen and run again, no other takes its place by a number that may be luck."""
+    better = max if metric.direction == "max" else min
+    if again := [g for g in groups if g.fresh is not None] if chosen else []:
+        return better(again, key=lambda g: median(g.values))
+    return better(groups, key=lambda g: g.value)
 
 
 def _best(group: _Group) -> Best:
-    first = group.cases[0]
+    told = group.fresh or group
+    first = told.cases[0]
     config, apart = _bounded(group.config, CONFIG_CHARS), _bounded(group.apart, _APART_CHARS)
     return {
-        "value": median(group.values),
-        "low": min(group.values),
-        "high": max(group.values),
+        "value": group.value,
+        "low": min(told.values),
+        "high": max(told.values),
         "unit": group.unit,
         # Rows of one run are one process: no evidence about the noise between runs.
-        "runs": len({case.run for case in group.cases}),
+        "runs": len({case.run for case in told.cases}),
         "run": first.run,
-        "label": first.label,
+        "label": group.cases[0].label,
         "config": config,
         "config_left_out": len(group.config) - len(config) + len(group.apart) - len(apart),
         "apart": apart,
+        "in_sweep": median(group.values) if group.fresh is not None else None,
     }
 
 

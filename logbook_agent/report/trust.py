@@ -17,8 +17,7 @@ from logbook_agent.model.record import Record
 
 if TYPE_CHECKING:
     from logbook_agent.evidence.answers import Answer
-    from logbook_agent.evidence.confidence import Conclusion, Setting
-    from logbook_agent.evidence.confidence import Trial as Tested
+    from logbook_agent.evidence.confidence import Conclusion, InSetting, Setting
     from logbook_agent.tables import Case
 
 _SEED = "seed"
@@ -138,15 +137,15 @@ def _answers(record: Record, asked: Comparison, metrics: Sequence[Metric]) -> tu
         return ()  # the comparison itself says why it has no answer
 
 
-def _trials(answer: Answer) -> Iterator[Tested]:
+def _trials(answer: Answer) -> Iterator[InSetting]:
     """What every case says of the first metric, which decides."""
     from logbook_agent.evidence.compared import sides
-    from logbook_agent.evidence.confidence import Trial as Tested
+    from logbook_agent.evidence.confidence import InSetting
 
     for line in answer.lines:
         for m in line.metrics[:1]:
             judged = m.judgement is not None and not m.withheld_by and m.direction is not None
-            yield Tested(
+            yield InSetting(
                 setting=_setting(line.pair.other.tried[0].item.case, [*line.pair.case]),
                 runs=sides(line.pair, m.metric)[1],
                 verdict=m.judgement.verdict if judged and m.judgement is not None else None,
@@ -159,20 +158,22 @@ def _trials(answer: Answer) -> Iterator[Tested]:
 def _of_repeats(record: Record, metrics: Sequence[Metric]) -> Iterator[Conclusion]:
     """Where nothing is compared: whether the runs of each case agree in the first metric. Nothing when no case has
     several."""
-    from logbook_agent.evidence.confidence import Conclusion, confidence
-    from logbook_agent.evidence.confidence import Trial as Tested
+    from logbook_agent.evidence.confidence import Conclusion, InSetting, confidence
     from logbook_agent.report.cases import cases
     from logbook_agent.stats.noise import noise_floor
     from logbook_agent.tables import repeats
 
-    groups = [[c for c in group.cases if c.state == "finished"] for group in repeats(cases(record))]
+    # That the best case of a sweep was run once more says nothing of the others.
+    confirming = record.confirmations
+    own = [case for case in cases(record) if case.run not in confirming]
+    groups = [[c for c in group.cases if c.state == "finished"] for group in repeats(own)]
     name = _deciding(groups, metrics)
     found = [(group, _runs(group, name)) for group in groups if name is not None]
     measured = [(group[0], runs) for group, runs in found if runs]
     if all(len(runs) < 2 for _, runs in measured):
         return
     varied = _varied([case for case, _ in measured])
-    trials = _apart([Tested(setting=_setting(case, varied), runs=runs) for case, runs in measured])
+    trials = _apart([InSetting(setting=_setting(case, varied), runs=runs) for case, runs in measured])
     concluded = [confidence([trial]) for trial in trials]
     if len(trials) > 1 and all(one.confidence != "exploratory" for one in concluded):
         widest = max(range(len(trials)), key=lambda at: noise_floor(trials[at].runs) or 0.0)
@@ -203,7 +204,7 @@ def _varied(cases: Sequence[Case]) -> list[str]:
     return [n for n in names if len({canonical(case.row.config.get(n)) for case in cases}) > 1]
 
 
-def _apart(trials: Sequence[Tested]) -> list[Tested]:
+def _apart(trials: Sequence[InSetting]) -> list[InSetting]:
     """Without the device where all have the same: reasons name what tells settings apart."""
     if len({trial.setting.device for trial in trials}) > 1:
         return list(trials)

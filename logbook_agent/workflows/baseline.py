@@ -16,7 +16,7 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.scalar import Scalar
 from logbook_agent.report.blocks import config_text
 from logbook_agent.report.cases import cases
-from logbook_agent.report.measured import is_case, unit_of
+from logbook_agent.report.measured import is_case, represented, unit_of
 from logbook_agent.results.values import is_number, row_key
 from logbook_agent.stats import median
 from logbook_agent.store.book import Book
@@ -169,8 +169,10 @@ def _measured(
 
 
 def _only(record: Record, reference: str) -> Record:
-    """With the runs that `ID`, `ID/RUN` or `ID:LABEL` names. Raises UsageError when there are none."""
+    """With the runs that `ID`, `ID/RUN` or `ID:LABEL` names; of a whole sweep the best case with its fresh runs.
+    Raises UsageError when there are none."""
     rest = reference[len(entry_of(reference)) :]
+    record = record if rest else represented(record)
     runs = tuple(s for s in record.runs if not rest or rest in (f"/{s.run.run}", f":{s.run.label}"))
     if not runs and rest:
         there = [f"{record.id}/{s.run.run}" for s in record.runs]

@@ -51,13 +51,16 @@ def _computed(criterion: Criterion, facts: Facts) -> Criterion:
 def _facts(workspace: Workspace, book: Book, header: Header) -> Facts:
     from logbook_agent.criteria.evaluate import Facts
     from logbook_agent.report.cases import trials
+    from logbook_agent.report.measured import represented, unconfirmed
 
     records = list(_records(book))
     replaced = {r.entry.supersedes for r in records if r.state != "void"}
     counted = [r for r in records if r.state != "void" and r.id not in replaced]
     runs = [status.run for record in records for status in record.runs]
+    rows = trials(*map(unconfirmed, counted))
     return Facts(
-        trials=trials(*counted),
+        trials=rows,
+        honest=trials(*map(represented, counted)) if any(r.confirmations for r in counted) else rows,
         metrics=header.metrics,
         now=workspace.now(),
         runs=len(runs),

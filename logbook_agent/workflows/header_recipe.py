@@ -23,9 +23,15 @@ _NAMES: dict[str, Callable[[Any], object]] = {
 }
 
 
-def read_header_of_recipe(workspace: Workspace, name: str) -> dict[str, Any]:
-    """The parts of a header that a recipe states, as those of a header file; topic and prefix are its name."""
-    chosen = choose_any(workspace, name, scale=None, sets=())
+def sweep_command(recipe: str, scale: str | None) -> str:
+    """What to type to carry out a recipe."""
+    return shlex.join(["logbook", "sweep", recipe, *(["--scale", scale] if scale is not None else [])])
+
+
+def read_header_of_recipe(workspace: Workspace, name: str, scale: str | None) -> dict[str, Any]:
+    """The parts of a header that a recipe states at a scale, as those of a header file; topic and prefix are its
+    name."""
+    chosen = choose_any(workspace, name, scale=scale, sets=())
     recipe = chosen.recipe
     return {
         "topic": recipe.name,
@@ -35,7 +41,7 @@ def read_header_of_recipe(workspace: Workspace, name: str) -> dict[str, Any]:
         "constraints": recipe.constraints,
         "stop_criteria": tuple(map(_checked, recipe.criteria)),
         "matrix": _matrix(chosen),
-        "command_templates": (CommandTemplate(label=recipe.name, command=shlex.join(["logbook", "sweep", name])),),
+        "command_templates": (CommandTemplate(label=recipe.name, command=sweep_command(name, scale)),),
     }
 
 

@@ -18,11 +18,12 @@ from logbook_agent.workflows.workspace import Workspace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
-    """One output.log; `ended` is when its run ended, else when it was started."""
+    """One output.log; `ended` is when its run ended, else when it was started. `run` is None for a sweep.log, which
+    is a copy of the logs of all runs of its entry."""
 
     path: Path
     entry: str
-    run: int
+    run: int | None
     bytes: int
     ended: str
 
@@ -61,15 +62,19 @@ def prune(
     logs = _logs(book)
     count, total = _all_logs(book)
     before = None if keep_days is None else stamp(workspace.now() - timedelta(days=keep_days))
-    deleted = []
-    for log in sorted(logs, key=lambda found: (found.ended, found.entry, found.run)):
+    deleted: list[Log] = []
+    copied: set[str] = set()
+    for log in sorted(logs, key=lambda found: (found.ended, found.entry, found.run or 0)):
         if (max_bytes is not None and total <= max_bytes) or (before is not None and log.ended >= before):
             break
-        if not dry_run:
-            _delete(log.path)
-            _delete(book.sweep_log(log.entry))  # a copy of the logs of a sweep
-        total -= log.bytes
-        deleted.append(log)
+        # What is deleted must not live on in a copy.
+        copies = _copy(book, log) if log.entry not in copied else []
+        copied.add(log.entry)
+        for one in (log, *copies):
+            if not dry_run:
+                _delete(one.path)
+            total -= one.bytes
+            deleted.append(one)
     return Pruned(deleted=tuple(deleted), kept=count - len(deleted), kept_bytes=total)
 
 
@@ -88,8 +93,18 @@ def _logs(book: Book) -> list[Log]:
     return found
 
 
+def _copy(book: Book, log: Log) -> list[Log]:
+    """The sweep.log that holds a log, where there is one."""
+    path = book.sweep_log(log.entry)
+    try:
+        return [Log(path=path, entry=log.entry, run=None, bytes=path.stat().st_size, ended=log.ended)]
+    except OSError:
+        return []
+
+
 def _all_logs(book: Book) -> tuple[int, int]:
-    sizes = [path.stat().st_size for path in book.runs_folder.glob("*/*/output.log") if path.exists()]
+    paths = [path for names in ("*/*/output.log", "*/sweep.log") for path in book.runs_folder.glob(names)]
+    sizes = [path.stat().st_size for path in paths if path.exists()]
     return len(sizes), sum(sizes)
 
 

@@ -13,6 +13,7 @@ from logbook_agent.model.entry import KINDS, State
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.report.facts import executed, planned
+from logbook_agent.report.measured import counted_rows
 from logbook_agent.report.trust import Answered, own_answers, trust_of
 from logbook_agent.stats import median
 from logbook_agent.store.book import Book
@@ -64,7 +65,7 @@ def line_of(record: Record, header: Header) -> dict[str, Any]:
 def headline(record: Record, header: Header, answered: Sequence[Answered] = ()) -> str | None:
     """The result in a few words: range of the first metric over the rows and what its comparisons come to, or how it
     failed."""
-    rows = [row for s in record.runs for row in s.run.rows]
+    rows = counted_rows(record)
     for name in dict.fromkeys([*(m.name for m in header.metrics), *(n for r in rows for n in r.metrics)]):
         values = [median(r.metrics[name].samples) for r in rows if name in r.metrics]
         if values:

@@ -112,6 +112,7 @@ def find_recipe(workspace: Workspace, name: str) -> RecipeFile:
 def _in_scale(data: Any, scale: str | None, place: str) -> bool:
     """Whether what stands at a place was put there by a scale."""
     top, _, rest = place.partition(".")
-    scales = data.get("scale") or {}
-    part = scales[scale].get(top.split("[")[0]) if scale is not None and scale in scales else None
+    scales = data.get("scale")
+    values = scales.get(scale) if isinstance(scales, dict) else None
+    part = values.get(top.split("[")[0]) if isinstance(values, dict) else None
     return part is not None and (not rest or not isinstance(part, dict) or rest.split("[")[0].split(".")[0] in part)

@@ -38,8 +38,8 @@ from logbook_agent.workflows.workspace import Workspace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartRequest:
-    """The options of `start`, as typed; what `recipe` states comes first, then what stands in `file`; what comes
-    later wins or adds."""
+    """The options of `start`, as typed; what `recipe` states at its `scale` comes first, then what stands in `file`;
+    what comes later wins or adds."""
 
     topic: str | None = None
     prefix: str | None = None
@@ -58,6 +58,7 @@ class StartRequest:
     zone: str | None = None
     file: Path | None = None
     recipe: str | None = None
+    scale: str | None = None
 
 
 def start(workspace: Workspace, request: StartRequest) -> Book:
@@ -104,11 +105,17 @@ def _stated(workspace: Workspace, request: StartRequest) -> dict[str, Any]:
     """What recipe and file state."""
     file = read_header_file(request.file) if request.file is not None else {}
     if request.recipe is None:
+        if request.scale is not None:
+            raise UsageError(
+                "--scale without --recipe",
+                cause="it is a scale of a recipe",
+                hint=f"logbook start --recipe NAME --scale {request.scale}",
+            )
         return file
     # Only this needs to know recipes.
     from logbook_agent.workflows.header_recipe import merged, read_header_of_recipe
 
-    return merged(read_header_of_recipe(workspace, request.recipe), file)
+    return merged(read_header_of_recipe(workspace, request.recipe, request.scale), file)
 
 
 def _baseline(

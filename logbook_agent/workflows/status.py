@@ -188,6 +188,7 @@ def _best(header: Header, entries: Sequence[Summary], cut: _Cutter) -> list[dict
                 "entry": entry_id,
                 "run": best["run"],
                 "runs": best["runs"],
+                "in_sweep": best["in_sweep"],
                 "label": cut.text(best["label"]),
                 "config": cut.text(" ".join(f"{k}={v}" for k, v in best["config"].items())),
                 "among_cases": sum(m["cases"] for m, _ in measured if "best" in m),

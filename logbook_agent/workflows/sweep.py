@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 
 from logbook_agent.model.entry import Entry, PlannedCommand
+from logbook_agent.model.record import CONFIRMATION
 from logbook_agent.model.run import Run
 from logbook_agent.recipes.expand import PlannedRun, describe
 from logbook_agent.runner import exit_status
@@ -27,7 +28,8 @@ from logbook_agent.workflows.sweep_prepare import (
     prepared_run,
 )
 from logbook_agent.workflows.sweep_recipes import Chosen
-from logbook_agent.workflows.sweep_result import Best, SweepResult, Tally, row_problems, write_csv
+from logbook_agent.workflows.sweep_result import SweepResult, row_problems, write_csv
+from logbook_agent.workflows.sweep_tally import Best, Tally, tally_of
 from logbook_agent.workflows.views import refresh
 from logbook_agent.workflows.workspace import Workspace
 
@@ -65,9 +67,7 @@ class _Sweep:
         self._workspace, self._book, self._entry = workspace, book, entry
         self._plan, self._recipe = chosen.plan, chosen.recipe
         self._on, self._retry, self._display = request.on, request.retry_failed, display
-        metric = deciding(chosen, book)
-        self._metric = metric.name if metric is not None else None
-        self._tally = Tally(chosen.plan, metric)
+        self._tally = Tally(chosen.plan, deciding(chosen, book))
         self._durations: list[float] = []
         self._ran = 0
         self._interrupted = False
@@ -82,9 +82,7 @@ class _Sweep:
         total = len(self._plan)
         if len(todo) < total:
             self._display.progress(f"{self._entry.id}: {total - len(todo)} of {total} runs are there already")
-        for planned in self._plan:
-            for run in made.get(state.run_key(self._workspace, planned.config, planned.repeat), ()):
-                self._tally.add(planned.case.key, run)
+        self._tally = tally_of(self._workspace, self._plan, self._tally.metric, made)
         problems: list[str] = []
         runs = self._book.runs(self._entry.id)
         best = self._tally.best()
@@ -132,16 +130,15 @@ class _Sweep:
             return
         for number in range(len(self._fresh(best)) + 1, self._recipe.confirm + 1):
             planned = self._plan.run(self._plan.by_key[best.key], repeat=number, place=0)
-            run = self._execute(planned, state.CONFIRMATION, None)
+            run = self._execute(planned, CONFIRMATION, None)
             if self._interrupted:
                 return
             self._ran += 1
             self._display.progress(f"confirmation {best.label}: {self._said(run)}")
 
     def _fresh(self, best: Best) -> list[Run]:
-        """The confirmations of a case that there are; those of one that came out best before do not count."""
         case, _ = state.run_key(self._workspace, self._plan.config(self._plan.by_key[best.key]), 1)
-        return state.confirmations(self._book.runs(self._entry.id), self._metric, case)
+        return state.confirmations(self._book.runs(self._entry.id), case)
 
     def _execute(self, planned: PlannedRun, label: str | None, repeat: int | None) -> Run:
         command = prepared_run(self._workspace, planned, self._plan.recipe.command.shell, label, self._on)
@@ -181,10 +178,10 @@ class _Sweep:
 
     def _made(self) -> dict[state.RunKey, list[Run]]:
         """The runs there are, each with a row: the tool may have died between a run and the row of its failure."""
-        for runs in state.made_runs(self._book.runs(self._entry.id), self._metric).values():
+        for runs in state.made_runs(self._book.runs(self._entry.id)).values():
             for run in runs:
                 self._kept(run)
-        return state.made_runs(self._book.runs(self._entry.id), self._metric)
+        return state.made_runs(self._book.runs(self._entry.id))
 
     def _line(self, planned: PlannedRun, run: Run, left: int) -> str:
         best = self._tally.best()
@@ -200,11 +197,12 @@ class _Sweep:
         failed = next((row.failed for row in run.rows if row.failed is not None), None)
         if failed is not None:
             return f"failed: {failed.reason}"
-        values = [v for row in run.rows if (v := self._tally.value(row)) is not None]
+        found = [v for row in run.rows if (v := self._tally.measured(row)) is not None]
         metric = self._tally.metric
-        if metric is None or not values:
+        if metric is None or not found:
             return f"{len(run.rows)} row{'' if len(run.rows) == 1 else 's'}"
-        return f"{metric.name} {values[0]:.6g}" + (f" {metric.unit}" if metric.unit else "")
+        value, unit = found[0]
+        return f"{metric.name} {value:.6g}" + (f" {unit}" if unit else "")
 
     def _result(self, problems: Sequence[str]) -> SweepResult:
         made = self._made()
@@ -215,12 +213,10 @@ class _Sweep:
                 [f"{left} of {len(self._plan)} runs are left: logbook sweep --resume {self._entry.id}"] if left else []
             )
         csv = write_csv(self._book, self._entry.id, made)
-        best = self._tally.best() if self._recipe.confirm else None
-        if best is not None:
-            fresh = [v for run in self._fresh(best) for row in run.rows if (v := self._tally.value(row)) is not None]
-            best = dataclasses.replace(best, confirmed=tuple(fresh))
-            if len(fresh) < self._recipe.confirm and not self._interrupted:
-                wrong.append(f"{best.label} came out best, and no fresh run confirmed it")
+        wrong += self._tally.problems()
+        best = self._told(self._tally.best(), is_whole=rows == len(self._plan)) if self._recipe.confirm else None
+        if best is not None and len(best.confirmed) < self._recipe.confirm and not self._interrupted:
+            wrong.append(f"{best.label} came out best, and no fresh run confirmed it")
         return SweepResult(
             book=self._book,
             entry=self._entry,
@@ -234,6 +230,15 @@ class _Sweep:
             problems=(*problems, *wrong),
             interrupted=self._interrupted,
         )
+
+    def _told(self, best: Best | None, *, is_whole: bool) -> Best | None:
+        """The best case with its fresh runs, and of a whole sweep whether it is a winner."""
+        if best is None:
+            return None
+        rows = [row for run in self._fresh(best) for row in run.rows]
+        fresh = [v for row in rows if (v := self._tally.measured(row)) is not None]
+        values = tuple(value for value, unit in fresh if unit == best.unit)
+        return dataclasses.replace(best, confirmed=values, **(self._tally.judged(best) if is_whole else {}))
 
 
 def length(seconds: float) -> str:

@@ -19,6 +19,7 @@ from logbook_agent.workflows.bench import PROGRAM, bench_argv, bench_folder
 from logbook_agent.workflows.entries import Prose, create_entry, draft_entry
 from logbook_agent.workflows.prepare import Command, prepare
 from logbook_agent.workflows.sweep_recipes import Chosen, choose_recipe, refused, rules_of
+from logbook_agent.workflows.sweep_tally import tally_of
 from logbook_agent.workflows.workspace import Workspace
 
 
@@ -66,9 +67,7 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     resumed = book.entry(request.resume) if book is not None and request.resume is not None else None
     chosen = _chosen(workspace, request, resumed)
     earlier = list(state.earlier_sweeps(book)) if book is not None else []
-    metric = deciding(chosen, book)
-    name = metric.name if metric is not None else None
-    done = {sweep.use.name for sweep in earlier if sweep.is_complete(name)}
+    done = {sweep.use.name for sweep in earlier if sweep.is_complete}
     found = rules_of(chosen, done | set(request.before) if book is not None else None)
     error = refused(chosen, found)
     if error is not None:
@@ -77,22 +76,26 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     if resumed is not None:
         begun = next((s for s in earlier if s.entry.id == resumed.id), None)
     else:
-        begun = _begun(request, chosen, earlier, name)
-    failed = begun.failed(name) if begun is not None else 0
+        begun = _begun(workspace, request, chosen, earlier, book)
+    failed = begun.failed if begun is not None else 0
     return Prepared(
         chosen=chosen,
         found=found,
         cost=cost,
         book=book,
         begun=begun,
-        is_complete=begun is not None and begun.is_complete(name, chosen.recipe),
+        is_complete=begun is not None and _is_finished(workspace, chosen, begun, book),
         failed=failed,
         retries=request.retry_failed and failed > 0,
     )
 
 
 def _begun(
-    request: SweepRequest, chosen: Chosen, earlier: Sequence[state.EarlierSweep], metric: str | None
+    workspace: Workspace,
+    request: SweepRequest,
+    chosen: Chosen,
+    earlier: Sequence[state.EarlierSweep],
+    book: Book | None,
 ) -> state.EarlierSweep | None:
     """The sweep of the same plan to go on with: the newest unfinished one; of a stage the newest, and where failed
     runs are to be made again, one that has some."""
@@ -103,14 +106,26 @@ def _begun(
     same = [s for s in same if s.entry.state not in ("void", "abandoned")]
     if request.is_stage:
         return next(iter(same), None)
-    retried = [s for s in same if s.failed(metric)] if request.retry_failed else []
+    retried = [s for s in same if s.failed] if request.retry_failed else []
     if request.retry_failed and not retried:
         raise UsageError(
             f"no run of {chosen.recipe.name} has failed",
             cause=f"{same[0].entry.id} has this plan, and no failure" if same else "no entry has this plan",
             hint=f"carry it out: logbook sweep {request.recipe}",
         )
-    return next(iter(retried or [s for s in same if not s.is_complete(metric, chosen.recipe)]), None)
+    return next((s for s in retried or same if retried or not _is_finished(workspace, chosen, s, book)), None)
+
+
+def _is_finished(workspace: Workspace, chosen: Chosen, sweep: state.EarlierSweep, book: Book | None) -> bool:
+    """Whether every run has been made, the fresh ones of the best case and the teardown too."""
+    if not sweep.is_complete:
+        return False
+    best = tally_of(workspace, chosen.plan, deciding(chosen, book), sweep.made).best()
+    if best is not None:
+        case, _ = state.run_key(workspace, chosen.plan.config(chosen.plan.by_key[best.key]), 1)
+        if len(state.confirmations(sweep.runs, case)) < chosen.recipe.confirm:
+            return False
+    return state.is_torn_down(sweep.runs, chosen.recipe)
 
 
 def _book(workspace: Workspace, request: SweepRequest, *, needed: bool) -> Book | None:
@@ -209,6 +224,7 @@ def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: C
     by_path = request.recipe is not None and ("/" in request.recipe or request.recipe.endswith((".yaml", ".yml")))
     above = workspace.root.parent
     path = chosen.file.path
+    metric = deciding(chosen, book)
     use = RecipeUse(
         name=recipe.name,
         file=(path.relative_to(above).as_posix() if path.is_relative_to(above) else str(path)) if by_path else None,
@@ -217,6 +233,7 @@ def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: C
         on=request.on,
         digest=chosen.plan.digest,
         runs=len(chosen.plan),
+        metric=metric.name if metric is not None else None,
     )
     fields = tuple(Field(label=label, text=text) for label, text in texts.items() if text)
     entry = create_entry(workspace, book, dataclasses.replace(draft, recipe=use, fields=fields))

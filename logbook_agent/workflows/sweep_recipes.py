@@ -7,13 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.errors import LogbookError, NotFound, UsageError
+from logbook_agent.model.header import Criterion
 from logbook_agent.recipes.expand import Plan, expand
-from logbook_agent.recipes.overrides import at_scale, pair_of, settable_keys, unknown_key
+from logbook_agent.recipes.overrides import at_scale, axis_names, settable_keys
 from logbook_agent.recipes.parse import TOP_KEYS, parse_recipe
 from logbook_agent.recipes.problem import RecipeProblem
 from logbook_agent.recipes.recipe import Recipe
 from logbook_agent.recipes.rules import Severity, Violation, violations
-from logbook_agent.recipes.stages import Stage, StagedRecipe, is_staged, parse_staged, stage_sets, taken
+from logbook_agent.recipes.stages import Settable, Stage, StagedRecipe, is_staged, parse_staged, shared_out, stage_sets
+from logbook_agent.workflows.criteria import checked_predicate
 from logbook_agent.workflows.recipe_files import RecipeData, RecipeFile, find_recipe, read_recipe, recipe_files
 from logbook_agent.workflows.workspace import Workspace
 
@@ -129,6 +131,7 @@ def _with_plan(found: RecipeData, scale: str | None, sets: tuple[str, ...]) -> C
     try:
         plan = expand(parse_recipe(found.data, scale=scale, sets=sets))
         found.check_name(plan.recipe.name)
+        _check_predicates(plan.recipe.criteria)
     except RecipeProblem as error:
         raise found.located(error, scale) from error
     return Chosen(file=found.file, scale=scale, sets=sets, plan=plan)
@@ -138,23 +141,33 @@ def _with_stages(workspace: Workspace, found: RecipeData, scale: str | None, set
     try:
         recipe = parse_staged(found.data, scale=scale)
         found.check_name(recipe.name)
+        _check_predicates(recipe.criteria)
         files = [_stage_file(workspace, stage, f"stages[{i}].recipe") for i, stage in enumerate(recipe.stages)]
     except RecipeProblem as error:
         raise found.located(error, scale) from error
-    known = []
+    known: list[Settable] = []
     for number, file in enumerate(files):
         with of_stage(recipe, number):
             known.append(_settable(file, scale))
-    for text in sets:
-        key, value = pair_of(text)
-        if not any(key in keys for keys in known):
-            raise unknown_key(key, value, [key for keys in known for key in keys])
+    taken = shared_out(sets, known)
     parts = []
-    for number, (file, keys) in enumerate(zip(files, known, strict=True)):
+    for number, file in enumerate(files):
         with of_stage(recipe, number):
-            parts.append(_with_plan(file, scale, stage_sets(recipe.stages[number], taken(sets, keys))))
+            parts.append(_with_plan(file, scale, stage_sets(recipe.stages[number], taken[number])))
     _check_distinct(found, recipe, parts)
     return ChosenStages(file=found.file, scale=scale, sets=sets, recipe=recipe, parts=tuple(parts))
+
+
+def _check_predicates(criteria: Sequence[Criterion]) -> None:
+    """A typo in a predicate is met when the recipe is read, not when its sweep is done. Raises RecipeProblem."""
+    for number, criterion in enumerate(criteria):
+        if criterion.predicate is None:
+            continue
+        try:
+            checked_predicate(criterion.predicate)
+        except UsageError as error:
+            place = f"criteria[{number}].predicate"
+            raise RecipeProblem(error.message, place=place, cause=error.cause, hint=error.hint) from error
 
 
 @contextlib.contextmanager
@@ -200,10 +213,11 @@ def _stage_file(workspace: Workspace, stage: Stage, place: str) -> RecipeData:
     return found
 
 
-def _settable(found: RecipeData, scale: str | None) -> list[str]:
+def _settable(found: RecipeData, scale: str | None) -> Settable:
     """What `--set` can change in a stage."""
     try:
         parse_recipe(found.data, scale=scale)
-        return settable_keys(at_scale(found.data, scale, TOP_KEYS))
+        data = at_scale(found.data, scale, TOP_KEYS)
+        return Settable(keys=tuple(settable_keys(data)), axes=tuple(axis_names(data)))
     except RecipeProblem as error:
         raise found.located(error, scale) from error

@@ -1,4 +1,4 @@
-"""What came out of a sweep: rows against the plan, the best case and its confirmation, the CSV."""
+"""What came out of a sweep: rows against the plan, and the CSV."""
 
 from __future__ import annotations
 
@@ -8,42 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.model.entry import Entry
-from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Row, Run
 from logbook_agent.recipes.expand import Plan, describe
 from logbook_agent.report.cases import cases
 from logbook_agent.results.values import canonical
-from logbook_agent.stats import median
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import write_atomic
 from logbook_agent.workflows.sweep_state import RunKey, run_key
+from logbook_agent.workflows.sweep_tally import Best
 from logbook_agent.workflows.workspace import Workspace
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Best:
-    """The best case by a metric: the median of its runs in the sweep, and those of fresh runs (None: none yet)."""
-
-    key: str
-    label: str
-    metric: Metric
-    value: float
-    confirmed: tuple[float, ...] = ()
-
-    @property
-    def fresh(self) -> float | None:
-        return median(self.confirmed) if self.confirmed else None
-
-    def data(self) -> dict[str, Any]:
-        return {
-            "case": self.key,
-            "label": self.label,
-            "metric": self.metric.name,
-            "unit": self.metric.unit,
-            "in_sweep": self.value,
-            "confirmed": self.fresh,
-            "fresh_runs": len(self.confirmed),
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,38 +57,6 @@ class SweepResult:
             "log": str(self.log),
             "view": str(self.book.view_path),
         }
-
-
-class Tally:
-    """Values of the deciding metric by case, as the runs come in."""
-
-    def __init__(self, plan: Plan, metric: Metric | None) -> None:
-        self._plan = plan
-        self._values: dict[str, list[float]] = {}
-        self.metric = metric
-
-    def add(self, key: str, run: Run) -> None:
-        """Take a run of a case; the value it measured is the median of its samples."""
-        for row in run.rows:
-            value = self.value(row)
-            if value is not None:
-                self._values.setdefault(key, []).append(value)
-
-    def value(self, row: Row) -> float | None:
-        measured = row.metrics.get(self.metric.name) if self.metric is not None else None
-        return median(measured.samples) if measured is not None and measured.samples and row.failed is None else None
-
-    def best(self) -> Best | None:
-        """The best case that is not a control; None when the metric has no direction or nothing was measured."""
-        metric = self.metric
-        if metric is None or metric.direction is None:
-            return None
-        medians = {key: median(values) for key, values in self._values.items() if not self._plan.by_key[key].is_control}
-        if not medians:
-            return None
-        key = (max if metric.direction == "max" else min)(medians, key=lambda k: medians[k])
-        label = describe(self._plan, self._plan.by_key[key])
-        return Best(key=key, label=label, metric=metric, value=medians[key])
 
 
 def row_problems(workspace: Workspace, plan: Plan, made: Mapping[RunKey, Sequence[Run]]) -> tuple[int, list[str]]:

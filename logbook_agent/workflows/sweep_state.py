@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from logbook_agent.errors import StoreError
 from logbook_agent.model.entry import Entry, RecipeUse
+from logbook_agent.model.record import CONFIRMATION
 from logbook_agent.model.run import Failure, Row, Run, Scalar
 from logbook_agent.recipes.expand import Plan, PlannedRun
 from logbook_agent.recipes.recipe import Recipe
@@ -16,7 +17,6 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.files import read_text
 from logbook_agent.workflows.workspace import Workspace
 
-CONFIRMATION = "confirmation"
 SETUP, TEARDOWN = "setup", "teardown"
 _OWN_LABELS = (CONFIRMATION, SETUP, TEARDOWN)
 
@@ -28,21 +28,18 @@ def run_key(workspace: Workspace, config: Mapping[str, Scalar], repeat: int) -> 
     return row_key(workspace.redacted(dict(config))), repeat
 
 
-def is_made(run: Run, metric: str | None) -> bool:
-    """Whether a run need not be made again: it ended by itself, or what it measured before it was cut off is whole."""
-    if run.exit is None:
-        return False
-    if not run.exit.interrupted:
-        return True
-    return any(row.failed is None and row.metrics and (metric is None or metric in row.metrics) for row in run.rows)
+def is_made(run: Run) -> bool:
+    """Whether a run need not be made again: it ended by itself. What was cut off measured something else, if anything:
+    comparisons and criteria leave it out."""
+    return run.exit is not None and not run.exit.interrupted
 
 
-def made_runs(runs: tuple[Run, ...], metric: str | None) -> dict[RunKey, list[Run]]:
+def made_runs(runs: tuple[Run, ...]) -> dict[RunKey, list[Run]]:
     """The runs of cases that need not be made again. A failed one does not count where a later run of the same case
     and repeat was made in its place."""
     found: dict[RunKey, list[Run]] = {}
     for run in runs:
-        if not _is_own(run) and is_made(run, metric):
+        if not _is_own(run) and is_made(run):
             found.setdefault((row_key(run.config), run.repeat or 1), []).append(run)
     return {key: [run for run in made if run is made[-1] or not has_failed(run)] for key, made in found.items()}
 
@@ -52,16 +49,9 @@ def has_failed(run: Run) -> bool:
     return any(row.failed is not None for row in run.rows)
 
 
-def confirmations(runs: tuple[Run, ...], metric: str | None, case: Key | None = None) -> list[Run]:
-    """The fresh runs there are, of one case alone where it is named."""
-    found = [run for run in runs if run.label == CONFIRMATION and is_made(run, metric)]
-    return [run for run in found if case is None or row_key(run.config) == case]
-
-
-def is_confirmed(runs: tuple[Run, ...], metric: str | None, recipe: Recipe) -> bool:
-    """Whether the fresh runs of the best case have been made; there is none where nothing was measured."""
-    measured = any(metric in row.metrics for run in runs for row in run.rows if row.failed is None)
-    return not measured or len(confirmations(runs, metric)) >= recipe.confirm
+def confirmations(runs: tuple[Run, ...], case: Key) -> list[Run]:
+    """The fresh runs there are of a case; those of one that came out best before do not count."""
+    return [run for run in runs if run.label == CONFIRMATION and is_made(run) and row_key(run.config) == case]
 
 
 def is_torn_down(runs: tuple[Run, ...], recipe: Recipe) -> bool:
@@ -106,15 +96,19 @@ class EarlierSweep:
     use: RecipeUse
     runs: tuple[Run, ...]
 
-    def is_complete(self, metric: str | None, recipe: Recipe | None = None) -> bool:
-        """Whether every run has been made; with the recipe, whether its end has been made as well."""
-        made = made_runs(self.runs, metric)
-        ended = recipe is None or (is_confirmed(self.runs, metric, recipe) and is_torn_down(self.runs, recipe))
-        return len(made) >= self.use.runs and ended
+    @property
+    def made(self) -> dict[RunKey, list[Run]]:
+        return made_runs(self.runs)
 
-    def failed(self, metric: str | None) -> int:
+    @property
+    def is_complete(self) -> bool:
+        """Whether every run of the plan has been made; confirmation and teardown are another matter."""
+        return len(self.made) >= self.use.runs
+
+    @property
+    def failed(self) -> int:
         """How many runs of the plan are failures."""
-        return sum(has_failed(run) for runs in made_runs(self.runs, metric).values() for run in runs)
+        return sum(has_failed(run) for runs in self.made.values() for run in runs)
 
 
 def earlier_sweeps(book: Book) -> Iterator[EarlierSweep]:

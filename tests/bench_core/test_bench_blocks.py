@@ -1,7 +1,6 @@
 """Every implementation against the oracle, on shapes and routings that break careless code."""
 
 import itertools
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -37,12 +36,7 @@ def _combinations() -> list:
     others = [name for name in IMPLS if name not in ("baseline", fast[0])]
     words = [("baseline", *pair) for pair in pairs]
     words += [(name, *pair) for name, pair in zip(others, itertools.cycle(pairs), strict=False)]
-    return [_compiled_once(*fast), *(_compiled_once(*found, marks=[pytest.mark.slow]) for found in words)]
-
-
-def _compiled_once(*words: str, marks: Sequence[pytest.MarkDecorator] = ()) -> object:
-    """All routings of a configuration in one process, which compiles it once."""
-    return pytest.param(*words, marks=[*marks, pytest.mark.xdist_group("-".join(words))])
+    return [fast, *(pytest.param(*found, marks=pytest.mark.slow) for found in words)]
 
 
 @pytest.mark.parametrize("routing", ROUTINGS)

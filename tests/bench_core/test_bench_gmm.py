@@ -46,7 +46,6 @@ class _Spoilt(contract.TestTiled):
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("gmm")
 class TestMegablox:
     """The contract of every backend, with one compilation per dtype."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -31,6 +32,8 @@ def rows(
     commit: str = "3357f54a5",
     failed: bool = False,
     metric: str = "tflops",
+    unit: str | None = "TF/s",
+    state: str = "finished",
 ) -> list[Trial]:
     """A run for each value."""
     made = []
@@ -38,11 +41,11 @@ def rows(
         number = next(_numbers)
         row = Row(
             config=config,
-            metrics={} if failed else {metric: Measurement(samples=(value,), unit="TF/s", direction="max")},
+            metrics={} if failed else {metric: Measurement(samples=(value,), unit=unit, direction="max")},
             devices=V5P,
             failed=Failure(reason="out_of_memory") if failed else None,
         )
-        case = Case(entry=entry, run=number, state="finished", row=row, facts={"commit": commit})
+        case = Case(entry=entry, run=number, state=state, row=row, facts={"commit": commit})
         made.append(Trial(case=case, command=("bench",), started=f"2026-02-10T10:00:00.{number:06d}+00:00"))
     return made
 
@@ -51,16 +54,19 @@ def pair(topk: int, *, ratio: float = 1.08, runs: int = 6, commit: str = "3357f5
     """none and int8 at one top-k, in turns (AB BA)."""
     found: list[Trial] = []
     for n in range(runs):
-        none = rows("MOE-I8-001", {"quant_mode": "none", "topk": topk}, [100 + 0.1 * n])
-        int8 = rows("MOE-I8-001", {"quant_mode": "int8", "topk": topk}, [100 * ratio + 0.1 * n], commit=commit)
-        found += (none, int8)[n % 2] + (int8, none)[n % 2]
+        for mode in ("int8", "none") if n % 2 else ("none", "int8"):
+            value, code = (100.0, "3357f54a5") if mode == "none" else (100 * ratio, commit)
+            found += rows("MOE-I8-001", {"quant_mode": mode, "topk": topk}, [value + 0.1 * n], commit=code)
     return found
 
 
-def check(text: str, trials: list[Trial], *, runs: int = 0, hours: float = 0.0) -> Outcome:
+def check(
+    text: str, trials: list[Trial], *, runs: int = 0, hours: float = 0.0, more: tuple[Metric, ...] = ()
+) -> Outcome:
     facts = Facts(
         trials=trials,
-        metrics=(Metric(name="tflops", direction="max", unit="TF/s"),),
+        honest=trials,
+        metrics=(Metric(name="tflops", direction="max", unit="TF/s"), *more),
         now=datetime(2026, 2, 11, tzinfo=UTC),
         runs=runs,
         hours=hours,
@@ -108,6 +114,42 @@ def test_a_verdict_needs_repeats() -> None:
     single = check(INT8_VERDICT, pair(2, runs=1))
     assert single.state is State.UNMET
     assert "one run on a side" in single.reason
+
+
+def test_the_base_may_be_either_side() -> None:
+    """Six pairs, int8 8% faster: from the other side it is as clear."""
+    other = "verdict: {axis: quant_mode, values: [int8, none], verdicts: [regressive]}"
+    assert check(other, pair(2)).reason == "quant_mode=none: tflops regressive"
+    four = pair(2, runs=4)
+    for values in ("none, int8", "int8, none"):
+        found = check(f"verdict: {{axis: quant_mode, values: [{values}]}}", four)
+        assert (found.state, "2 more pairs are needed" in found.reason) == (State.UNMET, True)
+
+
+def test_the_first_primary_metric_decides_a_verdict() -> None:
+    """The memory of int8 is worse; that is no verdict on its speed."""
+    more = (Metric(name="mem", direction="min", unit="GB"),)
+    both = []
+    for trial in pair(2):
+        worse = 20.0 if trial.case.row.config["quant_mode"] == "int8" else 10.0
+        metrics = {"mem": Measurement(samples=(worse,), unit="GB"), **trial.case.row.metrics}
+        both.append(replace(trial, case=replace(trial.case, row=replace(trial.case.row, metrics=metrics))))
+    question = "verdict: {{axis: quant_mode, values: [none, int8], verdicts: [{}]{}}}"
+    assert check(question.format("beneficial", ""), both, more=more).reason == "quant_mode=int8: tflops beneficial"
+    assert check(question.format("regressive", ""), both, more=more).state is State.UNMET
+    assert check(question.format("regressive", ", metric: mem"), both, more=more).state is State.MET
+
+
+def test_a_number_in_another_unit_reaches_no_target() -> None:
+    rows_of = {unit: rows("MOE-I8-001", {"topk": 2}, [200.0], unit=unit) for unit in ("TF/s", "GF/s", None)}
+    found = {unit: check("target: {metric: tflops, at_least: 100}", own).state for unit, own in rows_of.items()}
+    assert found == {"TF/s": State.MET, "GF/s": State.UNMET, None: State.MET}
+
+
+def test_rows_that_failed_and_those_of_runs_that_did_not_finish_count_for_nothing() -> None:
+    assert check("measured: {runs: 1}", rows("MOE-I8-001", {"topk": 2}, [200.0], failed=True)).state is State.UNMET
+    for state, outcome in (("finished", State.MET), ("failed", State.UNMET), ("interrupted", State.UNMET)):
+        assert check("measured: {runs: 1}", rows("MOE-I8-001", {"topk": 2}, [200.0], state=state)).state is outcome
 
 
 def test_the_criteria_of_the_ep_seed() -> None:
@@ -169,6 +211,14 @@ def test_a_plateau() -> None:
     assert (found.state, found.reason) == (State.MET, "the last 2 entries: +0.42% against the best before")
 
 
+def test_a_plateau_goes_by_medians_and_not_by_the_luckiest_run() -> None:
+    before = rows("MOE-I8-000", {"topk": 2}, [99.0, 100.0, 110.0]) + rows("MOE-I8-000", {"topk": 4}, [90.0])
+    after = rows("MOE-I8-001", {"topk": 2}, [104.0, 105.0, 105.0])
+    found = check("plateau: {metric: tflops, entries: 1}", before + after)
+    assert (found.state, found.reason) == (State.UNMET, "the last entry: +5.00% against the best before")
+    assert found.evidence == tuple(f"MOE-I8-001/{t.case.run}" for t in after)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -184,6 +234,14 @@ def test_a_plateau() -> None:
             "verdict: verdicts: of beneficial, neutral, regressive",
         ),
         ("all: []", "all: a list of predicates is needed"),
+        ("measured: {for_each: {topk: []}}", "measured: for_each.topk: no values, so it would hold for nothing"),
+        ("any: [{budget: {runs: -1}}]", "budget: runs: at least 1 is needed, not -1"),
+        ("budget: {hours: 0}", "budget: hours: a time above zero is needed, not 0"),
+        ("budget: {hours: .inf}", "budget: hours: a time above zero is needed, not inf"),
+        ("judgement: {foo: 1}", "judgement: nothing can be stated with it, not {'foo': 1}"),
+        ("target: {metric: a, at_least: .nan}", "target.at_least: not a number (NaN) equals nothing"),
+        ("target: {metric: a, at_most: .inf}", "target: an infinite number is never reached"),
+        ("sweep: {axis: a, values: [1, .nan]}", "sweep.values[1]: not a number (NaN) equals nothing"),
         ("[]", "a predicate has one key, its kind: "),
     ],
 )

@@ -63,9 +63,15 @@ def test_killed_and_taken_up_again(started: Cli, folder: Path, sizes: int, most_
         rows = list(csv.DictReader(stream))
     cases = [(row["size"], row["mode"]) for row in rows]
     assert sorted(cases) == sorted((str(s), m) for s in range(1, sizes + 1) for m in ("old", "new"))
-    # Nor does any other run of the entry hold a row, but the confirmation.
-    measured = [run.label for run in runs_of(folder) for _ in run.rows]
+    # Nor does any other run that came to its end hold a row, but the confirmation; what was cut off was made again.
+    ended = [run for run in runs_of(folder) if run.exit is not None and not run.exit.interrupted]
+    measured = [run.label for run in ended for _ in run.rows]
     assert sorted(label or "" for label in measured) == [""] * (2 * sizes) + ["confirmation"]
+    [entry] = started("list", "--json").data
+    assert entry["state"] == "finished"
+    assert entry["result"].startswith(f"{2 * sizes} rows, tflops 10.000 .. {10 * sizes:,}")
+    answers = started("compare", "MOE-000", "--axis", "mode", "--json").data["comparisons"]
+    assert [m["withheld_by"] for a in answers for p in a["pairs"] for m in p["metrics"]] == [[]] * sizes
     # A kill between a record and the removal of its marker leaves the marker.
     assert started("doctor", "--fix").code == 0
     assert started("doctor").code == 0

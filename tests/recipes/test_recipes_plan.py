@@ -227,6 +227,7 @@ def test_what_is_wrong_is_said(changes: dict[str, Any], place: str, message: str
         ("topk", "--set 'topk' is not KEY=VALUE", "--set topk=2"),
         ("tokp=4", "unknown key 'tokp'", "did you mean --set topk=4?"),
         ("topk=many", "topk takes a whole number", "--set topk=2"),
+        ("topk=1,2", "topk takes one value", "--set topk=1"),
         ("shape=M", "unknown point of axis shape 'M'", "correct"),
         ("pair=1", "several keys side by side", "--set a=VALUE"),
     ],

@@ -90,7 +90,15 @@ RESULT tflops=2
     )
     assert started("doctor").code == 0
     # It is a copy: where the logs are pruned, it goes with them; a sweep that is looked at again says what is left.
-    assert started("prune", "--max-bytes", "1", "--json").code == 0
+    size = path.stat().st_size
+    kept = started("prune", "--max-bytes", "1M", "--json").data
+    logs = sum(log.stat().st_size for log in path.parent.glob("*/output.log"))
+    assert (kept["kept"], kept["kept_bytes"]) == (7, logs + size)
+    pruned = started("prune", "--max-bytes", "1", "--json").data
+    assert [d for d in pruned["deleted"] if d["run"] is None] == [
+        {"id": "MOE-000", "run": None, "bytes": size, "file": str(path)}
+    ]
+    assert (pruned["deleted_bytes"], pruned["kept"], pruned["kept_bytes"]) == (logs + size, 0, 0)
     assert not path.exists()
     assert started("sweep", "--resume", "MOE-000").code == 1
     assert "[logbook] the log of this run cannot be read: No such file or directory" in path.read_text()

@@ -111,6 +111,13 @@ def test_the_list_names_it(cli: Cli, folder: Path) -> None:
         ({"story": STORY + "- {recipe: pair, set: {repeats: 2}}\n"}, (), "stages 1 and 3 run the same", "repeats"),
         ({"story": STORY.replace("[1, 2]", "[x]")}, (), "stage 2 of story, demo: --set size=x", "size=1"),
         ({}, ("--scale", "tinny"), "stage 1 of story, pair: pair.yaml, line 11: unknown scale 'tinny'", "tiny?"),
+        ({"story": STORY.replace("compared:", "compard:")}, (), "story.yaml, line 4: the predicate does not fit", ""),
+        (
+            {"demo": DEMO + "criteria: [{text: x, predicate: {date: soon}}]"},
+            (),
+            "stage 2 of story, demo: demo.yaml, line 15: the predicate does not fit",
+            "",
+        ),
         ({}, ("--set", "sise=3"), "unknown key 'sise'", "did you mean --set size=3?"),
         ({"demo": DEMO + "limits: {cases: 1}\n"}, (), "stage 2 of story, demo: demo.yaml, line 15: demo has 2", "V,V"),
         ({"demo": DEMO.replace("bash,", "bashh,")}, (), "stage 2 of story, demo: command not found: bashh", "bash"),
@@ -176,6 +183,13 @@ next: logbook criteria
     assert started("doctor").code == 0
 
 
+def test_several_values_go_where_the_key_is_an_axis(started: Cli, folder: Path) -> None:
+    write_story(folder)
+    assert started("sweep", "story", "--set", "size=3,4").code == 0
+    assert {size for size, _ in labels(folder, "MOE-000")} == {2}, "one value, and that of the recipe"
+    assert [size for size, _ in labels(folder, "MOE-001")] == [3, 3, 4, 4]
+
+
 def test_a_baseline_that_is_there_is_not_moved(cli: Cli, folder: Path) -> None:
     write_story(folder)
     assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops", "--baseline", "tflops=7").code == 0
@@ -210,8 +224,6 @@ def test_an_interrupted_story_goes_on_by_the_same_command(started: Cli, folder: 
 
 def test_a_stage_that_failed_outright_stops_the_story(started: Cli, folder: Path) -> None:
     write_story(folder, bench='[ -e fixed ] || exit 5\necho "RESULT tflops=$1"\n')
-    first = started("sweep", "story", "--set", "size=1,3", "--set", "mode=old,new", "--json")
-    assert first.code == 2, "size is one value in the first stage"
     answer = started("sweep", "story", "--set", "repeats=1", "--json")
     assert (answer.code, answer.data["exit_status"], len(answer.data["stages"])) == (1, 1, 1)
     retry = "logbook sweep story --set repeats=1 --retry-failed"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from logbook_agent.recipes.problem import RecipeProblem
-from logbook_agent.recipes.stages import Stage, parse_staged, stage_sets, taken
+from logbook_agent.recipes.stages import Settable, Stage, parse_staged, shared_out, stage_sets
 
 BASE: dict[str, Any] = {"name": "story", "question": "?", "stages": ["pair"]}
 
@@ -26,7 +26,13 @@ def test_stages_are_read() -> None:
 
 def test_typed_values_go_to_those_that_have_them_and_win() -> None:
     stage = Stage(recipe="demo", sets=("size=1,2", "repeats=2"))
-    assert taken(("size=4", "iters=3"), ["size"]) == ("size=4",)
+    known = [Settable(keys=("size", "mode"), axes=("mode",)), Settable(keys=("size", "iters"), axes=("size",))]
+    assert shared_out(("size=4", "iters=3"), known) == [("size=4",), ("size=4", "iters=3")]
+    # Several values are for an axis; where it is none anywhere, whoever has the key says so.
+    assert shared_out(("size=1,2",), known) == [(), ("size=1,2",)]
+    assert shared_out(("iters=1,2",), known) == [(), ("iters=1,2",)]
+    with pytest.raises(RecipeProblem, match="unknown key 'sise'"):
+        shared_out(("sise=1",), known)
     assert stage_sets(stage, ("size=4",)) == ("repeats=2", "size=4")
 
 

@@ -38,6 +38,17 @@ def test_a_story_makes_a_header(cli: Cli, folder: Path) -> None:
     assert [(t.label, t.command) for t in header.command_templates] == [("story", "logbook sweep story")]
 
 
+def test_a_recipe_at_a_scale(cli: Cli, folder: Path) -> None:
+    write_recipe(folder, RECIPE + "scale: {tiny: {axes: {size: [7]}}}\n")
+    answer = cli("start", "--recipe", "demo", "--scale", "tiny")
+    assert answer.out.endswith("next: logbook sweep demo --scale tiny\n")
+    header = header_of(folder, "demo")
+    assert header.matrix[0] == MatrixAxis(axis="size", values=("7",))
+    assert header.command_templates[0].command == "logbook sweep demo --scale tiny"
+    assert "unknown scale 'tinny'" in cli("start", "x", "--recipe", "demo", "--scale", "tinny").err
+    assert "--scale without --recipe" in cli("start", "x", "--prefix", "X", "--scale", "tiny").err
+
+
 def test_options_win_and_add(cli: Cli, folder: Path) -> None:
     write_recipe(folder, RECIPE + "criteria: [One pair.]\nconstraints: [Same size.]\n")
     options = [

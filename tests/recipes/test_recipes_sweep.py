@@ -59,6 +59,11 @@ runs:
         (("name: demo", "name: other"), "demo.yaml, line 1: the recipe calls itself other", "name: demo"),
         (("axes:", "axes: ]"), "recipes/demo.yaml, line 5", "correct that line"),
         (("bash, bench.sh", "bashh, bench.sh"), "bashh", ""),
+        (
+            ("metrics:", "criteria: [{text: x, predicate: {compard: {}}}]\nmetrics:"),
+            "line 10: the predicate does not",
+            "",
+        ),
     ],
 )
 def test_what_does_not_fit_runs_nothing(
@@ -70,6 +75,22 @@ def test_what_does_not_fit_runs_nothing(
     assert message in answer.err
     assert hint in answer.err
     assert not (folder / "logbooks/moe/entries").exists()
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        ("", "unknown scale 'tinny'"),
+        ("scale: {tiny: {}}", "line 11: unknown scale 'tinny'"),
+        ("scale: [tinny]", "line 11: scale must name scales"),
+        ("scale: 5", "line 11: scale must name scales"),
+    ],
+)
+def test_a_scale_that_is_not_there(started: Cli, folder: Path, scale: str, message: str) -> None:
+    write_recipe(folder, RECIPE + scale + "\n")
+    answer = started("sweep", "demo", "--scale", "tinny", "--dry-run")
+    assert answer.code == 2
+    assert message in answer.err
 
 
 def test_a_sweep_from_end_to_end(started: Cli, folder: Path) -> None:

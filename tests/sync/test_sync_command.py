@@ -118,3 +118,21 @@ def test_an_entry_that_was_asked_for_is_not_said_to_wait(bench: Bench) -> None:
     data = bench.sync("--create", "--entry", "MOE-000")
     assert data["waiting"] == ["MOE-001"]
     assert bench.told() == ["MOE-000"]
+
+
+def test_what_a_comparison_would_withhold_is_said_beside_the_number(bench: Bench) -> None:
+    def run(value: int, *words: str, more: str = "") -> None:
+        script = f"echo RESULT mode=none tflops={value}"
+        bench.ok("run", *words, "--", "sh", "-c", script, *([more] if more else []))
+
+    run(100)
+    bench.ok("baseline", "--entry", "MOE-000", "--config", "mode=none", "--reason", "the first one")
+    run(120, "--env", "LIBTPU_INIT_ARGS=--xla_limit=5", more="--fast")
+    bench.sync("--create")
+    said = "it differs from the baseline in env:LIBTPU_INIT_ARGS, argv:--fast)"
+    [sentence] = [
+        line for line in bench.block.splitlines() if line.startswith("Best `tflops`") or "+20.00% against" in line
+    ][:1]
+    assert said in sentence
+    assert said in bench.comments[0]["body"]
+    assert bench.sync()["steps"] == []

@@ -60,20 +60,20 @@ def test_links_come_with_the_push_and_stay_where_they_are(pushed: Pushed) -> Non
     assert "not pushed" not in bench.body + comment["body"]
     assert steps(pushed) == []
 
-    # Commits that change nothing of these entries, pushed or not.
+    # Commits that change nothing of this logbook, pushed or not.
     (bench.folder / "other.py").write_text("pass\n")
     pushed.commit("Not pushed yet", "other.py")
     assert steps(pushed) == []
-    later = pushed.push()
-    assert steps(pushed) == [BLOCK]
+    assert pushed.push() != sha
+    assert steps(pushed) == []
     assert bench.comments == [comment]
-    assert entry_links(pushed, bench.block, later)
+    assert entry_links(pushed, bench.block, sha)
 
     # What was edited since is not what stands there.
     bench.ok("edit", first, "--next", "look closer")
     assert steps(pushed)[-1] == f"edit comment N: {first}, {second}"
     [edited] = bench.comments
-    assert set(entry_links(pushed, edited["body"], later)) == {second}
+    assert set(entry_links(pushed, edited["body"], sha)) == {second}
     assert edited["body"].count("- In the logbook: not pushed") == 1
     assert "look closer" in edited["body"]
     assert edited["id"] == comment["id"]
