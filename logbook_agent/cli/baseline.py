@@ -12,6 +12,7 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.header import Header
 from logbook_agent.report.blocks import baseline_text
 from logbook_agent.report.times import minute
+from logbook_agent.workflows.withdrawn import baseline_doubts
 
 
 def baseline_command(
@@ -57,6 +58,7 @@ def baseline_command(
         reason=prose(reason),
     )
     header = move(space, book, request) if request.asks else book.header
+    space.warnings += baseline_doubts(book)
     data = {
         "logbook": book.topic,
         "baseline": encode(header.baseline),

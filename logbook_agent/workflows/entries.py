@@ -29,6 +29,7 @@ from logbook_agent.workflows.confidence import stated_confidence
 from logbook_agent.workflows.fields import edited_fields, parse_field, with_place_for_result
 from logbook_agent.workflows.tried_before import attempts_of, tried_before
 from logbook_agent.workflows.views import refresh
+from logbook_agent.workflows.withdrawn import WITHDRAWN, baseline_doubts
 from logbook_agent.workflows.workspace import Workspace
 
 
@@ -263,6 +264,8 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         new = workspace.redacted_entry(new)
         workspace.blocks(book).entry(dataclasses.replace(record, entry=new))
         book.write_entry(new)
+    if new.state in WITHDRAWN:
+        workspace.warnings += baseline_doubts(book)
     refresh(workspace, book, [*touched(old), *touched(new)])
     return book, new
 

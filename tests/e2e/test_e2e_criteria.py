@@ -256,6 +256,8 @@ def test_entries_that_are_superseded_or_void_count_for_nothing(judging: Cli) -> 
     assert state() == "met"
     assert judging("edit", "MOE-003", "--state", "void").code == 0
     assert state() == "unmet"
+    refused = judging("criteria", "--met", "2", "--evidence", "MOE-003", "--json")
+    assert (refused.code, refused.error["message"]) == (2, "MOE-003 is void, and shows nothing")
 
 
 def test_start_from_a_file_checks_its_predicates(cli: Cli, folder: Path) -> None:

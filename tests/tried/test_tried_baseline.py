@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,14 @@ def test_numbers_are_medians_of_runs_and_unlike_rows_are_never_merged(measured: 
     assert unlike.error["message"] == "rows of MOE-000 in one case are unlike"
     assert unlike.error["hint"] == "name what is meant: --config topk=V"
     assert measured("baseline", "--json").data["baseline"] == one
+
+
+def test_a_baseline_that_was_taken_back_is_told(measured: Cli) -> None:
+    assert measured("baseline", "--entry", "MOE-000", "--config", "mode=none", "--reason", "x").code == 0
+    assert json.loads(measured("baseline", "--json").out)["warnings"] == []
+    said = "the baseline is MOE-000, which is void: logbook baseline --entry ID --reason '...' moves it"
+    assert json.loads(measured("edit", "MOE-000", "--state", "void", "--json").out)["warnings"] == [said]
+    assert json.loads(measured("baseline", "--json").out)["warnings"] == [said]
 
 
 def test_what_is_no_move(measured: Cli, folder: Path) -> None:

@@ -136,7 +136,14 @@ def _evidence(book: Book, request: JudgeRequest) -> str:
             hint=f"add: --evidence {next(reversed(book.entry_ids()), f'{book.header.prefix}-000')} (or an address)",
         )
     if parse_id(text) is not None:
-        return book.resolve(text)
+        entry_id = book.resolve(text)
+        if book.entry(entry_id).state == "void":
+            raise UsageError(
+                f"{entry_id} is void, and shows nothing",
+                cause="somebody took it back",
+                hint="name an entry that stands: logbook list",
+            )
+        return entry_id
     if _URL.fullmatch(text):
         return text
     raise UsageError(
