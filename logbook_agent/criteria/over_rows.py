@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from logbook_agent.criteria.outcome import Outcome, met, not_computable, unmet
 from logbook_agent.criteria.predicate import Measured, Plateau, Target
 from logbook_agent.criteria.select import Rows, combinations, reference, words
-from logbook_agent.evidence.alike import Terms, Trial
+from logbook_agent.evidence.alike import Terms, Trial, Tried
 from logbook_agent.evidence.compared import numbers
 from logbook_agent.evidence.pairs import Ground, Group
 from logbook_agent.model.header import Metric
@@ -41,10 +42,10 @@ def target(predicate: Target, trials: Sequence[Trial], metrics: Sequence[Metric]
     assert wanted is not None  # noqa: S101  one of the two is there
     unit = _unit(predicate.metric, metrics)
     best: tuple[float, Group] | None = None
-    for group in _groups(rows.choose(predicate.where, predicate.device)):
+    for group, runs in _speaking(_groups(rows.choose(predicate.where, predicate.device)), predicate.metric):
         found = numbers(group, predicate.metric)
         usable = found.median is not None and (unit is None or found.unit in (None, unit))
-        if usable and found.runs >= predicate.runs and (best is None or _better(found.median, best[0], direction)):
+        if usable and runs >= predicate.runs and (best is None or _better(found.median, best[0], direction)):
             best = (found.median or 0.0, group)
     if best is None:
         return unmet(f"no case has {predicate.metric} from {predicate.runs} or more runs")
@@ -85,7 +86,7 @@ def _best_of_entries(trials: Sequence[Trial], metric: str, direction: Direction)
     found = []
     for own in of.values():
         best: tuple[float, Group] | None = None
-        for group in _groups(own):
+        for group, _ in _speaking(_groups(own), metric):
             value = numbers(group, metric).median
             if value is None or not math.isfinite(value) or value <= 0:
                 continue
@@ -99,6 +100,24 @@ def _best_of_entries(trials: Sequence[Trial], metric: str, direction: Direction)
 def _groups(trials: Sequence[Trial]) -> list[Group]:
     """The repeats of each case."""
     return [group for _, group in Ground(trials, Terms()).cases()] if trials else []
+
+
+def _speaking(groups: Sequence[Group], metric: str) -> list[tuple[Group, int]]:
+    """Each case with the runs that say how good it is, and how many have a number of it in all.
+
+    Of a sweep that confirmed its best case only the fresh runs speak: every other number may be luck.
+    """
+
+    def is_fresh(tried: Tried) -> bool:
+        return tried.trial.confirms in ("", metric) and bool(numbers(Group(tried=(tried,)), metric).runs)
+
+    confirmed = {t.trial.case.entry for group in groups for t in group.tried if is_fresh(t)}
+    found = []
+    for group in groups:
+        own = tuple(t for t in group.tried if is_fresh(t) or t.trial.case.entry not in confirmed)
+        if own:
+            found.append((replace(group, tried=own), numbers(group, metric).runs))
+    return found
 
 
 def _better(value: float | None, than: float, direction: Direction) -> bool:

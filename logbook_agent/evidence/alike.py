@@ -94,7 +94,8 @@ def _named(name: str, names: Collection[str]) -> bool:
 class Trial:
     """A case with the command that measured it (without a launcher's prefix), its folder, and when it started.
 
-    `contended`: others held an accelerator then, as far as that was seen.
+    `contended`: others held an accelerator then, as far as that was seen. `confirms`: it is a fresh run of the case
+    that came out best of a sweep by this metric (empty: not known which; None: it is none).
     """
 
     case: Case
@@ -102,6 +103,7 @@ class Trial:
     cwd: str | None = None
     started: str = ""
     contended: bool = False
+    confirms: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +189,7 @@ class _Sides:
     def _standing(self, name: str, base: dict[str | None, str], other: dict[str | None, str]) -> Standing:
         fact = self.frame.facts.get(name)
         if fact is None:
-            if name == _RAN or (name in _SAMPLE_COUNTS and self._warm()):
+            if (name == _RAN and self._is_label(name)) or (name in _SAMPLE_COUNTS and self._warm()):
                 return Standing.NOTED
         elif fact == _HOST and all(on_accelerator(i.case) for i in (*self.base, *self.other)):
             return Standing.NOTED
@@ -200,6 +202,10 @@ class _Sides:
         elif fact.startswith("env:") and self._sets_axis(fact.removeprefix("env:"), base, other):
             return Standing.IMPLIED
         return Standing.DIFFERS if base and other else Standing.UNKNOWN
+
+    def _is_label(self, name: str) -> bool:
+        """Whether it is a word of the rows on both sides, and nobody's config key."""
+        return not any(name in item.row.config for item in (*self.base, *self.other))
 
     def _warm(self) -> bool:
         """Whether both sides warmed up alike: else the first, cold call weighs more among fewer samples."""

@@ -44,7 +44,8 @@ def noise_of(answers: Sequence[Answer]) -> Noise:
             for group, runs in zip(groups, sides(line.pair, m.metric), strict=True):
                 floor = noise_floor(runs)
                 if floor is not None:
-                    own = tuple(tried.run for tried in group.tried)
+                    # Runs alone are not enough: one of them may have printed several cases.
+                    own = (*line.pair.case.items(), *(tried.run for tried in group.tried))
                     found.setdefault(m.metric, {})[own] = floor, len(runs)
     pooled = {metric: pooled_floor(list(floors.values())) for metric, floors in found.items()}
     return Noise({metric: floor for metric, floor in pooled.items() if floor is not None})

@@ -42,6 +42,9 @@ def trials(*records: Record) -> list[Trial]:
     from logbook_agent.evidence.alike import Trial
 
     runs = [status.run for record in records for status in record.runs for _ in status.run.rows]
+    confirming = {
+        (r.id, run): r.entry.recipe.metric or "" for r in records if r.entry.recipe for run in r.confirmations
+    }
     return [
         Trial(
             case=case,
@@ -51,6 +54,7 @@ def trials(*records: Record) -> list[Trial]:
             started=run.started,
             # (How busy the processors were is recorded, too, but a CPU that nobody else wants is rare.)
             contended=run.contention is not None and bool(run.contention.accelerator),
+            confirms=confirming.get((run.entry, run.run)),
         )
         for case, run in zip(cases(*records), runs, strict=True)
     ]

@@ -29,9 +29,10 @@ def lines(asked: Comparison, answers: Sequence[Answer], own_id: str) -> str:
     """What a question of the entry `own_id` comes to: a line for each metric of each pair, then what is stated."""
     noise = noise_of(answers)
     found = [_line(asked, answer, line, m, noise) for answer in answers for line in answer.lines for m in line.metrics]
+    noted = map(md.escape, notes(answers, noise))
     more = len(found) - _SHOWN_LINES
     shown = found[:_SHOWN_LINES] + ([f"and {more} more, which `logbook compare` shows"] if more > 0 else [])
-    return f"{_subject(asked, own_id)}:\n{md.items([*shown, *map(md.escape, notes(answers))])}"
+    return f"{_subject(asked, own_id)}:\n{md.items([*shown, *noted])}"
 
 
 def unanswered(asked: Comparison, error: LogbookError, own_id: str) -> str:
@@ -121,7 +122,7 @@ def _value(text: str | None) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
 
 
-def notes(answers: Sequence[Answer]) -> list[str]:
+def notes(answers: Sequence[Answer], noise: Noise) -> list[str]:
     """What stands beside the verdicts: differences that are meant or noted, what is not known, what was left out,
     why nothing could be concluded, and means over cases."""
     every = [line for answer in answers for line in answer.lines]
@@ -143,7 +144,7 @@ def notes(answers: Sequence[Answer]) -> list[str]:
         for reason in doubts(m):
             count(f"{reason}")
     of_metrics = [text + _part(n, len(metrics), "row") for text, n in found.items()]
-    return [*of_pairs, *of_metrics, *_means(answers), *_left_out(answers), *_contended(answers), *_noise(answers)]
+    return [*of_pairs, *of_metrics, *_means(answers), *_left_out(answers), *_contended(answers), *_noise(noise)]
 
 
 def doubts(m: Compared) -> tuple[str, ...]:
@@ -198,8 +199,8 @@ def _contended(answers: Sequence[Answer]) -> Iterator[str]:
         yield f"{sum(runs.values())} of {len(runs)} runs started while others held an accelerator"
 
 
-def _noise(answers: Sequence[Answer]) -> Iterator[str]:
-    for metric, floor in noise_of(answers).floors.items():
+def _noise(noise: Noise) -> Iterator[str]:
+    for metric, floor in noise.floors.items():
         yield f"noise of {metric}: runs of one configuration scatter by {floor:.2%}"
 
 
@@ -208,6 +209,7 @@ def _noise(answers: Sequence[Answer]) -> Iterator[str]:
 
 def data(asked: Comparison, answers: Sequence[Answer]) -> dict[str, Any]:
     """A question with its answers, complete."""
+    noise = noise_of(answers)
     return {
         "references": list(asked.references),
         "axis": asked.axis,
@@ -215,7 +217,7 @@ def data(asked: Comparison, answers: Sequence[Answer]) -> dict[str, Any]:
         "allowed": list(asked.allowed),
         "implied": list(asked.implied),
         "minimum_effect": asked.minimum_effect,
-        "comparisons": [_answer_data(answer, noise_of(answers)) for answer in answers],
+        "comparisons": [_answer_data(answer, noise) for answer in answers],
     }
 
 

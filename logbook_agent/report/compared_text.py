@@ -17,25 +17,25 @@ from logbook_agent.report.compared import (
     verdict_text,
 )
 from logbook_agent.tables import Column, Table
+from logbook_agent.tables.compare import IN_NOISE
 
 LIMIT_BYTES = 8000
 # From generous to sparse: rows, notes. More rows than the first has never fit.
 _STEPS = ((100, 60), (60, 30), (40, 20), (25, 15), (15, 10), (8, 8), (4, 6), (2, 4), (1, 2))
 _ABSENT = ""
-_IN_NOISE = "~"
 
 
 def compared_text(answers: Sequence[Answer], render: Callable[[Table], str]) -> str:
     """At most 8,000 bytes of it; what is cut is counted. `render` makes text of a table."""
-    text = ""
+    text, noise = "", noise_of(answers)
     for rows, noted in _STEPS:
-        text = render(compared_table(answers, rows=rows, noted=noted))
+        text = render(compared_table(answers, noise, rows=rows, noted=noted))
         if len(text.encode()) <= LIMIT_BYTES:
             break
     return text
 
 
-def compared_table(answers: Sequence[Answer], *, rows: int, noted: int) -> Table:
+def compared_table(answers: Sequence[Answer], noise: Noise, *, rows: int, noted: int) -> Table:
     """One row for each metric of each pair, at most `rows`; below them what withholds verdicts, and at most `noted`
     notes."""
     every = [(a, line, m) for a in answers for line in a.lines for m in line.metrics]
@@ -48,9 +48,9 @@ def compared_table(answers: Sequence[Answer], *, rows: int, noted: int) -> Table
         *(Column(name=name, numeric=True) for name in ("base", "other", "delta", "interval", "p", "runs")),
         Column(name="verdict"),
     ]
-    noise = noise_of(answers)
     marked = any(noise.marks(m) for _, _, m in every[:rows])
-    found = [*_withheld(every, axis), *([f"{_IN_NOISE} delta within the noise"] if marked else []), *notes(answers)]
+    mark = [f"{IN_NOISE} delta within the noise"] if marked else []
+    found = [*_withheld(every, axis), *mark, *notes(answers, noise)]
     cut = [f"{len(every) - rows:,} more rows: --json shows all"] if len(every) > rows else []
     cut += [f"{len(found) - noted:,} more notes: --json shows all"] if len(found) > noted else []
     nothing = [] if every else ["no case of one side has a partner on the other"]
@@ -69,7 +69,7 @@ def _row(told: Sequence[str], answer: Answer, line: Line, m: Compared, noise: No
         f"{m.metric} ({m.unit})" if m.unit else m.metric,
         number(m, m.base),
         number(m, m.other),
-        delta_text(m) + (f" {_IN_NOISE}" if noise.marks(m) else ""),
+        delta_text(m) + (f" {IN_NOISE}" if noise.marks(m) else ""),
         interval_text(m),
         "" if effect is None or effect.p_value is None else f"{effect.p_value:.2g}",
         f"{m.base.runs}, {m.other.runs}",

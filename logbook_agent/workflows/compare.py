@@ -5,18 +5,20 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from logbook_agent.errors import LogbookError, UsageError
-from logbook_agent.evidence.alike import Trial
+from logbook_agent.evidence.alike import Terms, Trial
 from logbook_agent.evidence.answers import Answer, StatedCase, answer_stated
+from logbook_agent.evidence.pairs import Ground, compare_sides
 from logbook_agent.issues.stages import settled
 from logbook_agent.model.entry import Comparison, entry_of
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.scalar import Scalar
 from logbook_agent.report.asked import answers_of, ask_of, rows_of
+from logbook_agent.report.cases import trials
 from logbook_agent.report.compared import data, lines, unanswered
 from logbook_agent.report.measured import baseline_cases, is_case, unit_of
 from logbook_agent.store.book import Book
@@ -174,18 +176,44 @@ def _is_of(case: Mapping[str, Scalar], config: Mapping[str, Scalar]) -> bool:
     return is_case(config, case)
 
 
-def unlike_baseline(book: Book, entry_id: str, run: int) -> str:
-    """In what a run differs from the rows that measured the baseline, where that withholds a verdict:
-    `env:XLA_FLAGS, commit`. Empty where nothing does, and where they cannot be compared."""
-    header = book.header
-    if header.baseline is None or header.baseline.entry in (None, entry_id):
-        return ""
-    try:
-        found = compare(book, Comparison(references=(f"{entry_id}/{run}",)), baseline=True)
-    except LogbookError:
-        return ""  # there is no row of its case: the number compared with is a stated one
-    metrics = [m for answer in found.answers for line in answer.lines for m in line.metrics]
-    return ", ".join(dict.fromkeys(d.name for m in metrics for d in m.withheld_by))
+# Runs of the baseline that are looked at: how it was measured is told by the first ones.
+_LOOKED_AT = 20
+
+
+class BaselineLikeness:
+    """In what a run differs from those that measured the baseline, beyond what a verdict allows."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._header = book.header
+
+    def __call__(self, entry_id: str, run: int) -> str:
+        """`env:XLA_FLAGS, commit`; empty where they differ in nothing, and where there are no rows to compare with."""
+        base = self._base
+        if base is None or base.id == entry_id or not base.runs:
+            return ""
+        record = self._book.record(entry_id)
+        other = dataclasses.replace(record, runs=tuple(s for s in record.runs if s.run.run == run))
+        # Together, so that one code has one name on both sides.
+        found = trials(base, other)
+        count = sum(len(s.run.rows) for s in base.runs)
+        if count == len(found):
+            return ""
+        pairs = compare_sides(Ground(found, Terms()), count, (base.id, entry_id)).pairs
+        return ", ".join(dict.fromkeys(d.name for pair in pairs for d in pair.likeness.withheld_by))
+
+    @cached_property
+    def _base(self) -> Record | None:
+        """The baseline's entry with the runs of its case alone."""
+        baseline, cases = self._header.baseline, baseline_cases(self._header)
+        if baseline is None or baseline.entry is None:
+            return None
+        try:
+            record = self._book.record(baseline.entry)
+        except LogbookError:
+            return None  # its damage is told where entries are read
+        own = [s for s in record.runs if not cases or any(is_case(r.config, c) for r in s.run.rows for c in cases)]
+        return dataclasses.replace(record, runs=tuple(own[:_LOOKED_AT]))
 
 
 # -- keeping a question ------------------------------------------------------------------------------

@@ -51,16 +51,13 @@ def _computed(criterion: Criterion, facts: Facts) -> Criterion:
 def _facts(workspace: Workspace, book: Book, header: Header) -> Facts:
     from logbook_agent.criteria.evaluate import Facts
     from logbook_agent.report.cases import trials
-    from logbook_agent.report.measured import represented, unconfirmed
 
     records = list(_records(book))
     replaced = {r.entry.supersedes for r in records if r.state != "void"}
     counted = [r for r in records if r.state != "void" and r.id not in replaced]
     runs = [status.run for record in records for status in record.runs]
-    rows = trials(*map(unconfirmed, counted))
     return Facts(
-        trials=rows,
-        honest=trials(*map(represented, counted)) if any(r.confirmations for r in counted) else rows,
+        trials=trials(*counted),
         metrics=header.metrics,
         now=workspace.now(),
         runs=len(runs),
@@ -88,7 +85,7 @@ def checked_predicate(data: object) -> dict[str, Any]:
         raise UsageError(
             f"the predicate does not fit: {error}",
             cause="a stop criterion is checked by one of the predicates that docs/reference/criteria.md lists",
-            hint="logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8]}'",
+            hint="write it in this form: {compared: {axis: quant_mode, values: [none, int8]}}",
         ) from None
     assert isinstance(plain, dict)  # noqa: S101  else it would not have been read
     return plain

@@ -65,7 +65,6 @@ def check(
 ) -> Outcome:
     facts = Facts(
         trials=trials,
-        honest=trials,
         metrics=(Metric(name="tflops", direction="max", unit="TF/s"), *more),
         now=datetime(2026, 2, 11, tzinfo=UTC),
         runs=runs,

@@ -113,7 +113,7 @@ def test_a_failed_case_says_why_and_rows_of_unfinished_runs_are_left_out() -> No
     assert m.judgement is None
     assert m.reasons == ("other has no number: failed: RESOURCE_EXHAUSTED",)
     answer = on_axis([trial(1, {"mode": "a"}), trial(2, {"mode": "a"}, None), trial(3, {"mode": "b"})])
-    assert notes([answer])[-1] == "1 failed row left out: RESOURCE_EXHAUSTED"
+    assert notes([answer], noise_of([answer]))[-1] == "1 failed row left out: RESOURCE_EXHAUSTED"
     answer = on_axis([trial(1, {"mode": "a"}), trial(2, {"mode": "a"}, 9.0, state="failed"), trial(3, {"mode": "b"})])
     assert only(answer).ratio == 1.0
     assert answer.lines[0].pair.base.left_out == 1
@@ -137,7 +137,8 @@ def test_a_real_effect_is_found_and_repeats_of_several_entries_count() -> None:
 
 def test_runs_beside_others_are_counted() -> None:
     rows = [trial(1, {"mode": "a"}), replace(trial(2, {"mode": "b"}), contended=True)]
-    assert notes([on_axis(rows)])[-1] == "1 of 2 runs started while others held an accelerator"
+    answer = on_axis(rows)
+    assert notes([answer], noise_of([answer]))[-1] == "1 of 2 runs started while others held an accelerator"
 
 
 def test_one_value_a_wrong_value_and_a_wrong_name() -> None:
@@ -167,7 +168,7 @@ def test_what_is_within_the_noise_is_marked_and_a_verdict_is_not() -> None:
     found = [m for line in answer.lines for m in line.metrics]
     assert [noise.holds(m) for m in found] == [False, True, False]
     assert [noise.marks(m) for m in found] == [False, True, False]
-    table = compared_table([answer], rows=9, noted=9)
+    table = compared_table([answer], noise, rows=9, noted=9)
     assert [row[5].endswith("~") for row in table.rows] == [False, True, False]
     assert any(note.startswith("~ delta within the noise") for note in table.notes)
     assert "noise of t: runs of one configuration scatter by 1.69%" in table.notes
@@ -178,3 +179,12 @@ def test_one_run_of_each_side_tells_no_noise() -> None:
     noise = noise_of([answer])
     assert not noise.floors
     assert noise.holds(only(answer)) is None
+
+
+def test_the_noise_of_a_run_that_prints_several_cases_is_that_of_each() -> None:
+    """A quiet case and one that scatters, in the same runs."""
+    trials = []
+    for run, (mode, quiet, wild) in enumerate([("a", 1.0, 1.0), ("b", 1.0, 1.3), ("a", 1.001, 1.4), ("b", 1.001, 1.0)]):
+        trials += [trial(run, {"mode": mode, "topk": 1}, wild), trial(run, {"mode": mode, "topk": 2}, quiet)]
+    [floor] = noise_of([on_axis(trials)]).floors.values()
+    assert floor == pytest.approx(0.150, abs=0.001)

@@ -100,11 +100,14 @@ def test_a_stop_criterion_is_not_met_by_luck(started: Cli, folder: Path) -> None
         ("Fast", "target: {metric: tflops, at_least: 110}"),
         ("Good", "target: {metric: tflops, at_least: 95, where: {size: 3, mode: new}}"),
         ("Twice", "measured: {runs: 2, where: {size: 3, mode: new}}"),
+        # 105 was measured of the old mode, which is no better for having been looked at less.
+        ("Runner-up", "target: {metric: tflops, at_least: 100}"),
+        ("Old", "target: {metric: tflops, at_least: 100, where: {mode: old}}"),
     ):
         assert started("criteria", "--add", text, "--predicate", predicate).code == 0
     assert started("sweep", "demo").code == 0
     found = {c["text"]: c["computed"]["state"] for c in started("criteria", "--json").data["criteria"]}
-    assert found == {"Fast": "unmet", "Good": "met", "Twice": "unmet"}
+    assert found == {"Fast": "unmet", "Good": "met", "Twice": "unmet", "Runner-up": "unmet", "Old": "met"}
 
 
 # -- winners -----------------------------------------------------------------------------------------

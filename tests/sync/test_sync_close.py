@@ -265,3 +265,16 @@ def test_the_conclusion_from_a_file_and_a_secret_in_it(told: Bench, monkeypatch:
     assert "It works\nwith" in finals(told)[0]
     everything = told.book.header_path.read_text() + told.book.view_path.read_text() + told.body + finals(told)[0]
     assert "s3cr3t-value" not in everything + "".join(r.body for r in told.github.requests)
+
+
+def test_the_final_summary_follows_a_correction(told: Bench, clock: FixedClock) -> None:
+    told.ok("criteria", "--add", "Fast", "--predicate", "target: {metric: tflops, at_least: 100}")
+    told.ok("run", "--", "echo", "RESULT tflops=100 topk=2")
+    close(told, *END)
+    assert "- [x] Fast" in finals(told)[0]
+    clock.tick()
+    told.ok("note", "--title", "The clock was wrong", "--supersedes", told.book.entry_ids()[-1])
+    assert any(step["step"].endswith(": final") for step in told.sync()["steps"])
+    assert "- [ ] Fast" in finals(told)[0]
+    assert len(finals(told)) == 1
+    assert told.sync()["steps"] == []

@@ -413,3 +413,16 @@ def test_without_repeats_no_noise_is_known() -> None:
     )
     assert found.rows[0][-1] == "+0.00%"
     assert not any("noise" in note for note in found.notes)
+
+
+def test_more_runs_of_a_cell_see_smaller_deltas() -> None:
+    noise = [0.98, 0.99, 1.0, 1.01, 1.02]
+    pairs = [(1, noise, [v * 1.03 for v in noise]), (2, [1.0], [1.03])]
+    cases = [
+        case({"k": k, "mode": mode}, run=20 * k + 2 * i + (mode == "b"), t=value)
+        for k, a, b in pairs
+        for mode, values in (("a", a), ("b", b))
+        for i, value in enumerate(values)
+    ]
+    found = table(*cases, spec=TableSpec(pivot="mode", delta=True))
+    assert [row[-1] for row in found.rows] == ["+3.00%", "+3.00% ~"]

@@ -6,7 +6,6 @@ import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from logbook_agent.errors import UsageError
@@ -21,7 +20,7 @@ from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.report.issue import IssueDocuments
 from logbook_agent.store.book import Book
-from logbook_agent.workflows.compare import unlike_baseline
+from logbook_agent.workflows.compare import BaselineLikeness
 from logbook_agent.workflows.criteria import with_outcomes
 from logbook_agent.workflows.summaries import summaries
 from logbook_agent.workflows.views import compared_texts, negative_verdicts
@@ -61,7 +60,7 @@ def gather(
         unreadable=_unreadable(book, found.entries),
     )
     told = [workspace.redacted(_with_verdicts(book, e)) for e in found.entries]
-    texts = IssueDocuments(workspace.templates, header, links, told, functools.cache(partial(unlike_baseline, book)))
+    texts = IssueDocuments(workspace.templates, header, links, told, functools.cache(BaselineLikeness(book)))
     documents = BookDocuments(
         workspace=workspace, book=book, header=header, texts=texts, later=later, entries=found.entries
     )
