@@ -126,8 +126,12 @@ def main(args: Sequence[str] | None = None) -> int:
     wanted = words[0] if words[0] in _NAMES else None
     as_json = wants_json(words)
     try:
+        # Not by `main` of the command, which keeps Ctrl-C and a closed pipe to itself.
         command = get_command(build(wanted))
-        result = command.main(args=words, prog_name="logbook", standalone_mode=False)
+        with command.make_context("logbook", words) as context:
+            result = command.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
     except LogbookError as error:
         return report_error(error, as_json=as_json)
     except typer.TyperException as error:

@@ -12,19 +12,22 @@ progress  the line a terminal shows meanwhile
 """
 
 from logbook_agent.runner.execute import execute
-from logbook_agent.runner.job import Graces, Job, Outcome, Sinks, Stream, exit_status
+from logbook_agent.runner.job import INTERRUPTED_STATUS, Graces, Job, Outcome, Sinks, Stream, exit_status
 from logbook_agent.runner.lines import LineSplitter
 from logbook_agent.runner.output import OutputLog
 from logbook_agent.runner.progress import progress_line
 from logbook_agent.runner.resolve import resolve
+from logbook_agent.runner.signals import StopRequests
 
 __all__ = [
+    "INTERRUPTED_STATUS",
     "Graces",
     "Job",
     "LineSplitter",
     "Outcome",
     "OutputLog",
     "Sinks",
+    "StopRequests",
     "Stream",
     "execute",
     "exit_status",

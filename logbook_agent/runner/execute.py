@@ -7,6 +7,7 @@ import selectors
 import signal
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import IO, cast
 
@@ -31,16 +32,25 @@ Clock = Callable[[], float]
 _GRACES = Graces()
 
 
-def execute(job: Job, sinks: Sinks, *, clock: Clock = time.monotonic, graces: Graces = _GRACES) -> Outcome:
+def execute(
+    job: Job,
+    sinks: Sinks,
+    *,
+    stops: StopRequests | None = None,
+    clock: Clock = time.monotonic,
+    graces: Graces = _GRACES,
+) -> Outcome:
     """Runs the job to its end and reports to `sinks` meanwhile.
 
     Ctrl-C, TERM and HUP to the tool, and the job's timeout, end its whole process group: INT, then TERM, then
-    KILL; a second Ctrl-C kills at once. Raises ToolError (or CommandNotFound, NotExecutable) when it cannot
-    be started; what a sink raises is passed on after the group was killed.
+    KILL; a second Ctrl-C kills at once. `stops` are the requests that the caller holds already.
+
+    Raises ToolError (or CommandNotFound, NotExecutable) when it cannot be started; what a sink raises is passed on
+    after the group was killed.
     """
-    with StopRequests() as stops:
+    with StopRequests() if stops is None else nullcontext(stops) as held:
         child = start(job)
-        loop = _Loop(job, child, sinks, stops, clock, graces)
+        loop = _Loop(job, child, sinks, held, clock, graces)
         try:
             sinks.started(child.pid, create_time(child.pid))
             return loop.run()
@@ -61,7 +71,6 @@ class _Loop:
         self._last_output = self._began
         self._ended: Ended | None = None
         self._ended_at = self._began
-        self._seen_stops = 0
         self._asked_at = -_DOUBLE_S
         self._timeout = self._interrupted = False
         self._selector = selectors.DefaultSelector()
@@ -100,10 +109,9 @@ class _Loop:
             self._ended_at = now
 
     def _look_for_stops(self, now: float) -> None:
-        asked = self._stops.count > self._seen_stops
+        asked = self._stops.take()
         # One request may come as two signals (to the tool and to its group): those belong together.
         again = asked and self._stops.last == signal.SIGINT and now - self._asked_at >= _DOUBLE_S
-        self._seen_stops = self._stops.count
         if asked and self._ended is None and not self._timeout:
             self._interrupted = True
         if asked:

@@ -1,4 +1,4 @@
-"""Requests to stop the tool (Ctrl-C, TERM, HUP), caught instead of obeyed while a command runs."""
+"""Requests to stop the tool (Ctrl-C, TERM, HUP), caught instead of obeyed while commands run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ class StopRequests:
     """Counts the requests; `wakeup` becomes readable on any signal, so that a `select` ends at once.
 
     Only the main thread can catch signals; elsewhere nothing is caught and `wakeup` is never readable.
-    A signal that is ignored already (`nohup`, a background job) stays ignored.
+    A signal that is ignored already (`nohup`, a background job) stays ignored. Who makes a series of runs holds them
+    over all of it, and looks at `count` before each: what comes between two runs is no less a request.
     """
 
     def __init__(self) -> None:
         self.count = 0
         self.last = 0
+        self._taken = 0
         self.wakeup, self._write = os.pipe()
         os.set_blocking(self.wakeup, False)
         os.set_blocking(self._write, False)
@@ -44,6 +46,12 @@ class StopRequests:
     def _count(self, number: int, frame: FrameType | None) -> None:
         self.count += 1
         self.last = number
+
+    def take(self) -> bool:
+        """Whether a request came that nobody has taken yet; now it is. A command started later is not ended by it."""
+        asked = self.count > self._taken
+        self._taken = self.count
+        return asked
 
     def clear_wakeup(self) -> None:
         try:

@@ -42,7 +42,7 @@ def locked(
                     raise _held(path, descriptor) from None
                 sleep(_PAUSE_S)
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"pid {os.getpid()}".encode(), 0)
+        os.pwrite(descriptor, f"pid {os.getpid()} on {os.uname().nodename}".encode(), 0)
         yield
     finally:
         os.close(descriptor)

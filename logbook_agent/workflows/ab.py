@@ -17,7 +17,7 @@ from logbook_agent.model.entry import Comparison, Entry
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Run
 from logbook_agent.report.compared import data, delta_text, evidence_text
-from logbook_agent.runner import exit_status
+from logbook_agent.runner import INTERRUPTED_STATUS, StopRequests, exit_status
 from logbook_agent.stats import median
 from logbook_agent.store.book import Book
 from logbook_agent.store.liveness import life
@@ -84,16 +84,17 @@ def ab(workspace: Workspace, request: AbRequest, display: ProgressDisplay) -> Ab
     check_command(axis, run.argv, run.config)
     book = workspace.book(run.entry_id)
     commands = [command(workspace, run, axis, value) for value in axis.values]
-    if run.entry_id is None:
-        entry, asked = new_entry(workspace, book, request, axis)
-        before = asked
-    else:
-        entry, asked, before = earlier(book, request, axis)
-    with taken_up(workspace, book, entry):
-        turns = _Turns(workspace, book, entry, asked, request, axis, commands, display)
-        if asked != before:
-            keep(workspace, book, entry, asked, before)
-        return turns.carry_out()
+    with StopRequests() as stops:
+        if run.entry_id is None:
+            entry, asked = new_entry(workspace, book, request, axis)
+            before = asked
+        else:
+            entry, asked, before = earlier(book, request, axis)
+        with taken_up(workspace, book, entry):
+            turns = _Turns(workspace, book, entry, asked, request, axis, commands, display, stops)
+            if asked != before:
+                keep(workspace, book, entry, asked, before)
+            return turns.carry_out()
 
 
 class _Turns:
@@ -109,9 +110,11 @@ class _Turns:
         axis: Axis,
         commands: Sequence[Command],
         display: ProgressDisplay,
+        stops: StopRequests,
     ) -> None:
         self._workspace, self._book, self._entry, self._asked = workspace, book, entry, asked
         self._request, self._axis, self._commands, self._display = request, axis, commands, display
+        self._stops = stops
         self._made = self._in_order()
         self._runs: list[Run] = []
         self._durations_s: list[float] = []
@@ -126,6 +129,8 @@ class _Turns:
             refresh(self._workspace, self._book, touched(self._entry))
         if stop is Stop.NOT_COMPARABLE:
             self._workspace.warnings.append(why)
+        if stop is Stop.INTERRUPTED:
+            why += f"; more pairs: the same command with --id {self._entry.id}"
         statuses = [exit_status(r.exit) for r in self._runs if r.exit is not None]
         return AbResult(
             book=self._book,
@@ -137,7 +142,7 @@ class _Turns:
             ran=len(self._runs),
             stop=stop,
             why=why,
-            exit_status=next((s for s in statuses if s), 0),
+            exit_status=next((s for s in statuses if s), INTERRUPTED_STATUS if stop is Stop.INTERRUPTED else 0),
         )
 
     @property
@@ -169,6 +174,9 @@ class _Turns:
         """What is missing of the next pair; what ends the A/B when a run did not go well."""
         began, target = time.monotonic(), (self._pairs + 1) * len(self._commands)
         while self._made < target:
+            if self._stops.count:
+                self._compare()
+                return Stop.INTERRUPTED, f"interrupted after {self._made} runs"
             pair, place = in_turns(len(self._commands), self._made)
             plan = Plan(
                 command=self._commands[place],
@@ -177,7 +185,7 @@ class _Turns:
                 timeout_s=self._request.run.timeout_s,
                 config={**self._request.run.config, **self._axis.config(self._axis.values[place])},
             )
-            run = run_once(self._workspace, self._book, plan, self._display)
+            run = run_once(self._workspace, self._book, plan, self._display, self._stops)
             self._runs.append(run)
             state = run_state(run, life)
             if state != "finished":

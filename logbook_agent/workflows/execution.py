@@ -19,7 +19,7 @@ from logbook_agent.model.run import Code, Env, Exit, Output, Process, Run, Scala
 from logbook_agent.provenance.snapshot import Snapshot, snapshot
 from logbook_agent.repository import repository_of
 from logbook_agent.results import Reading, ResultReader
-from logbook_agent.runner import Job, LineSplitter, Outcome, OutputLog, execute
+from logbook_agent.runner import Job, LineSplitter, Outcome, OutputLog, StopRequests, execute
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import write_atomic
 from logbook_agent.store.liveness import life, this_process
@@ -91,8 +91,11 @@ class _Sinks:
         return problems
 
 
-def run_once(workspace: Workspace, book: Book, plan: Plan, display: Display) -> Run:
-    """Execute, record and return the run. The record stands on disk before the process starts."""
+def run_once(workspace: Workspace, book: Book, plan: Plan, display: Display, stops: StopRequests) -> Run:
+    """Execute, record and return the run. The record stands on disk before the process starts.
+
+    The caller holds `stops`, so that a request to stop leaves no record without an end.
+    """
     command = plan.command
     number = book.new_run(plan.entry_id)
     folder = book.run_folder(plan.entry_id, number)
@@ -120,7 +123,7 @@ def run_once(workspace: Workspace, book: Book, plan: Plan, display: Display) -> 
     sinks = _Sinks(log, reader, display, on_start)
     with _result_file() as result_file:
         try:
-            outcome = _outcome(_job(workspace, plan, number, result_file), sinks)
+            outcome = _outcome(_job(workspace, plan, number, result_file), sinks, stops)
         finally:
             problems = sinks.finish()
             output = log.finish()
@@ -150,10 +153,10 @@ def _contended(book: Book) -> list[str]:
     ]
 
 
-def _outcome(job: Job, sinks: _Sinks) -> Outcome:
+def _outcome(job: Job, sinks: _Sinks, stops: StopRequests) -> Outcome:
     """How the job ended. One that the system would not start has ended too, with the reason as a problem."""
     try:
-        return execute(job, sinks)
+        return execute(job, sinks, stops=stops)
     except ToolError as error:
         text = f"not started: {error.message}" + (f" ({error.cause})" if error.cause else "")
         return Outcome(exit=Exit(code=error.exit_code), duration_s=0.0, problems=(text,))

@@ -13,7 +13,7 @@ from logbook_agent.errors import UsageError
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import RunStatus, run_state
 from logbook_agent.model.run import Run, Scalar
-from logbook_agent.runner import exit_status
+from logbook_agent.runner import INTERRUPTED_STATUS, StopRequests, exit_status
 from logbook_agent.store.book import Book
 from logbook_agent.store.liveness import life
 from logbook_agent.workflows.entries import (
@@ -85,26 +85,45 @@ def run(
     if request.repeat < 1:
         raise UsageError("--repeat must be at least 1", cause=f"it is {request.repeat}", hint="--repeat 3")
     request = dataclasses.replace(request, prose=with_relations(book, request.prose))
-    if request.entry_id is not None:
-        entry = book.entry(request.entry_id)
-        commands = _commands_for(workspace, book, request, entry)
-        tried = _tried(workspace, book, request, commands, entry.id)
+    earlier = book.entry(request.entry_id) if request.entry_id is not None else None
+    if earlier is not None:
+        commands = _commands_for(workspace, book, request, earlier)
     else:
         commands = [prepared(workspace, request, request.argv, request.label)]
         check_required(workspace, request.prose, request.label)
-        # Before there is an entry, which is none of those that were looked at.
-        tried = _tried(workspace, book, request, commands, None)
-        first = commands[0].launch.command if commands[0].launch else commands[0].argv
-        title = request.prose.title or title_of(workspace.redactor.argv(first))
-        entry = create_entry(workspace, book, draft_entry(workspace, request.prose, title=title))
-    for line in tried:
+    # Before there is a new entry, which is none of those that are looked at.
+    for line in _tried(workspace, book, request, commands, earlier.id if earlier is not None else None):
         (tell or workspace.warnings.append)(line)
-    try:
-        runs = _execute_all(workspace, book, request, entry, commands, display)
-    finally:
-        refresh(workspace, book, touched(entry))
+    with StopRequests() as stops:
+        entry = earlier or _new_entry(workspace, book, request, commands[0])
+        try:
+            runs = _execute_all(workspace, book, request, entry, commands, display, stops)
+        finally:
+            refresh(workspace, book, touched(entry))
+    rest = _rest(request, entry, commands, runs)
+    workspace.warnings += [rest] if rest is not None else []
     statuses = [exit_status(r.exit) for r in runs if r.exit is not None]
-    return RunResult(book=book, entry=entry, runs=tuple(runs), exit_status=next((s for s in statuses if s), 0))
+    status = next((s for s in statuses if s), 0 if rest is None else INTERRUPTED_STATUS)
+    return RunResult(book=book, entry=entry, runs=tuple(runs), exit_status=status)
+
+
+def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: Command) -> Entry:
+    argv = command.launch.command if command.launch else command.argv
+    title = request.prose.title or title_of(workspace.redactor.argv(argv))
+    return create_entry(workspace, book, draft_entry(workspace, request.prose, title=title))
+
+
+def _rest(request: RunRequest, entry: Entry, commands: Sequence[Command], runs: Sequence[Run]) -> str | None:
+    """What is left of a series that was interrupted, and what to type; None: it came to its end."""
+    total = len(commands) * request.repeat
+    made = sum(not (run.exit is not None and run.exit.interrupted) for run in runs)
+    if made == total or (total == 1 and runs):
+        return None
+    if len(commands) > 1:
+        again = f"logbook run --id {entry.id}"
+    else:
+        again = f"the same command with --id {entry.id} --repeat {total - made}"
+    return f"interrupted after {made} of {total} runs; for the others: {again}"
 
 
 def _tried(
@@ -169,11 +188,14 @@ def _execute_all(
     entry: Entry,
     commands: Sequence[Command],
     display: Display,
+    stops: StopRequests,
 ) -> list[Run]:
-    """Every command, each `repeat` times; an interrupt ends the series, a failure does not."""
+    """Every command, each `repeat` times; a request to stop ends the series, a failure does not."""
     runs: list[Run] = []
     for command in commands:
         for repeat in range(1, request.repeat + 1):
+            if stops.count:
+                return runs
             plan = Plan(
                 command=command,
                 entry_id=entry.id,
@@ -181,8 +203,5 @@ def _execute_all(
                 timeout_s=request.timeout_s,
                 config=dict(request.config),
             )
-            runs.append(run_once(workspace, book, plan, display))
-            ended = runs[-1].exit
-            if ended is not None and ended.interrupted:
-                return runs
+            runs.append(run_once(workspace, book, plan, display, stops))
     return runs

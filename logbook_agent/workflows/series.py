@@ -14,6 +14,7 @@ from logbook_agent.store.liveness import life
 from logbook_agent.store.locks import locked
 from logbook_agent.workflows.doctor.finding import Examination
 from logbook_agent.workflows.doctor.recover import finish
+from logbook_agent.workflows.onward import naming, sweep_command
 from logbook_agent.workflows.workspace import Workspace
 
 # A command that outlived its tool by a moment is waited for; one that goes on is the user's to stop.
@@ -32,10 +33,26 @@ def taken_up(workspace: Workspace, book: Book, entry: Entry) -> Iterator[None]:
         try:
             stack.enter_context(locked(book.open_folder / f".{entry.id}.sweep.lock", timeout_s=0))
         except Locked as error:
-            error.reword(f"{entry.id} is being carried out by {error.holder}")
-            raise
+            raise _under_way(workspace, book, entry, error.holder) from error
         _close_dead_runs(workspace, book, entry)
         yield
+
+
+def _under_way(workspace: Workspace, book: Book, entry: Entry, holder: str) -> Locked:
+    """What a second terminal is told: nothing hangs, the runs are being made."""
+    use = entry.recipe
+    if use is None:
+        again = "begin another: leave --id out"
+    else:
+        name = str(workspace.root.parent / use.file) if use.file else use.name
+        named = naming(workspace, book)
+        again = f"begin another: {sweep_command(name, '--new', scale=use.scale, sets=use.sets, on=use.on, named=named)}"
+    return Locked(
+        f"{entry.id} is being carried out by {holder}",
+        holder=holder,
+        cause=f"{entry.title!r} is under way there, and one process at a time makes the runs of an entry",
+        hint=f"wait for its end (how far it is: logbook show {entry.id}), or {again}",
+    )
 
 
 def _close_dead_runs(workspace: Workspace, book: Book, entry: Entry) -> None:
