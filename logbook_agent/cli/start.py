@@ -9,6 +9,7 @@ import typer
 
 from logbook_agent.cli.options import JsonOption, RootOption, prose, workspace
 from logbook_agent.cli.output import emit
+from logbook_agent.workflows.onward import naming, sweep_command
 from logbook_agent.workflows.start import StartRequest, start
 
 Repeated = list[str] | None
@@ -102,10 +103,9 @@ def start_command(
         "view": str(book.view_path),
         "header": str(book.header_path),
     }
-    onward = "logbook run -- COMMAND"
+    named = naming(space, book)
+    onward = " ".join(["logbook run", *named, "-- COMMAND"])
     if recipe is not None:
-        from logbook_agent.workflows.header_recipe import sweep_command
-
-        onward = sweep_command(recipe, scale)
+        onward = sweep_command(recipe, scale=scale, named=named)
     text = f"started {book.topic} ({book.header.prefix}): {book.view_path}\nnext: {onward}"
     emit("start", data, text, as_json=as_json, warnings=space.warnings)

@@ -19,6 +19,7 @@ from logbook_agent.cli.sweep_display import (
 )
 from logbook_agent.errors import UsageError
 from logbook_agent.recipes.stages import StagedRecipe
+from logbook_agent.workflows.onward import naming
 from logbook_agent.workflows.sweep import sweep
 from logbook_agent.workflows.sweep_prepare import SweepRequest, prepare_sweep
 from logbook_agent.workflows.sweep_recipes import Listed, has_stages, list_recipes
@@ -77,7 +78,8 @@ def sweep_command(
         return _dry_run(space, request, as_json, staged=staged)
     if staged:
         done = sweep_stages(space, request, LineDisplay())
-        emit("sweep", done.data(), stages_result_text(done), as_json=as_json, warnings=space.warnings)
+        text = stages_result_text(done, naming(space, done.stages[0].result.book))
+        emit("sweep", done.data(), text, as_json=as_json, warnings=space.warnings)
         return done.exit_status
     result = sweep(space, request, LineDisplay())
     emit("sweep", result.data(), result_text(result), as_json=as_json, warnings=space.warnings)

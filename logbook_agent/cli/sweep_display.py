@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
 from logbook_agent.recipes.estimate import Estimate
@@ -104,7 +105,8 @@ def _cost(cost: Estimate) -> str:
 
 
 def result_text(result: SweepResult) -> str:
-    return "\n".join([*_result_lines(result), f"next: logbook table {result.entry.id}"])
+    command = "sweep --resume" if result.interrupted else "table"
+    return "\n".join([*_result_lines(result), f"next: logbook {command} {result.entry.id}"])
 
 
 def _result_lines(result: SweepResult) -> list[str]:
@@ -157,11 +159,14 @@ def stages_plan_text(prepared: PreparedStages) -> str:
     return "\n".join([*lines, "", f"in all: {prepared.runs} runs to make; {took}"])
 
 
-def stages_result_text(result: StagesResult) -> str:
+def stages_result_text(result: StagesResult, named: Sequence[str]) -> str:
+    """`named`: how a command says which logbook, where it has to."""
     lines: list[str] = []
     for number, stage in enumerate(result.stages, start=1):
         lines.append(f"stage {number} of {len(result.chosen.parts)}: {stage.recipe}")
         lines += _result_lines(stage.result)
         lines += [f"baseline: {stage.baseline}"] if stage.baseline is not None else []
-    lines.append(f"stopped: {result.stopped}" if result.stopped is not None else "next: logbook criteria")
+    lines.append(
+        f"stopped: {result.stopped}" if result.stopped is not None else " ".join(["next: logbook criteria", *named])
+    )
     return "\n".join(lines)

@@ -63,8 +63,15 @@ def keys_of(record: Record) -> list[tuple[str, int]]:
 
 
 def latest(record: Record) -> dict[str, list[Any]]:
-    """By the key of its command: number, state and start of the last run of an entry that came to an end."""
-    return {command_key(command_of(s.run)): [s.run.run, s.state, s.run.started] for s in record.runs if s.run.exit}
+    """By the key of its command: number, state and start of the last run of an entry that came to an end. One that
+    finished although a case failed mended nothing, and is told as failed."""
+    found: dict[str, list[Any]] = {}
+    for status in record.runs:
+        run = status.run
+        if run.exit is not None:
+            state = "failed" if any(row.failed is not None for row in run.rows) else status.state
+            found[command_key(command_of(run))] = [run.run, state, run.started]
+    return found
 
 
 def mark_of(record: Record) -> tuple[str, str] | None:

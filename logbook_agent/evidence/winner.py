@@ -66,9 +66,11 @@ def winner(
     notes = [f"left out: {left_out} of {len(cases)} cases, whose values have no ratio"] if left_out else []
     best = ranked[0] if ranked and direction is not None else None
     rivals = ([base] if base is not None else ranked[1:]) if best is not None else []
-    trouble = _trouble(direction, best, base, has_base_values=base in values, has_rival=bool(rivals))
-    if trouble is not None or best is None:
-        return Selection(best=best, reasons=(trouble or "", *notes))
+    if best is None or not rivals:
+        return Selection(best=best, reasons=(_nothing(direction, ranked), *notes))
+    if base is not None and (best == base or base not in values):
+        what = "no case has a better median than the base" if best == base else "the base has no values with a ratio"
+        return Selection(best=best, reasons=(what, *notes))
     # Without a base the choice needs no correction, see above.
     level = alpha / (len(values) - 1) if base is not None else alpha
     for rival in rivals:
@@ -94,19 +96,11 @@ def _sound(cases: Mapping[K, Placed]) -> dict[K, list[Sequence[float]]]:
     return {key: runs for key, runs in plain.items() if not problems_of("", runs)}
 
 
-def _trouble(
-    direction: Direction | None, best: K | None, base: K | None, *, has_base_values: bool, has_rival: bool
-) -> str | None:
-    """Why there is nothing to judge; None: there is."""
+def _nothing(direction: Direction | None, ranked: Sequence[K]) -> str:
+    """Why there are no two cases to judge."""
     if direction is None:
         return "the metric has no direction"
-    if best is None:
-        return "no case has values with a ratio"
-    if base is not None and best == base:
-        return "no case has a better median than the base"
-    if base is not None and not has_base_values:
-        return "the base has no values with a ratio"
-    return None if has_rival else "one case has nothing to win against"
+    return "one case has nothing to win against" if ranked else "no case has values with a ratio"
 
 
 def _against(

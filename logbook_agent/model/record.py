@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -16,6 +16,11 @@ Life = Literal["tool", "child", "gone", "elsewhere"]
 
 # The label of the fresh runs that a sweep makes of the case that came out best.
 CONFIRMATION = "confirmation"
+# The labels of what a sweep runs before and after its plan; that of a single command may follow behind `: `.
+SETUP, TEARDOWN = "setup", "teardown"
+
+# What is one run of a plan: the label of its case, its config, the number of the repeat.
+_Place = tuple[str | None, tuple[tuple[str, str], ...], int]
 
 # Worst first: the state of an entry is the worst among the latest attempts at each of its commands.
 _SEVERITY: tuple[State, ...] = ("orphaned", "running", "interrupted", "failed", "timeout", "finished")
@@ -86,7 +91,65 @@ def record_of(entry: Entry, runs: tuple[Run, ...], life: Callable[[Run], Life]) 
 def _entry_state(entry: Entry, statuses: tuple[RunStatus, ...]) -> State:
     if entry.state is not None and not (entry.state == "planned" and statuses):
         return entry.state
-    if not statuses:
+    if not statuses and entry.recipe is None:
         return "planned" if entry.commands else "noted"
     latest = {(s.run.label, s.run.argv): s.state for s in statuses}
-    return min(latest.values(), key=_SEVERITY.index)
+    worst = min((*latest.values(), _SEVERITY[-1]), key=_SEVERITY.index)
+    return "interrupted" if worst == "finished" and _runs_are_left(entry, statuses) else worst
+
+
+def _runs_are_left(entry: Entry, statuses: tuple[RunStatus, ...]) -> bool:
+    """Whether the plan that the entry carries out has runs that are not made yet: no run was cut off, the sweep was."""
+    if entry.recipe is None:
+        return False
+    return len(_attempts([s.run for s in statuses])) < entry.recipe.runs
+
+
+def is_made(run: Run) -> bool:
+    """Whether a run need not be made again: it ended by itself. What was cut off measured something else, if anything:
+    comparisons and criteria leave it out."""
+    return run.exit is not None and not run.exit.interrupted
+
+
+def ended_badly(run: Run) -> bool:
+    """Whether a run ended by an exit code other than 0, a signal or its time limit: its values do not count."""
+    return run.exit is not None and (run.exit.timeout or run.exit.code != 0)
+
+
+def has_failed(run: Run) -> bool:
+    """Whether a run ended badly, or a row of it is a failure."""
+    return ended_badly(run) or any(row.failed is not None for row in run.rows)
+
+
+def is_own(run: Run, *labels: str) -> bool:
+    """Whether a run belongs to the sweep itself, not to a case."""
+    return run.label is not None and run.label.split(":")[0] in (labels or (CONFIRMATION, SETUP, TEARDOWN))
+
+
+def mended(runs: Sequence[Run]) -> frozenset[int]:
+    """The numbers of the failed runs of a plan in whose place a later one was made: they do not count."""
+    return frozenset(r.run for made in _attempts(runs).values() for r in made[:-1] if has_failed(r))
+
+
+def made_again(runs: Sequence[Run]) -> frozenset[int]:
+    """The numbers of the runs of a plan that were made in the place of a failed one: out of the plan's order."""
+    found: set[int] = set()
+    for made in _attempts(runs).values():
+        first = next((place for place, run in enumerate(made) if has_failed(run)), len(made))
+        found.update(run.run for run in made[first + 1 :])
+    return frozenset(found)
+
+
+def plan_runs(runs: Sequence[Run]) -> list[Run]:
+    """The runs of a plan that were made. One without a config, where others have one, was added by hand."""
+    made = [run for run in runs if is_made(run) and not is_own(run)]
+    return [run for run in made if run.config] or made
+
+
+def _attempts(runs: Sequence[Run]) -> dict[_Place, list[Run]]:
+    """By run of a plan those that were made of it, in order."""
+    found: dict[_Place, list[Run]] = {}
+    for run in plan_runs(runs):
+        config = tuple(sorted((name, repr(value)) for name, value in run.config.items()))
+        found.setdefault((run.label, config, run.repeat or 1), []).append(run)
+    return found

@@ -28,6 +28,8 @@ name question method criteria prerequisites constraints after cost setup command
 controls compare implied repeats order seed timeout_s env metrics confirm limits scale
 """
 TOP_KEYS = _WORDS.split()
+# What a recipe of another form has in place of a command.
+STAGES = "stages"
 
 
 def parse_recipe(data: Any, *, scale: str | None = None, sets: Sequence[str] = ()) -> Recipe:
@@ -36,7 +38,7 @@ def parse_recipe(data: Any, *, scale: str | None = None, sets: Sequence[str] = (
         raise RecipeProblem("the recipe holds no keys", cause="a recipe is a mapping", hint="start with: name: int8-ab")
     for key in data:
         if key not in TOP_KEYS:
-            raise unknown("key", key, TOP_KEYS, place=str(key))
+            raise unknown("key", key, [*TOP_KEYS, STAGES], place=str(key))
     scales = data.get("scale") or ()
     data = with_values(at_scale(data, scale, TOP_KEYS), sets)
     fixed = scalars(data.get("fixed") or {}, "fixed")

@@ -124,7 +124,7 @@ def number_text(name: str, value: float, metrics: Sequence[Metric]) -> str:
     return f"{name} {format_value(value, decimals=known(name).decimals)}" + (f" {unit}" if unit else "")
 
 
-def config_text(config: dict[str, Any]) -> str:
+def config_text(config: Mapping[str, Any]) -> str:
     return " ".join(f"{k}={v}" for k, v in config.items())
 
 

@@ -12,6 +12,7 @@ from logbook_agent.model.entry import PlannedCommand
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.report.cases import cases, code_names, launcher_text, short
+from logbook_agent.report.measured import without_mended
 from logbook_agent.report.times import duration
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
         return None
     from logbook_agent.tables import TableSpec, tabulate
 
-    found = cases(record)
+    found = cases(without_mended(record))
     measured = {name for c in found for name in (*c.row.metrics, *c.row.observations)}
     # That a secondary metric was not measured is no news.
     expected = [m for m in metrics if m.primary or m.name in measured]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from logbook_agent.model.header import Header, Metric
-from logbook_agent.model.record import Record
+from logbook_agent.model.record import Record, is_made, mended
 from logbook_agent.model.run import Row, Scalar
 from logbook_agent.report.cases import cases as cases_of
 from logbook_agent.results.values import canonical, row_key
@@ -80,12 +80,6 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
     return found
 
 
-def unconfirmed(record: Record) -> Record:
-    """The record without the fresh runs of a case that came out best."""
-    confirming = record.confirmations
-    return replace(record, runs=tuple(s for s in record.runs if s.run.run not in confirming)) if confirming else record
-
-
 def represented(record: Record) -> Record:
     """The record with the fresh runs alone of a case that has some: they say how good it really is."""
     confirming = record.confirmations
@@ -96,14 +90,20 @@ def represented(record: Record) -> Record:
 
 
 def counted_rows(record: Record) -> list[Row]:
-    """The rows that an entry is said to have. Of a sweep these are the rows of its plan: no confirmation, and of runs
-    that were made again, because they were cut off or failed, the last one."""
+    """The rows that an entry is said to have. Of a sweep: no confirmation, and of runs that were made again, because
+    they were cut off or failed, the last one."""
     if record.entry.recipe is None:
         return _rows(record)
-    confirming = record.confirmations
-    own = [s.run for s in record.runs if s.run.run not in confirming and s.state != "interrupted"]
-    latest = {(row_key(run.config), run.repeat): run for run in own}
-    return [row for run in latest.values() for row in run.rows]
+    left_out = record.confirmations | mended([s.run for s in record.runs])
+    return [row for s in record.runs if is_made(s.run) and s.run.run not in left_out for row in s.run.rows]
+
+
+def without_mended(record: Record) -> Record:
+    """The record without the failed runs of a sweep that were made again: the later ones stand in their place."""
+    if record.entry.recipe is None:
+        return record
+    left_out = mended([s.run for s in record.runs])
+    return replace(record, runs=tuple(s for s in record.runs if s.run.run not in left_out)) if left_out else record
 
 
 def row_counts(record: Record) -> tuple[int, int]:

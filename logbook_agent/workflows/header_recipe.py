@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from logbook_agent.model.header import CommandTemplate, Criterion, MatrixAxis, Metric
 from logbook_agent.results.values import canonical
 from logbook_agent.workflows.criteria import checked_predicate
+from logbook_agent.workflows.onward import sweep_command
 from logbook_agent.workflows.sweep_recipes import Chosen, ChosenStages, choose_any
 from logbook_agent.workflows.workspace import Workspace
 
@@ -21,11 +21,6 @@ _NAMES: dict[str, Callable[[Any], object]] = {
     "matrix": lambda axis: axis.axis,
     "command_templates": lambda template: template.label,
 }
-
-
-def sweep_command(recipe: str, scale: str | None) -> str:
-    """What to type to carry out a recipe."""
-    return shlex.join(["logbook", "sweep", recipe, *(["--scale", scale] if scale is not None else [])])
 
 
 def read_header_of_recipe(workspace: Workspace, name: str, scale: str | None) -> dict[str, Any]:
@@ -41,7 +36,7 @@ def read_header_of_recipe(workspace: Workspace, name: str, scale: str | None) ->
         "constraints": recipe.constraints,
         "stop_criteria": tuple(map(_checked, recipe.criteria)),
         "matrix": _matrix(chosen),
-        "command_templates": (CommandTemplate(label=recipe.name, command=sweep_command(name, scale)),),
+        "command_templates": (CommandTemplate(label=recipe.name, command=sweep_command(name, scale=scale)),),
     }
 
 

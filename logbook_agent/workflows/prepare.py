@@ -107,7 +107,7 @@ def _demand(command: str) -> None:
         raise UsageError(
             "no command to run",
             cause="nothing stands after --",
-            hint="logbook run -- python bench.py --quant-mode none",
+            hint="put one there: -- python bench.py --quant-mode none",
         )
 
 

@@ -67,7 +67,7 @@ def recipe_files(workspace: Workspace) -> list[RecipeFile]:
 
 
 def read_recipe(file: RecipeFile) -> RecipeData:
-    """The text and data of a recipe's file. Raises UsageError or StoreError when it cannot be read."""
+    """The text and data of a recipe's file. Raises UsageError or StoreError when it cannot be read or holds no keys."""
     try:
         text = file.path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -76,7 +76,12 @@ def read_recipe(file: RecipeFile) -> RecipeData:
             cause="a recipe is a YAML file",
             hint="list those there are: logbook sweep",
         ) from error
-    return RecipeData(file=file, text=text, data=parse_yaml(text, str(file.path)))
+    data = parse_yaml(text, str(file.path))
+    if not isinstance(data, dict):
+        raise UsageError(
+            f"{file.path.name} holds no keys", cause="a recipe is a mapping", hint=f"begin it with: name: {file.name}"
+        )
+    return RecipeData(file=file, text=text, data=data)
 
 
 def _own_folder(workspace: Workspace) -> Path | None:

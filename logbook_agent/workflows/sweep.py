@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from logbook_agent.model.entry import Entry, PlannedCommand
-from logbook_agent.model.record import CONFIRMATION
+from logbook_agent.model.record import CONFIRMATION, SETUP, TEARDOWN, made_again
 from logbook_agent.model.run import Run
 from logbook_agent.recipes.expand import PlannedRun, describe
-from logbook_agent.runner import exit_status
+from logbook_agent.runner import StopRequests, exit_status
 from logbook_agent.stats import median
 from logbook_agent.store.book import Book
 from logbook_agent.workflows import sweep_state as state
@@ -39,6 +39,7 @@ _REFRESH_S = 10.0
 
 def sweep(workspace: Workspace, request: SweepRequest, display: ProgressDisplay) -> SweepResult:
     """Carry out the plan, or what is left of it."""
+    known = workspace.book(request.resume).entry_names()
     prepared = prepare_sweep(workspace, request, needs_logbook=True)
     book, chosen = prepared.book, prepared.chosen
     if book is None:  # `needs_logbook` has raised
@@ -47,9 +48,22 @@ def sweep(workspace: Workspace, request: SweepRequest, display: ProgressDisplay)
         request = dataclasses.replace(request, on=prepared.entry.recipe.on)
     check_commands(workspace, request, chosen)
     workspace.warnings += [f"{v.rule}: {v.message}; {v.reason}" for v in prepared.found]
-    entry = prepared.entry or new_entry(workspace, book, request, chosen)
-    with taken_up(workspace, book, entry):
-        return _Sweep(workspace, book, entry, chosen, request, display).carry_out()
+    with StopRequests() as stops:
+        entry = prepared.entry or _found_or_new(workspace, book, request, chosen, known)
+        with taken_up(workspace, book, entry):
+            return _Sweep(workspace, book, entry, chosen, request, display, stops).carry_out()
+
+
+def _found_or_new(
+    workspace: Workspace, book: Book, request: SweepRequest, chosen: Chosen, known: Collection[str]
+) -> Entry:
+    """The entry of a sweep that was not there a moment ago: of two that begin at once, one makes it for both."""
+    with book.lock():
+        if not request.new and set(book.entry_names()) != set(known):
+            found = prepare_sweep(workspace, request, needs_logbook=True).entry
+            if found is not None:
+                return found
+        return new_entry(workspace, book, request, chosen)
 
 
 class _Sweep:
@@ -63,8 +77,9 @@ class _Sweep:
         chosen: Chosen,
         request: SweepRequest,
         display: ProgressDisplay,
+        stops: StopRequests,
     ) -> None:
-        self._workspace, self._book, self._entry = workspace, book, entry
+        self._workspace, self._book, self._entry, self._stops = workspace, book, entry, stops
         self._plan, self._recipe = chosen.plan, chosen.recipe
         self._on, self._retry, self._display = request.on, request.retry_failed, display
         self._tally = Tally(chosen.plan, deciding(chosen, book))
@@ -97,23 +112,27 @@ class _Sweep:
     def _around(self, todo: Sequence[PlannedRun], *, setup: bool) -> list[str]:
         """The runs between setup and teardown; the latter comes whatever happened."""
         try:
-            if not self._commands(state.SETUP, self._recipe.setup if setup else ()):
-                failed = f"{state.SETUP} failed, so nothing was measured: logbook show {self._entry.id}"
+            if not self._commands(SETUP, self._recipe.setup if setup else ()):
+                failed = f"{SETUP} failed, so nothing was measured: logbook show {self._entry.id}"
                 return [] if self._interrupted else [failed]
             for done, planned in enumerate(todo, start=1):
-                self._run(planned, left=len(todo) - done)
-                if self._interrupted:
+                if self._is_stopped():
                     return []
+                self._run(planned, left=len(todo) - done)
             self._confirm()
         finally:
-            ended = self._interrupted
-            torn_down = self._commands(state.TEARDOWN, self._recipe.teardown)
-            self._interrupted = self._interrupted or ended
-        return [] if torn_down else [f"{state.TEARDOWN} failed: logbook show {self._entry.id}"]
+            self._stops.take()
+            torn_down = self._commands(TEARDOWN, self._recipe.teardown)
+        return [] if torn_down else [f"{TEARDOWN} failed: logbook show {self._entry.id}"]
+
+    def _is_stopped(self) -> bool:
+        """Whether a request to stop came, before whatever else would be begun; the teardown still comes."""
+        self._interrupted = self._interrupted or self._stops.count > 0
+        return self._interrupted
 
     def _run(self, planned: PlannedRun, *, left: int) -> None:
         run = self._execute(planned, planned.case.label, planned.repeat if self._recipe.repeats > 1 else None)
-        if self._interrupted:
+        if not state.is_made(run):
             return
         self._ran += 1
         self._durations += [run.duration_s] if run.duration_s is not None else []
@@ -129,9 +148,11 @@ class _Sweep:
         if best is None:
             return
         for number in range(len(self._fresh(best)) + 1, self._recipe.confirm + 1):
+            if self._is_stopped():
+                return
             planned = self._plan.run(self._plan.by_key[best.key], repeat=number, place=0)
             run = self._execute(planned, CONFIRMATION, None)
-            if self._interrupted:
+            if not state.is_made(run):
                 return
             self._ran += 1
             self._display.progress(f"confirmation {best.label}: {self._said(run)}")
@@ -149,9 +170,12 @@ class _Sweep:
             timeout_s=self._recipe.timeout_s,
             config=dict(planned.config),
         )
-        run = run_once(self._workspace, self._book, execution, self._display)
-        self._interrupted = run.exit is not None and run.exit.interrupted
-        return self._kept(run)
+        return self._kept(self._once(execution))
+
+    def _once(self, execution: Execution) -> Run:
+        run = run_once(self._workspace, self._book, execution, self._display, self._stops)
+        self._interrupted = self._interrupted or not state.is_made(run)
+        return run
 
     def _kept(self, run: Run) -> Run:
         """The run with a row in any case."""
@@ -164,15 +188,14 @@ class _Sweep:
         """Setup or teardown, each command a run of the entry; False as soon as one of setup fails."""
         good = True
         for command in commands:
+            if label == SETUP and self._is_stopped():
+                return False
             name = f"{label}: {command.label}" if command.label else label
             ready = prepared_command(self._workspace, command, name)
             self._display.progress(name)
-            run = run_once(
-                self._workspace, self._book, Execution(command=ready, entry_id=self._entry.id, config={}), self._display
-            )
-            self._interrupted = run.exit is not None and run.exit.interrupted
+            run = self._once(Execution(command=ready, entry_id=self._entry.id, config={}))
             good = good and run.exit is not None and exit_status(run.exit) == 0
-            if not good and label == state.SETUP:
+            if not good and label == SETUP:
                 return False
         return good
 
@@ -197,7 +220,9 @@ class _Sweep:
         failed = next((row.failed for row in run.rows if row.failed is not None), None)
         if failed is not None:
             return f"failed: {failed.reason}"
-        found = [v for row in run.rows if (v := self._tally.measured(row)) is not None]
+        if run.exit is not None and state.has_failed(run):
+            return f"failed: {state.why_failed(run.exit)}"
+        found = self._tally.measured(run)
         metric = self._tally.metric
         if metric is None or not found:
             return f"{len(run.rows)} row{'' if len(run.rows) == 1 else 's'}"
@@ -209,8 +234,9 @@ class _Sweep:
         rows, wrong = row_problems(self._workspace, self._plan, made)
         if self._interrupted or problems:
             left = len(state.missing(self._workspace, self._plan, made))
+            what = f"{left} of {len(self._plan)} runs are left" if left else "only what follows the runs is left"
             wrong = (
-                [f"{left} of {len(self._plan)} runs are left: logbook sweep --resume {self._entry.id}"] if left else []
+                [f"{what}: logbook sweep --resume {self._entry.id}"] if left or not (problems or self._retry) else []
             )
         csv = write_csv(self._book, self._entry.id, made)
         wrong += self._tally.problems()
@@ -235,10 +261,12 @@ class _Sweep:
         """The best case with its fresh runs, and of a whole sweep whether it is a winner."""
         if best is None:
             return None
-        rows = [row for run in self._fresh(best) for row in run.rows]
-        fresh = [v for row in rows if (v := self._tally.measured(row)) is not None]
-        values = tuple(value for value, unit in fresh if unit == best.unit)
-        return dataclasses.replace(best, confirmed=values, **(self._tally.judged(best) if is_whole else {}))
+        fresh = [found for run in self._fresh(best) for found in self._tally.measured(run)]
+        best = dataclasses.replace(best, confirmed=tuple(value for value, unit in fresh if unit == best.unit))
+        if not is_whole:
+            return best
+        again = made_again(self._book.runs(self._entry.id))
+        return dataclasses.replace(best, **self._tally.judged(best, again=again))
 
 
 def length(seconds: float) -> str:

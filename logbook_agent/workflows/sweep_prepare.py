@@ -17,6 +17,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.workflows import sweep_state as state
 from logbook_agent.workflows.bench import PROGRAM, bench_argv, bench_folder
 from logbook_agent.workflows.entries import Prose, create_entry, draft_entry
+from logbook_agent.workflows.onward import naming, sweep_command
 from logbook_agent.workflows.prepare import Command, prepare
 from logbook_agent.workflows.sweep_recipes import Chosen, choose_recipe, refused, rules_of
 from logbook_agent.workflows.sweep_tally import tally_of
@@ -45,7 +46,7 @@ class SweepRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
     """A plan that may be run: it breaks no rule and no limit. `begun`: the sweep to go on with, whether it
-    `is_complete`, how many of its runs have `failed`, and whether it `retries` these."""
+    `is_complete`, how many of its runs have `failed`, and whether it `retries` these. `left`: runs still to be made."""
 
     chosen: Chosen
     found: tuple[Violation, ...]
@@ -53,6 +54,7 @@ class Prepared:
     book: Book | None
     begun: state.EarlierSweep | None
     is_complete: bool
+    left: int
     failed: int
     retries: bool
 
@@ -78,6 +80,7 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     else:
         begun = _begun(workspace, request, chosen, earlier, book)
     failed = begun.failed if begun is not None else 0
+    retries = request.retry_failed and failed > 0
     return Prepared(
         chosen=chosen,
         found=found,
@@ -85,9 +88,17 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
         book=book,
         begun=begun,
         is_complete=begun is not None and _is_finished(workspace, chosen, begun, book),
+        left=_left(workspace, chosen, begun, book, retries=retries) if begun is not None else cost.runs,
         failed=failed,
-        retries=request.retry_failed and failed > 0,
+        retries=retries,
     )
+
+
+def onward(workspace: Workspace, request: SweepRequest, book: Book | None, *more: str) -> str:
+    """What to type to go on with what was asked for."""
+    named = naming(workspace, book)
+    recipe, scale, sets = request.recipe or "", request.scale, request.sets
+    return sweep_command(recipe, *more, scale=scale, sets=sets, on=request.on, named=named)
 
 
 def _begun(
@@ -111,21 +122,27 @@ def _begun(
         raise UsageError(
             f"no run of {chosen.recipe.name} has failed",
             cause=f"{same[0].entry.id} has this plan, and no failure" if same else "no entry has this plan",
-            hint=f"carry it out: logbook sweep {request.recipe}",
+            hint=f"carry it out: {onward(workspace, request, book)}",
         )
     return next((s for s in retried or same if retried or not _is_finished(workspace, chosen, s, book)), None)
 
 
 def _is_finished(workspace: Workspace, chosen: Chosen, sweep: state.EarlierSweep, book: Book | None) -> bool:
     """Whether every run has been made, the fresh ones of the best case and the teardown too."""
-    if not sweep.is_complete:
+    if not sweep.is_complete or _left(workspace, chosen, sweep, book, retries=False):
         return False
-    best = tally_of(workspace, chosen.plan, deciding(chosen, book), sweep.made).best()
-    if best is not None:
-        case, _ = state.run_key(workspace, chosen.plan.config(chosen.plan.by_key[best.key]), 1)
-        if len(state.confirmations(sweep.runs, case)) < chosen.recipe.confirm:
-            return False
     return state.is_torn_down(sweep.runs, chosen.recipe)
+
+
+def _left(workspace: Workspace, chosen: Chosen, sweep: state.EarlierSweep, book: Book | None, *, retries: bool) -> int:
+    """How many runs are still to be made: of the plan, and fresh ones of the case that is the best so far."""
+    made = {key: runs for key, runs in sweep.made.items() if not (retries and any(map(state.has_failed, runs)))}
+    left = len(state.missing(workspace, chosen.plan, made))
+    best = tally_of(workspace, chosen.plan, deciding(chosen, book), made).best()
+    if best is None:
+        return left + (chosen.recipe.confirm if left else 0)
+    case, _ = state.run_key(workspace, chosen.plan.config(chosen.plan.by_key[best.key]), 1)
+    return left + max(0, chosen.recipe.confirm - len(state.confirmations(sweep.runs, case)))
 
 
 def _book(workspace: Workspace, request: SweepRequest, *, needed: bool) -> Book | None:
@@ -146,19 +163,25 @@ def _chosen(workspace: Workspace, request: SweepRequest, resumed: Entry | None) 
         raise UsageError(
             f"{resumed.id} is no sweep", cause="it carries out no recipe", hint="list the recipes: logbook sweep"
         )
+    name = request.recipe or (str(workspace.root.parent / use.file) if use.file else use.name)
+    scale, sets = request.scale or use.scale, request.sets or use.sets
+    named = naming(workspace, workspace.book(resumed.id))
+
+    def anew(on: str | None) -> str:
+        return sweep_command(name, "--new", scale=scale, sets=sets, on=on, named=named)
+
     if request.on is not None and request.on != use.on:
         raise UsageError(
             f"{resumed.id} runs {f'on {use.on}' if use.on else 'here'}, not on {request.on}",
             cause="rows of two machines do not go together",
-            hint=f"leave --on out, or begin anew: logbook sweep {use.name} --new --on {request.on}",
+            hint=f"leave --on out, or begin anew: {anew(request.on)}",
         )
-    name = request.recipe or (str(workspace.root.parent / use.file) if use.file else use.name)
-    chosen = choose_recipe(workspace, name, scale=request.scale or use.scale, sets=request.sets or use.sets)
+    chosen = choose_recipe(workspace, name, scale=scale, sets=sets)
     if chosen.plan.digest != use.digest:
         raise UsageError(
             f"{use.name} does not have the plan any more that {resumed.id} carries out",
             cause="the recipe, its scale or a value was changed since; rows of two plans do not go together",
-            hint=f"restore the recipe, or begin anew: logbook sweep {use.name} --new",
+            hint=f"restore the recipe, or begin anew: {anew(use.on)}",
         )
     return chosen
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from logbook_agent.errors import LogbookError, NotFound, UsageError
 from logbook_agent.model.header import Criterion
+from logbook_agent.recipes.blame import blamed_on_sets, blamed_on_stage, check_baseline
 from logbook_agent.recipes.expand import Plan, expand
 from logbook_agent.recipes.overrides import at_scale, axis_names, settable_keys
 from logbook_agent.recipes.parse import TOP_KEYS, parse_recipe
@@ -16,6 +17,7 @@ from logbook_agent.recipes.recipe import Recipe
 from logbook_agent.recipes.rules import Severity, Violation, violations
 from logbook_agent.recipes.stages import Settable, Stage, StagedRecipe, is_staged, parse_staged, shared_out, stage_sets
 from logbook_agent.workflows.criteria import checked_predicate
+from logbook_agent.workflows.onward import sweep_command
 from logbook_agent.workflows.recipe_files import RecipeData, RecipeFile, find_recipe, read_recipe, recipe_files
 from logbook_agent.workflows.workspace import Workspace
 
@@ -109,11 +111,11 @@ def refused(chosen: Chosen, found: Sequence[Violation]) -> UsageError | None:
     broken = [v for v in found if v.severity is Severity.ERROR]
     if not broken:
         return None
-    first = broken[0]
+    first, name = broken[0], chosen.recipe.name
     return UsageError(
         f"{chosen.file.path.name} breaks the rule {first.rule}: {first.message}",
         cause=first.reason,
-        hint=f"look at the plan: logbook sweep {chosen.recipe.name} --dry-run",
+        hint=f"look at the plan: {sweep_command(name, '--dry-run', scale=chosen.scale, sets=chosen.sets)}",
     )
 
 
@@ -127,14 +129,31 @@ def _chosen(workspace: Workspace, found: RecipeData, scale: str | None, sets: tu
     return _with_plan(found, scale, sets)
 
 
-def _with_plan(found: RecipeData, scale: str | None, sets: tuple[str, ...]) -> Chosen:
+def _with_plan(found: RecipeData, scale: str | None, sets: tuple[str, ...], *, typed: tuple[str, ...] = ()) -> Chosen:
+    """`typed`: of a stage those of `sets` that do not stand with it."""
     try:
-        plan = expand(parse_recipe(found.data, scale=scale, sets=sets))
-        found.check_name(plan.recipe.name)
-        _check_predicates(plan.recipe.criteria)
+        plan = _expanded(found, scale, sets)
     except RecipeProblem as error:
+        if error.place and sets and _fits(found, scale):
+            raise blamed_on_sets(error, typed or sets) from error
         raise found.located(error, scale) from error
     return Chosen(file=found.file, scale=scale, sets=sets, plan=plan)
+
+
+def _expanded(found: RecipeData, scale: str | None, sets: tuple[str, ...]) -> Plan:
+    plan = expand(parse_recipe(found.data, scale=scale, sets=sets))
+    found.check_name(plan.recipe.name)
+    _check_predicates(plan.recipe.criteria)
+    return plan
+
+
+def _fits(found: RecipeData, scale: str | None) -> bool:
+    """Whether the recipe is one with nothing set."""
+    try:
+        _expanded(found, scale, ())
+    except RecipeProblem:
+        return False
+    return True
 
 
 def _with_stages(workspace: Workspace, found: RecipeData, scale: str | None, sets: tuple[str, ...]) -> ChosenStages:
@@ -149,11 +168,17 @@ def _with_stages(workspace: Workspace, found: RecipeData, scale: str | None, set
     for number, file in enumerate(files):
         with of_stage(recipe, number):
             known.append(_settable(file, scale))
+            _check_sets(found, recipe, number, file, scale)
     taken = shared_out(sets, known)
     parts = []
     for number, file in enumerate(files):
         with of_stage(recipe, number):
-            parts.append(_with_plan(file, scale, stage_sets(recipe.stages[number], taken[number])))
+            stage, typed = recipe.stages[number], taken[number]
+            parts.append(_with_plan(file, scale, stage_sets(stage, typed), typed=typed))
+            try:
+                check_baseline(stage, parts[number].plan, f"stages[{number}].baseline")
+            except RecipeProblem as error:
+                raise found.located(error, scale) from error
     _check_distinct(found, recipe, parts)
     return ChosenStages(file=found.file, scale=scale, sets=sets, recipe=recipe, parts=tuple(parts))
 
@@ -211,6 +236,16 @@ def _stage_file(workspace: Workspace, stage: Stage, place: str) -> RecipeData:
             hint=f"name its stages here, in place of {stage.recipe}",
         )
     return found
+
+
+def _check_sets(found: RecipeData, recipe: StagedRecipe, number: int, file: RecipeData, scale: str | None) -> None:
+    """What a stage sets fits its recipe; the one that does not is told with its line."""
+    sets = recipe.stages[number].sets
+    for count, text in enumerate(sets, start=1):
+        try:
+            parse_recipe(file.data, scale=scale, sets=sets[:count])
+        except RecipeProblem as error:
+            raise found.located(blamed_on_stage(error, text, f"stages[{number}].set"), scale) from error
 
 
 def _settable(found: RecipeData, scale: str | None) -> Settable:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +10,11 @@ from logbook_agent.errors import UsageError
 from logbook_agent.recipes.rules import Violation
 from logbook_agent.recipes.stages import Stage
 from logbook_agent.report.blocks import config_text
+from logbook_agent.report.measured import is_case
 from logbook_agent.results.values import canonical
 from logbook_agent.workflows.execution import ProgressDisplay
 from logbook_agent.workflows.sweep import sweep
-from logbook_agent.workflows.sweep_prepare import Prepared, SweepRequest, check_commands, prepare_sweep
+from logbook_agent.workflows.sweep_prepare import Prepared, SweepRequest, check_commands, onward, prepare_sweep
 from logbook_agent.workflows.sweep_recipes import ChosenStages, choose_stages, of_stage
 from logbook_agent.workflows.sweep_result import SweepResult
 from logbook_agent.workflows.workspace import Workspace
@@ -34,14 +34,15 @@ class PreparedStages:
 
     @property
     def runs(self) -> int:
-        """Of the stages that are not finished."""
-        return sum(stage.cost.runs for stage in self.stages if not stage.is_complete)
+        """Those that are still to be made."""
+        return sum(stage.left for stage in self.stages)
 
     @property
     def seconds(self) -> float | None:
         """What these are expected to take; None: not known of one of them."""
-        costs = [stage.cost.seconds for stage in self.stages if not stage.is_complete]
-        return None if None in costs else sum(cost for cost in costs if cost is not None)
+        costs = [(stage.cost.seconds_per_run, stage.left) for stage in self.stages if stage.left]
+        known = [per_run * left for per_run, left in costs if per_run is not None]
+        return sum(known) if len(known) == len(costs) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +79,8 @@ class StagesResult:
 def prepare_stages(workspace: Workspace, request: SweepRequest, *, needs_logbook: bool) -> PreparedStages:
     """Expand and check every stage. Nothing is written; what cannot be run is refused here."""
     chosen = choose_stages(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
+    if needs_logbook:
+        workspace.book()  # where there is none, it is no fault of a stage
     names = [stage.recipe for stage in chosen.recipe.stages]
     requests = tuple(
         dataclasses.replace(request, recipe=name, sets=part.sets, is_stage=True, before=tuple(names[:number]))
@@ -106,7 +109,9 @@ def sweep_stages(workspace: Workspace, request: SweepRequest, display: ProgressD
         baseline = _new_baseline(workspace, result, stage, recipe.name) if why is None else None
         done.append(StageResult(recipe=stage.recipe, result=result, baseline=baseline))
         if why is not None:
-            stopped = f"stage {number} of {len(recipe.stages)}, {stage.recipe}, {why}; {_onward(request, result)}"
+            stopped = (
+                f"stage {number} of {len(recipe.stages)}, {stage.recipe}, {why}; {_onward(workspace, request, result)}"
+            )
             break
     return StagesResult(chosen=prepared.chosen, stages=tuple(done), stopped=stopped)
 
@@ -120,26 +125,27 @@ def _unfinished(result: SweepResult) -> str | None:
     return "failed in every run" if result.failed >= result.planned else None
 
 
-def _onward(request: SweepRequest, result: SweepResult) -> str:
+def _onward(workspace: Workspace, request: SweepRequest, result: SweepResult) -> str:
     """What to type."""
-    words = ["logbook", "sweep", request.recipe or ""]
-    words += ["--scale", request.scale] if request.scale is not None else []
-    words += [word for text in request.sets for word in ("--set", text)]
-    words += ["--on", request.on] if request.on is not None else []
     if result.failed and not result.interrupted:
-        return f"look: logbook show {result.entry.id}; then go on: {shlex.join([*words, '--retry-failed'])}"
-    return f"go on: {shlex.join(words)}"
+        again = onward(workspace, request, result.book, "--retry-failed")
+        return f"look: logbook show {result.entry.id}; then go on: {again}"
+    return f"go on: {onward(workspace, request, result.book)}"
 
 
 def _new_baseline(workspace: Workspace, result: SweepResult, stage: Stage, name: str) -> str | None:
-    """Make the case that the stage names the baseline, unless the logbook has one already."""
+    """Make the case that the stage names the baseline, unless the logbook has one already. One that only names the same
+    case, without numbers, gets them."""
     there = result.book.reread_header().baseline
     if stage.baseline is None or (there is not None and (there.numbers or there.entry is not None)):
+        return None
+    if there is not None and there.config and not is_case(stage.baseline, there.config):
+        workspace.warnings.append(f"the baseline stays {config_text(there.config)}, not {config_text(stage.baseline)}")
         return None
     # It reads tables, which nothing else here needs.
     from logbook_agent.workflows.baseline import MoveRequest, move
 
-    case = config_text(dict(stage.baseline))
+    case = config_text(stage.baseline)
     request = MoveRequest(
         entry_id=result.entry.id,
         config=[f"{key}={canonical(value)}" for key, value in stage.baseline.items()],

@@ -5,20 +5,20 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from logbook_agent.errors import StoreError
 from logbook_agent.model.entry import Entry, RecipeUse
-from logbook_agent.model.record import CONFIRMATION
-from logbook_agent.model.run import Failure, Row, Run, Scalar
+from logbook_agent.model.record import CONFIRMATION, TEARDOWN, is_own, mended, plan_runs
+from logbook_agent.model.record import has_failed as has_failed
+from logbook_agent.model.record import is_made as is_made
+from logbook_agent.model.run import Exit, Failure, Row, Run, Scalar
 from logbook_agent.recipes.expand import Plan, PlannedRun
 from logbook_agent.recipes.recipe import Recipe
 from logbook_agent.results.values import Key, row_key
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import read_text
 from logbook_agent.workflows.workspace import Workspace
-
-SETUP, TEARDOWN = "setup", "teardown"
-_OWN_LABELS = (CONFIRMATION, SETUP, TEARDOWN)
 
 RunKey = tuple[Key, int]
 
@@ -28,42 +28,28 @@ def run_key(workspace: Workspace, config: Mapping[str, Scalar], repeat: int) -> 
     return row_key(workspace.redacted(dict(config))), repeat
 
 
-def is_made(run: Run) -> bool:
-    """Whether a run need not be made again: it ended by itself. What was cut off measured something else, if anything:
-    comparisons and criteria leave it out."""
-    return run.exit is not None and not run.exit.interrupted
-
-
 def made_runs(runs: tuple[Run, ...]) -> dict[RunKey, list[Run]]:
     """The runs of cases that need not be made again. A failed one does not count where a later run of the same case
     and repeat was made in its place."""
+    left_out = mended(runs)
     found: dict[RunKey, list[Run]] = {}
-    for run in runs:
-        if not _is_own(run) and is_made(run):
+    for run in plan_runs(runs):
+        if run.run not in left_out:
             found.setdefault((row_key(run.config), run.repeat or 1), []).append(run)
-    return {key: [run for run in made if run is made[-1] or not has_failed(run)] for key, made in found.items()}
-
-
-def has_failed(run: Run) -> bool:
-    """Whether a row of the run is a failure."""
-    return any(row.failed is not None for row in run.rows)
+    return found
 
 
 def confirmations(runs: tuple[Run, ...], case: Key) -> list[Run]:
-    """The fresh runs there are of a case; those of one that came out best before do not count."""
-    return [run for run in runs if run.label == CONFIRMATION and is_made(run) and row_key(run.config) == case]
+    """The fresh runs there are of a case; those that failed, or of one that came out best before, do not count."""
+    made = [run for run in runs if run.label == CONFIRMATION and is_made(run) and not has_failed(run)]
+    return [run for run in made if row_key(run.config) == case]
 
 
 def is_torn_down(runs: tuple[Run, ...], recipe: Recipe) -> bool:
     """Whether the teardown came after the last run."""
     last = runs[-1] if runs else None
-    ended = last is not None and _is_own(last, TEARDOWN) and last.exit is not None and not last.exit.interrupted
+    ended = last is not None and is_own(last, TEARDOWN) and last.exit is not None and not last.exit.interrupted
     return ended or not recipe.teardown
-
-
-def _is_own(run: Run, *labels: str) -> bool:
-    """Whether a run belongs to the sweep itself, not to a case."""
-    return run.label is not None and run.label.split(":")[0] in (labels or _OWN_LABELS)
 
 
 def missing(workspace: Workspace, plan: Plan, made: Mapping[RunKey, list[Run]]) -> list[PlannedRun]:
@@ -76,19 +62,21 @@ def with_failed_row(run: Run, config: Mapping[str, Scalar]) -> Run:
     if run.rows or run.exit is None or run.exit.interrupted:
         return run
     ended = run.exit
-    if ended.timeout:
-        reason = "timeout"
-    elif ended.signal is not None:
-        reason = ended.signal
-    else:
-        reason = "no result" if ended.code == 0 else f"exit code {ended.code}"
+    reason = "no result" if ended.code == 0 else why_failed(ended)
     tail = run.output.error_tail or run.output.tail if run.output is not None else ()
     said = "the command printed no RESULT, METRIC or RESULT_JSON line" if ended.code == 0 else "\n".join(tail[-3:])
     row = Row(config=dict(config), failed=Failure(reason=reason, message=said))
     return dataclasses.replace(run, rows=(row,))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def why_failed(ended: Exit) -> str:
+    """How a run ended badly, in a few words."""
+    if ended.timeout:
+        return "timeout"
+    return ended.signal if ended.signal is not None else f"exit code {ended.code}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class EarlierSweep:
     """An entry that carries out a plan of a recipe."""
 
@@ -96,7 +84,7 @@ class EarlierSweep:
     use: RecipeUse
     runs: tuple[Run, ...]
 
-    @property
+    @cached_property
     def made(self) -> dict[RunKey, list[Run]]:
         return made_runs(self.runs)
 
@@ -131,5 +119,5 @@ def durations_s(sweeps: list[EarlierSweep], name: str, scale: str | None) -> lis
         for sweep in sweeps
         if sweep.use.name == name and sweep.use.scale == scale
         for run in sweep.runs
-        if not _is_own(run) and run.duration_s is not None and run.exit is not None and run.exit.code == 0
+        if not is_own(run) and run.duration_s is not None and run.exit is not None and run.exit.code == 0
     ]

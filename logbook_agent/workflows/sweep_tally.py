@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.model.header import Metric
+from logbook_agent.model.record import ended_badly
 from logbook_agent.model.run import Row, Run
 from logbook_agent.recipes.expand import Plan, describe
 from logbook_agent.recipes.recipe import Order
@@ -71,19 +72,14 @@ class Tally:
 
     def add(self, key: str, run: Run) -> None:
         """Take a run of a case."""
-        for row in run.rows:
-            found = self.measured(row)
-            if found is not None:
-                value, unit = found
-                self._of_unit.setdefault(unit, {}).setdefault(key, {}).setdefault(run.run, []).append(value)
+        for value, unit in self.measured(run):
+            self._of_unit.setdefault(unit, {}).setdefault(key, {}).setdefault(run.run, []).append(value)
 
-    def measured(self, row: Row) -> tuple[float, str | None] | None:
-        """What a row measured of the metric, the median of its samples, and its unit."""
-        found = row.metrics.get(self.metric.name) if self.metric is not None else None
-        if self.metric is None or found is None or not found.samples or row.failed is not None:
-            return None
-        value = median(found.samples)
-        return (value, found.unit or unit_of(self.metric)) if math.isfinite(value) else None
+    def measured(self, run: Run) -> list[tuple[float, str | None]]:
+        """What each row of a run measured of the metric, the median of its samples, and its unit."""
+        if self.metric is None or ended_badly(run):
+            return []
+        return [found for row in run.rows if (found := _measured(row, self.metric)) is not None]
 
     @property
     def unit(self) -> str | None:
@@ -111,8 +107,12 @@ class Tally:
         key = (max if metric.direction == "max" else min)(medians, key=lambda k: medians[k])
         return Best(key=key, label=self._name(key), metric=metric, unit=self.unit, value=medians[key])
 
-    def judged(self, best: Best) -> dict[str, Any]:
-        """Whether the best case is a winner, as the fields of `Best` that say so."""
+    def judged(self, best: Best, *, again: Collection[int]) -> dict[str, Any]:
+        """Whether the best case is a winner, as the fields of `Best` that say so.
+
+        The runs with the numbers `again` were made later than the plan has them: a drift of the machine would look
+        like an effect, so they are left out.
+        """
         # Statistics are loaded once, at the end of a sweep.
         from logbook_agent.evidence.winner import winner
 
@@ -121,12 +121,20 @@ class Tally:
         chosen = [key for key in cases if key == base or not self._plan.by_key[key].is_control]
         if base is not None and base not in cases:
             return {"is_winner": False, "rival": self._name(base), "reasons": ("the base was not measured",)}
+        placed = {key: [(n, values) for n, values in sorted(cases[key].items()) if n not in again] for key in chosen}
+        late = next((key for key in chosen if not placed[key]), None)
+        if late is not None:
+            why = f"all runs of {self._name(late)} were made again, later: a drift of the machine would look the same"
+            return {"is_winner": False, "rival": self._name(late) if late != best.key else None, "reasons": (why,)}
         found = winner(
-            {key: [(number, values) for number, values in sorted(cases[key].items())] for key in chosen},
+            placed,
             direction=best.metric.direction,
             base=base,
             shuffled=self._plan.recipe.order is Order.SHUFFLED,
         )
+        if again and found.best not in (None, best.key, base):
+            why = f"without the runs that were made again, {self._name(found.best)} is the best"
+            return {"is_winner": False, "rival": None, "reasons": (why,)}
         rival = self._name(found.rival) if found.rival is not None else None
         return {"is_winner": found.winner == best.key, "rival": rival, "reasons": self._told(found)}
 
@@ -159,6 +167,14 @@ def tally_of(workspace: Workspace, plan: Plan, metric: Metric | None, made: Mapp
         for run in made.get(run_key(workspace, planned.config, planned.repeat), ()):
             tally.add(planned.case.key, run)
     return tally
+
+
+def _measured(row: Row, metric: Metric) -> tuple[float, str | None] | None:
+    found = row.metrics.get(metric.name)
+    if found is None or not found.samples or row.failed is not None:
+        return None
+    value = median(found.samples)
+    return (value, found.unit or unit_of(metric)) if math.isfinite(value) else None
 
 
 def _value(runs: Mapping[int, Sequence[float]]) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from logbook_agent.errors import UsageError
 from logbook_agent.report.cases import cases
+from logbook_agent.report.measured import without_mended
 from logbook_agent.store.book import Book
 from logbook_agent.tables import Case, Table, TableSpec, tabulate
 from logbook_agent.workflows.workspace import Workspace
@@ -16,7 +17,7 @@ def table(workspace: Workspace, entry_ids: Sequence[str], spec: TableSpec) -> tu
     if not entry_ids:
         raise UsageError("no entry named", cause="a table needs the rows of an entry", hint="logbook table ID")
     book = workspace.book(entry_ids[0])
-    found = cases(*(book.record(entry_id) for entry_id in entry_ids))
+    found = cases(*(without_mended(book.record(entry_id)) for entry_id in entry_ids))
     if not found:
         raise UsageError(
             f"{', '.join(entry_ids)} has no rows",

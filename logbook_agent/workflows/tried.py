@@ -135,8 +135,7 @@ def _since(item: Item, finished: Mapping[str, tuple[str, str]]) -> str | None:
         return None
     started, run = finished.get(command_key(item["command"]), ("", ""))
     same = f"{item['entry']}/{item['run']}"
-    # A run that finished although a case failed did not mend that case.
-    return run if started >= item["at"] and run != same and item["outcome"] in ("failed", "timeout") else None
+    return run if started >= item["at"] and run != same else None
 
 
 def _check(items: Sequence[Item], query: TriedQuery) -> None:

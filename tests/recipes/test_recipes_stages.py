@@ -109,7 +109,22 @@ def test_the_list_names_it(cli: Cli, folder: Path) -> None:
         ({"story": STORY.replace("recipe: pair", "recipe: pear")}, (), "story.yaml, line 9: no recipe 'pear'", "pair?"),
         ({"demo": STORY.replace("story", "demo")}, (), "story.yaml, line 12: the stage demo has stages", "in place of"),
         ({"story": STORY + "- {recipe: pair, set: {repeats: 2}}\n"}, (), "stages 1 and 3 run the same", "repeats"),
-        ({"story": STORY.replace("[1, 2]", "[x]")}, (), "stage 2 of story, demo: --set size=x", "size=1"),
+        ({"story": STORY.replace("[1, 2]", "[x]")}, (), "demo: story.yaml, line 12: size takes a", "set: {size: 1}"),
+        (
+            {"story": STORY.replace("repeats: 2", "repeat: 2")},
+            (),
+            "story.yaml, line 10: unknown key 'repeat'",
+            "set: {r",
+        ),
+        (
+            {"story": STORY.replace("repeats: 2", "repeats: x")},
+            (),
+            "story.yaml, line 10: repeats must be",
+            "repeats: 1",
+        ),
+        ({"story": STORY.replace("{mode: old}", "{mod: old}")}, (), "story.yaml, line 11: unknown key 'mod'", "mode?"),
+        ({"story": STORY.replace("{mode: old}", "{mode: olt}")}, (), "line 11: no case of pair has mode=olt", "old?"),
+        ({}, ("--set", "mode=new"), "stage 1 of story, pair: --set mode=new: mode=old cannot be compared", ""),
         ({}, ("--scale", "tinny"), "stage 1 of story, pair: pair.yaml, line 11: unknown scale 'tinny'", "tiny?"),
         ({"story": STORY.replace("compared:", "compard:")}, (), "story.yaml, line 4: the predicate does not fit", ""),
         (
@@ -198,12 +213,21 @@ def test_a_baseline_that_is_there_is_not_moved(cli: Cli, folder: Path) -> None:
     assert Book(folder / "logbooks", "moe").header.baseline_moves == ()
 
 
+def test_a_baseline_that_names_another_case_stays(cli: Cli, folder: Path) -> None:
+    write_story(folder)
+    assert cli("start", "moe", "--prefix", "MOE", "--baseline", "mode=new").code == 0
+    answer = cli("sweep", "story", "--json")
+    assert answer.code == 0, answer.err
+    assert "the baseline stays mode=new, not mode=old" in json.loads(answer.out)["warnings"]
+    assert cli("baseline", "--json").data["baseline"]["config"] == {"mode": "new"}
+
+
 def test_what_is_no_baseline_is_a_warning(started: Cli, folder: Path) -> None:
-    write_story(folder, STORY.replace("{mode: old}", "{mode: other}"))
+    write_story(folder, bench='[ "$2" = old ] && exit 5\necho "RESULT tflops=$1"\n')
     answer = started("sweep", "story", "--json")
-    assert answer.code == 0
+    assert (answer.code, answer.data["stages"][0]["baseline"]) == (1, None)
     [warning] = json.loads(answer.out)["warnings"]
-    assert warning.startswith("mode=other did not become the baseline: no row of MOE-000 has mode=other")
+    assert warning.startswith("mode=old did not become the baseline: ")
 
 
 def test_an_interrupted_story_goes_on_by_the_same_command(started: Cli, folder: Path) -> None:
@@ -216,6 +240,7 @@ def test_an_interrupted_story_goes_on_by_the_same_command(started: Cli, folder: 
     assert not (folder / "logbooks/moe/entries/MOE-001.yaml").exists()
     dry = started("sweep", "story", "--dry-run").out
     assert "goes on with MOE-000, which is unfinished" in dry
+    assert dry.endswith("in all: 6 runs to make; about 12 s\n"), "two are there"
     second = started("sweep", "story", "--json")
     assert second.code == 0, second.err
     assert [(s["id"], s["ran"], s["rows"]) for s in second.data["stages"]] == [("MOE-000", 2, 4), ("MOE-001", 4, 4)]

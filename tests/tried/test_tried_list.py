@@ -101,6 +101,18 @@ def test_a_failure_that_a_later_run_got_over_says_so(started: Cli, folder: Path)
     assert "tried before" not in started("run", "--", *script).err
 
 
+def test_a_case_that_failed_is_mended_by_a_run_in_which_none_does(started: Cli, folder: Path) -> None:
+    failed = '{"config": {"x": 1}, "failed": {"reason": "oom", "message": "vmem"}}'
+    (folder / "bench.sh").write_text(f"[ -e data ] && echo RESULT x=1 tflops=2 || echo 'RESULT_JSON {failed}'\n")
+    script = ["sh", "bench.sh"]
+    assert started("run", "--", *script).code == 0, "the run finishes all the same"
+    assert started("run", "--", *script).code == 0
+    assert [item["since"] for item in started("tried", "--json").data["tried"]] == [None] * 2
+    (folder / "data").touch()
+    assert started("run", "--", *script).code == 0
+    assert [item["since"] for item in started("tried", "--json").data["tried"]] == ["MOE-002/1"] * 2
+
+
 def test_the_view_and_the_issue_list_verdicts_and_follow_the_records(pair: Cli, folder: Path) -> None:
     view = folder / "logbooks/moe.md"
     footer = view.read_text().partition("## Negative Results Index\n")[2]
