@@ -6,6 +6,7 @@ start at once.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import gc
 import importlib
@@ -114,7 +115,10 @@ def _version_option(
 def entry() -> None:
     """The console script: `main`, then out at once."""
     code = main()
-    sys.stdout.flush()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _without_reader()
     sys.stderr.flush()
     # Nothing is left to do; taking the interpreter apart piece by piece costs a tenth of a short command.
     os._exit(code)
@@ -140,12 +144,20 @@ def main(args: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader of a pipe (head, less) went away: not our error, and nothing is lost.
-        sys.stderr.close()
-        return 141
+        return _without_reader()
     except OSError as error:
         return report_error(_system_error(error), as_json=as_json)
     return result if isinstance(result, int) else 0
+
+
+def _without_reader() -> int:
+    """The reader of a pipe (head, less) went away: not our error, and nothing is lost. What is still to be written goes
+    nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+    return 141
 
 
 def _shared_options_last(words: list[str]) -> list[str]:

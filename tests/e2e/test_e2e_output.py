@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -136,3 +137,15 @@ def test_output_is_passed_on_unchanged(started: Cli, folder: Path) -> None:
         [*LOGBOOK, "run", "--", "cat", "bytes"], cwd=folder, capture_output=True, check=True, timeout=60
     )
     assert done.stdout == b"".join(HOSTILE.values())
+
+
+@pytest.mark.parametrize("words", [["list"], ["show", "MOE-000", "--json", "--full"], ["--help"]])
+def test_a_reader_that_went_away_is_no_error(started: Cli, folder: Path, words: list[str]) -> None:
+    started("run", "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do echo RESULT n=$i t=$i; done")
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        ["logbook", *words], stdout=write, stderr=subprocess.PIPE, cwd=folder, check=False, timeout=60
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, b"")
