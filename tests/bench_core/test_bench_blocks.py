@@ -11,6 +11,8 @@ from bench_core.blocks.impls import IMPLS
 from bench_core.quant.mode import QuantMode
 from bench_core.shapes import BenchPass, DType, MoeShape
 
+pytestmark = pytest.mark.slow
+
 _TOKENS = np.arange(ODD.tokens)
 ROUTINGS = {
     "random": None,

@@ -13,6 +13,8 @@ from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION
 from bench_core.quant.mode import QuantMode
 from bench_core.shapes import BenchPass, DType
 
+pytestmark = pytest.mark.slow
+
 Arrays = dict[str, np.ndarray]
 
 

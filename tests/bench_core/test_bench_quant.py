@@ -10,6 +10,8 @@ from bench_core.quant.fake import fake_quantise, operand
 from bench_core.quant.mode import QuantMode
 from bench_core.quant.rounding import round_to
 
+pytestmark = pytest.mark.slow
+
 
 @COMPILES
 @given(st.integers(0, 2**32 - 1), st.sampled_from([-1, -2]), st.integers(-60, 60))

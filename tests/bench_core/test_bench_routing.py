@@ -10,6 +10,8 @@ from bench_core.routing.load import load_statistics
 from bench_core.routing.permute import combine, dispatch, sort_by_expert
 from bench_core.routing.topk import route
 
+pytestmark = pytest.mark.slow
+
 SIZES = st.sampled_from([(1, 1, 1), (7, 2, 5), (3, 3, 3)])
 
 

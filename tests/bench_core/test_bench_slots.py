@@ -17,6 +17,8 @@ from bench_core.routing.runs import run_favourites, run_logits
 from bench_core.routing.strategy import PackStrategy
 from bench_core.shapes import DType, MoeShape
 
+pytestmark = pytest.mark.slow
+
 SEEDS = st.integers(0, 2**32 - 1)
 FRACTIONS = st.floats(0, 0.999)
 

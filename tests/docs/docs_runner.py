@@ -115,14 +115,6 @@ def _commands(lines: list[str], first: int, *, measured: bool) -> Iterator[Comma
         )
 
 
-def is_slow(text: str) -> bool:
-    """Whether a document starts the benchmark, which imports JAX, or needs a server."""
-    return is_needed(text) or any(
-        isinstance(s, Command) and re.search(r"logbook (-L \S+ )?(bench|ab|sweep) |bench-core", s.text)
-        for s in steps(text)
-    )
-
-
 def environment(home: Path) -> dict[str, str]:
     """A bare environment: nothing of the developer's but PATH."""
     return {

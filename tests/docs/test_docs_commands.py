@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from docs_runner import REPOSITORY, agrees, documents, is_slow, run_document, steps
+from docs_runner import REPOSITORY, agrees, documents, run_document, steps
 
 
 def _parameters() -> list[object]:
@@ -14,7 +14,7 @@ def _parameters() -> list[object]:
         pytest.param(
             path,
             id=str(path.relative_to(REPOSITORY)),
-            marks=[pytest.mark.slow] if is_slow(path.read_text(encoding="utf-8")) else [],
+            marks=pytest.mark.slow,
         )
         for path in documents()
         if steps(path.read_text(encoding="utf-8"))
