@@ -77,9 +77,11 @@ def winner(
         found = _against(cases, best, rival, direction, minimum_effect, shuffled=shuffled, alpha=level)
         if found.winner is None:
             break
-    how = f"the best of {len(values) - 1} cases against the base, corrected for that choice"
-    how = how if base is not None else "better than every other case"
-    said = (how, *found.reasons) if found.winner is not None else found.reasons
+    said = (
+        (_how(len(values) - 1, has_base=base is not None), *found.reasons)
+        if found.winner is not None
+        else found.reasons
+    )
     return Selection(
         winner=found.winner,
         best=best,
@@ -88,6 +90,14 @@ def winner(
         repeats=found.repeats,
         reasons=(*said, *notes),
     )
+
+
+def _how(chosen_from: int, *, has_base: bool) -> str:
+    if not has_base:
+        return "better than every other case"
+    if chosen_from == 1:
+        return "better than the base"
+    return f"the best of {chosen_from} cases against the base, corrected for that choice"
 
 
 def _sound(cases: Mapping[K, Placed]) -> dict[K, list[Sequence[float]]]:

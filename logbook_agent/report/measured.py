@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from logbook_agent.model.header import Header, Metric
-from logbook_agent.model.record import Record, is_made, mended
-from logbook_agent.model.run import Row, Scalar
+from logbook_agent.model.record import Record, ended_badly, is_made, mended, plan_runs
+from logbook_agent.model.run import Row, Run, Scalar
 from logbook_agent.report.cases import cases as cases_of
 from logbook_agent.results.values import canonical, row_key
 from logbook_agent.stats import median
@@ -92,10 +92,15 @@ def represented(record: Record) -> Record:
 def counted_rows(record: Record) -> list[Row]:
     """The rows that an entry is said to have. Of a sweep: no confirmation, and of runs that were made again, because
     they were cut off or failed, the last one."""
+    return [row for run in _counted(record) for row in run.rows]
+
+
+def _counted(record: Record) -> list[Run]:
+    runs = [s.run for s in record.runs]
     if record.entry.recipe is None:
-        return _rows(record)
-    left_out = record.confirmations | mended([s.run for s in record.runs])
-    return [row for s in record.runs if is_made(s.run) and s.run.run not in left_out for row in s.run.rows]
+        return runs
+    left_out = record.confirmations | mended(runs)
+    return [run for run in runs if is_made(run) and run.run not in left_out]
 
 
 def without_mended(record: Record) -> Record:
@@ -107,9 +112,12 @@ def without_mended(record: Record) -> Record:
 
 
 def row_counts(record: Record) -> tuple[int, int]:
-    """How many rows count, and how many of them failed."""
-    rows = counted_rows(record)
-    return len(rows), sum(row.failed is not None for row in rows)
+    """How many rows count, and how many of them failed. A row of a run of a sweep's plan that ended badly has,
+    whatever it says."""
+    runs = _counted(record)
+    bad = {run.run for run in plan_runs(runs) if ended_badly(run)} if record.entry.recipe is not None else set()
+    failed = [row.failed is not None or run.run in bad for run in runs for row in run.rows]
+    return len(failed), sum(failed)
 
 
 def _rows(record: Record) -> list[Row]:

@@ -19,7 +19,7 @@ from logbook_agent.workflows.reading import line_of
 # No answer shows more of a text than this.
 TEXT_CHARS = 600
 # Of what is stored: a new number whenever `summary_of` says something else of the same entry.
-FORM = 10
+FORM = 11
 
 
 def summaries(book: Book) -> Summaries:

@@ -89,3 +89,8 @@ def test_the_base_can_be_best_and_a_case_without_ratio_is_left_out() -> None:
         "left out: 1 of 3 cases, whose values have no ratio",
     )
     assert winner(cases, direction="min", base="b").reasons[0] == "the base has no values with a ratio"
+
+
+def test_the_only_case_beside_the_base_was_not_chosen_from_many() -> None:
+    found = winner(rounds({"base": TIGHT, "new": [v * 1.1 for v in TIGHT]}), direction="max", base="base")
+    assert (found.winner, found.reasons[0]) == ("new", "better than the base")

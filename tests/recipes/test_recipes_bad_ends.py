@@ -50,6 +50,7 @@ def test_a_run_that_ended_badly_has_failed_whatever_it_printed(
     assert (answer.code, answer.data["rows"], answer.data["failed"]) == (1, 2, 1)
     assert (answer.data["best"]["label"], answer.data["best"]["in_sweep"]) == ("mode=a", 100.0)
     assert f"mode=b: failed: {reason}; best so far 100 (mode=a)" in answer.err
+    assert row_counts(Book(folder / "logbooks", "moe").record("MOE-000")) == (2, 1)
     (folder / "mended").touch()
     again = started("sweep", "--resume", "MOE-000", "--retry-failed", "--json")
     assert (again.code, again.data["rows"], again.data["failed"], again.data["ran"]) == (0, 2, 0, 2)
