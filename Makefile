@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup quickstart tutorial test test-fast check stress format constraints bench bench-store bench-sync bench-cpu bench-cpu-matmul bench-noise bench-compare bench-recipes calibrate aot wheel
+.PHONY: help setup quickstart tutorial test test-fast check stress format constraints rules bench bench-store bench-sync bench-cpu bench-cpu-matmul bench-noise bench-compare bench-recipes calibrate aot wheel
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -72,6 +72,9 @@ aot: setup  ## compile the MoE benchmark for TPUs that are not there: the check 
 
 wheel: setup  ## build and check the wheel
 	@$(BIN)/python -m pytest -q tests/project/test_project_wheel.py
+
+rules:  ## write the table of the redaction rules from rules.toml
+	@python3 scripts/redaction_rules
 
 constraints:  ## pin all dependencies anew (needs uv)
 	uv pip compile pyproject.toml --extra bench --group dev --universal --python-version 3.11 \

@@ -74,6 +74,7 @@ HOMES = {
     "requests": {"sync"},
     "urllib3": {"sync"},
     "markdown_it": {"issues"},
+    "re2": {"redaction"},
 }
 NEVER = {"jax", "jaxlib", "numpy", "scipy"}
 

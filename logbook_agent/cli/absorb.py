@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
-from logbook_agent.cli.output import emit
+from logbook_agent.cli.output import emit, say
 from logbook_agent.workflows.absorb import Outcome, absorb
 
 
@@ -43,7 +42,7 @@ def absorb_command(
     text = _text(outcome, dry_run=dry_run) or f"nothing to absorb: no block of {book.view_path.name} was edited by hand"
     emit("absorb", data, text, as_json=as_json, warnings=space.warnings)
     if outcome.refused and not as_json:
-        print("next: undo those edits, or discard them with: logbook render --discard-edits", file=sys.stderr)
+        say("next: undo those edits, or discard them with: logbook render --discard-edits")
     return 1 if outcome.refused else 0
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, read_part, workspace
-from logbook_agent.cli.output import emit
+from logbook_agent.cli.output import emit, say
 from logbook_agent.errors import UsageError
 from logbook_agent.model.entry import Comparison, entry_of
 from logbook_agent.report.compared import data
@@ -76,7 +75,7 @@ def compare_command(
     text = "" if as_json else compared_text(found.answers, space.blocks(book).table)
     emit("compare", answer, text, as_json=as_json, warnings=space.warnings)
     if kept is not None and not as_json:
-        print(f"kept with {kept}, which shows what comes out", file=sys.stderr)
+        say(f"kept with {kept}, which shows what comes out")
 
 
 def _pair(text: str) -> tuple[str, str]:

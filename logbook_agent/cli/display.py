@@ -8,6 +8,7 @@ import sys
 import time
 from typing import BinaryIO, Literal
 
+from logbook_agent.cli.output import clean, say
 from logbook_agent.runner import progress_line
 
 _REDRAW_S = 0.5
@@ -49,7 +50,8 @@ class LiveDisplay:
         if not self._terminal or not self._fresh_line or now - self._last_draw < _REDRAW_S:
             return
         self._last_draw = now
-        line = progress_line(now - self._started, last_result, log_bytes, shutil.get_terminal_size().columns - 1)
+        columns = shutil.get_terminal_size().columns - 1
+        line = clean(progress_line(now - self._started, last_result, log_bytes, columns))
         self._wipe()
         sys.stderr.write(f"\x1b[2m{line}\x1b[0m")
         sys.stderr.flush()
@@ -76,4 +78,4 @@ class LineDisplay:
     def done(self) -> None: ...
 
     def progress(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
+        say(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
@@ -24,7 +23,7 @@ from logbook_agent.cli.options import (
     read_prose,
     workspace,
 )
-from logbook_agent.cli.output import emit
+from logbook_agent.cli.output import emit, say
 from logbook_agent.model.entry import Entry
 from logbook_agent.store.book import Book
 from logbook_agent.workflows.entries import EditRequest, edit, note, plan
@@ -156,7 +155,7 @@ def edit_command(
 
 
 def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    say(line)
 
 
 def _written(command: str, space: Workspace, book: Book, entry: Entry, text: str, as_json: bool) -> None:

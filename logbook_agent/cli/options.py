@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from logbook_agent.cli.output import redact_by
 from logbook_agent.errors import UsageError
 from logbook_agent.workflows.workspace import Workspace, utc_now
 
@@ -65,9 +66,11 @@ def workspace(logbook: str | None, root: str | None) -> Workspace:
             cause="runs are ended by process groups and logbooks locked by flock, which it lacks",
             hint="use Linux, macOS, or WSL",
         )
-    return Workspace(
+    space = Workspace(
         cwd=Path.cwd(), environ=os.environ, root_option=root, logbook_option=logbook, now=utc_now, timing=timing
     )
+    redact_by(lambda: space.redactor)
+    return space
 
 
 def prose(text: str | None) -> str | None:

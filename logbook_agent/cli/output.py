@@ -1,13 +1,50 @@
-"""What a command says: data on stdout (text or JSON with a schema name), messages on stderr."""
+"""What a command says: data on stdout (text or JSON with a schema name), messages on stderr.
+
+All of it passes a redactor: an error may repeat what was typed, an answer what a server or a file said.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from logbook_agent.errors import LogbookError
+
+if TYPE_CHECKING:
+    from logbook_agent.redaction import Redactor
+
+# The redactor of the workspace that this command works in, once there is one.
+_of_workspace: list[Callable[[], Redactor]] = []
+
+
+def redact_by(redactor: Callable[[], Redactor]) -> None:
+    """Let everything that is said from here on pass this redactor."""
+    _of_workspace[:] = [redactor]
+
+
+def _redactor() -> Redactor:
+    """The workspace's redactor; without one, or where its settings cannot be read, what the environment tells."""
+    for given in _of_workspace:
+        try:
+            return given()
+        except (LogbookError, OSError):
+            break
+    from logbook_agent.redaction import Redactor, secrets_in
+
+    return Redactor(secrets=secrets_in(os.environ))
+
+
+def clean(text: str) -> str:
+    """The text as it may be shown."""
+    return _redactor().text(text)
+
+
+def say(text: str) -> None:
+    """A message on stderr."""
+    print(clean(text), file=sys.stderr, flush=True)
 
 
 def wants_json(words: Sequence[str]) -> bool:
@@ -20,25 +57,36 @@ def emit(command: str, data: Any, text: str, *, as_json: bool, warnings: Sequenc
     """Print a command's answer. Warnings are part of the JSON, or lines on stderr."""
     if as_json:
         answer = {"schema": f"logbook/{command}/1", "data": data, "warnings": list(warnings)}
-        print(json.dumps(answer, ensure_ascii=False, indent=1))
+        print(_json(answer))
         return
     if text:
-        print(text)
+        print(clean(text))
     for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        say(f"warning: {warning}")
+
+
+def _json(answer: dict[str, Any]) -> str:
+    text = json.dumps(answer, ensure_ascii=False, indent=1)
+    redactor = _redactor()
+    # One look at the whole is cheap, and most answers hold nothing.
+    if not redactor.may_hold_some(text):
+        return text
+    from logbook_agent.redaction.plain import redacted
+
+    return json.dumps(redacted(answer, redactor), ensure_ascii=False, indent=1)
 
 
 def report_error(error: LogbookError, *, as_json: bool) -> int:
     """Print an error in its three parts; the exit code that goes with it."""
     if as_json:
         body = {"code": error.code, "message": error.message, "cause": error.cause, "hint": error.hint}
-        print(json.dumps({"schema": "logbook/error/1", "error": body}, ensure_ascii=False, indent=1))
+        print(_json({"schema": "logbook/error/1", "error": body}))
     else:
-        print(f"error: {error.message}", file=sys.stderr)
+        say(f"error: {error.message}")
         if error.cause:
-            print(f"  cause: {error.cause}", file=sys.stderr)
+            say(f"  cause: {error.cause}")
         if error.hint:
-            print(f"  next:  {error.hint}", file=sys.stderr)
+            say(f"  next:  {error.hint}")
     return error.exit_code
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
-from logbook_agent.cli.output import columns, emit
+from logbook_agent.cli.output import clean, columns, emit
 from logbook_agent.errors import UsageError
 from logbook_agent.markdown.text import one_line
 from logbook_agent.report.times import minute
@@ -100,7 +100,7 @@ def _pretty(markdown: str) -> None:
     from rich.console import Console
     from rich.markdown import Markdown
 
-    Console().print(Markdown(markdown))
+    Console().print(Markdown(clean(markdown)))
 
 
 def status_command(logbook: LogbookOption = None, root: RootOption = None, as_json: JsonOption = False) -> None:

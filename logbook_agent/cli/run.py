@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -25,7 +24,7 @@ from logbook_agent.cli.options import (
     read_prose,
     workspace,
 )
-from logbook_agent.cli.output import emit
+from logbook_agent.cli.output import emit, say
 from logbook_agent.units import format_value, known
 from logbook_agent.workflows.bench import bench_argv, bench_folder
 from logbook_agent.workflows.entries import Prose
@@ -182,12 +181,12 @@ def _run(name: str, request: RunRequest, logbook: str | None, root: str | None, 
     else:
         # The command's own output has stdout; what we say of it goes to stderr.
         for line in [*_summary(result, data), *(f"warning: {w}" for w in space.warnings)]:
-            print(line, file=sys.stderr)
+            say(line)
     return result.exit_status
 
 
 def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    say(line)
 
 
 def _summary(result: RunResult, data: dict[str, Any]) -> list[str]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
-from logbook_agent.cli.output import emit
+from logbook_agent.cli.output import emit, say
 from logbook_agent.errors import LogbookError, UsageError
 from logbook_agent.issues.steps import Step, step_diff, step_values
 from logbook_agent.workflows.prepare import parse_duration
@@ -135,11 +134,7 @@ def link_command(
 
 def wire(max_wait: str) -> Wire:
     """How a command that talks to a host tells the user what it does, and how long it may wait."""
-    return Wire(say=_say, max_wait_s=parse_duration(max_wait, "--max-wait"))
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    return Wire(say=say, max_wait_s=parse_duration(max_wait, "--max-wait"))
 
 
 @contextlib.contextmanager
@@ -149,7 +144,7 @@ def warned(space: Workspace) -> Iterator[None]:
         yield
     except LogbookError:
         for warning in space.warnings:
-            _say(f"warning: {warning}")
+            say(f"warning: {warning}")
         raise
 
 

@@ -1,24 +1,26 @@
 """A cheap scan over many lines at once: which of them need the rules at all.
 
-Ordinary output has to pass at tens of megabytes a second, and a pattern with alternatives is too slow for
-that. So each trigger is a literal, looked for by substring search, and a pattern that begins with the literal
-and runs only where the literal occurs. The scan works on lower-cased bytes. It must flag every line that the
-rules would change.
+Ordinary output has to pass at tens of megabytes a second. What the rules look for in a large block, and
+the beginning of every form of a known secret, is searched for by RE2 in one pass; a line with a secret-looking word in
+it is looked at again, by patterns that begin with the word. Short texts need neither: a substring search for each
+keyword is enough, and RE2 stays unloaded. The gate flags every line that the rules would change.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from logbook_agent.redaction import names
+from logbook_agent.redaction.rules import Rule, compile_linear
 
-# After a name: what makes a value follow. Names may go on, quotes may close.
-_VALUE = rb"""[a-z0-9_.-]{0,127}(?:\\?["'])?\s{0,8}[:=]"""
+# After a name: what makes a value follow. Names may go on, quotes and brackets may close.
+_VALUE = rb"""[a-z0-9_.-]{0,127}(?:\\?["'])?(?:\[[0-9]{0,9}\])?\]?\s{0,8}(?:[:=!,("'`]|\S{0,2}\s{0,8}["'`])"""
 
 # The same where the name must end there.
-_END = rb"""(?:\\?["'])?\s{0,8}[:=]"""
+_END = rb"""(?:\\?["'])?(?:\[[0-9]{0,9}\])?\]?\s{0,8}(?:[:=!,("'`]|\S{0,2}\s{0,8}["'`])"""
 
 
 def _after(owners: Iterable[str], word: bytes) -> bytes:
@@ -30,95 +32,137 @@ def _after(owners: Iterable[str], word: bytes) -> bytes:
 _TOKEN = rb"(?!s(?![a-z])|iz)"
 _KEY = _after(names.KEY_KINDS, b"key")
 _PASS = _after(names.PASS_OWNERS, b"pass")
-# The words of a secret-looking name, for the names of flags.
+# The words of a secret-looking name, for the names of flags and the variables behind them.
 _WORDS = rb"(?:token%s|key%s|pass%s|pass(?:w|phrase)|pat(?![a-z])|auth(?!or|entic)|%s)" % (
     _TOKEN,
     _KEY,
     _PASS,
-    b"secret|credential|jwt|bearer|pwd",
+    b"secret|credential|jwt|bearer|pwd|contrasena",
 )
 
-# As few as can be: each costs a pass over the output.
-_TRIGGERS: tuple[tuple[bytes, bytes], ...] = (
-    (b"private key", rb""),
-    (b"gh", rb"[pousr]_[a-z0-9]{16}"),
-    (b"glpat-", rb""),
-    (b"hf_", rb"[a-z0-9]{16}"),
-    (b"sk-", rb"[a-z0-9_-]{12}"),
-    (b"xox", rb"[a-z][.-]"),
-    (b"hooks.slack.com/", rb""),
-    (b"akia", rb"[a-z0-9]{16}"),
-    (b"asia", rb"[a-z0-9]{16}"),
-    (b"aiza", rb"[a-z0-9_-]{30}"),
-    (b"ya29.", rb""),
-    (b"npm_", rb"[a-z0-9]{30}"),
-    (b"pypi-", rb"[a-z0-9_-]{16}"),
-    (b"k_live_", rb""),
-    (b"eyj", rb"[a-z0-9_-]{8}"),
-    (b"://", rb"""[^\s/"'<>`\\]+@"""),
-    (b"bearer", rb""),
-    (b"wandb", rb"\s{1,8}login"),
+# A literal, and what else the text must have from there on: the names before values (see `named`).
+_NAMED: tuple[tuple[bytes, bytes], ...] = (
     (b"token", _TOKEN + _VALUE),
     (b"secret", _VALUE),
     (b"pass", rb"(?:(?:w|phrase)" + _VALUE + rb"|" + _PASS + _END + rb")"),
     (b"key", _KEY + _VALUE),
-    (b"auth", rb"(?:orization|(?!or|entic)" + _VALUE + rb")"),
+    (b"auth", rb"(?!or|entic)" + _VALUE),
     (b"credential", _VALUE),
     (b"jwt", _VALUE),
+    (b"bearer", _VALUE),
+    (b"contrasena", _VALUE),
     (b"pwd", _END),
-    (b"pat", rb"(?:(?<=github_pat)_|(?<=[a-z0-9_.-]pat)" + _END + rb")"),
-    (b"--", rb"(?=[a-z])[a-z0-9_.-]{0,63}?" + _WORDS + rb"[a-z0-9_.-]{0,63}\s"),
+    (b"pat", rb"(?<=[a-z0-9_.-]pat)" + _END),
+    (
+        b"-",
+        rb"-?(?=[a-z])[a-z0-9_.-]{0,63}?(?:[ =]\s{0,7}[\"']?[a-z0-9_.-]{0,127}?)?"
+        + _WORDS
+        + rb"[a-z0-9_.-]{0,63}[\"']?\s",
+    ),
 )
-
-# In a line that is not complete, even the start of a trigger counts.
-_STARTS: tuple[bytes, ...] = (b"-----", *(literal for literal, _ in _TRIGGERS if literal != b"private key"))
+_ADDRESS = (b"://", rb"""[^\s/"'<>`\\]+@""")
+_COMPARED = tuple((sign, rb"=?\s{0,8}[a-z0-9_.-]{0,127}?" + _WORDS) for sign in (b"==", b"!="))
+_TRIGGERS = (*_NAMED, _ADDRESS, *_COMPARED)
+# Every line that a trigger finds holds a match of one of these, which RE2 finds quickly in a large block.
+_KEYS, _OWNERS = ("|".join(sorted(words)).lower() for words in (names.KEY_KINDS, names.PASS_OWNERS))
+_PARTS = (
+    rf"token(?:[^s]|s[a-z]|s?$)|secret|passw|passphrase|(?:{_OWNERS})[_.-]?pass|(?:{_KEYS})[_.-]?key|auth(?:[^oe]|o[^r]|e[^n]|$)"
+    r"|credential|jwt|bearer|pwd|[a-z0-9_.-]pat(?:[^a-z]|$)|contrasena"
+)
+_LOOSE = (
+    rf"""(?:{_PARTS})[a-z0-9_.-]*[\\"'\]\[0-9]*\s*(?:[:=!,("'`]|\S{{0,2}}\s*["'`])""",
+    r"(?:token|auth|pat)[\\\"'\]\[0-9]*\s*(?:[:=!,(\"'`]|\S{0,2}\s*[\"'`])",
+    r"://[^\s/]+@",
+    rf"[!=]=\s*[a-z0-9_.-]*(?:{_PARTS})",
+    rf"-[a-z0-9_.-]*(?:[ =]\s*[\"']?[a-z0-9_.-]*)?(?:{_PARTS}|token|auth|pat)[a-z0-9_.-]*[\"']?\s",
+)
+# Texts up to this size are searched for each keyword in turn.
+_SMALL_BYTES = 4096
+# RE2 looks for so many first characters of a known secret: a line with no more than these is only looked at in vain.
+_NEEDLE_START = 24
+_GATE_BYTES = 64 * 2**20
 
 
 class Gate:
-    """The triggers, and the known secrets (`needles`) and names that one redactor adds to them."""
+    """The keywords of `rules`, the known secrets (`needles`) and the further names of one redactor."""
 
-    def __init__(self, needles: Sequence[bytes] = (), extra_names: Iterable[str] = ()) -> None:
+    def __init__(self, rules: Sequence[Rule], needles: Sequence[bytes] = (), extra_names: Iterable[str] = ()) -> None:
         self._needles = tuple(needles)
-        extra = tuple((n.lower().encode(), _END) for n in extra_names)
+        self._keywords = tuple(dict.fromkeys(k.encode() for rule in rules for k in rule.keywords))
+        self._open = tuple(rule for rule in rules if not rule.keywords)
+        self._extra = tuple(n.lower().encode() for n in extra_names)
+        extra = tuple((name, _END) for name in self._extra)
         self._triggers = tuple((lit, re.escape(lit) + rest) for lit, rest in _TRIGGERS + extra)
-        self._starts = _STARTS + tuple(literal for literal, _ in extra)
+        # In a line that is not complete, even the start of a secret counts.
+        named = (lit for lit, _ in _NAMED if len(lit) > 2)
+        self._starts = (b"-----", b"://", *self._keywords, *named, *self._extra)
 
     def flags(self, data: bytes) -> bool:
         """Whether any line of the data may need redaction."""
+        if len(data) > _SMALL_BYTES:
+            return bool(self.flagged_lines(data))
         low = data.lower()
-        return any(n in data for n in self._needles) or any(
-            literal in low and _compiled(pattern).search(low) for literal, pattern in self._triggers
+        return (
+            any(keyword in low for keyword in self._keywords)
+            or any(needle in data for needle in self._needles)
+            or any(_compiled(rule.regex.encode()).search(data) for rule in self._open)
+            or self._names_value(low)
         )
 
     def flagged_lines(self, block: bytes) -> list[int]:
         """Where the lines start that may need redaction, ascending; `block` is whole lines."""
-        low = block.lower()
-        starts: set[int] = set()
-        for literal, pattern in self._triggers:
-            if literal not in low:
-                continue
-            at, search = 0, _compiled(pattern).search
-            while at >= 0 and (m := search(low, at)) is not None:
-                at = _mark_line(block, m.start(), starts)
-        for needle in self._needles:
-            at = 0
-            while at >= 0 and (at := block.find(needle, at)) >= 0:
-                at = _mark_line(block, at, starts)
-        return sorted(starts)
+        found = {start for start, _ in _lines(self._shapes, block)}
+        found.update(start for start, end in _lines(_names(), block) if self._names_value(block[start:end].lower()))
+        return sorted(found)
 
     def first_start(self, data: bytes) -> int:
         """Where the first thing stands that may become part of a secret by its shape; else the length."""
         low = data.lower()
-        return min((i for s in self._starts if (i := low.find(s)) >= 0), default=len(data))
+        first = min((i for s in self._starts if (i := low.find(s)) >= 0), default=len(data))
+        # A variable may stand behind a flag (`-e NAME value`), which tells that its value follows.
+        flag = _FLAG_BEFORE.search(data[: _word_start(data, first)]) if first < len(data) else None
+        return first if flag is None else flag.start("flag")
+
+    def _names_value(self, low: bytes) -> bool:
+        return any(_compiled(trigger).search(low) for literal, trigger in self._triggers if literal in low)
+
+    @functools.cached_property
+    def _shapes(self) -> Any:
+        """One pattern for all keywords, rules without keywords, further names and known secrets."""
+        literals = [re.escape(k.decode()) for k in (*self._keywords, *self._extra)]
+        parts = [f"(?i:{'|'.join(literals)})", *(f"(?:{rule.regex})" for rule in self._open)]
+        starts = sorted({needle[:_NEEDLE_START] for needle in self._needles})
+        parts += ["".join(f"\\x{byte:02x}" for byte in start) for start in starts]
+        return compile_linear("|".join(parts), max_bytes=_GATE_BYTES)
+
+
+def _lines(pattern: Any, block: bytes) -> Iterator[tuple[int, int]]:
+    """The lines, as (start, end), in which the pattern matches."""
+    at = 0
+    while at < len(block) and (m := pattern.search(block, at)) is not None:
+        # A pattern may begin with the end of the line before.
+        place = m.start() + (block[m.start() : m.start() + 1] == b"\n")
+        end = block.find(b"\n", place)
+        end = len(block) if end < 0 else end
+        yield block.rfind(b"\n", 0, place) + 1, end
+        at = end + 1
+
+
+@functools.cache
+def _names() -> Any:
+    return compile_linear(f"(?i:{'|'.join(_LOOSE)})")
+
+
+_FLAG_BEFORE = re.compile(rb"(?:^|\s)(?P<flag>--?[A-Za-z][\w-]{0,63}[ =][ ]{0,7}[\"']?)$")
+
+
+def _word_start(data: bytes, at: int) -> int:
+    """Where the name begins that a part of it, found at `at`, belongs to."""
+    while at > 0 and (data[at - 1 : at].isalnum() or data[at - 1] in b"_.-"):
+        at -= 1
+    return at
 
 
 @functools.cache
 def _compiled(pattern: bytes) -> re.Pattern[bytes]:
     return re.compile(pattern)
-
-
-def _mark_line(block: bytes, at: int, starts: set[int]) -> int:
-    """Notes the line around `at`; returns where the next one starts, or -1."""
-    starts.add(block.rfind(b"\n", 0, at) + 1)
-    end = block.find(b"\n", at)
-    return -1 if end < 0 else end + 1

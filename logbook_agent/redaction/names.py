@@ -12,7 +12,8 @@ TOKEN_FILE), or TOKEN is a unit or a vocabulary item there (flops_per_token, eos
 
 A value under such a name still is no secret when it is a switch or null word, a reference such as `$NAME`,
 a placeholder such as `<token>`, the name itself (`token=token`), a plain number under TOKEN or AUTH (a
-count), or under AUTH and CREDENTIAL a path or a word of less than eight characters.
+count) or under a name that goes on behind the word (password_hashes_per_s), or under AUTH and CREDENTIAL a
+path or a word of less than eight characters.
 """
 
 from __future__ import annotations
@@ -20,12 +21,20 @@ from __future__ import annotations
 import functools
 import re
 
-_STRONG = ("PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "APIKEY")
+_STRONG = ("PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "APIKEY", "CONTRASENA")
 _WEAK = frozenset({"AUTH", "CREDENTIAL", "CREDENTIALS", "JWT", "BEARER"})
-KEY_KINDS = frozenset({"API", "ACCESS", "PRIVATE", "SECRET", "SIGNING", "ENCRYPTION", "MASTER", "ACCOUNT"})
+KEY_KINDS = frozenset(
+    {
+        *("API", "ACCESS", "PRIVATE", "SECRET", "SIGNING", "ENCRYPTION", "MASTER", "ACCOUNT"),
+        *("AUTH", "SERVICE", "DB", "DATABASE", "PRIV", "CLIENT", "SSH", "LICENSE", "STORAGE"),
+    }
+)
 PASS_OWNERS = frozenset(
     {
         "DB",
+        "DATABASE",
+        "KEY",
+        "SSH",
         "SMTP",
         "MYSQL",
         "PG",
@@ -115,7 +124,7 @@ _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.(\w+)")
 _PATH = re.compile(r"(?:~|\.{1,2})?/[\w.@%+~-]+(?:/[\w.@%+~ -]+)*/?")
 _SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off", "none", "null", "nil", "unset", "undefined", "auto"})
 # Any secret-looking name has one of these in it.
-NAME_PARTS = ("token", "secret", "pass", "key", "auth", "credential", "jwt", "bearer", "pwd", "pat")
+NAME_PARTS = ("token", "secret", "pass", "key", "auth", "credential", "jwt", "bearer", "pwd", "pat", "contrasena")
 _REDACTED = "[redacted:"
 
 Names = frozenset[str]
@@ -136,15 +145,37 @@ def secret_kind(name: str) -> str | None:
             return "token"
         if word == "KEY" and before in KEY_KINDS:
             return f"{before.lower()}-key"
+        if word.endswith("KEY") and word[:-3] in KEY_KINDS:
+            return f"{word[:-3].lower()}-key"
         if word in _WEAK:
             return "auth" if word == "AUTH" else "token" if word in ("JWT", "BEARER") else "credential"
-    if len(words) > 1 and (words[-1] == "PAT" or words[-1] == "PWD" or _is_pass(words)):
-        return "token" if words[-1] == "PAT" else "password"
+    if (len(words) > 1 and words[-1] in ("PAT", "PWD", "PASS")) or len(words[-1]) > 4:
+        if words[-1] == "PAT":
+            return "token"
+        if words[-1] == "PWD" or _is_pass(words):
+            return "password"
     return None
 
 
 def _is_pass(words: list[str]) -> bool:
-    return words[-1] == "PASS" and words[-2] in PASS_OWNERS
+    last = words[-1]
+    return last.endswith("PASS") and (last[:-4] or words[-2]) in PASS_OWNERS
+
+
+def label_kind(label: str, text: str) -> str | None:
+    """The kind of secret that a label of prose announces with its last words, if the text can be one: `API key` and a
+    word, not `Password policy` and not a sentence about tokens."""
+    kind = last_kind("_".join(re.findall(r"[A-Za-z0-9.-]+", label)))
+    if kind is None:
+        return None
+    most = 1 if kind in ("token", "auth", "credential") else 6
+    return kind if len(text.split()) <= most and is_secret_value(label, kind, text.strip()) else None
+
+
+def last_kind(name: str) -> str | None:
+    """The kind of secret that the end of a name tells: `db_password` and `api_key`, not `password_hashes_per_s`."""
+    *_, before, last = ["", "", *(w for w in _BREAK.split(_HUMP.sub("_", name)) if w)]
+    return secret_kind(last) or (secret_kind(f"{before}_{last}") if secret_kind(before) is None else None)
 
 
 def is_secret_name(name: str) -> bool:
@@ -179,7 +210,7 @@ def is_secret_value(name: str, kind: str, value: str) -> bool:
     attribute = _ATTRIBUTE.fullmatch(value)
     if own == plain or own.endswith("_" + plain) or (attribute is not None and is_secret_name(attribute[1])):
         return False
-    if kind in ("token", "auth") and _NUMBER.fullmatch(value) is not None:
+    if _NUMBER.fullmatch(value) is not None and (kind in ("token", "auth") or last_kind(name) is None):
         return False
     if kind in ("auth", "credential"):
         return len(value) >= 8 and _PATH.fullmatch(value) is None

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from logbook_agent.redaction import rules
 from logbook_agent.redaction.gate import Gate
-from logbook_agent.redaction.names import is_secret_value, kind_of, mark
+from logbook_agent.redaction.named import looks_secret, named_finders
+from logbook_agent.redaction.names import Names, is_secret_value, kind_of, mark
+from logbook_agent.redaction.rules import BUILT_IN, Edit, Finder, Rule, shape_finders
 from logbook_agent.redaction.secrets import MIN_LENGTH, Secret, forms
 
-_NAME = re.compile(r"[A-Za-z][\w.-]*", re.ASCII)
+_NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _FLAG = re.compile(r"--?[A-Za-z][\w.-]*", re.ASCII)
 # `sh -c`, `bash -lc`: what follows is a script, not one value.
 _SHELL_FLAG = re.compile(r"-[a-z]*c", re.ASCII)
 _ASSIGNMENT = re.compile(r"(?P<head>(?P<name>(?:--?)?[A-Za-z_][\w.-]*)=)(?P<value>.*)", re.ASCII | re.DOTALL)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
+# Their `-e NAME` passes a variable on by its name alone: the next word is no value.
+_NAME_ALONE = frozenset({"docker", "podman", "nerdctl", "finch"})
 # A replacement may, together with its surroundings, look like another secret; twice is already rare.
 _MAX_PASSES = 4
 
@@ -25,35 +31,52 @@ _MAX_PASSES = 4
 class Redactor:
     """Known secrets become `$NAME`, those known by their shape `[redacted:kind]`.
 
-    Redacting twice changes nothing more. `extra_names` are further names that hold secrets.
+    Redacting twice changes nothing more. `extra_names` are further names that hold secrets, `extra_rules` further
+    shapes; they come after the built-in ones, and can hide more, but keep nothing from being hidden.
     """
 
     secrets: tuple[Secret, ...] = ()
     extra_names: tuple[str, ...] = ()
-    # Every printed form of every secret, longest first, with its `$NAME`.
+    extra_rules: tuple[Rule, ...] = ()
+    # Every printed form of every secret, longest first, with what it becomes.
     _forms: tuple[tuple[str, str], ...] = field(init=False, repr=False, compare=False)
     _placeholder: re.Pattern[str] = field(init=False, repr=False, compare=False)
-    _extra: frozenset[str] = field(init=False, repr=False, compare=False)
+    _extra: Names = field(init=False, repr=False, compare=False)
+    _finders: tuple[Finder, ...] = field(init=False, repr=False, compare=False)
     gate: Gate = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         names: dict[str, str] = {}
         for secret in self.secrets:
             for form in forms(secret.value):
-                names.setdefault(form, f"${secret.name}")
+                names.setdefault(form, secret.shown)
         ordered = sorted(names.items(), key=lambda item: (-len(item[0]), item[0]))
         shown = "|".join(re.escape(s.name) for s in sorted(self.secrets, key=lambda s: -len(s.name)))
-        extra = frozenset(self.extra_names) | {s.name for s in self.secrets}
+        extra = frozenset(self.extra_names) | {s.name for s in self.secrets if s.kind is None}
+        needles = [f.encode("utf-8", "surrogatepass") for f in names]
         set_ = object.__setattr__
         set_(self, "_forms", tuple(ordered))
-        set_(self, "_placeholder", re.compile(rf"\$(?:{shown or '(?!)'})(?!\w)|\[redacted:[a-z-]+\]", re.ASCII))
+        set_(self, "_placeholder", re.compile(rf"\$(?:{shown or '(?!)'})(?!\w)|\[redacted:[a-z0-9-]+\]", re.ASCII))
         set_(self, "_extra", extra)
-        set_(self, "gate", Gate([f.encode("utf-8", "surrogateescape") for f in names], sorted(extra)))
+        found_by = (*shape_finders(BUILT_IN), *named_finders(extra), *shape_finders(self.extra_rules))
+        set_(self, "_finders", found_by)
+        set_(self, "gate", Gate((*BUILT_IN, *self.extra_rules), needles, sorted(extra)))
+
+    def knowing(self, more: Iterable[Secret]) -> Redactor:
+        """The same redactor with further known secrets; itself where there are none."""
+        new = tuple(secret for secret in dict.fromkeys(more) if secret not in self.secrets)
+        if not new:
+            return self
+        return Redactor(secrets=(*self.secrets, *new), extra_names=self.extra_names, extra_rules=self.extra_rules)
 
     @property
     def needles(self) -> tuple[bytes, ...]:
         """Every form of every known secret, as bytes."""
-        return tuple(form.encode("utf-8", "surrogateescape") for form, _ in self._forms)
+        return tuple(form.encode("utf-8", "surrogatepass") for form, _ in self._forms)
+
+    def kind_of(self, name: str) -> str | None:
+        """`password`, `token` ... for a name that holds secrets, else None."""
+        return kind_of(name, self._extra)
 
     def text(self, text: str) -> str:
         """The text without secrets. A key block over several lines becomes one mark."""
@@ -65,25 +88,37 @@ class Redactor:
 
     def may_hold_some(self, text: str) -> bool:
         """A cheap look at the whole: most texts hold none, and the rules would look at every line of them."""
-        try:
-            return self.gate.flags(text.encode("utf-8", "surrogateescape"))
-        except UnicodeEncodeError:
-            return True
+        return self.gate.flags(text.encode("utf-8", "surrogatepass"))
 
     def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
-        """An argument vector; the word after a flag such as `--token` is its value."""
+        """An argument vector. The word after a flag such as `--token` is its value; so is the one after a secret's name
+        that stands behind a flag (`-e HF_TOKEN value`)."""
         out: list[str] = []
-        flag = kind = None
-        for word in map(self.known, argv):
-            if flag is not None and kind is not None and not word.startswith("-"):
-                out.append(mark(kind) if is_secret_value(flag, kind, word) else self.text(word))
-                flag = None
+        before: _Before | None = None
+        for word in argv:
+            word = self._known_but_in_keys(word)
+            if before is not None and before.takes(word):
+                out.append(mark(before.kind))
+                before = None
                 continue
             is_script = len(argv) == 1 or (bool(out) and _SHELL_FLAG.fullmatch(out[-1]) is not None)
             out.append(self.text(word) if is_script else self._word(word))
-            kind = kind_of(word.lstrip("-"), self._extra) if _FLAG.fullmatch(word) else None
-            flag = word.lstrip("-") if kind is not None else None
+            before = self._awaited(word, out)
         return tuple(out)
+
+    def _awaited(self, word: str, shown: Sequence[str]) -> _Before | None:
+        """Whose value the next word may be."""
+        name = word.lstrip("-")
+        kind = self.kind_of(name) if _NAME.fullmatch(name) else None
+        if kind is None:
+            return None
+        if word != name:
+            return _Before(name, kind) if _FLAG.fullmatch(word) else None
+        if len(shown) < 2 or _FLAG.fullmatch(shown[-2]) is None:
+            return None
+        return _Before(
+            name, kind, is_pair=True, may_stand_alone=any(w.rpartition("/")[2] in _NAME_ALONE for w in shown)
+        )
 
     def secrets_in_argv(self, argv: Sequence[str]) -> tuple[Secret, ...]:
         """What `argv` hides, as secrets of their own: a value given to a flag may be printed bare later."""
@@ -91,26 +126,35 @@ class Redactor:
         before = ""
         for word, shown in zip(argv, self.argv(argv), strict=True):
             for value in self._hidden(word, shown):
-                name = (before if before.startswith("-") and value == word else _name_of(word, shown)).strip("-")
+                name = (before if value == word and before else _name_of(word, shown)).strip("-")
                 found.setdefault(value, re.sub(r"\W+", "_", name).upper() if _NAME.fullmatch(name) else "SECRET")
-            before = word
+            before = word if _FLAG.fullmatch(word) or self.kind_of(word) is not None else ""
         return tuple(Secret(name=name, value=value) for value, name in found.items() if len(value) >= MIN_LENGTH)
 
     def _hidden(self, word: str, shown: str) -> list[str]:
         """The parts of one word that were hidden."""
         if word == shown:
             return []
+        if rules.KEY_BEGINS.search(word) is not None:
+            return [line for line in _key_lines(word) if len(line) >= MIN_LENGTH]
         if any(c.isspace() for c in word):
-            return [line[a:b] for line in word.split("\n") for a, b in self.spans(line)]
+            return [value for value, _ in self.secrets_in_text(word)] + self._hidden_in_script(word)
         start = _common(word, shown)
         end = _common(word[start:][::-1], shown[start:][::-1])
         return [word[start : len(word) - end]]
+
+    def _hidden_in_script(self, script: str) -> list[str]:
+        try:
+            words = shlex.split(script, comments=True)
+        except ValueError:
+            return []
+        return [secret.value for secret in self.secrets_in_argv(words)] if len(words) > 1 else []
 
     def _word(self, word: str) -> str:
         """One argument; in `NAME=value` all the rest is the value, whatever it contains."""
         m = _ASSIGNMENT.fullmatch(word)
         name = m["name"].lstrip("-") if m is not None else ""
-        kind = kind_of(name, self._extra) if name else None
+        kind = self.kind_of(name) if name else None
         if m is None or kind is None or not is_secret_value(name, kind, m["value"]):
             return self.text(word)
         head = self.text(m["head"])
@@ -119,30 +163,55 @@ class Redactor:
 
     def mapping(self, mapping: Mapping[str, str]) -> dict[str, str]:
         """Names with their values; a value under a secret-looking name becomes `$NAME` as a whole."""
-        return {name: self._named(name, value) for name, value in mapping.items()}
+        return {name: self.named(name, value) for name, value in mapping.items()}
 
-    def _named(self, name: str, value: str) -> str:
-        value = self.known(value)
-        kind = kind_of(name, self._extra)
+    def named(self, name: str, value: str) -> str:
+        """A value that stands under a name."""
+        value = self._known_but_in_keys(value)
+        kind = self.kind_of(name)
         if kind is not None and ((name in self._extra and value) or is_secret_value(name, kind, value)):
-            return f"${name}"
+            return f"${name}" if _VARIABLE.fullmatch(name) or name in self._extra else mark(kind)
         return self.text(value)
+
+    def _known_but_in_keys(self, text: str) -> str:
+        """The text with the known secrets replaced, unless it holds a key block: a known secret may be a part of that,
+        and without this part it would no longer be one."""
+        return self.known(text) if rules.KEY_BEGINS.search(text) is None else text
 
     def line(self, text: str) -> str:
         """One line without secrets, apart from a key block that goes on in the next."""
         for _ in range(_MAX_PASSES):
-            done = rules.apply(self.known(text), self._extra)
+            done = self._once(self.known(text))
             if done == text:
                 break
             text = done
         return text
 
+    def _once(self, text: str) -> str:
+        """One line with every rule applied once."""
+        low = text.lower()
+        for find in self._finders:
+            if edits := find(text, low):
+                text = _edited(text, edits)
+        return text
+
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Where secrets by their shape stand in one line; a key block without an end takes the rest."""
-        found = rules.spans(text, self._extra)
-        last_end = max((m.end() for m in rules.KEY_ENDS.finditer(text)), default=0)
-        begin = rules.KEY_BEGINS.search(text, last_end)
-        return found if begin is None else [*found, (begin.start(), len(text))]
+        """Where secrets by their shape or name stand in one raw line; findings that overlap are listed apart. A key
+        block without an end takes the rest."""
+        low = text.lower()
+        found = [(edit.begin, edit.end) for find in self._finders for edit in find(text, low)]
+        begin = _open_key(text)
+        return found if begin is None else [*found, (begin, len(text))]
+
+    def secrets_in_text(self, text: str) -> list[tuple[str, str]]:
+        """Every value that the rules find in a text, with its kind; of a key block its lines without the frame."""
+        if not self.may_hold_some(text):
+            return []
+        lines = [(line, line.lower()) for line in text.split("\n")]
+        edits = ((line, edit) for line, low in lines for find in self._finders for edit in find(line, low))
+        found = [(line[edit.start : edit.end], edit.kind) for line, edit in edits]
+        keys = [(line, "private-key") for line in _key_lines(text) if len(line) >= MIN_LENGTH]
+        return [*keys, *((value, kind) for value, kind in found if rules.KEY_BEGINS.search(value) is None)]
 
     def known(self, text: str) -> str:
         """The text with the known secrets replaced; of those that overlap nothing is left."""
@@ -161,6 +230,55 @@ class Redactor:
             at = max(at, end)
             done = at
         return "".join([*out, text[done:]])
+
+
+@functools.cache
+def by_shape() -> Redactor:
+    """The redactor that knows no secret, only what secrets look like and are called."""
+    return Redactor()
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What the next word of an argument vector may be the value of."""
+
+    name: str
+    kind: str
+    is_pair: bool = False
+    may_stand_alone: bool = False
+
+    def takes(self, word: str) -> bool:
+        if not is_secret_value(self.name, self.kind, word):
+            return False
+        if word.startswith("-") and not (self.is_pair and len(word) >= MIN_LENGTH and not _FLAG.fullmatch(word)):
+            return False
+        return not self.may_stand_alone or (looks_secret(word) and "/" not in word and ":" not in word)
+
+
+def _edited(text: str, edits: Sequence[Edit]) -> str:
+    out, at = [], 0
+    for edit in edits:
+        out += [text[at : edit.start], edit.new]
+        at = edit.end
+    return "".join([*out, text[at:]])
+
+
+def _open_key(text: str) -> int | None:
+    """Where a key block begins that has no end in this text."""
+    last_end = max((m.end() for m in rules.KEY_ENDS.finditer(text)), default=0)
+    begin = rules.KEY_BEGINS.search(text, last_end)
+    return None if begin is None else begin.start()
+
+
+def _key_lines(text: str) -> Iterator[str]:
+    """The lines within the key blocks of a text, without their frames."""
+    inside = False
+    for line in text.replace("\\n", "\n").split("\n"):
+        if rules.KEY_ENDS.search(line) is not None:
+            inside = False
+        elif inside:
+            yield line.strip()
+        inside = inside or rules.KEY_BEGINS.search(line) is not None
 
 
 def _name_of(word: str, shown: str) -> str:
@@ -204,9 +322,9 @@ class LineRedactor:
                 self._key_lines_left -= 1
                 return None
             self._key_lines_left = 0
-        line = self._redactor.line(line)
-        begin = rules.KEY_BEGINS.search(line)
+        # Before anything else of the line is replaced: a known secret may be a part of the key or of its frame.
+        begin = _open_key(line)
         if begin is None:
-            return line
+            return self._redactor.line(line)
         self._key_lines_left = rules.MAX_KEY_LINES
-        return self._redactor.line(line[: begin.start()] + mark("private-key"))
+        return self._redactor.line(line[:begin] + mark("private-key"))

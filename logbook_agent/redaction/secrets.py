@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import binascii
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.redaction.names import is_secret_value, secret_kind
+from logbook_agent.redaction.names import is_secret_value, mark, secret_kind
 
 # Shorter values are too common as ordinary words to be replaced everywhere.
 MIN_LENGTH = 8
@@ -19,8 +20,16 @@ _BASE64_COLUMNS = (76, 64)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secret:
+    """A known value. It is shown as `$NAME`; one that has a `kind` was found under no variable's name, and is shown as
+    `[redacted:KIND]`."""
+
     name: str
     value: str
+    kind: str | None = None
+
+    @property
+    def shown(self) -> str:
+        return f"${self.name}" if self.kind is None else mark(self.kind)
 
 
 def secrets_in(environ: Mapping[str, str], extra_names: Sequence[str] = ()) -> tuple[Secret, ...]:
@@ -37,7 +46,8 @@ def secrets_in(environ: Mapping[str, str], extra_names: Sequence[str] = ()) -> t
 
 
 def forms(value: str) -> Iterator[str]:
-    """The value as it may be printed: line by line, quoted, percent-encoded, in base64; none is short."""
+    """The value as it may be printed: line by line, quoted, percent-encoded, reversed, in hexadecimal, in base32 and
+    in base64; none is short."""
     for form in _all_forms(value):
         for start in range(0, len(form), MAX_FORM_BYTES // 4):
             piece = form[start : start + MAX_FORM_BYTES // 4]
@@ -57,6 +67,9 @@ def _all_forms(value: str) -> Iterator[str]:
     for safe in (b"", b"/"):
         encoded = _percent(raw, _URL_SAFE | set(safe))
         yield from (encoded, _lower_escapes(encoded), encoded.replace("%20", "+"))
+    yield value[::-1]
+    yield from (raw.hex(), raw.hex().upper())
+    yield from _base32(raw)
     yield from _base64(raw)
 
 
@@ -67,6 +80,17 @@ def _percent(raw: bytes, safe: frozenset[int]) -> str:
 def _lower_escapes(encoded: str) -> str:
     head, *rest = encoded.split("%")
     return head + "".join(f"%{part[:2].lower()}{part[2:]}" for part in rest)
+
+
+def _base32(raw: bytes) -> Iterator[str]:
+    """base32 of the value, and of the value inside something longer: the characters that its neighbours have no part
+    in."""
+    yield base64.b32encode(raw).decode("ascii")
+    for offset in range(5):
+        text = base64.b32encode(b"\0" * offset + raw).decode("ascii")
+        start = -(-offset * 8 // 5)
+        form = text[start : (offset + len(raw)) * 8 // 5]
+        yield from (form, form.lower())
 
 
 def _base64(raw: bytes) -> Iterator[str]:

@@ -18,6 +18,8 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
 from logbook_agent.model.ids import id_number, parse_id, sorted_ids
 from logbook_agent.model.record import Record, record_of
+from logbook_agent.redaction import Redactor, by_shape
+from logbook_agent.redaction.records import clean_entry, clean_header, clean_run
 from logbook_agent.store import records
 from logbook_agent.store.files import make_folder, read_text, write_error, write_text
 from logbook_agent.store.ids import Void, reservation_folder, reserve, voids
@@ -49,9 +51,15 @@ class Summaries:
 
 
 class Book:
-    """An existing logbook. `durable=False` leaves out fsync (for tests and benchmarks alone)."""
+    """An existing logbook. `durable=False` leaves out fsync (for tests and benchmarks alone).
 
-    def __init__(self, root: Path, topic: str, *, durable: bool = True) -> None:
+    Whatever is written passes the redactor that `redactor` gives at that moment: no caller can forget it.
+    """
+
+    def __init__(
+        self, root: Path, topic: str, *, durable: bool = True, redactor: Callable[[], Redactor] = by_shape
+    ) -> None:
+        self._redactor = redactor
         self.root = root
         self.topic = topic
         self.durable = durable
@@ -66,7 +74,7 @@ class Book:
     @property
     def header(self) -> Header:
         if self._header is None:
-            self._header = records.read_header(self.header_path)
+            self._header = clean_header(records.read_header(self.header_path), self.redactor)
         return self._header
 
     def reread_header(self) -> Header:
@@ -140,19 +148,31 @@ class Book:
         raise self._unknown(entry_id)
 
     def entry(self, entry_id: str) -> Entry:
-        """One entry. Raises NotFound with the nearest IDs."""
+        """One entry, without the secrets that somebody may have typed into its file. Raises NotFound with the nearest
+        IDs."""
         if id_number(entry_id, self.header.prefix) is None or not self.has_entry(entry_id):
             entry_id = self.resolve(entry_id)
-        return records.read_entry(self.entry_path(entry_id))
+        return clean_entry(records.read_entry(self.entry_path(entry_id)), self.redactor)
 
-    def write_entry(self, entry: Entry) -> None:
+    @property
+    def redactor(self) -> Redactor:
+        """What everything passes that is written here."""
+        return self._redactor()
+
+    def write_entry(self, entry: Entry) -> Entry:
+        """Write an entry without its secrets; returns what was written."""
+        entry = clean_entry(entry, self.redactor)
         make_folder(self.entries_folder)
         records.write_entry(self.entry_path(entry.id), entry, durable=self.durable)
+        return entry
 
-    def write_header(self, header: Header) -> None:
+    def write_header(self, header: Header) -> Header:
+        """Write the header without its secrets; returns what was written."""
+        header = clean_header(header, self.redactor)
         make_folder(self.folder)
         records.write_header(self.header_path, header, durable=self.durable)
         self._header = header
+        return header
 
     def _unknown(self, entry_id: str) -> NotFound:
         ids = self.entry_ids()
@@ -196,7 +216,9 @@ class Book:
             else:
                 return number
 
-    def write_run(self, run: Run) -> None:
+    def write_run(self, run: Run) -> Run:
+        """Write a run without its secrets, and the marker of one that goes on; returns what was written."""
+        run = clean_run(run, self.redactor)
         folder = self.run_folder(run.entry, run.run)
         records.write_run(folder / "run.json", run, durable=self.durable)
         marker = self.open_folder / f"{run.entry}.{run.run:02d}"
@@ -205,6 +227,7 @@ class Book:
             write_text(marker, "", durable=False)
         else:
             marker.unlink(missing_ok=True)
+        return run
 
     def open_runs(self) -> list[Run]:
         """Runs that were started here and have not been finished, in no order; most of them are going on."""
@@ -328,7 +351,7 @@ _GITATTRIBUTES = """\
 """
 
 
-def create(root: Path, header: Header, *, durable: bool = True) -> Book:
+def create(root: Path, header: Header, *, durable: bool = True, redactor: Callable[[], Redactor] = by_shape) -> Book:
     """A new logbook under `root`. Raises Taken when its topic or prefix exists there."""
     for book in books(root):
         if book.topic == header.topic:
@@ -343,7 +366,7 @@ def create(root: Path, header: Header, *, durable: bool = True) -> Book:
                 cause="IDs are unique in a root, so each logbook has a prefix of its own",
                 hint=f"choose another --prefix, or go on with: logbook -L {book.topic} status",
             )
-    book = Book(root, header.topic, durable=durable)
+    book = Book(root, header.topic, durable=durable, redactor=redactor)
     if book.view_path.exists() or book.folder.exists():
         raise Taken(
             f"{header.topic}.md or {header.topic}/ exists in {root.name}/ and is no logbook",
@@ -370,9 +393,9 @@ def _complete(path: Path, text: str, *, durable: bool) -> None:
         write_text(path, "\n".join([present.rstrip("\n"), *missing, ""]), durable=durable)
 
 
-def books(root: Path, *, durable: bool = True) -> list[Book]:
+def books(root: Path, *, durable: bool = True, redactor: Callable[[], Redactor] = by_shape) -> list[Book]:
     """All logbooks under `root`, by topic."""
     if not root.is_dir():
         return []
     topics = sorted(e.name for e in os.scandir(root) if (root / e.name / "logbook.yaml").is_file())
-    return [Book(root, topic, durable=durable) for topic in topics]
+    return [Book(root, topic, durable=durable, redactor=redactor) for topic in topics]

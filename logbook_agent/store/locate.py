@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from logbook_agent.errors import NotFound, UsageError
 from logbook_agent.model.ids import parse_id
+from logbook_agent.redaction import Redactor, by_shape
 from logbook_agent.repository import repository_of
 from logbook_agent.store.book import Book, books
 from logbook_agent.store.config import Config
@@ -34,10 +35,16 @@ def find_root(cwd: Path, environ: Mapping[str, str], config: Config, option: str
 
 
 def choose(
-    root: Path, environ: Mapping[str, str], config: Config, option: str | None, entry_id: str | None = None
+    root: Path,
+    environ: Mapping[str, str],
+    config: Config,
+    option: str | None,
+    entry_id: str | None = None,
+    *,
+    redactor: Callable[[], Redactor] = by_shape,
 ) -> Book:
     """The logbook that -L, $LOGBOOK, an entry's prefix or the configuration names, or the only one."""
-    there = books(root)
+    there = books(root, redactor=redactor)
     if not there:
         raise NotFound(
             f"no logbook in {root}",

@@ -20,7 +20,7 @@ from logbook_agent.model.header import (
 from logbook_agent.model.scalar import Scalar
 from logbook_agent.report.blocks import Blocks
 from logbook_agent.report.times import zone_of
-from logbook_agent.store.book import Book, create
+from logbook_agent.store.book import Book
 from logbook_agent.workflows.header_file import checked_baseline, read_header_file
 from logbook_agent.workflows.header_options import (
     check_distinct,
@@ -66,7 +66,7 @@ def start(workspace: Workspace, request: StartRequest) -> Book:
     header = workspace.redacted_header(header_of(workspace, request))
     # A template that does not fit is met before anything is written.
     Blocks(workspace.templates, header).header()
-    book = create(workspace.root, header)
+    book = workspace.create(header)
     refresh(workspace, book, ())
     return book
 

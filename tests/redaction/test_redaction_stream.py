@@ -82,8 +82,8 @@ def test_idle_flush_shows_what_is_safe() -> None:
     redactor = StreamRedactor(SAFE)
     assert redactor.feed(b"Proceed? [y/N] ") == b""
     assert redactor.flush_idle() == b"Proceed? [y/N] "
-    assert redactor.feed(b"login --password ") == b""
-    assert redactor.flush_idle() == b"login "
+    assert redactor.feed(b"signin --password ") == b""
+    assert redactor.flush_idle() == b"signin "
     assert redactor.feed(b"hunter2\nrest known ") == b"--password [redacted:password]\n"
     assert redactor.flush_idle() == b"rest "
     assert redactor.feed(b"words\n") == b"known words\n"

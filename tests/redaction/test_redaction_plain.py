@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from logbook_agent.redaction import Redactor, Secret
-from logbook_agent.workflows.workspace import _redacted, _without_secrets
+from logbook_agent.redaction.plain import _Cleaner, _found, redacted
 
 GITHUB = "gh" + "p_abcdefghijklmnopqrstuvwxyz0123456789"
 KEY = "-----BEGIN PRI" + "VATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRI" + "VATE KEY-----"
@@ -43,4 +43,4 @@ PLAIN = st.recursive(
 @example({"a": ["x", {"known-secret": 3}]})
 @example(["--token", "hunter2hunter2"])
 def test_the_quick_look_misses_nothing(plain: object) -> None:
-    assert _redacted(plain, REDACTOR) == _without_secrets(plain, REDACTOR)
+    assert redacted(plain, REDACTOR) == _Cleaner(REDACTOR.knowing(_found(plain, REDACTOR))).clean(plain)

@@ -1,0 +1,127 @@
+r"""Secrets known by the name that stands before them, within one line of text.
+
+`NAME=value`, `"name": "value"`, `--name value`; a variable and its value as two words behind a flag (`-e NAME value`);
+a name and a value as neighbours in a list (`"NAME", "value"`) or under keys that say so (`name: X, value: Y`); a
+comparison (`"value" == name`); a statement (`name "value";`). Names are those of `names`.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator
+
+from logbook_agent.redaction.names import NAME_PARTS, Names, is_secret_value, kind_of, mark
+from logbook_agent.redaction.rules import Edit, Finder
+
+Match = re.Match[str]
+
+_WORD_NAME = r"[A-Za-z_][A-Za-z0-9_.-]{2,127}"
+# What stands before a value. The value is matched apart, so that a name inside the value of another one
+# (`env:HF_TOKEN=...`) is seen too.
+_FLAG = r"(?:(?<![\w-])|(?<=[0-9;\[]m))--?(?P<name>[A-Za-z][A-Za-z0-9_.-]{2,63})(?P<close>)(?P<sep>=|\s{1,8}(?!-))"
+_NAME = (
+    rf"(?<![A-Za-z_.-])(?P<name>{_WORD_NAME})(?P<close>(?:\\?[\"'])?(?:\[[0-9]{{0,9}}\])?\]?)"
+    r"(?P<sep>\s{0,8}(?::?=|={2,3}|!==?|=>)\s{0,8}@?|\s{0,8}::?\s{0,8})"
+)
+_PAIR = (
+    rf"(?:(?<!\S)|(?<=[0-9;\[]m)|(?<=[\"'`(]))--?[A-Za-z][\w-]{{0,63}}[ =]\s{{0,7}}[\"']?"
+    rf"(?P<name>{_WORD_NAME})[\"']?(?P<close>)(?P<sep>\s{{1,8}})(?!-)"
+)
+_LISTED = rf"(?P<open>\\?[\"'])(?P<name>{_WORD_NAME})(?P<close>(?P=open))(?P<sep>\s{{0,8}},\s{{0,8}})(?=\\?[\"'])"
+_KEYED = (
+    rf"(?i:\b(?:name|key|variable|env))(?:\\?[\"'])?\s{{0,8}}[:=]\s{{0,8}}(?:\\?[\"'])?(?P<name>{_WORD_NAME})"
+    r"(?P<close>(?:\\?[\"'])?)(?P<sep>\s{0,8}[,;]\s{0,8}(?:\\?[\"'])?(?i:value)(?:\\?[\"'])?\s{0,8}[:=]\s{0,8})"
+)
+_STATED = (
+    rf"(?<![A-Za-z_.-])(?P<name>{_WORD_NAME})(?P<close>)(?P<sep>[(\s]\s{{0,8}})(?=[\"'`][^\"'`]{{1,1000}}[\"'`]\)?;)"
+)
+_QUOTED = re.compile(r"""(?P<open>\\?["'`])(?P<value>(?:\\.|.){0,4096}?)(?P=open)""")
+_WORD = re.compile(r"""["']?(?P<value>[^\s"'`;&|()<>\\\x1b]*)""", re.ASCII)
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
+# The other way round: the value stands first.
+_COMPARED = (
+    rf"(?P<open>[\"'`])(?P<value>[^\"'`]{{1,1000}})(?P=open)\s{{0,8}}[!=]={{1,2}}\s{{0,8}}(?P<name>{_WORD_NAME})"
+)
+_HEADS = (_FLAG, _NAME, _PAIR, _LISTED, _KEYED, _STATED)
+# Heads after which an ordinary word may stand, too: the value has to look like a secret.
+_LOOSE = frozenset({_PAIR, _LISTED, _STATED})
+
+
+def named_finders(extra: Names) -> list[Finder]:
+    """A search for each form in which a value stands with its name; `extra` are further names that hold secrets."""
+    others = tuple(name.lower() for name in extra)
+
+    def guarded(find: Callable[[str], Iterator[Edit]]) -> Finder:
+        return lambda text, low: list(find(text)) if any(part in low for part in (*NAME_PARTS, *others)) else []
+
+    heads = [guarded(functools.partial(_values, head=head, extra=extra)) for head in _HEADS]
+    return [*heads, guarded(functools.partial(_compared, extra=extra))]
+
+
+def _values(text: str, *, head: str, extra: Names) -> Iterator[Edit]:
+    end = 0
+    for m in _compiled(head).finditer(text):
+        kind = kind_of(m["name"], extra) if m.start() >= end else None
+        if kind is None:
+            continue
+        found = _QUOTED.match(text, m.end()) or _WORD.match(text, m.end())
+        if found is None:
+            continue
+        is_quoted = found.re is _QUOTED
+        value = found["value"] if is_quoted else _without_closers(found["value"])
+        if not is_secret_value(m["name"], kind, value):
+            continue
+        if head in _LOOSE and not looks_secret(value):
+            continue
+        if is_quoted and found["open"] == "`" and " " in value:
+            continue  # a command whose output is the value
+        if not is_quoted and head is _NAME and _is_prose_or_code(text, m, found):
+            continue
+        if head is _FLAG and m["sep"].isspace() and not m[0].startswith("--"):
+            continue
+        is_variable = head is _NAME and not m["close"] and _VARIABLE.fullmatch(m["name"]) is not None
+        start = found.start("value")
+        end = start + len(value)
+        yield Edit(m.start(), start, end, f"${m['name']}" if is_variable else mark(kind), kind)
+
+
+def _compared(text: str, *, extra: Names) -> Iterator[Edit]:
+    for m in _compiled(_COMPARED).finditer(text):
+        kind = kind_of(m["name"], extra)
+        if kind is not None and is_secret_value(m["name"], kind, m["value"]):
+            yield Edit(m.start(), m.start("value"), m.end("value"), mark(kind), kind)
+
+
+def looks_secret(value: str) -> bool:
+    """Whether a value is more than an ordinary lower-case word: it has a digit, mixed case or a special sign, or is
+    long."""
+    return len(value) >= 20 or re.fullmatch(r"[A-Z]?[a-z]+(?:[-_ ,./][a-z]+)*[:.,]?|[A-Z_]+", value) is None
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
+
+
+def _without_closers(value: str) -> str:
+    """What closes a list around an unquoted value is not part of it; what closes a mark is."""
+    bare = value.rstrip(",]}")
+    opened = bare.rfind(mark("")[:-1])
+    return bare + "]" if opened >= 0 and "]" not in bare[opened:] else bare
+
+
+def _is_prose_or_code(text: str, head: Match, value: Match) -> bool:
+    name, sep = head["name"], head["sep"]
+    if ":" in sep and "=" not in sep:
+        # `token: what the router sees`; but a header, a quoted key, a variable or a line of YAML is no prose.
+        is_alone = not text[: head.start()].strip(" \t-") and not text[value.end() :].strip()
+        return not (head["close"] or name.isupper() or "-" in name or is_alone)
+    if sep.strip() != sep and not _is_random(value["value"]):
+        return True  # token = tokenizer.next()
+    # token=os.environ["TOKEN"], token=read()
+    return value["value"].endswith("[") or text[value.end() : value.end() + 1] == "("
+
+
+def _is_random(value: str) -> bool:
+    return len(value) >= 16 and any(c.isdigit() for c in value) and "." not in value

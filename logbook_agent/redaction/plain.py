@@ -1,0 +1,122 @@
+"""Secrets out of plain data (dict, list, text, number): what records, requests and answers are made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from logbook_agent.redaction.names import is_secret_value, label_kind, mark
+from logbook_agent.redaction.redactor import Redactor
+from logbook_agent.redaction.secrets import MIN_LENGTH, Secret
+
+# Keys under which a name and its value stand as two.
+_PAIRS = (("name", "value"), ("key", "value"), ("label", "text"))
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
+
+
+def redacted(plain: Any, redactor: Redactor) -> Any:
+    """The data without secrets, in names too. A list of texts is read as an argument vector.
+
+    A value that is a secret by its name or shape in one place is one everywhere in this data: the text of a problem may
+    repeat what a row holds. Most data hold none, and one look at all texts tells.
+    """
+    if not redactor.may_hold_some("\n".join(_texts(plain))):
+        return plain
+    return _Cleaner(redactor.knowing(_found(plain, redactor))).clean(plain)
+
+
+def _texts(plain: Any, name: str = "") -> Iterator[str]:
+    """Every text in it; one that has a name stands as `name=text`, as secrets are known by their names too."""
+    if isinstance(plain, str):
+        yield f"{name}={plain}"
+    elif isinstance(plain, dict):
+        for key, value in plain.items():
+            yield str(key)
+            yield from _texts(value, str(key))
+        yield from (f"{re.sub(r'[^A-Za-z0-9]+', '_', own)}={value}" for own, _, value in _pairs(plain))
+    elif isinstance(plain, list | tuple):
+        if _is_argv(plain):
+            yield " ".join(plain)
+        for value in plain:
+            yield from _texts(value, name)
+    elif _is_number(plain):
+        yield f"{name}={plain}"
+
+
+def _found(plain: Any, redactor: Redactor, name: str = "") -> Iterator[Secret]:
+    """Every value in it that is hidden where it stands, if it is long enough to be looked for elsewhere."""
+    if isinstance(plain, dict):
+        for own, _, value in _pairs(plain):
+            yield from _secret(own, _pair_kind(redactor, own, value), value)
+        for key, value in plain.items():
+            yield from _found(value, redactor, str(key))
+    elif isinstance(plain, list | tuple):
+        if _is_argv(plain):
+            yield from redactor.secrets_in_argv(plain)
+        else:
+            for value in plain:
+                yield from _found(value, redactor, name)
+    elif isinstance(plain, str) or _is_number(plain):
+        text = str(plain)
+        kind = redactor.kind_of(name)
+        if kind is not None and is_secret_value(name, kind, text):
+            yield from _secret(name, kind, text)
+        elif isinstance(plain, str):
+            for value, found in redactor.secrets_in_text(plain):
+                yield from _secret("", found, value)
+
+
+def _secret(name: str, kind: str | None, value: str) -> Iterator[Secret]:
+    if kind is not None and len(value) >= MIN_LENGTH and is_secret_value(name, kind, value):
+        is_variable = _VARIABLE.fullmatch(name) is not None
+        yield Secret(name=name if is_variable else "SECRET", value=value, kind=None if is_variable else kind)
+
+
+class _Cleaner:
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+
+    def clean(self, plain: Any, name: str = "") -> Any:
+        if isinstance(plain, str):
+            return self._redactor.named(name, plain) if name else self._redactor.text(plain)
+        if isinstance(plain, dict):
+            return self._mapping(plain)
+        if isinstance(plain, list | tuple):
+            if _is_argv(plain) and self._redactor.kind_of(name) is None:
+                return list(self._redactor.argv(plain))
+            return [self.clean(value, name) for value in plain]
+        kind = self._redactor.kind_of(name) if _is_number(plain) else None
+        return mark(kind) if kind is not None and is_secret_value(name, kind, str(plain)) else plain
+
+    def _mapping(self, plain: dict[Any, Any]) -> dict[Any, Any]:
+        done = {self.clean(key): self.clean(value, str(key)) for key, value in plain.items()}
+        for own, key, value in _pairs(plain):
+            kind = _pair_kind(self._redactor, own, value)
+            if kind is not None:
+                done[key] = mark(kind)
+        return done
+
+
+def _pairs(plain: dict[Any, Any]) -> Iterator[tuple[str, str, str]]:
+    """Names with the values beside them, and the keys of the values."""
+    for name_key, value_key in _PAIRS:
+        own, value = plain.get(name_key), plain.get(value_key)
+        if isinstance(own, str) and isinstance(value, str):
+            yield own, value_key, value
+
+
+def _pair_kind(redactor: Redactor, name: str, value: str) -> str | None:
+    """The kind of a value that stands beside its name. A name of several words is a label of prose."""
+    if len(name.split()) > 1:
+        return label_kind(name, value)
+    kind = redactor.kind_of(name)
+    return kind if kind is not None and is_secret_value(name, kind, value) and len(value.split()) <= 6 else None
+
+
+def _is_argv(plain: Sequence[Any]) -> bool:
+    return bool(plain) and all(isinstance(word, str) for word in plain)
+
+
+def _is_number(plain: Any) -> bool:
+    return isinstance(plain, int | float) and not isinstance(plain, bool)

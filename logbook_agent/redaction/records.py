@@ -1,0 +1,55 @@
+"""Records without secrets. A store writes nothing that did not come from here."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from logbook_agent.model.codec import decode, encode
+from logbook_agent.model.entry import Entry
+from logbook_agent.model.header import Header
+from logbook_agent.redaction.names import is_secret_value, last_kind
+from logbook_agent.redaction.plain import redacted
+from logbook_agent.redaction.redactor import Redactor
+
+if TYPE_CHECKING:
+    from logbook_agent.model.run import Row, Run
+
+
+def clean_entry(entry: Entry, redactor: Redactor) -> Entry:
+    return decode(Entry, redacted(encode(entry), redactor))
+
+
+def clean_header(header: Header, redactor: Redactor) -> Header:
+    return decode(Header, redacted(encode(header), redactor))
+
+
+def clean_run(run: Run, redactor: Redactor) -> Run:
+    """A run without secrets. What a row measured under a secret's name is left out, and a problem says so."""
+    from logbook_agent.model.run import Run
+
+    hidden = sorted({name for row in run.rows for name in _secret_numbers(row)})
+    if hidden:
+        rows = tuple(_without(row, frozenset(hidden)) for row in run.rows)
+        said = f"left out: {', '.join(hidden)}: a number under a secret's name is no measurement"
+        run = dataclasses.replace(run, rows=rows, problems=(*run.problems, said))
+    return decode(Run, redacted(encode(run), redactor))
+
+
+def _secret_numbers(row: Row) -> list[str]:
+    samples = {name: measured.samples for name, measured in row.metrics.items()}
+    samples.update({name: (value,) for name, value in row.observations.items() if value is not None})
+    return [name for name, values in samples.items() if _is_secret(name, values)]
+
+
+def _is_secret(name: str, values: tuple[float, ...]) -> bool:
+    kind = last_kind(name)
+    return kind is not None and any(is_secret_value(name, kind, f"{value:g}") for value in values)
+
+
+def _without(row: Row, names: frozenset[str]) -> Row:
+    return dataclasses.replace(
+        row,
+        metrics={name: m for name, m in row.metrics.items() if name not in names},
+        observations={name: None if name in names else value for name, value in row.observations.items()},
+    )
