@@ -17,10 +17,10 @@ from logbook_agent.redaction import names
 from logbook_agent.redaction.rules import Rule, compile_linear
 
 # After a name: what makes a value follow. Names may go on, quotes and brackets may close.
-_VALUE = rb"""[a-z0-9_.-]{0,127}(?:\\?["'])?(?:\[[0-9]{0,9}\])?\]?\s{0,8}(?:[:=!,("'`]|\S{0,2}\s{0,8}["'`])"""
+_VALUE = rb"""[a-z0-9_.-]{0,127}(?:\\{0,7}["'])?(?:\[[0-9]{0,9}\])?\]?\s{0,8}(?:[:=!,("'`]|\S{0,2}\s{0,8}["'`])"""
 
 # The same where the name must end there.
-_END = rb"""(?:\\?["'])?(?:\[[0-9]{0,9}\])?\]?\s{0,8}(?:[:=!,("'`]|\S{0,2}\s{0,8}["'`])"""
+_END = rb"""(?:\\{0,7}["'])?(?:\[[0-9]{0,9}\])?\]?\s{0,8}(?:[:=!,("'`]|\S{0,2}\s{0,8}["'`])"""
 
 
 def _after(owners: Iterable[str], word: bytes) -> bytes:
@@ -40,6 +40,9 @@ _WORDS = rb"(?:token%s|key%s|pass%s|pass(?:w|phrase)|pat(?![a-z])|auth(?!or|enti
     b"secret|credential|jwt|bearer|pwd|contrasena",
 )
 
+# The value follows under a key of its own: `name: DB_PASSWORD`, and in this line or the next `value: ...`.
+_NAME_OF = rb"""(?:\\{0,7}["'])?\s{0,8}[:=]\s{0,8}(?:\\{0,7}["'])?[a-z0-9_.-]{0,127}?""" + _WORDS
+
 # A literal, and what else the text must have from there on: the names before values (see `named`).
 _NAMED: tuple[tuple[bytes, bytes], ...] = (
     (b"token", _TOKEN + _VALUE),
@@ -53,6 +56,7 @@ _NAMED: tuple[tuple[bytes, bytes], ...] = (
     (b"contrasena", _VALUE),
     (b"pwd", _END),
     (b"pat", rb"(?<=[a-z0-9_.-]pat)" + _END),
+    *((lit, _NAME_OF) for lit in (b"name", b"key", b"variable", b"env")),
     (
         b"-",
         rb"-?(?=[a-z])[a-z0-9_.-]{0,63}?(?:[ =]\s{0,7}[\"']?[a-z0-9_.-]{0,127}?)?"
@@ -73,6 +77,7 @@ _LOOSE = (
     rf"""(?:{_PARTS})[a-z0-9_.-]*[\\"'\]\[0-9]*\s*(?:[:=!,("'`]|\S{{0,2}}\s*["'`])""",
     r"(?:token|auth|pat)[\\\"'\]\[0-9]*\s*(?:[:=!,(\"'`]|\S{0,2}\s*[\"'`])",
     r"://[^\s/]+@",
+    rf"""(?:name|key|variable|env)[\\"']*\s*[:=]\s*[\\"']*[a-z0-9_.-]*(?:{_PARTS})""",
     rf"[!=]=\s*[a-z0-9_.-]*(?:{_PARTS})",
     rf"-[a-z0-9_.-]*(?:[ =]\s*[\"']?[a-z0-9_.-]*)?(?:{_PARTS}|token|auth|pat)[a-z0-9_.-]*[\"']?\s",
 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
+import itertools
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,6 +12,7 @@ from dataclasses import dataclass, field
 
 from logbook_agent.redaction import rules
 from logbook_agent.redaction.gate import Gate
+from logbook_agent.redaction.lines import LineRedactor, open_key
 from logbook_agent.redaction.named import looks_secret, named_finders
 from logbook_agent.redaction.names import Names, is_secret_value, kind_of, mark
 from logbook_agent.redaction.rules import BUILT_IN, Edit, Finder, Rule, shape_finders
@@ -43,6 +46,7 @@ class Redactor:
     _placeholder: re.Pattern[str] = field(init=False, repr=False, compare=False)
     _extra: Names = field(init=False, repr=False, compare=False)
     _finders: tuple[Finder, ...] = field(init=False, repr=False, compare=False)
+    _shapes: tuple[Finder, ...] = field(init=False, repr=False, compare=False)
     gate: Gate = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -58,8 +62,9 @@ class Redactor:
         set_(self, "_forms", tuple(ordered))
         set_(self, "_placeholder", re.compile(rf"\$(?:{shown or '(?!)'})(?!\w)|\[redacted:[a-z0-9-]+\]", re.ASCII))
         set_(self, "_extra", extra)
-        found_by = (*shape_finders(BUILT_IN), *named_finders(extra), *shape_finders(self.extra_rules))
-        set_(self, "_finders", found_by)
+        shapes = (*shape_finders(BUILT_IN), *shape_finders(self.extra_rules))
+        set_(self, "_shapes", shapes)
+        set_(self, "_finders", (*shapes, *named_finders(extra)))
         set_(self, "gate", Gate((*BUILT_IN, *self.extra_rules), needles, sorted(extra)))
 
     def knowing(self, more: Iterable[Secret]) -> Redactor:
@@ -82,7 +87,7 @@ class Redactor:
         """The text without secrets. A key block over several lines becomes one mark."""
         if not self.may_hold_some(text):
             return text
-        lines = LineRedactor(self)
+        lines = LineRedactor(self.line)
         done = (lines.line(line) for line in text.split("\n"))
         return "\n".join(line for line in done if line is not None)
 
@@ -95,7 +100,7 @@ class Redactor:
         that stands behind a flag (`-e HF_TOKEN value`)."""
         out: list[str] = []
         before: _Before | None = None
-        for word in argv:
+        for word in self._across(argv):
             word = self._known_but_in_keys(word)
             if before is not None and before.takes(word):
                 out.append(mark(before.kind))
@@ -105,6 +110,28 @@ class Redactor:
             out.append(self.text(word) if is_script else self._word(word))
             before = self._awaited(word, out)
         return tuple(out)
+
+    def _across(self, words: Sequence[str]) -> Sequence[str]:
+        """The words without what shapes find in several of them: `wandb login X`, a key that a shell has split."""
+        joined = " ".join(words)
+        if len(words) < 2 or not self.may_hold_some(joined):
+            return words
+        low = joined.lower()
+        starts = list(itertools.accumulate((len(word) + 1 for word in words), initial=0))
+        spans = [(e.begin, e.start, e.end, e.new) for find in self._shapes for e in find(joined, low)]
+        key = rules.KEY_BEGINS.search(joined)
+        if key is not None:
+            spans.append((key.start(), key.start(), len(joined), mark("private-key")))
+        done = dict(enumerate(words))
+        for begin, start, end, new in spans:
+            first, last = bisect.bisect_right(starts, begin) - 1, bisect.bisect_left(starts, end) - 1
+            is_within_one = first == last or (
+                key is not None and key.start() == begin and key.end() < starts[first + 1]
+            )
+            for i in () if is_within_one else range(bisect.bisect_right(starts, start) - 1, last + 1):
+                if done[i] == words[i]:
+                    done[i] = words[i][: max(start - starts[i], 0)] + new + words[i][end - starts[i] :]
+        return list(done.values())
 
     def _awaited(self, word: str, shown: Sequence[str]) -> _Before | None:
         """Whose value the next word may be."""
@@ -200,7 +227,7 @@ class Redactor:
         block without an end takes the rest."""
         low = text.lower()
         found = [(edit.begin, edit.end) for find in self._finders for edit in find(text, low)]
-        begin = _open_key(text)
+        begin = open_key(text)
         return found if begin is None else [*found, (begin, len(text))]
 
     def secrets_in_text(self, text: str) -> list[tuple[str, str]]:
@@ -263,13 +290,6 @@ def _edited(text: str, edits: Sequence[Edit]) -> str:
     return "".join([*out, text[at:]])
 
 
-def _open_key(text: str) -> int | None:
-    """Where a key block begins that has no end in this text."""
-    last_end = max((m.end() for m in rules.KEY_ENDS.finditer(text)), default=0)
-    begin = rules.KEY_BEGINS.search(text, last_end)
-    return None if begin is None else begin.start()
-
-
 def _key_lines(text: str) -> Iterator[str]:
     """The lines within the key blocks of a text, without their frames."""
     inside = False
@@ -297,34 +317,3 @@ def _occurrences(form: str, text: str) -> Iterator[tuple[int, int]]:
     while at >= 0:
         yield at, at + len(form)
         at = text.find(form, at + 1)
-
-
-class LineRedactor:
-    """Line after line, with the memory that a key block goes on."""
-
-    def __init__(self, redactor: Redactor) -> None:
-        self._redactor = redactor
-        self._key_lines_left = 0
-
-    @property
-    def in_key(self) -> bool:
-        return self._key_lines_left > 0
-
-    def line(self, line: str) -> str | None:
-        """The line (no newline in it) without secrets; None when all of it belonged to a key block."""
-        if self._key_lines_left:
-            end = rules.KEY_ENDS.search(line)
-            if end is not None:
-                self._key_lines_left = 0
-                rest = line[end.end() :]
-                return self.line(rest) if rest.strip() else None
-            if rules.KEY_BODY.fullmatch(line) is not None:
-                self._key_lines_left -= 1
-                return None
-            self._key_lines_left = 0
-        # Before anything else of the line is replaced: a known secret may be a part of the key or of its frame.
-        begin = _open_key(line)
-        if begin is None:
-            return self._redactor.line(line)
-        self._key_lines_left = rules.MAX_KEY_LINES
-        return self._redactor.line(line[:begin] + mark("private-key"))

@@ -137,12 +137,15 @@ def entropy(text: str) -> float:
 
 
 # A private key that goes on in the next lines.
-KEY_BEGINS = re.compile(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-{4,5}", re.ASCII)
-KEY_ENDS = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,40}-{4,5}", re.ASCII)
+KEY_BEGINS = re.compile(
+    r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-{4,5}|PuTTY-User-Key-File-[0-9]:", re.ASCII
+)
+KEY_ENDS = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,40}-{4,5}|Private-(?:MAC|Hash): ?[0-9a-f]*", re.ASCII)
 # Base64 at the end of a line, perhaps after a log prefix or in a quoted string; RFC 1421 headers; blank.
 KEY_BODY = re.compile(
     r"(?:.*[\s|>\"'])?[A-Za-z0-9+/]{16,}={0,2}(?:\\[nr])*[\"',+\\\s]*|\s*[\"']?[A-Za-z0-9+/]{1,64}={0,2}[\"',+\\\s]*"
-    r"|\s*(?:Proc-Type|DEK-Info|Version|Comment):.*|\s*",
+    r"|(?:.*[\s|>\"'+])?(?:Proc-Type|DEK-Info|Version|Comment|Subject|Hash|Charset|Encryption|Key-Derivation|Argon2-\w+"
+    r"|Public-Lines|Private-Lines):.*|\s*",
     re.ASCII,
 )
 # The longest key seen has some 200 lines; a lost END must not swallow the rest of the output.
