@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from logbook_agent.redaction import names
+from logbook_agent.redaction.known import Needles
 from logbook_agent.redaction.rules import Rule, compile_linear
 
 # After a name: what makes a value follow. Names may go on, quotes and brackets may close.
@@ -93,6 +94,7 @@ class Gate:
 
     def __init__(self, rules: Sequence[Rule], needles: Sequence[bytes] = (), extra_names: Iterable[str] = ()) -> None:
         self._needles = tuple(needles)
+        self._known = Needles(self._needles)
         self._keywords = tuple(dict.fromkeys(k.encode() for rule in rules for k in rule.keywords))
         self._open = tuple(rule for rule in rules if not rule.keywords)
         self._extra = tuple(n.lower().encode() for n in extra_names)
@@ -109,7 +111,7 @@ class Gate:
         low = data.lower()
         return (
             any(keyword in low for keyword in self._keywords)
-            or any(needle in data for needle in self._needles)
+            or self._known.may_be_in(data)
             or any(_compiled(rule.regex.encode()).search(data) for rule in self._open)
             or self._names_value(low)
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from logbook_agent.redaction import rules
 from logbook_agent.redaction.named import MARGIN, awaited_after
@@ -61,3 +61,12 @@ def open_key(text: str) -> int | None:
     last_end = max((m.end() for m in rules.KEY_ENDS.finditer(text)), default=0)
     begin = rules.KEY_BEGINS.search(text, last_end)
     return None if begin is None else begin.start()
+
+
+def key_blocks(text: str) -> Iterator[tuple[int, int, int]]:
+    """Where each key block begins, where its first frame ends, and where it ends: with the text, if it lacks an end."""
+    place = 0
+    while (begin := rules.KEY_BEGINS.search(text, place)) is not None:
+        end = rules.KEY_ENDS.search(text, begin.end())
+        place = len(text) if end is None else end.end()
+        yield begin.start(), begin.end(), place

@@ -70,7 +70,12 @@ def _found(plain: Any, redactor: Redactor, name: str = "") -> Iterator[Secret]:
 def _secret(name: str, kind: str | None, value: str) -> Iterator[Secret]:
     if kind is not None and len(value) >= MIN_LENGTH and is_secret_value(name, kind, value):
         is_variable = _VARIABLE.fullmatch(name) is not None
-        yield Secret(name=name if is_variable else "SECRET", value=value, kind=None if is_variable else kind)
+        yield Secret(
+            name=name if is_variable else "SECRET",
+            value=value,
+            kind=None if is_variable else kind,
+            is_encoded=False,
+        )
 
 
 class _Cleaner:

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 
 from logbook_agent.redaction import rules
 from logbook_agent.redaction.gate import Gate
-from logbook_agent.redaction.lines import LineRedactor, open_key
+from logbook_agent.redaction.known import KnownForms
+from logbook_agent.redaction.lines import LineRedactor, key_blocks, open_key
 from logbook_agent.redaction.named import looks_secret, named_finders
 from logbook_agent.redaction.names import Names, is_secret_value, kind_of, mark
 from logbook_agent.redaction.rules import BUILT_IN, Edit, Finder, Rule, shape_finders
-from logbook_agent.redaction.secrets import MIN_LENGTH, Secret, forms
+from logbook_agent.redaction.secrets import MIN_LENGTH, Secret
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _FLAG = re.compile(r"--?[A-Za-z][\w.-]*", re.ASCII)
@@ -41,9 +42,9 @@ class Redactor:
     secrets: tuple[Secret, ...] = ()
     extra_names: tuple[str, ...] = ()
     extra_rules: tuple[Rule, ...] = ()
-    # Every printed form of every secret, longest first, with what it becomes.
-    _forms: tuple[tuple[str, str], ...] = field(init=False, repr=False, compare=False)
-    _placeholder: re.Pattern[str] = field(init=False, repr=False, compare=False)
+    # Every form of every known secret, as bytes.
+    needles: tuple[bytes, ...] = field(init=False, repr=False, compare=False)
+    _known: KnownForms = field(init=False, repr=False, compare=False)
     _extra: Names = field(init=False, repr=False, compare=False)
     _finders: tuple[Finder, ...] = field(init=False, repr=False, compare=False)
     _shapes: tuple[Finder, ...] = field(init=False, repr=False, compare=False)
@@ -52,15 +53,15 @@ class Redactor:
     def __post_init__(self) -> None:
         names: dict[str, str] = {}
         for secret in self.secrets:
-            for form in forms(secret.value):
+            for form in secret.forms:
                 names.setdefault(form, secret.shown)
-        ordered = sorted(names.items(), key=lambda item: (-len(item[0]), item[0]))
         shown = "|".join(re.escape(s.name) for s in sorted(self.secrets, key=lambda s: -len(s.name)))
         extra = frozenset(self.extra_names) | {s.name for s in self.secrets if s.kind is None}
-        needles = [f.encode("utf-8", "surrogatepass") for f in names]
+        needles = tuple(f.encode("utf-8", "surrogatepass") for f in names)
+        placeholder = re.compile(rf"\$(?:{shown or '(?!)'})(?!\w)|\[redacted:[a-z0-9-]+\]", re.ASCII)
         set_ = object.__setattr__
-        set_(self, "_forms", tuple(ordered))
-        set_(self, "_placeholder", re.compile(rf"\$(?:{shown or '(?!)'})(?!\w)|\[redacted:[a-z0-9-]+\]", re.ASCII))
+        set_(self, "needles", needles)
+        set_(self, "_known", KnownForms(names, placeholder))
         set_(self, "_extra", extra)
         shapes = (*shape_finders(BUILT_IN), *shape_finders(self.extra_rules))
         set_(self, "_shapes", shapes)
@@ -73,11 +74,6 @@ class Redactor:
         if not new:
             return self
         return Redactor(secrets=(*self.secrets, *new), extra_names=self.extra_names, extra_rules=self.extra_rules)
-
-    @property
-    def needles(self) -> tuple[bytes, ...]:
-        """Every form of every known secret, as bytes."""
-        return tuple(form.encode("utf-8", "surrogatepass") for form, _ in self._forms)
 
     def kind_of(self, name: str) -> str | None:
         """`password`, `token` ... for a name that holds secrets, else None."""
@@ -119,16 +115,16 @@ class Redactor:
         low = joined.lower()
         starts = list(itertools.accumulate((len(word) + 1 for word in words), initial=0))
         spans = [(e.begin, e.start, e.end, e.new) for find in self._shapes for e in find(joined, low)]
-        key = rules.KEY_BEGINS.search(joined)
-        if key is not None:
-            spans.append((key.start(), key.start(), len(joined), mark("private-key")))
+
+        def at(place: int) -> int:
+            return bisect.bisect_right(starts, place) - 1
+
+        # A key within one word is seen there, line by line.
+        split = [key for key in key_blocks(joined) if at(key[0]) < at(key[1] - 1)]
+        keys = [(start, start, end, mark("private-key")) for start, _, end in split]
         done = dict(enumerate(words))
-        for begin, start, end, new in spans:
-            first, last = bisect.bisect_right(starts, begin) - 1, bisect.bisect_left(starts, end) - 1
-            is_within_one = first == last or (
-                key is not None and key.start() == begin and key.end() < starts[first + 1]
-            )
-            for i in () if is_within_one else range(bisect.bisect_right(starts, start) - 1, last + 1):
+        for begin, start, end, new in (*keys, *spans):
+            for i in range(at(start), at(end - 1) + 1) if at(begin) < at(end - 1) else ():
                 if done[i] == words[i]:
                     done[i] = words[i][: max(start - starts[i], 0)] + new + words[i][end - starts[i] :]
         return list(done.values())
@@ -156,7 +152,7 @@ class Redactor:
                 name = (before if value == word and before else _name_of(word, shown)).strip("-")
                 found.setdefault(value, re.sub(r"\W+", "_", name).upper() if _NAME.fullmatch(name) else "SECRET")
             before = word if _FLAG.fullmatch(word) or self.kind_of(word) is not None else ""
-        return tuple(Secret(name=name, value=value) for value, name in found.items() if len(value) >= MIN_LENGTH)
+        return tuple(Secret(name=name, value=value) for value, name in found.items() if _is_learned(value))
 
     def _hidden(self, word: str, shown: str) -> list[str]:
         """The parts of one word that were hidden."""
@@ -242,21 +238,7 @@ class Redactor:
 
     def known(self, text: str) -> str:
         """The text with the known secrets replaced; of those that overlap nothing is left."""
-        hits = [(a, b, shown) for form, shown in self._forms for a, b in _occurrences(form, text)]
-        if not hits:
-            return text
-        kept = [m.span() for m in self._placeholder.finditer(text)]
-        out: list[str] = []
-        at = -1
-        done = 0
-        for start, end, shown in sorted(hits, key=lambda hit: (hit[0], -hit[1])):
-            if any(a <= start and end <= b for a, b in kept):
-                continue
-            if start >= at:
-                out += [text[done:start], shown]
-            at = max(at, end)
-            done = at
-        return "".join([*out, text[done:]])
+        return self._known.replaced(text)
 
 
 @functools.cache
@@ -301,6 +283,11 @@ def _key_lines(text: str) -> Iterator[str]:
         inside = inside or rules.KEY_BEGINS.search(line) is not None
 
 
+def _is_learned(value: str) -> bool:
+    """Whether a value is looked for elsewhere. The frame of a key is no secret, and tells where one begins."""
+    return len(value) >= MIN_LENGTH and not (value.startswith("-----") or value.endswith("-----"))
+
+
 def _name_of(word: str, shown: str) -> str:
     """What stands before the `=` of a word, where nothing of it was hidden; a bare word has no name but itself."""
     name, is_assigned, _ = word.partition("=")
@@ -310,10 +297,3 @@ def _name_of(word: str, shown: str) -> str:
 def _common(a: str, b: str) -> int:
     """The length of what two texts begin with alike."""
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-
-
-def _occurrences(form: str, text: str) -> Iterator[tuple[int, int]]:
-    at = text.find(form)
-    while at >= 0:
-        yield at, at + len(form)
-        at = text.find(form, at + 1)

@@ -96,7 +96,7 @@ def _shape(id_: str, rule: str, make: Callable[[Maker], str]) -> Kind:
 def _prefixed(rule: str, *prefixes: str, letters: str = ALNUM, length: int = 36) -> list[Kind]:
     """Kinds that are a prefix and so many letters. `|` in a prefix is where this file breaks it."""
     return [
-        _shape(p.replace("|", "").strip("-_.").lower(), rule, lambda m, p=p: p.replace("|", "") + m.of(letters, length))  # type: ignore[misc]
+        _shape(f"{rule} {p.replace('|', '')}", rule, lambda m, p=p: p.replace("|", "") + m.of(letters, length))  # type: ignore[misc]
         for p in prefixes
     ]
 
