@@ -68,15 +68,25 @@ _HEADS = (_FLAG, _NAME, _PAIR, _LISTED, _KEYED, _STATED)
 _LOOSE = frozenset({_PAIR, _LISTED, _STATED})
 
 
-def named_finders(extra: Names) -> list[Finder]:
+class NamedFinders:
     """A search for each form in which a value stands with its name; `extra` are further names that hold secrets."""
-    others = tuple(name.lower() for name in extra)
 
-    def guarded(find: Callable[[str], Iterator[Edit]]) -> Finder:
-        return lambda text, low: list(find(text)) if any(part in low for part in (*NAME_PARTS, *others)) else []
+    def __init__(self, extra: Names) -> None:
+        self._parts = (*NAME_PARTS, *(name.lower() for name in extra))
 
-    heads = [guarded(functools.partial(_values, head=head, extra=extra)) for head in _HEADS]
-    return [*heads, guarded(functools.partial(_compared, extra=extra))]
+        def finder(find: Callable[[str], Iterator[Edit]]) -> Finder:
+            return lambda text, low: list(find(text))
+
+        heads = [finder(functools.partial(_values, head=head, extra=extra)) for head in _HEADS]
+        self._all = [*heads, finder(functools.partial(_compared, extra=extra))]
+
+    def for_words(self, low: str) -> list[Finder]:
+        """Those of `for_line` that look at several words of a command; flags and their values are seen one by one."""
+        return [find for find, head in zip(self.for_line(low), _HEADS, strict=False) if head not in (_FLAG, _PAIR)]
+
+    def for_line(self, low: str) -> list[Finder]:
+        """Those that can find anything in a line, given in lower case."""
+        return self._all if any(part in low for part in self._parts) else []
 
 
 def _values(text: str, *, head: str, extra: Names) -> Iterator[Edit]:

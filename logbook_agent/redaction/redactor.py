@@ -14,9 +14,9 @@ from logbook_agent.redaction import rules
 from logbook_agent.redaction.gate import Gate
 from logbook_agent.redaction.known import KnownForms
 from logbook_agent.redaction.lines import LineRedactor, key_blocks, open_key
-from logbook_agent.redaction.named import looks_secret, named_finders
+from logbook_agent.redaction.named import NamedFinders, looks_secret
 from logbook_agent.redaction.names import Names, is_secret_value, kind_of, mark
-from logbook_agent.redaction.rules import BUILT_IN, Edit, Finder, Rule, shape_finders
+from logbook_agent.redaction.rules import BUILT_IN, Edit, Finder, Rule, ShapeFinders, built_in_shapes
 from logbook_agent.redaction.secrets import MIN_LENGTH, Secret
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
@@ -46,8 +46,8 @@ class Redactor:
     needles: tuple[bytes, ...] = field(init=False, repr=False, compare=False)
     _known: KnownForms = field(init=False, repr=False, compare=False)
     _extra: Names = field(init=False, repr=False, compare=False)
-    _finders: tuple[Finder, ...] = field(init=False, repr=False, compare=False)
-    _shapes: tuple[Finder, ...] = field(init=False, repr=False, compare=False)
+    _shapes: ShapeFinders = field(init=False, repr=False, compare=False)
+    _named: NamedFinders = field(init=False, repr=False, compare=False)
     gate: Gate = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -63,9 +63,9 @@ class Redactor:
         set_(self, "needles", needles)
         set_(self, "_known", KnownForms(names, placeholder))
         set_(self, "_extra", extra)
-        shapes = (*shape_finders(BUILT_IN), *shape_finders(self.extra_rules))
+        shapes = ShapeFinders((*BUILT_IN, *self.extra_rules)) if self.extra_rules else built_in_shapes()
         set_(self, "_shapes", shapes)
-        set_(self, "_finders", (*shapes, *named_finders(extra)))
+        set_(self, "_named", NamedFinders(extra))
         set_(self, "gate", Gate((*BUILT_IN, *self.extra_rules), needles, sorted(extra)))
 
     def knowing(self, more: Iterable[Secret]) -> Redactor:
@@ -114,7 +114,8 @@ class Redactor:
             return words
         low = joined.lower()
         starts = list(itertools.accumulate((len(word) + 1 for word in words), initial=0))
-        spans = [(e.begin, e.start, e.end, e.new) for find in self._shapes for e in find(joined, low)]
+        finders = (*self._shapes.for_line(low), *self._named.for_words(low))
+        spans = [(e.begin, e.start, e.end, e.new) for find in finders for e in find(joined, low)]
 
         def at(place: int) -> int:
             return bisect.bisect_right(starts, place) - 1
@@ -210,10 +211,13 @@ class Redactor:
             text = done
         return text
 
+    def _finders(self, low: str) -> list[Finder]:
+        return [*self._shapes.for_line(low), *self._named.for_line(low)]
+
     def _once(self, text: str) -> str:
         """One line with every rule applied once."""
         low = text.lower()
-        for find in self._finders:
+        for find in self._finders(low):
             if edits := find(text, low):
                 text = _edited(text, edits)
         return text
@@ -222,7 +226,7 @@ class Redactor:
         """Where secrets by their shape or name stand in one raw line; findings that overlap are listed apart. A key
         block without an end takes the rest."""
         low = text.lower()
-        found = [(edit.begin, edit.end) for find in self._finders for edit in find(text, low)]
+        found = [(edit.begin, edit.end) for find in self._finders(low) for edit in find(text, low)]
         begin = open_key(text)
         return found if begin is None else [*found, (begin, len(text))]
 
@@ -231,7 +235,7 @@ class Redactor:
         if not self.may_hold_some(text):
             return []
         lines = [(line, line.lower()) for line in text.split("\n")]
-        edits = ((line, edit) for line, low in lines for find in self._finders for edit in find(line, low))
+        edits = ((line, edit) for line, low in lines for find in self._finders(low) for edit in find(line, low))
         found = [(line[edit.start : edit.end], edit.kind) for line, edit in edits]
         keys = [(line, "private-key") for line in _key_lines(text) if len(line) >= MIN_LENGTH]
         return [*keys, *((value, kind) for value, kind in found if rules.KEY_BEGINS.search(value) is None)]

@@ -29,10 +29,6 @@ class Rule:
     keywords: tuple[str, ...] = ()
     entropy: float = 0.0
 
-    def runs_in(self, low: str) -> bool:
-        """Whether a match is possible in a text, given in lower case."""
-        return not self.keywords or any(keyword in low for keyword in self.keywords)
-
 
 @dataclass(frozen=True, slots=True)
 class Edit:
@@ -81,14 +77,29 @@ def compile_linear(regex: str, *, max_bytes: int = _RULE_BYTES) -> Any:
         raise RuleError(reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)) from None
 
 
-def shape_finders(rules: Sequence[Rule]) -> list[Finder]:
+@functools.cache
+def built_in_shapes() -> ShapeFinders:
+    return ShapeFinders(BUILT_IN)
+
+
+class ShapeFinders:
     """A search for each rule, and one for credentials in addresses."""
-    return [*(functools.partial(_found, rule) for rule in rules), _credentials]
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._all = [*(functools.partial(_found, rule) for rule in rules), _credentials]
+        self._always = {i for i, rule in enumerate(rules) if not rule.keywords} | {len(rules)}
+        self._by_keyword: dict[str, list[int]] = {}
+        for i, rule in enumerate(rules):
+            for keyword in rule.keywords:
+                self._by_keyword.setdefault(keyword, []).append(i)
+
+    def for_line(self, low: str) -> list[Finder]:
+        """Those that can find anything in a line, given in lower case."""
+        there = [i for keyword, rules in self._by_keyword.items() if keyword in low for i in rules]
+        return [self._all[i] for i in sorted(self._always.union(there))]
 
 
 def _found(rule: Rule, text: str, low: str) -> list[Edit]:
-    if not rule.runs_in(low):
-        return []
     data = text.encode("utf-8", "surrogatepass")
     pattern, found = _compiled(rule.regex), []
     group = rule.group if rule.group is not None else min(pattern.groups, 1)

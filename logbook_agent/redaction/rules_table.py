@@ -343,12 +343,12 @@ TABLE: tuple[tuple[str, str, int | None, tuple[str, ...], float], ...] = (
     ),
     (
         "password",
-        "curl\\s(?:.*?\\s)?(?:-u|-U|--user|--proxy-user)(?:\\s{1,8}|=)[\"']?[^\\s:\"'/$]{0,64}:([^\\s\"'`$<][^\\s\"'`]*)",
+        "curl\\s(?:.*?\\s)??(?:-u|-U|--user|--proxy-user)(?:\\s{1,8}|=)[\"']?[^\\s:\"'/$]{0,64}:([^\\s\"'`$<][^\\s\"'`]*)",
         None,
         ("curl",),
         0.0,
     ),
-    ("password", "sshpass\\s(?:.*?\\s)?-p\\s{0,8}[\"']?([^\\s\"'`$<][^\\s\"'`]*)", None, ("sshpass",), 0.0),
+    ("password", "sshpass\\s(?:.*?\\s)??-p\\s{0,8}[\"']?([^\\s\"'`$<][^\\s\"'`]*)", None, ("sshpass",), 0.0),
     (
         "password",
         "(?i)\\b(?:password|passwd|passphrase|passwort|contrase(?:n|ñ)a|secret|api[ _-]?key|access[ _-]?key)s?\\s{1,4}(?:is|was|set to|changed to)(?:\\s{0,4}:\\s{0,4}|\\s{1,4})[\"'`]?([^\\s\"'`]*[0-9!@#$%^&*+=][^\\s\"'`]*[^\\s\"'`.,;:)])",

@@ -76,8 +76,8 @@ def _as_it_stands(value: str) -> Iterator[str]:
 
 def _encoded(value: str) -> Iterator[str]:
     raw = value.encode("utf-8", "surrogateescape")
-    for safe in (b"", b"/"):
-        encoded = _percent(raw, _URL_SAFE | set(safe))
+    for safe in (_URL_SAFE - set(b"-._~"), _URL_SAFE, _URL_SAFE | set(b"/")):
+        encoded = _percent(raw, safe)
         yield from (encoded, _lower_escapes(encoded), encoded.replace("%20", "+"))
     yield value[::-1]
     yield from (raw.hex(), raw.hex().upper())

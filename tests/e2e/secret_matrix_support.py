@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 import subprocess
 from collections.abc import Sequence
@@ -90,8 +91,8 @@ class Matrix:
         """Neither in the logbooks, nor in the common folder of git, nor in an answer."""
         assert self.planted
         there = [place for place in (folder / "logbooks", folder / ".git/logbook-agent") if place.is_dir()]
-        assert self.in_files(*there) == {}
-        assert self.in_answers() == {}
+        found = self.in_files(*there) | self.in_answers()
+        assert not found, json.dumps(found, indent=1)
 
 
 @functools.lru_cache(maxsize=1)
@@ -128,7 +129,8 @@ def offline(cli: Cli, matrix: Matrix, folder: Path) -> None:
     answer = matrix.hear("sync --offline", cli("sync", "--offline", str(there)))
     assert answer.code == 0, answer
     assert any(path.is_file() for path in there.rglob("*"))
-    assert matrix.in_files(there) == {}
+    found = matrix.in_files(there)
+    assert not found, json.dumps(found, indent=1)
 
 
 def in_git(matrix: Matrix, folder: Path, *args: str) -> list[str]:
