@@ -123,12 +123,13 @@ class Redactor:
         # A key within one word is seen there, line by line.
         split = [key for key in key_blocks(joined) if at(key[0]) < at(key[1] - 1)]
         keys = [(start, start, end, mark("private-key")) for start, _, end in split]
-        done = dict(enumerate(words))
+        cuts: dict[int, list[Edit]] = {}
         for begin, start, end, new in (*keys, *spans):
             for i in range(at(start), at(end - 1) + 1) if at(begin) < at(end - 1) else ():
-                if done[i] == words[i]:
-                    done[i] = words[i][: max(start - starts[i], 0)] + new + words[i][end - starts[i] :]
-        return list(done.values())
+                a, b = max(start - starts[i], 0), min(end - starts[i], len(words[i]))
+                if all(b <= cut.start or cut.end <= a for cut in cuts.get(i, ())):
+                    cuts.setdefault(i, []).append(Edit(a, a, b, new, ""))
+        return [_edited(word, sorted(cuts.get(i, ()), key=lambda cut: cut.start)) for i, word in enumerate(words)]
 
     def _awaited(self, word: str, shown: Sequence[str]) -> _Before | None:
         """Whose value the next word may be."""

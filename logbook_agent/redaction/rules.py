@@ -104,7 +104,8 @@ def _found(rule: Rule, text: str, low: str) -> list[Edit]:
     pattern, found = _compiled(rule.regex), []
     group = rule.group if rule.group is not None else min(pattern.groups, 1)
     for m in pattern.finditer(data):
-        start, end = _whole_characters(data, *m.span(group))
+        # An alternative without the group is a secret as a whole.
+        start, end = _whole_characters(data, *m.span(group if m.start(group) >= 0 else 0))
         begin, _ = _whole_characters(data, m.start(), end)
         if len(data) != len(text):
             begin, start, end = (len(data[:at].decode("utf-8", "surrogatepass")) for at in (begin, start, end))
@@ -115,9 +116,7 @@ def _found(rule: Rule, text: str, low: str) -> list[Edit]:
 
 
 def _whole_characters(data: bytes, start: int, end: int) -> tuple[int, int]:
-    """The span, widened where it begins or ends within a character of several bytes; empty where nothing matched."""
-    if start < 0:
-        return 0, 0
+    """The span, widened where it begins or ends within a character of several bytes."""
     while start > 0 and data[start] & 0xC0 == 0x80:
         start -= 1
     while end < len(data) and data[end] & 0xC0 == 0x80:

@@ -141,7 +141,7 @@ TABLE: tuple[tuple[str, str, int | None, tuple[str, ...], float], ...] = (
         ("hvs.", "hvb.", "hvr."),
         0.0,
     ),
-    ("terraform-token", "[A-Za-z0-9]{10,20}\\.atlasv1\\.[A-Za-z0-9_=-]{40,}", None, (".atlasv1.",), 0.0),
+    ("terraform-token", "[A-Za-z0-9]{14}\\.atlasv1\\.[A-Za-z0-9_=-]{40,}", None, (".atlasv1.",), 0.0),
     (
         "alibaba-key-id",
         "(?:^|[^A-Za-z0-9]|[0-9;\\[][A-Za-z]|\\\\[abefnrtv]|%[0-9A-F]{2}|\\\\u00[0-9a-f]{2})(LTAI[A-Za-z0-9]{16,24})",
@@ -201,7 +201,7 @@ TABLE: tuple[tuple[str, str, int | None, tuple[str, ...], float], ...] = (
         ("hooks.slack.com/",),
         0.0,
     ),
-    ("discord-token", "[MNO][A-Za-z0-9_-]{23,25}\\.[A-Za-z0-9_-]{6}\\.[A-Za-z0-9_-]{27,}", None, (), 4.5),
+    ("discord-token", "[MNO][A-Za-z0-9_-]{23,25}\\.[A-Za-z0-9_-]{6}\\.[A-Za-z0-9_-]{27,}", None, (), 4.7),
     (
         "discord-webhook",
         "(?i)discord(?:app)?\\.com/api/webhooks/[0-9]{5,}/[A-Za-z0-9_-]{16,}",
@@ -216,7 +216,7 @@ TABLE: tuple[tuple[str, str, int | None, tuple[str, ...], float], ...] = (
         (".webhook.office.com/",),
         0.0,
     ),
-    ("telegram-token", "[0-9]{8,10}:[0-9A-Za-z_-]{35}", None, (), 0.0),
+    ("telegram-token", "[0-9]{8,10}:[0-9A-Za-z_-]{35}", None, (), 4.35),
     ("twilio-key", "(?:SK|AC)[a-z0-9]{32}", None, (), 0.0),
     (
         "sendgrid-key",
@@ -240,7 +240,7 @@ TABLE: tuple[tuple[str, str, int | None, tuple[str, ...], float], ...] = (
         ("k_live_", "k_test_", "whsec_"),
         0.0,
     ),
-    ("square-token", "sq0(?:csp|atp)-[0-9A-Za-z\\\\_-]{20,}", None, ("sq0csp-", "sq0atp-"), 0.0),
+    ("square-token", "sq0(?:csp|atp)-[0-9A-Za-z\\\\_-]{20,43}", None, ("sq0csp-", "sq0atp-"), 0.0),
     ("linear-key", "lin_(?:api|oauth|wh)_[A-Za-z0-9]{20,}", None, ("lin_api_", "lin_oauth_", "lin_wh_"), 0.0),
     (
         "notion-token",
