@@ -50,6 +50,8 @@ _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 _COMPARED = (
     rf"(?P<open>[\"'`])(?P<value>[^\"'`]{{1,1000}})(?P=open)\s{{0,8}}[!=]={{1,2}}\s{{0,8}}(?P<name>{_WORD_NAME})"
 )
+# Their `-e NAME` passes a variable on by its name alone: the next word is no value.
+_NAME_ALONE = frozenset({"docker", "podman", "nerdctl", "finch"})
 # What a log, a diff or a list puts before each line.
 MARGIN = re.compile(r"(?:\([^()]{0,200}\)|[+|>#\s]|-(?![-\w]))*", re.ASCII)
 # The end of a line whose value stands in the next: `--token \`, `-e NAME \`; `"--token",`; `name: NAME`; `token: |`.
@@ -108,6 +110,8 @@ def _values(text: str, *, head: str, extra: Names) -> Iterator[Edit]:
             continue  # a command whose output is the value
         if not is_quoted and head is _NAME and _is_prose_or_code(text, kind, m, found):
             continue
+        if head is _PAIR and may_stand_alone(text[: m.start()]) and not is_no_image(value):
+            continue
         if head is _FLAG and m["sep"].isspace() and not m[0].startswith("--"):
             continue
         is_variable = head is _NAME and not m["close"] and _VARIABLE.fullmatch(m["name"]) is not None
@@ -132,6 +136,16 @@ def _compared(text: str, *, extra: Names) -> Iterator[Edit]:
         kind = kind_of(m["name"], extra)
         if kind is not None and is_secret_value(m["name"], kind, m["value"]):
             yield Edit(m.start(), m.start("value"), m.end("value"), mark(kind), kind)
+
+
+def may_stand_alone(words: str) -> bool:
+    """Whether a variable's name behind a flag of this command may stand without its value."""
+    return any(word.rpartition("/")[2] in _NAME_ALONE for word in words.split())
+
+
+def is_no_image(value: str) -> bool:
+    """Whether a word behind such a name is its value, and not the image that is run."""
+    return looks_secret(value) and "/" not in value and ":" not in value
 
 
 def looks_secret(value: str) -> bool:

@@ -111,6 +111,7 @@ _DESCRIBES = frozenset(
             "LIMIT",
             "SIZE",
         ),
+        *("ERROR", "EXCEPTION", "WARNING"),
         *("DTYPE", "DIM", "IDX", "INDEX", "BUDGET", "RATE"),
     }
 )

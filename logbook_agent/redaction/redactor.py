@@ -14,7 +14,7 @@ from logbook_agent.redaction import rules
 from logbook_agent.redaction.gate import Gate
 from logbook_agent.redaction.known import KnownForms
 from logbook_agent.redaction.lines import LineRedactor, key_blocks, open_key
-from logbook_agent.redaction.named import NamedFinders, looks_secret
+from logbook_agent.redaction.named import NamedFinders, is_no_image, may_stand_alone
 from logbook_agent.redaction.names import Names, is_secret_value, kind_of, mark
 from logbook_agent.redaction.rules import BUILT_IN, Edit, Finder, Rule, ShapeFinders, built_in_shapes
 from logbook_agent.redaction.secrets import MIN_LENGTH, Secret
@@ -25,8 +25,6 @@ _FLAG = re.compile(r"--?[A-Za-z][\w.-]*", re.ASCII)
 _SHELL_FLAG = re.compile(r"-[a-z]*c", re.ASCII)
 _ASSIGNMENT = re.compile(r"(?P<head>(?P<name>(?:--?)?[A-Za-z_][\w.-]*)=)(?P<value>.*)", re.ASCII | re.DOTALL)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
-# Their `-e NAME` passes a variable on by its name alone: the next word is no value.
-_NAME_ALONE = frozenset({"docker", "podman", "nerdctl", "finch"})
 # A replacement may, together with its surroundings, look like another secret; twice is already rare.
 _MAX_PASSES = 4
 
@@ -141,9 +139,7 @@ class Redactor:
             return _Before(name, kind) if _FLAG.fullmatch(word) else None
         if len(shown) < 2 or _FLAG.fullmatch(shown[-2]) is None:
             return None
-        return _Before(
-            name, kind, is_pair=True, may_stand_alone=any(w.rpartition("/")[2] in _NAME_ALONE for w in shown)
-        )
+        return _Before(name, kind, is_pair=True, may_stand_alone=may_stand_alone(" ".join(shown)))
 
     def secrets_in_argv(self, argv: Sequence[str]) -> tuple[Secret, ...]:
         """What `argv` hides, as secrets of their own: a value given to a flag may be printed bare later."""
@@ -266,7 +262,7 @@ class _Before:
             return False
         if word.startswith("-") and not (self.is_pair and len(word) >= MIN_LENGTH and not _FLAG.fullmatch(word)):
             return False
-        return not self.may_stand_alone or (looks_secret(word) and "/" not in word and ":" not in word)
+        return not self.may_stand_alone or is_no_image(word)
 
 
 def _edited(text: str, edits: Sequence[Edit]) -> str:
