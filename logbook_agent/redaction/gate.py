@@ -18,10 +18,10 @@ from logbook_agent.redaction.known import Needles
 from logbook_agent.redaction.rules import Rule, compile_linear
 
 # After a name: what makes a value follow. Names may go on, quotes and brackets may close.
-_VALUE = rb"""[a-z0-9_.-]{0,127}(?:\\{0,7}["'])?(?:\[[0-9]{0,9}\])?\]?\s{0,8}(?:[:=!,("'`]|\S{0,2}\s{0,8}["'`])"""
+_VALUE = rb"""[a-z0-9_.-]{0,127}(?:\\{0,7}["'])?(?:\[[0-9]{0,9}\])?\]?\s{0,40}(?:[:=!,("'`]|\S{0,2}\s{0,40}["'`])"""
 
 # The same where the name must end there.
-_END = rb"""(?:\\{0,7}["'])?(?:\[[0-9]{0,9}\])?\]?\s{0,8}(?:[:=!,("'`]|\S{0,2}\s{0,8}["'`])"""
+_END = rb"""(?:\\{0,7}["'])?(?:\[[0-9]{0,9}\])?\]?\s{0,40}(?:[:=!,("'`]|\S{0,2}\s{0,40}["'`])"""
 
 
 def _after(owners: Iterable[str], word: bytes) -> bytes:
@@ -42,7 +42,7 @@ _WORDS = rb"(?:token%s|key%s|pass%s|pass(?:w|phrase)|pat(?![a-z])|auth(?!or|enti
 )
 
 # The value follows under a key of its own: `name: DB_PASSWORD`, and in this line or the next `value: ...`.
-_NAME_OF = rb"""(?:\\{0,7}["'])?\s{0,8}[:=]\s{0,8}(?:\\{0,7}["'])?[a-z0-9_.-]{0,127}?""" + _WORDS
+_NAME_OF = rb"""(?:\\{0,7}["'])?\s{0,40}[:=]\s{0,40}(?:\\{0,7}["'])?[a-z0-9_.-]{0,127}?""" + _WORDS
 
 # A literal, and what else the text must have from there on: the names before values (see `named`).
 _NAMED: tuple[tuple[bytes, bytes], ...] = (
@@ -66,7 +66,7 @@ _NAMED: tuple[tuple[bytes, bytes], ...] = (
     ),
 )
 _ADDRESS = (b"://", rb"""[^\s/"'<>`\\]+@""")
-_COMPARED = tuple((sign, rb"=?\s{0,8}[a-z0-9_.-]{0,127}?" + _WORDS) for sign in (b"==", b"!="))
+_COMPARED = tuple((sign, rb"=?\s{0,40}[a-z0-9_.-]{0,127}?" + _WORDS) for sign in (b"==", b"!="))
 _TRIGGERS = (*_NAMED, _ADDRESS, *_COMPARED)
 # Every line that a trigger finds holds a match of one of these, which RE2 finds quickly in a large block.
 _KEYS, _OWNERS = ("|".join(sorted(words)).lower() for words in (names.KEY_KINDS, names.PASS_OWNERS))

@@ -25,30 +25,30 @@ _FLAG = (
 )
 _NAME = (
     rf"(?<![A-Za-z_.-])(?P<name>{_WORD_NAME})(?P<close>(?:\\{{0,7}}[\"'])?(?:\[[0-9]{{0,9}}\])?\]?)"
-    r"(?P<sep>\s{0,8}(?::?=|={2,3}|!==?|=>)\s{0,8}@?|\s{0,8}::?\s{0,8})"
+    r"(?P<sep>\s{0,40}(?::?=|={2,3}|!==?|=>)\s{0,40}@?|\s{0,40}::?\s{0,40})"
 )
 _PAIR = (
     rf"(?:(?<!\S)|(?<=[0-9;\[]m)|(?<=[\"'`(]))--?[A-Za-z][\w-]{{0,63}}[ =]\s{{0,7}}[\"']?"
-    rf"(?P<name>{_WORD_NAME})[\"']?(?P<close>)(?P<sep>\s{{1,8}})(?!-)"
+    rf"(?P<name>{_WORD_NAME})[\"']?(?P<close>)(?P<sep>\s{{1,40}})(?!-)"
 )
 _LISTED = (
     rf"(?P<open>\\{{0,7}}[\"'])(?:--?)?(?P<name>{_WORD_NAME})(?P<close>(?P=open))"
-    r"(?P<sep>\s{0,8},\s{0,8})(?=\\{0,7}[\"'])"
+    r"(?P<sep>\s{0,40},\s{0,40})(?=\\{0,7}[\"'])"
 )
 _KEYED = (
-    rf"(?i:\b(?:name|key|variable|env))(?:\\{{0,7}}[\"'])?\s{{0,8}}[:=]\s{{0,8}}(?:\\{{0,7}}[\"'])?(?P<name>{_WORD_NAME})"
-    r"(?P<close>(?:\\{0,7}[\"'])?)(?P<sep>\s{0,8}(?:[,;]|\\{1,7}n)(?:\s|\\{1,7}n){0,16}(?:\\{0,7}[\"'])?(?i:value)"
-    r"(?:\\{0,7}[\"'])?\s{0,8}[:=]\s{0,8})"
+    rf"(?i:\b(?:name|key|variable|env))(?:\\{{0,7}}[\"'])?\s{{0,40}}[:=]\s{{0,40}}(?:\\{{0,7}}[\"'])?(?P<name>{_WORD_NAME})"
+    r"(?P<close>(?:\\{0,7}[\"'])?)(?P<sep>\s{0,40}(?:[,;]|\\{1,7}n)(?:\s|\\{1,7}n){0,16}(?:\\{0,7}[\"'])?(?i:value)"
+    r"(?:\\{0,7}[\"'])?\s{0,40}[:=]\s{0,40})"
 )
 _STATED = (
-    rf"(?<![A-Za-z_.-])(?P<name>{_WORD_NAME})(?P<close>)(?P<sep>[(\s]\s{{0,8}})(?=[\"'`][^\"'`]{{1,1000}}[\"'`]\)?;)"
+    rf"(?<![A-Za-z_.-])(?P<name>{_WORD_NAME})(?P<close>)(?P<sep>[(\s]\s{{0,40}})(?=[\"'`][^\"'`]{{1,1000}}[\"'`]\)?;)"
 )
 _QUOTED = re.compile(r"""(?P<open>\\{0,7}["'`])(?P<value>(?:\\.|.){0,4096}?)(?P=open)""")
 _WORD = re.compile(r"""["']?(?P<value>[^\s"'`;&|()<>\\\x1b]*)""", re.ASCII)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 # The other way round: the value stands first.
 _COMPARED = (
-    rf"(?P<open>[\"'`])(?P<value>[^\"'`]{{1,1000}})(?P=open)\s{{0,8}}[!=]={{1,2}}\s{{0,8}}(?P<name>{_WORD_NAME})"
+    rf"(?P<open>[\"'`])(?P<value>[^\"'`]{{1,1000}})(?P=open)\s{{0,40}}[!=]={{1,2}}\s{{0,40}}(?P<name>{_WORD_NAME})"
 )
 # Their `-e NAME` passes a variable on by its name alone: the next word is no value.
 _NAME_ALONE = frozenset({"docker", "podman", "nerdctl", "finch"})
@@ -56,14 +56,14 @@ _NAME_ALONE = frozenset({"docker", "podman", "nerdctl", "finch"})
 MARGIN = re.compile(r"(?:\([^()]{0,200}\)|[+|>#\s]|-(?![-\w]))*", re.ASCII)
 # The end of a line whose value stands in the next: `--token \`, `-e NAME \`; `"--token",`; `name: NAME`; `token: |`.
 _CONTINUED = re.compile(
-    rf"(?<!\S)(?P<tail>--?[A-Za-z][\w.-]{{0,63}}(?:[ =]\s{{0,7}}{_WORD_NAME})?)\s{{1,8}}\\\s*$", re.ASCII
+    rf"(?<!\S)(?P<tail>--?[A-Za-z][\w.-]{{0,63}}(?:[ =]\s{{0,7}}{_WORD_NAME})?)\s{{1,40}}\\\s*$", re.ASCII
 )
-_LIST_GOES_ON = re.compile(rf"(?P<tail>(?P<open>\\{{0,7}}[\"'])(?:--?)?{_WORD_NAME}(?P=open)\s{{0,8}},)\s*$", re.ASCII)
+_LIST_GOES_ON = re.compile(rf"(?P<tail>(?P<open>\\{{0,7}}[\"'])(?:--?)?{_WORD_NAME}(?P=open)\s{{0,40}},)\s*$", re.ASCII)
 _KEY_GOES_ON = re.compile(
-    rf"(?i:\b(?:name|key|variable|env))[\"']?\s{{0,8}}[:=]\s{{0,8}}[\"']?(?P<name>{_WORD_NAME})[\"']?\s{{0,8}},?\s*$",
+    rf"(?i:\b(?:name|key|variable|env))[\"']?\s{{0,40}}[:=]\s{{0,40}}[\"']?(?P<name>{_WORD_NAME})[\"']?\s{{0,40}},?\s*$",
     re.ASCII,
 )
-_BLOCK_SCALAR = re.compile(rf"(?P<tail>(?<![A-Za-z_.-]){_WORD_NAME}:)\s{{1,8}}[|>][+-]?\s*$", re.ASCII)
+_BLOCK_SCALAR = re.compile(rf"(?P<tail>(?<![A-Za-z_.-]){_WORD_NAME}:)\s{{1,40}}[|>][+-]?\s*$", re.ASCII)
 _LONGEST_END = 300
 _HEADS = (_FLAG, _NAME, _PAIR, _LISTED, _KEYED, _STATED)
 # Heads after which an ordinary word may stand, too: the value has to look like a secret.

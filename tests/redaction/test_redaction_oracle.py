@@ -169,10 +169,12 @@ VALUES = (WORD, "hunter2", "correct horse battery", "p@ss!w0rd", "a,b;c d", ALNU
 
 
 def keyword_lines() -> Iterator[str]:
-    for name, separator, quote, value in itertools.product(NAMES, SEPARATORS, QUOTES, VALUES):
+    """Every pair of a name and a separator, of a name and a quote, of a name and a value."""
+    turn = itertools.cycle(itertools.product(QUOTES, VALUES))
+    for (name, separator), (quote, value) in zip(itertools.product(NAMES, SEPARATORS), turn, strict=False):
         yield f"{name}{separator}{quote}{value}{quote}"
         yield f"  {name}{separator}@{quote}{value}{quote};"
-    for name, quote, value in itertools.product(NAMES, QUOTES, VALUES):
+    for name, quote, value in itertools.product(NAMES, QUOTES, VALUES[::3]):
         yield f'{{"{name}": {quote}{value}{quote}, "n": 1}}'
         yield f"if {quote}{value}{quote} == {name}:"
         yield f"if ({quote}{value}{quote} !== {name}) {{"
