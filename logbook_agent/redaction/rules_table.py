@@ -161,7 +161,7 @@ TABLE: tuple[tuple[str, str, int | None, tuple[str, ...], float], ...] = (
         "cloudant-key",
         "(?i)(?:cloudant|clou|cl)[_-]?(?:api)?[_-]?(?:key|pwd|pw|password|pass|token)[\"'\\]]{0,2}\\s*(?:=>|:=|::|=|:| )\\s*[\"']?([0-9a-f]{64}|[a-z]{24})(?:[^0-9a-z]|$)",
         None,
-        ("cloudant", "clou_", "clou-", "cl_", "cl-", "clapi", "clkey", "clp", "cltoken"),
+        ("cloudant", "clou", "cl_", "cl-", "clapi", "clkey", "clp", "cltoken"),
         0.0,
     ),
     (
@@ -225,13 +225,7 @@ TABLE: tuple[tuple[str, str, int | None, tuple[str, ...], float], ...] = (
     ("telegram-token", "[0-9]{8,10}:(AA[0-9A-Za-z_-]{33})", None, (":aa",), 0.0),
     ("telegram-token", "[0-9]{8,10}:([0-9A-Za-z_-]{35})", None, (), 4.2),
     ("twilio-key", "(?:SK|AC)[a-z0-9]{32}", None, (), 0.0),
-    (
-        "sendgrid-key",
-        "(?:^|[^A-Za-z0-9]|[0-9;\\[][A-Za-z]|\\\\[abefnrtv]|%[0-9A-F]{2}|\\\\u00[0-9a-f]{2})(SG\\.[A-Za-z0-9_-]{16,}\\.[A-Za-z0-9_-]{16,})",
-        None,
-        ("sg.",),
-        0.0,
-    ),
+    ("sendgrid-key", "SG\\.[A-Za-z0-9_-]{16,}\\.[A-Za-z0-9_-]{16,}", None, ("sg.",), 0.0),
     ("mailchimp-key", "[0-9a-z]{32}-us[0-9]{1,2}", None, ("-us",), 0.0),
     (
         "mailgun-key",
@@ -380,9 +374,17 @@ TABLE: tuple[tuple[str, str, int | None, tuple[str, ...], float], ...] = (
     ),
     (
         "password",
-        "(?i)contrase(?:n|ñ)a\\w{0,16}[\"'\\]]{0,2}\\s*(?:=>|:=|[!=]?={1,2}|:)\\s*[\"'`]?([^\\s\"'`,;]+)",
+        "(?i)contraseña\\w*[\"'\\]]{0,2}\\s*(?:=>|:=|!?={1,3}|:)?\\s*@?\\(?[\"'`]([^\"'`]+)[\"'`]",
         None,
-        ("contrase",),
+        ("contraseña",),
         0.0,
     ),
+    (
+        "password",
+        "(?i)contraseña\\w*[\"'\\]]{0,2}\\s*(?:=>|:=|!?={1,3}|:)\\s*@?([^\\s\"'`,;]+)",
+        None,
+        ("contraseña",),
+        0.0,
+    ),
+    ("password", "(?i)[\"'`]([^\"'`]+)[\"'`]\\s*[!=]={1,2}\\s*\\w*contraseña", None, ("contraseña",), 0.0),
 )
