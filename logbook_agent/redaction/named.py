@@ -24,7 +24,7 @@ _FLAG = (
     r"(?P<sep>=|(?:\s|\\n|\\(?=[\\\s])){1,32}+(?!-))"
 )
 _NAME = (
-    rf"(?<![A-Za-z_.-])(?P<name>{_WORD_NAME})(?P<close>(?:\\{{0,7}}[\"'])?(?:\[[0-9]{{0,9}}\])?\]?)"
+    rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})(?P<close>(?:\\{{0,7}}[\"'])?(?:\[[0-9]{{0,9}}\])?\]?)"
     r"(?P<sep>\s{0,40}(?:={2,3}|=>|!==?|:?=)\s{0,40}@?|\s{0,40}::?\s{0,40}@?)"
 )
 _PAIR = (
@@ -40,7 +40,7 @@ _KEYED = (
     r"(?P<close>(?:\\{0,7}[\"'])?)(?P<sep>\s{0,40}(?:[,;]|\\{1,7}n)(?:\s|\\{1,7}n){0,16}(?:\\{0,7}[\"'])?(?i:value)"
     r"(?:\\{0,7}[\"'])?\s{0,40}[:=]\s{0,40})"
 )
-_STATED = rf"(?<![A-Za-z_.-])(?P<name>{_WORD_NAME})[\"'\]]{{0,2}}(?P<close>)(?P<sep>[(\s]\s{{0,40}})(?=[\"'`][^\"'`]{{1,1000}}[\"'`]\)?;)"
+_STATED = rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})[\"'\]]{{0,2}}(?P<close>)(?P<sep>[(\s]\s{{0,40}})(?=[\"'`][^\"'`]{{1,1000}}[\"'`]\)?;)"
 _QUOTED = re.compile(r"""(?P<open>\\{0,7}["'`])(?P<value>(?:\\.|.){0,4096}?)(?P=open)""")
 _WORD = re.compile(r"""["']?(?P<value>[^\s"'`;&|()<>\\\x1b]*)""", re.ASCII)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
@@ -63,6 +63,7 @@ _KEY_GOES_ON = re.compile(
 )
 _BLOCK_SCALAR = re.compile(rf"(?P<tail>(?<![A-Za-z_.-]){_WORD_NAME}:)\s{{1,40}}[|>][+-]?\s*$", re.ASCII)
 _LONGEST_END = 300
+_LONGEST_FOLLOWED = 4096
 _HEADS = (_FLAG, _NAME, _PAIR, _LISTED, _KEYED, _STATED)
 # Heads after which an ordinary word may stand, too: the value has to look like a secret.
 _LOOSE = frozenset({_PAIR, _LISTED, _STATED})
@@ -90,9 +91,12 @@ class NamedFinders:
 
 
 def _values(text: str, *, head: str, extra: Names) -> Iterator[Edit]:
-    end = 0
+    start = end = 0
     for m in _compiled(head).finditer(text):
-        kind = kind_of(m["name"], extra) if m.start() >= end else None
+        # A value may hold the next name; were it followed into each of a long one, time would grow with the square.
+        if m.start() < end and end - start > _LONGEST_FOLLOWED:
+            continue
+        kind = kind_of(m["name"], extra)
         if kind is None:
             continue
         found = _QUOTED.match(text, m.end()) or _WORD.match(text, m.end())

@@ -26,7 +26,7 @@ _SHELL_FLAG = re.compile(r"-[a-z]*c", re.ASCII)
 _ASSIGNMENT = re.compile(r"(?P<head>(?P<name>(?:--?)?[A-Za-z_][\w.-]*)=)(?P<value>.*)", re.ASCII | re.DOTALL)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 # A replacement may, together with its surroundings, look like another secret; twice is already rare.
-_MAX_PASSES = 4
+_MAX_PASSES = 8
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,15 @@ class Redactor:
     def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
         """An argument vector. The word after a flag such as `--token` is its value; so is the one after a secret's name
         that stands behind a flag (`-e HF_TOKEN value`)."""
+        words = tuple(argv)
+        for _ in range(_MAX_PASSES):
+            done = self._argv_once(words)
+            if done == words:
+                break
+            words = done
+        return words
+
+    def _argv_once(self, argv: Sequence[str]) -> tuple[str, ...]:
         out: list[str] = []
         before: _Before | None = None
         for word in self._across(argv):
@@ -212,12 +221,11 @@ class Redactor:
         return [*self._shapes.for_line(low), *self._named.for_line(low)]
 
     def _once(self, text: str) -> str:
-        """One line with every rule applied once."""
+        """One line with every rule applied once, each to the line as it is: what one hides may be a name to another. Of
+        findings that overlap nothing is left."""
         low = text.lower()
-        for find in self._finders(low):
-            if edits := find(text, low):
-                text = _edited(text, edits)
-        return text
+        edits = [edit for find in self._finders(low) for edit in find(text, low)]
+        return _edited(text, sorted(edits, key=lambda edit: edit.start)) if edits else text
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Where secrets by their shape or name stand in one raw line; findings that overlap are listed apart. A key
@@ -268,8 +276,9 @@ class _Before:
 def _edited(text: str, edits: Sequence[Edit]) -> str:
     out, at = [], 0
     for edit in edits:
-        out += [text[at : edit.start], edit.new]
-        at = edit.end
+        if edit.start >= at:
+            out += [text[at : edit.start], edit.new]
+        at = max(at, edit.end)
     return "".join([*out, text[at:]])
 
 

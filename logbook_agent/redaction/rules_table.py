@@ -45,7 +45,7 @@ TABLE: tuple[tuple[str, str, int | None, tuple[str, ...], float], ...] = (
     ("npm-token", "npm_[A-Za-z0-9]{30,}", None, ("npm_",), 0.0),
     (
         "npm-token",
-        '//\\S+/:_(?:authToken|auth|password)\\s*=\\s*"?(npm_\\S+|[A-Za-z0-9_+/=-]{8,})',
+        '//.+/:_(?:authToken|auth|password)\\s*=\\s*"?(npm_\\S+|[A-Za-z0-9_+/=-]{8,})',
         None,
         (":_auth", ":_password"),
         0.0,
@@ -64,7 +64,7 @@ TABLE: tuple[tuple[str, str, int | None, tuple[str, ...], float], ...] = (
     ("anthropic-key", "sk-ant-[A-Za-z0-9_-]{12,}", None, ("sk-ant-",), 0.0),
     (
         "openai-key",
-        "(?:^|[^A-Za-z0-9]|[0-9;\\[][A-Za-z]|\\\\[abefnrtv]|%[0-9A-F]{2}|\\\\u00[0-9a-f]{2})(sk-[A-Za-z_-]{0,64}[0-9][A-Za-z0-9_-]{15,}|sk-[A-Za-z0-9_-]*[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20,})",
+        "(?:^|[^A-Za-z0-9]|[0-9;\\[][A-Za-z]|\\\\[abefnrtv]|%[0-9A-F]{2}|\\\\u00[0-9a-f]{2})(sk-[A-Za-z_-]{0,64}[0-9][A-Za-z0-9_-]{15,})|sk-[A-Za-z0-9_-]*[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20,}",
         None,
         ("sk-",),
         0.0,
@@ -173,7 +173,7 @@ TABLE: tuple[tuple[str, str, int | None, tuple[str, ...], float], ...] = (
     ),
     (
         "ibm-key",
-        "(?i)(?:^|\\W)\\[?[\"']?api[_-]?(?:key|pwd|password|pass|token)[\"'\\]]{0,2}\\s*(?:=>|:=|::|=|:| )\\s*[\"']?([A-Za-z0-9_-]{44})(?:[^A-Za-z0-9_-]|$)",
+        "(?i)(?:^|[^A-Za-z0-9])api[_-]?(?:key|pwd|password|pass|token)[\"'\\]]{0,2}\\s*(?:=>|:=|::|=|:| )\\s*[\"']?([A-Za-z0-9_-]{44})(?:[^A-Za-z0-9_-]|$)",
         None,
         ("api_", "api-", "apik", "apip", "apit"),
         0.0,
@@ -222,7 +222,7 @@ TABLE: tuple[tuple[str, str, int | None, tuple[str, ...], float], ...] = (
         (".webhook.office.com/",),
         0.0,
     ),
-    ("telegram-token", "[0-9]{8,10}:(AA[0-9A-Za-z_-]{33})", None, (":aa",), 0.0),
+    ("telegram-token", "[0-9]{8,10}:AA[0-9A-Za-z_-]{33}", None, (":aa",), 0.0),
     ("telegram-token", "[0-9]{8,10}:([0-9A-Za-z_-]{35})", None, (), 4.2),
     ("twilio-key", "(?:SK|AC)[a-z0-9]{32}", None, (), 0.0),
     ("sendgrid-key", "SG\\.[A-Za-z0-9_-]{16,}\\.[A-Za-z0-9_-]{16,}", None, ("sg.",), 0.0),

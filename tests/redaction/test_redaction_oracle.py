@@ -70,6 +70,10 @@ def _is_command(kind: str, value: str, line: str) -> bool:
     return kind == KEYWORD and f"`{value}`" in line and " " in value
 
 
+def _is_behind_it(kind: str, value: str, line: str) -> bool:
+    return kind == "NPM tokens" and re.match(r"npm_\s", value) is not None
+
+
 def _is_no_host(kind: str, value: str, line: str) -> bool:
     return kind == "SoftLayer Credentials" and "/soap/" in line and "api.softlayer.com" not in line
 
@@ -94,6 +98,7 @@ EXCEPTIONS = {
     "an address ends at a quote or a bracket": (_is_no_address, "see <https://host:80>me@example.org"),
     "dots of a host are no other signs": (_is_no_host, "https://api0softlayer0com/soap/v3/" + "0a" * 32),
     "several words between backticks are a command, whose output is the value": (_is_command, "secret = `cat a b`"),
+    "a prefix that nothing stands behind is no token": (_is_behind_it, "//h/:_authToken=npm_ x"),
     "ACCA stands in digests in capital letters": (_is_digest, "SHA1 ACCA" + "0123456789ABCDEF" * 2),
     "dotted names have the shape of Discord's tokens, seconds and a name that of Telegram's, APERTURE of Artifactory's": (
         _is_ordinary,

@@ -208,10 +208,11 @@ PIECES = [k.sample("piece").text for k in ALL] + [
     "é",
     "x" * 40,
 ]
-TEXTS = st.lists(st.sampled_from(PIECES), max_size=6).map("".join)
+FRAGMENTS = [part for kind in ALL for part in kind.sample("piece").fragments]
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=5).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(TEXTS)
 def test_every_kind_once_is_enough_and_the_gate_sees_it(text: str) -> None:
     once = PLAIN.text(text)
@@ -224,7 +225,7 @@ def test_every_kind_once_is_enough_and_the_gate_sees_it(text: str) -> None:
             assert PLAIN.gate.flagged_lines(b"a\n" + line.encode() + b"\nb\n") == [2]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(TEXTS, st.lists(st.integers(0, 900), max_size=8))
 def test_every_kind_in_a_stream_whatever_its_chunks(text: str, cuts: list[int]) -> None:
     data = text.encode()
@@ -234,5 +235,6 @@ def test_every_kind_in_a_stream_whatever_its_chunks(text: str, cuts: list[int]) 
     for a, b in zip([0, *places], [*places, len(data)], strict=True):
         out += stream.feed(data[a:b]) + stream.flush_idle()
     out += stream.finish()
-    hidden = [part for kind in ALL for part in kind.sample("piece").fragments if part not in PLAIN.text(text)]
+    safe = PLAIN.text(text)
+    hidden = [part for part in FRAGMENTS if part in text and part not in safe]
     assert [part for part in hidden if part.encode() in out] == []
