@@ -18,7 +18,7 @@ from logbook_agent.redaction.known import Needles
 from logbook_agent.redaction.rules import Rule, compile_linear
 
 # After a name: what makes a value follow. Names may go on, quotes and brackets may close.
-_VALUE = rb"""[a-z0-9_.-]{0,127}(?:\\{0,7}["'])?(?:\[[0-9]{0,9}\])?\]?\s{0,40}(?:[:=!,("'`]|\S{0,2}\s{0,40}["'`])"""
+_VALUE = rb"""[a-z0-9_.-]{0,127}+(?:\\{0,7}["'])?+(?:\[[0-9]{0,9}\])?\]?\s{0,40}(?:[:=!,("'`]|\S{0,2}\s{0,40}["'`])"""
 
 # The same where the name must end there.
 _END = rb"""(?:\\{0,7}["'])?(?:\[[0-9]{0,9}\])?\]?\s{0,40}(?:[:=!,("'`]|\S{0,2}\s{0,40}["'`])"""
@@ -31,6 +31,10 @@ def _after(owners: Iterable[str], word: bytes) -> bytes:
 
 
 _TOKEN = rb"(?!s(?![a-z])|iz)"
+# flops_per_token, pad_token: a unit, or an item of a vocabulary.
+_NO_UNIT = b"".join(rb"(?<!(?<![a-z0-9])%s[_.-]token)" % unit.lower().encode() for unit in sorted(names.TOKEN_UNITS))
+# A plain number as the whole value is a count.
+_NO_COUNT = rb"""(?!\s{0,40}[-+]?[0-9][0-9_,]*(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?[,\]}]*(?:[\s"'`;&|()<>\\\x1b]|$))"""
 _KEY = _after(names.KEY_KINDS, b"key")
 _PASS = _after(names.PASS_OWNERS, b"pass")
 # The words of a secret-looking name, for the names of flags and the variables behind them.
@@ -46,11 +50,11 @@ _NAME_OF = rb"""(?:\\{0,7}["'])?\s{0,40}[:=]\s{0,40}(?:\\{0,7}["'])?[a-z0-9_.-]{
 
 # A literal, and what else the text must have from there on: the names before values (see `named`).
 _NAMED: tuple[tuple[bytes, bytes], ...] = (
-    (b"token", _TOKEN + _VALUE),
+    (b"token", _NO_UNIT + _TOKEN + _VALUE + _NO_COUNT),
     (b"secret", _VALUE),
     (b"pass", rb"(?:(?:w|phrase)" + _VALUE + rb"|" + _PASS + _END + rb")"),
     (b"key", _KEY + _VALUE),
-    (b"auth", rb"(?!or|entic)" + _VALUE),
+    (b"auth", rb"(?!or|entic)" + _VALUE + _NO_COUNT),
     (b"credential", _VALUE),
     (b"jwt", _VALUE),
     (b"bearer", _VALUE),
@@ -116,7 +120,7 @@ class Gate:
             self._has_keyword(low)
             or self._known.may_be_in(data)
             or any(_compiled(rule.regex.encode()).search(data) for rule in self._open)
-            or self._names_value(low)
+            or self.names_value(low)
         )
 
     def _has_keyword(self, low: bytes) -> bool:
@@ -130,7 +134,7 @@ class Gate:
     def flagged_lines(self, block: bytes) -> list[int]:
         """Where the lines start that may need redaction, ascending; `block` is whole lines."""
         found = {start for start, _ in _lines(self._shapes, block)}
-        found.update(start for start, end in _lines(_names(), block) if self._names_value(block[start:end].lower()))
+        found.update(start for start, end in _lines(_names(), block) if self.names_value(block[start:end].lower()))
         return sorted(found)
 
     def first_start(self, data: bytes) -> int:
@@ -141,7 +145,8 @@ class Gate:
         flag = _FLAG_BEFORE.search(data[: _word_start(data, first)]) if first < len(data) else None
         return first if flag is None else flag.start("flag")
 
-    def _names_value(self, low: bytes) -> bool:
+    def names_value(self, low: bytes) -> bool:
+        """Whether a name may stand before its value in a line, given in lower case."""
         return any(_compiled(trigger).search(low) for literal, trigger in self._triggers if literal in low)
 
     @functools.cached_property

@@ -73,21 +73,14 @@ class NamedFinders:
     """A search for each form in which a value stands with its name; `extra` are further names that hold secrets."""
 
     def __init__(self, extra: Names) -> None:
-        self._parts = (*NAME_PARTS, *(name.lower() for name in extra))
-
         def finder(find: Callable[[str], Iterator[Edit]]) -> Finder:
             return lambda text, low: list(find(text))
 
-        heads = [finder(functools.partial(_values, head=head, extra=extra)) for head in _HEADS]
-        self._all = [*heads, finder(functools.partial(_compared, extra=extra))]
-
-    def for_words(self, low: str) -> list[Finder]:
-        """Those of `for_line` that look at several words of a command; flags and their values are seen one by one."""
-        return [find for find, head in zip(self.for_line(low), _HEADS, strict=False) if head not in (_FLAG, _PAIR)]
-
-    def for_line(self, low: str) -> list[Finder]:
-        """Those that can find anything in a line, given in lower case."""
-        return self._all if any(part in low for part in self._parts) else []
+        heads = {head: finder(functools.partial(_values, head=head, extra=extra)) for head in _HEADS}
+        compared = finder(functools.partial(_compared, extra=extra))
+        self.in_line = (*heads.values(), compared)
+        # For several words of a command: flags and their values are seen one by one.
+        self.in_words = (*(find for head, find in heads.items() if head not in (_FLAG, _PAIR)), compared)
 
 
 def _values(text: str, *, head: str, extra: Names) -> Iterator[Edit]:

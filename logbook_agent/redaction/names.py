@@ -50,7 +50,7 @@ PASS_OWNERS = frozenset(
         "PROXY",
     }
 )
-_TOKEN_UNITS = frozenset(
+TOKEN_UNITS = frozenset(
     {
         "PER",
         "EOS",
@@ -143,7 +143,7 @@ def secret_kind(name: str) -> str | None:
         for strong in _STRONG:
             if word.endswith(strong):
                 return "api-key" if strong == "APIKEY" else "secret" if strong == "SECRET" else "password"
-        if word.endswith("TOKEN") and before not in _TOKEN_UNITS:
+        if word.endswith("TOKEN") and before not in TOKEN_UNITS:
             return "token"
         if word == "KEY" and before in KEY_KINDS:
             return f"{before.lower()}-key"

@@ -121,7 +121,7 @@ class Redactor:
             return words
         low = joined.lower()
         starts = list(itertools.accumulate((len(word) + 1 for word in words), initial=0))
-        finders = (*self._shapes.for_line(low), *self._named.for_words(low))
+        finders = (*self._shapes.for_line(low), *self._named.in_words)
         spans = [(e.begin, e.start, e.end, e.new) for find in finders for e in find(joined, low)]
 
         def at(place: int) -> int:
@@ -218,7 +218,8 @@ class Redactor:
         return text
 
     def _finders(self, low: str) -> list[Finder]:
-        return [*self._shapes.for_line(low), *self._named.for_line(low)]
+        has_names = self.gate.names_value(low.encode("utf-8", "surrogatepass"))
+        return [*self._shapes.for_line(low), *(self._named.in_line if has_names else ())]
 
     def _once(self, text: str) -> str:
         """One line with every rule applied once, each to the line as it is: what one hides may be a name to another. Of

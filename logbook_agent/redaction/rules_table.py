@@ -87,7 +87,7 @@ TABLE: tuple[tuple[str, str, int | None, tuple[str, ...], float], ...] = (
         0.0,
     ),
     ("nvidia-key", "nvapi-[A-Za-z0-9_-]{20,}", None, ("nvapi-",), 0.0),
-    ("api-key", "wandb\\s+login\\s+(?:--\\S{1,64}\\s+){0,4}([A-Za-z0-9_-]{32,})", None, ("wandb",), 0.0),
+    ("api-key", "wandb login\\s+(?:--\\S{1,64}\\s+){0,4}([A-Za-z0-9_-]{32,})", None, ("wandb login",), 0.0),
     ("wandb-key", "wandb_v1_[A-Za-z0-9_-]{20,}", None, ("wandb_v1_",), 0.0),
     (
         "aws-key-id",
@@ -161,7 +161,7 @@ TABLE: tuple[tuple[str, str, int | None, tuple[str, ...], float], ...] = (
         "cloudant-key",
         "(?i)(?:cloudant|clou|cl)[_-]?(?:api)?[_-]?(?:key|pwd|pw|password|pass|token)[\"'\\]]{0,2}\\s*(?:=>|:=|::|=|:| )\\s*[\"']?([0-9a-f]{64}|[a-z]{24})(?:[^0-9a-z]|$)",
         None,
-        ("cloudant", "clou", "cl_", "cl-", "clapi", "clkey", "clp", "cltoken"),
+        ("cloudant", "clou", "cl_", "cl-", "clapi", "clkey", "clpa", "clpw", "cltoken"),
         0.0,
     ),
     (
@@ -189,7 +189,7 @@ TABLE: tuple[tuple[str, str, int | None, tuple[str, ...], float], ...] = (
         "softlayer-key",
         "(?i)(?:softlayer|sl)[_-]?(?:api)?[_-]?(?:key|pwd|password|pass|token)[\"'\\]]{0,2}\\s*(?:=>|:=|::|=|:| )\\s*[\"']?([a-z0-9]{64})(?:[^a-z0-9]|$)",
         None,
-        ("softlayer", "sl_", "sl-", "slapi", "slkey", "slp", "sltoken"),
+        ("softlayer", "sl_", "sl-", "slapi", "slkey", "slpa", "slpw", "sltoken"),
         0.0,
     ),
     ("softlayer-key", "(?i)https?://api\\.softlayer\\.com/soap/v3(?:\\.1)?/([a-z0-9]{64})", None, ("softlayer",), 0.0),

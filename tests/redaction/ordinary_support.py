@@ -8,6 +8,9 @@ import uuid
 from collections.abc import Callable
 from random import Random
 
+PLAIN_WORDS = (
+    "router expert kernel matmul shard shape hidden topk quant int8 bf16 loss step batch of the to with at".split()
+)
 Line = Callable[[Random], str]
 WORDS = (
     "token tokens router expert capacity dispatch combine kernel matmul shard secret-free password-less key keys pass forward "
@@ -24,7 +27,8 @@ def _number(r: Random) -> str:
 
 
 def _words(r: Random, n: int) -> str:
-    return " ".join(r.choices(WORDS, k=n))
+    """Some words, of which one in sixteen is one that secrets are called by."""
+    return " ".join(r.choice(WORDS if r.random() < 1 / 16 else PLAIN_WORDS) for _ in range(n))
 
 
 def _path(r: Random) -> str:
