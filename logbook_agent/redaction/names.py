@@ -120,7 +120,7 @@ _DESCRIBES = frozenset(
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BREAK = re.compile(r"[^A-Za-z0-9]+")
 _NUMBER = re.compile(r"[-+]?[0-9][0-9_,]*(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?")
-_REFERENCE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[^}]*\}?|\(.*)|%[A-Za-z_]\w*%", re.DOTALL)
+_REFERENCE = re.compile(r"\$(?:[A-Za-z_]\w*|\{\{?[^}]*\}{0,2}|\(.*)|%[A-Za-z_]\w*%", re.DOTALL)
 _PLACEHOLDER = re.compile(r"<[^>]*>?|\{[^}]*\}?|[*.xX…]+|\.\.\.")
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.(\w+)")
 _PATH = re.compile(r"(?:~|\.{1,2})?/[\w.@%+~-]+(?:/[\w.@%+~ -]+)*/?")

@@ -59,7 +59,7 @@ TABLE: tuple[tuple[str, str, int | None, tuple[str, ...], float], ...] = (
         ("akc", "cmvmdgtu"),
         0.0,
     ),
-    ("artifactory-password", '(?:^|[\\s=:"])(AP[0-9A-F][A-Za-z0-9]{8,})(?:[\\s"]|$)', None, (), 3.3),
+    ("artifactory-password", '(?:^|[\\s=:"])(AP[0-9A-F][A-Za-z0-9]{8,64})(?:[\\s"]|$)', None, (), 3.3),
     ("huggingface-token", "hf_[A-Za-z0-9]{16,}|api_org_[A-Za-z0-9]{30,}", None, ("hf_", "api_org_"), 0.0),
     ("anthropic-key", "sk-ant-[A-Za-z0-9_-]{12,}", None, ("sk-ant-",), 0.0),
     (

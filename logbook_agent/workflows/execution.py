@@ -232,12 +232,18 @@ def _keep_code(workspace: Workspace, folder: Path, facts: Snapshot) -> Code | No
     for number, file in enumerate(code.untracked, 1):
         content = facts.untracked.get(file.path)
         if content is not None:
-            kept = f"files/{number:02d}-{Path(file.path).name}"
+            kept = f"files/{number:02d}-{_safe_name(workspace, Path(file.path).name)}"
             (folder / "files").mkdir(exist_ok=True)
             write_atomic(folder / kept, _redacted_bytes(workspace, content), durable=False)
             file = dataclasses.replace(file, kept=kept)
         files.append(file)
     return dataclasses.replace(code, untracked=tuple(files))
+
+
+def _safe_name(workspace: Workspace, name: str) -> str:
+    """The name of a file without a secret in it."""
+    safe = workspace.redactor.text(name)
+    return name if safe == name else re.sub(r"[^\w.-]+", "-", safe).strip("-")
 
 
 def _redacted_bytes(workspace: Workspace, data: bytes) -> bytes:

@@ -84,7 +84,7 @@ def test_what_somebody_or_an_older_version_wrote(cli: Cli, folder: Path, matrix:
     ]
     data["label"] = matrix.one("label of run.json").replace("\n", " ")
     data["problems"] = matrix.plant("problems of run.json")
-    data["env"]["declared"] = matrix.values("env of run.json")
+    data.setdefault("env", {})["declared"] = matrix.values("env of run.json")
     data["rows"][0]["labels"] = {f"k{n}": text for n, text in enumerate(matrix.plant("row of run.json"))}
     data["rows"][0]["config"] |= matrix.values("config of run.json")
     run.write_text(json.dumps(data))
@@ -122,6 +122,7 @@ def test_recipes_and_sweeps(cli: Cli, folder: Path, matrix: Matrix) -> None:
     import yaml
 
     cases = [{"x": text} for text in matrix.plant("case", matrix.words)[:6]]
+    braced = [text.replace("{", "{{").replace("}", "}}") for text in matrix.plant("command")]
     recipe = {
         "name": "r",
         "question": matrix.one("question"),
@@ -133,7 +134,7 @@ def test_recipes_and_sweeps(cli: Cli, folder: Path, matrix: Matrix) -> None:
             "echo RESULT tflops=1 x=$0; echo $0 $1",
             "{x}",
             "--api_key={api_key}",
-            *matrix.plant("command"),
+            *braced,
         ],
         "fixed": {"api_key": matrix.values("fixed")["api_key"]},
         "cases": cases,

@@ -83,6 +83,10 @@ def _is_ordinary(kind: str, value: str, line: str) -> bool:
     return kind in limits and entropy(value.strip(' =:"').rpartition(":")[2]) < limits[kind]
 
 
+def _is_base64(kind: str, value: str, line: str) -> bool:
+    return kind == "Artifactory Credentials" and len(value.strip(' =:"')) > 67
+
+
 def _is_digest(kind: str, value: str, line: str) -> bool:
     return kind == "AWS Access Key" and re.fullmatch("ACCA[0-9A-F]{16}", value) is not None
 
@@ -99,6 +103,7 @@ EXCEPTIONS = {
     "dots of a host are no other signs": (_is_no_host, "https://api0softlayer0com/soap/v3/" + "0a" * 32),
     "several words between backticks are a command, whose output is the value": (_is_command, "secret = `cat a b`"),
     "a prefix that nothing stands behind is no token": (_is_behind_it, "//h/:_authToken=npm_ x"),
+    "a line of base64 is longer than an encrypted password": (_is_base64, "AP5" + (ALNUM + "x") * 2),
     "ACCA stands in digests in capital letters": (_is_digest, "SHA1 ACCA" + "0123456789ABCDEF" * 2),
     "dotted names have the shape of Discord's tokens, seconds and a name that of Telegram's, APERTURE of Artifactory's": (
         _is_ordinary,

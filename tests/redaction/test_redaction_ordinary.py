@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import time
 from pathlib import Path
@@ -15,7 +14,6 @@ from tests.redaction.ordinary_support import KINDS, lines
 
 PLAIN = Redactor()
 REPOSITORY = Path(__file__).resolve().parents[2]
-SEEDS = Path(__file__).parent / "ordinary"
 
 
 def changed(text: str) -> list[tuple[str, str | None]]:
@@ -44,15 +42,52 @@ def test_a_hundred_thousand_lines() -> None:
     assert sum(map(len, alarms.values())) <= each * len(KINDS) / 10_000
 
 
-@pytest.mark.slow
-def test_ordinary_output_of_every_kind_is_fast() -> None:
-    block = "\n".join(line for kind in KINDS for line in lines(kind, 60)).encode() + b"\n"
+# Kinds in which words stand that secrets are called by: a line with one before a value is looked at closely.
+CLOSELY = {
+    *("METRIC", "RESULT_JSON", "commit", "pip freeze", "traceback", "raised", "YAML", "TOML", "JSON", "eval", "prose"),
+    *("command", "epoch", "python", "base64 of a plot", "git log", "log"),
+}
+
+
+def speed(kinds: set[str]) -> float:
+    """Bytes a second, at best."""
+    block = "\n".join(line for kind in sorted(kinds) for line in lines(kind, 60)).encode() + b"\n"
     stream = StreamRedactor(PLAIN)
     stream.feed(block)
     best = 0.0
-    for _ in range(5):
+    for _ in range(7):
         began = time.process_time()
-        done = b"".join(stream.feed(block) for _ in range(4))
-        best = max(best, 4 * len(block) / (time.process_time() - began))
-        assert done == 4 * block
-    assert best > 5_000_000
+        assert stream.feed(block) == block
+        best = max(best, len(block) / (time.process_time() - began))
+    return best
+
+
+@pytest.mark.slow
+def test_ordinary_output_of_every_kind_is_fast() -> None:
+    # Some 25 MB/s on one slow core, and 1.5 MB/s where every second line needs a close look.
+    assert speed(KINDS.keys() - CLOSELY) > 8_000_000
+    assert speed(CLOSELY) > 300_000
+
+
+def test_texts_of_this_repository() -> None:
+    """Documents, logbooks and golden files stay, but for lines that show what a secret looks like."""
+    listed = subprocess.run(["git", "ls-files", "*.md", "*.yaml", "*.json", "*.toml", "tests/golden"], cwd=REPOSITORY, capture_output=True, text=True, check=True)  # fmt: skip
+    found: dict[str, list[str]] = {}
+    count = 0
+    for name in listed.stdout.split("\n"):
+        path = REPOSITORY / name
+        if path.is_file() and not name.endswith("rules.toml"):
+            text = path.read_bytes().decode("utf-8", "replace")
+            count += text.count("\n")
+            if alarms := [line.strip() for line, _ in changed(text)]:
+                found[name] = alarms
+    assert count > 10_000
+    assert found == EXPECTED
+
+
+# The document about it shows the form of such a value.
+EXPECTED = {
+    "docs/explanation/provenance.md": [
+        "| values after secret-looking names: `--api-key VALUE`, `password=VALUE` | `$NAME` or `[redacted:KIND]` |"
+    ]
+}
