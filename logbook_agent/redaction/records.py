@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.entry import Entry
@@ -12,28 +12,35 @@ from logbook_agent.redaction.names import is_secret_value, last_kind
 from logbook_agent.redaction.plain import redacted
 from logbook_agent.redaction.redactor import Redactor
 
+_R = TypeVar("_R")
+
 if TYPE_CHECKING:
     from logbook_agent.model.run import Row, Run
 
 
 def clean_entry(entry: Entry, redactor: Redactor) -> Entry:
-    return decode(Entry, redacted(encode(entry), redactor))
+    return _cleaned(entry, redactor)
 
 
 def clean_header(header: Header, redactor: Redactor) -> Header:
-    return decode(Header, redacted(encode(header), redactor))
+    return _cleaned(header, redactor)
 
 
 def clean_run(run: Run, redactor: Redactor) -> Run:
     """A run without secrets. What a row measured under a secret's name is left out, and a problem says so."""
-    from logbook_agent.model.run import Run
-
     hidden = sorted({name for row in run.rows for name in _secret_numbers(row)})
     if hidden:
         rows = tuple(_without(row, frozenset(hidden)) for row in run.rows)
         said = f"left out: {', '.join(hidden)}: a number under a secret's name is no measurement"
         run = dataclasses.replace(run, rows=rows, problems=(*run.problems, said))
-    return decode(Run, redacted(encode(run), redactor))
+    return _cleaned(run, redactor)
+
+
+def _cleaned(record: _R, redactor: Redactor) -> _R:
+    plain = encode(record)
+    safe = redacted(plain, redactor)
+    # Most records hold none; reading one again takes longer than looking at it.
+    return record if safe is plain else decode(type(record), safe)
 
 
 def _secret_numbers(row: Row) -> list[str]:

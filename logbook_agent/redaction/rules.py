@@ -86,7 +86,7 @@ class ShapeFinders:
     """A search for each rule, and one for credentials in addresses."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        self._all = [*(functools.partial(_found, rule) for rule in rules), _credentials]
+        self._all: list[Finder] = [*(functools.partial(_found, rule) for rule in rules), _credentials]
         self._always = {i for i, rule in enumerate(rules) if not rule.keywords} | {len(rules)}
         self._by_keyword: dict[str, list[int]] = {}
         for i, rule in enumerate(rules):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.markdown import text as md
@@ -24,12 +24,20 @@ DECISION = "Decision"
 _SHOWN_EVIDENCE = 3
 
 
-class Blocks:
-    """Text of each block, through the templates of a project."""
+def _as_it_is(record: Record) -> Record:
+    return record
 
-    def __init__(self, templates: Templates, header: Header) -> None:
+
+class Blocks:
+    """Text of each block, through the templates of a project.
+
+    `clean` takes the secrets out of a record: its runs may come from an older version, or from somebody else's branch.
+    """
+
+    def __init__(self, templates: Templates, header: Header, *, clean: Callable[[Record], Record] = _as_it_is) -> None:
         self._templates = templates
         self._header = header
+        self._clean = clean
 
     def header(self) -> str:
         return self._templates.render("logbook.md.j2", {"logbook": _header_values(self._header)})
@@ -37,6 +45,7 @@ class Blocks:
     def entry(
         self, record: Record, *, later: Mapping[str, Sequence[str]] = NO_LATER, compared: Sequence[str] = ()
     ) -> str:
+        record = self._clean(record)
         entry = record.entry
         trust = trust_of(record, self._header.metrics)
         found = sections(record, self._header.metrics, self.table, later=later, compared=compared, trust=trust)
@@ -57,6 +66,7 @@ class Blocks:
         self, record: Record, *, later: Mapping[str, Sequence[str]] = NO_LATER, compared: Sequence[str] = ()
     ) -> tuple[Section, ...]:
         """What the bullets of an entry say, before a template lays them out."""
+        record = self._clean(record)
         trust = trust_of(record, self._header.metrics)
         return sections(record, self._header.metrics, self.table, later=later, compared=compared, trust=trust)
 

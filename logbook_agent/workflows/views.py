@@ -182,7 +182,7 @@ def _note_relations(found: dict[str, list[str]], entry: Entry, target: str) -> N
 
 
 def _blocks(workspace: Workspace, book: Book) -> Blocks:
-    return Blocks(workspace.templates, with_outcomes(workspace, book))
+    return Blocks(workspace.templates, with_outcomes(workspace, book), clean=workspace.redacted_record)
 
 
 def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from logbook_agent.store.config import Config, load_config
 from logbook_agent.store.locate import choose, find_root
 
 if TYPE_CHECKING:
+    from logbook_agent.model.record import Record
     from logbook_agent.model.run import Run
 
 
@@ -74,7 +76,7 @@ class Workspace:
         return Templates(own)
 
     def blocks(self, book: Book) -> Blocks:
-        return Blocks(self.templates, book.header)
+        return Blocks(self.templates, book.header, clean=self.redacted_record)
 
     @cached_property
     def redactor(self) -> Redactor:
@@ -110,6 +112,11 @@ class Workspace:
     def redacted(self, plain: Any) -> Any:
         """Plain data in which no text holds a secret."""
         return redacted(plain, self.redactor)
+
+    def redacted_record(self, record: Record) -> Record:
+        """A record as it may be shown: files that others wrote are read as they are."""
+        runs = tuple(dataclasses.replace(s, run=self.redacted_run(s.run)) for s in record.runs)
+        return dataclasses.replace(record, entry=self.redacted_entry(record.entry), runs=runs)
 
     def redacted_run(self, run: Run) -> Run:
         return clean_run(run, self.redactor)

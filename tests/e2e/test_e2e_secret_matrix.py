@@ -141,7 +141,7 @@ def _reported(matrix: Matrix) -> dict[str, object]:
         "cut json": [f'"password": "{matrix.values("cut json")["password"]}"', *matrix.plant("cut json")],
         "RESULT_JSON": _row(matrix, "RESULT_JSON"),
         "broken json": {"config": matrix.values("broken json"), "metrics": matrix.plant("broken metrics")},
-        "file": [_row(matrix, "result file"), {"metrics": {text: "x" for text in matrix.plant("file", words)}}],
+        "file": [_row(matrix, "result file"), {"metrics": dict.fromkeys(matrix.plant("file", words), "x")}],
     }
 
 

@@ -86,7 +86,7 @@ def test_what_somebody_or_an_older_version_wrote(cli: Cli, folder: Path, matrix:
     data["problems"] = matrix.plant("problems of run.json")
     data.setdefault("env", {})["declared"] = matrix.values("env of run.json")
     data["rows"][0]["labels"] = {f"k{n}": text for n, text in enumerate(matrix.plant("row of run.json"))}
-    data["rows"][0]["config"] |= matrix.values("config of run.json")
+    data["rows"][0].setdefault("config", {}).update(matrix.values("config of run.json"))
     run.write_text(json.dumps(data))
     planted = {path: path.read_bytes() for path in (run, there / "logbook.yaml", there / "entries/MOE-000.yaml")}
     read_all(cli, matrix, "MOE-000", "MOE-001")
@@ -99,8 +99,8 @@ def test_what_somebody_or_an_older_version_wrote(cli: Cli, folder: Path, matrix:
         name: leaks for name, leaks in matrix.in_files(folder / "logbooks").items() if name.partition("/")[2] not in own
     }
     found = {name: leaks for name, leaks in found.items() if "/backups/" not in name}
-    assert found == {}
-    assert matrix.in_answers() == {}
+    found |= matrix.in_answers()
+    assert not found, json.dumps(found, indent=1)
 
 
 def test_hand_edits_of_the_view(cli: Cli, folder: Path, matrix: Matrix) -> None:
@@ -145,7 +145,8 @@ def test_recipes_and_sweeps(cli: Cli, folder: Path, matrix: Matrix) -> None:
     (folder / "recipes/r.yaml").write_text(yaml.safe_dump(recipe, sort_keys=False))
     for words in ([], ["r", "--dry-run"], ["r", "--dry-run", "--json"], ["r", "--json"]):
         answer = cli("sweep", *words)
-        assert answer.code == 0, answer.err
+        # Cases whose secret was hidden are the same case: the sweep says so and ends with 1.
+        assert answer.code in (0, 1), answer.err
         said = answer.out if "--dry-run" not in words else answer.out + answer.err
         matrix.said.append((f"sweep {words}", said))
     read_all(cli, matrix, "MOE-000")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from logbook_agent.redaction import Redactor
 from logbook_agent.redaction.names import is_reference, is_secret_value
 from logbook_agent.redaction.rules import entropy
-from tests.redaction.kinds_support import ALNUM, ALL, Maker
+from tests.redaction.kinds_support import ALL, ALNUM, Maker
 
 PLAIN = Redactor()
 ENTROPY = {"Base64 High Entropy String", "Hex High Entropy String"}
