@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from logbook_agent.errors import UsageError
 from logbook_agent.repository import repository_of
 from logbook_agent.store.config_github import GitHubConfig, SettingError, github_config
+
+if TYPE_CHECKING:
+    from logbook_agent.redaction.rules import Rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +20,7 @@ class Config:
     """Settings of a project; `file` is where they stand, and paths are relative to its `folder`.
 
     `require`: fields that `run` and `plan` demand. `env`: patterns of further variables that matter.
-    `secrets`: names of further variables whose values are redacted. `packages`: further packages whose
+    `secrets`: names of further variables whose values are redacted, `secret_rules`: further shapes of secrets. `packages`: further packages whose
     versions are recorded. `launchers`: prefixes for `--on`. `log_bytes`: size limit of one output.log.
     `logbook_bytes`: what `prune` leaves of all logs of a logbook. `github`: where the issue is, and how it is
     spoken to.
@@ -30,6 +34,7 @@ class Config:
     require: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
+    secret_rules: tuple[Rule, ...] = ()
     packages: tuple[str, ...] = ()
     launchers: dict[str, Any] = field(default_factory=dict)
     log_bytes: int = 256 * 1024 * 1024
@@ -44,6 +49,8 @@ class Config:
 _TEXT = ("root", "logbook", "templates", "zone")
 _SIZES = ("log_bytes", "logbook_bytes")
 _LISTS = ("require", "env", "secrets", "packages")
+# The values of these variables are recorded and published; a pulled repository must not ask for all of them.
+_NAMED_ENOUGH = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2}", re.ASCII)
 REQUIRABLE = ("hypothesis", "title", "label", "interpretation", "next")
 
 
@@ -94,10 +101,23 @@ def config_of(table: dict[str, Any], file: Path) -> Config:
             if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
                 raise _bad(file, f"{key} must be a list of texts", f'write: {key} = ["..."]')
             value = tuple(value)
+        if key == "env" and (wide := next((v for v in value if _NAMED_ENOUGH.match(v) is None), None)) is not None:
+            raise _bad(
+                file,
+                f"env: {wide!r} names too many variables",
+                'begin with three characters of the name: env = ["NCCL_*"]',
+            )
         if key == "launchers" and not isinstance(value, dict):
             raise _bad(file, "launchers must be tables", 'write: [launchers.NAME] template = "... {command}"')
         if key in _SIZES and (not isinstance(value, int) or value <= 0):
             raise _bad(file, f"{key} must be a positive number", f"write: {key} = 268435456")
+        if key == "secret_rules":
+            from logbook_agent.store.config_rules import secret_rules
+
+            try:
+                value = secret_rules(value)
+            except SettingError as error:
+                raise _bad(file, error.message, error.hint) from None
         if key == "github":
             try:
                 value = github_config(value)

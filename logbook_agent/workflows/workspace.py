@@ -78,7 +78,9 @@ class Workspace:
 
     @cached_property
     def redactor(self) -> Redactor:
-        return Redactor(secrets=secrets_in(self.environ, self.config.secrets), extra_names=self.config.secrets)
+        config = self.config
+        known = secrets_in(self.environ, config.secrets)
+        return Redactor(secrets=known, extra_names=config.secrets, extra_rules=config.secret_rules)
 
     def stamp(self) -> str:
         """This moment as records store it."""
