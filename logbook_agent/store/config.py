@@ -20,10 +20,10 @@ class Config:
     """Settings of a project; `file` is where they stand, and paths are relative to its `folder`.
 
     `require`: fields that `run` and `plan` demand. `env`: patterns of further variables that matter.
-    `secrets`: names of further variables whose values are redacted, `secret_rules`: further shapes of secrets. `packages`: further packages whose
-    versions are recorded. `launchers`: prefixes for `--on`. `log_bytes`: size limit of one output.log.
-    `logbook_bytes`: what `prune` leaves of all logs of a logbook. `github`: where the issue is, and how it is
-    spoken to.
+    `secrets`: names of further variables whose values are redacted; `secret_rules`: shapes of further secrets.
+    `packages`: further packages whose versions are recorded. `launchers`: prefixes for `--on`. `log_bytes`: size
+    limit of one output.log. `logbook_bytes`: what `prune` leaves of all logs of a logbook. `github`: where the issue
+    is, and how it is spoken to.
     """
 
     file: Path | None = None
