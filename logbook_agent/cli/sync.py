@@ -13,6 +13,7 @@ from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, wor
 from logbook_agent.cli.output import emit
 from logbook_agent.errors import LogbookError, UsageError
 from logbook_agent.issues.steps import Step, step_diff, step_values
+from logbook_agent.markdown.text import clean
 from logbook_agent.workflows.prepare import parse_duration
 from logbook_agent.workflows.sync.offline import write_offline
 from logbook_agent.workflows.sync.place import Wire
@@ -159,7 +160,8 @@ def _counted(number: int, what: str) -> str:
 
 
 def _shown(step: Step, most: int | None) -> list[str]:
-    lines = step_diff(step)
+    # What stands in the issue was written by others: nothing in it may be obeyed by a terminal.
+    lines = [clean(line) for line in step_diff(step)]
     more = len(lines) - len(lines[:most])
     shown = [f"- {step}", *(f"    {line}".rstrip() for line in lines[:most])]
     return [*shown, f"    ... {more} more lines; all of them: add --full"] if more else shown

@@ -83,9 +83,10 @@ def _text(path: Path) -> str:
         return ""
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _unreadable(path, "it is not a regular file")
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise _unreadable(path, "it is not a regular file")
         try:
             data = file.read(MOST_BYTES + 1)
         except OSError as error:

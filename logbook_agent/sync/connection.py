@@ -72,7 +72,8 @@ class _Bounded:
 
     def stream(self, amount: int, decode_content: bool | None = None) -> Iterator[bytes]:
         size, until = 0, time.monotonic() + LONGEST_S
-        for piece in self._raw.stream(amount, decode_content=decode_content):
+        # What is there, and not `amount`: a server that sends byte after byte would be waited for between two looks.
+        while piece := self._raw.read1(amount, decode_content=decode_content):
             size += len(piece)
             if size > MOST_BYTES or time.monotonic() > until:
                 self._raw.close()
