@@ -25,13 +25,13 @@ def config(tmp_path: Path, data: bytes) -> tuple[Path, dict[str, str]]:
 
 
 def test_where_the_file_is() -> None:
-    assert user_config_file({"HOME": "/home/ada"}) == Path("/home/ada/.config/logbook-agent/config.toml")
-    environ = {"HOME": "/home/ada", "XDG_CONFIG_HOME": "/xdg"}
+    assert user_config_file({"HOME": "/ada"}) == Path("/ada/.config/logbook-agent/config.toml")
+    environ = {"HOME": "/ada", "XDG_CONFIG_HOME": "/xdg"}
     assert user_config_file(environ) == Path("/xdg/logbook-agent/config.toml")
     # A relative one could lead into a repository.
     for relative in ("", ".", "config", "~/config"):
         environ["XDG_CONFIG_HOME"] = relative
-        assert user_config_file(environ) == Path("/home/ada/.config/logbook-agent/config.toml")
+        assert user_config_file(environ) == Path("/ada/.config/logbook-agent/config.toml")
     assert user_config_file({"HOME": "."}) is None
 
 

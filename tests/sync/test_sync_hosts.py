@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.emulator.faults import Fault, Reply, Request
 from tests.sync.pushed_support import Pushed, refused
 from tests.sync.sync_support import Bench
 
@@ -145,6 +146,20 @@ def test_a_name_that_looks_alike_gets_nothing(bench: Bench, alike: str, code: st
     answer = bench.cli("sync", "--create", "--json")
     assert answer.error["code"] == code, answer
     assert bench.github.requests == []
+
+
+def test_the_answer_of_a_host_names_no_other_one(bench: Bench) -> None:
+    bench.note()
+
+    def astray(_: Request, true: Reply | None) -> Reply:
+        assert true is not None
+        return Reply(status=201, content=true.content.replace(f"{bench.github.web}/".encode(), b"https://evil.org/"))
+
+    bench.github.rules.add("POST", "/issues$", Fault(name="astray", applied=True, answers=astray), times=1)
+    bench.sync("--create")
+    issue = bench.book.header.issue
+    assert issue is not None
+    assert issue.url == f"{bench.github.web}/{bench.repo}/issues/1"
 
 
 @pytest.mark.parametrize("form", ["{host}", "{web}", "{web}/", "HTTP://{host}"])
