@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
-from logbook_agent.cli.output import columns, emit
+from logbook_agent.cli.output import emit
 from logbook_agent.errors import UsageError
 from logbook_agent.workflows.sync.hosts import ALWAYS, VARIABLE, confirm_host, forget_host, is_confirmed, known_hosts
 from logbook_agent.workflows.sync.link import LinkRequest, link
@@ -74,7 +74,7 @@ def link_command(
         hosts = known_hosts(os.environ)
         data["hosts"] = [{"host": known.host, "by": known.by} for known in hosts]
         if not lines:
-            lines.append(columns([(known.host, _why(known.by)) for known in hosts]))
+            lines += [f"{known.host}: {_why(known.by)}" for known in hosts]
     emit("link", data, "\n".join(lines), as_json=as_json, warnings=warnings)
 
 
