@@ -9,7 +9,7 @@ import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
 from logbook_agent.cli.output import emit
-from logbook_agent.errors import UsageError
+from logbook_agent.errors import LogbookError, UsageError
 from logbook_agent.workflows.sync.hosts import ALWAYS, VARIABLE, confirm_host, forget_host, is_confirmed, known_hosts
 from logbook_agent.workflows.sync.link import LinkRequest, link
 from logbook_agent.workflows.workspace import Workspace
@@ -97,10 +97,18 @@ def _linked(space: Workspace, request: LinkRequest) -> tuple[dict[str, Any], str
     url = address.web
     following = "logbook sync" if book.header.issue is not None else "logbook sync --create"
     host = address.repository.host
-    if not is_confirmed(host, space.environ):
+    if not _is_known(host):
         following = f"logbook link --confirm-host {host}, if the host may have your token; then: {following}"
     text = f"{book.topic}: {label or 'experiment issue'} is {url}\nnext: {following}"
     return {"logbook": book.topic, "url": url, "label": label}, text
+
+
+def _is_known(host: str) -> bool:
+    """The link is written by now: settings that cannot be read are an error of the command that needs them."""
+    try:
+        return is_confirmed(host, os.environ)
+    except LogbookError:
+        return False
 
 
 def _why(by: str) -> str:
