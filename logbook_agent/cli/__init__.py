@@ -49,7 +49,7 @@ SUBCOMMANDS = (
     Subcommand("baseline", "baseline", "Show the baseline and how it moved; move it, with a reason."),
     Subcommand("criteria", "criteria", "Which stop criteria are met; sign a judgement on one."),
     Subcommand("sync", "sync", "Bring the GitHub issue up to date, exactly once."),
-    Subcommand("link", "sync", "Link the experiment issue, or a prior or related one."),
+    Subcommand("link", "link", "Link the experiment issue, or a prior or related one; confirm a host."),
     Subcommand("snapshot", "close", "Tag the pushed commit and tell the issue how to reproduce it."),
     Subcommand("close", "close", "Close a thread: conclusion, limitations, next steps."),
     Subcommand("render", "render", "Render the whole view again."),

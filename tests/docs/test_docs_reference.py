@@ -28,6 +28,7 @@ from logbook_agent.report.blocks import Blocks
 from logbook_agent.report.templates import NAMES, Templates, _environment
 from logbook_agent.store.config import REQUIRABLE, Config
 from logbook_agent.store.config_github import GitHubConfig
+from logbook_agent.store.user_config import UserConfig
 from logbook_agent.tables import Column, Table
 from logbook_agent.units import KNOWN
 from logbook_agent.workflows.header_file import _FILE_KEYS
@@ -133,6 +134,7 @@ def test_every_public_member_is_in_the_reference() -> None:
         ("settings.md", [f.name for f in dataclasses.fields(Config) if f.name != "file"]),
         ("settings.md", list(REQUIRABLE)),
         ("settings.md", [f.name for f in dataclasses.fields(GitHubConfig)]),
+        ("settings.md", [f.name for f in dataclasses.fields(UserConfig)]),
         ("header.md", _FILE_KEYS),
         ("header.md", [f.name for f in dataclasses.fields(Header) if f.name != "extra"]),
         ("header.md", [f.name for f in dataclasses.fields(Baseline)]),
