@@ -19,6 +19,7 @@ from logbook_agent.redaction import Redactor, secrets_in
 from logbook_agent.report.blocks import Blocks
 from logbook_agent.report.templates import Templates
 from logbook_agent.report.times import stamp
+from logbook_agent.repository import repository_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.config import Config, load_config
 from logbook_agent.store.locate import choose, find_root
@@ -60,8 +61,10 @@ class Workspace:
     @cached_property
     def templates(self) -> Templates:
         config = self.config
-        own = config.folder / config.templates if config.folder and config.templates else None
-        return Templates(own)
+        if config.folder is None or not config.templates:
+            return Templates()
+        place = repository_of(config.folder)
+        return Templates(config.folder / config.templates, within=place.top if place is not None else config.folder)
 
     def blocks(self, book: Book) -> Blocks:
         return Blocks(self.templates, book.header)
