@@ -152,11 +152,15 @@ def hostile(cli: Cli, clock: FixedClock, folder: Path, git: Git, tmp_path: Path)
     git("remote", "add", "origin", str(tmp_path / "there.git"))
     git("push", "-q", "origin", "main")
     git("checkout", "-q", "-b", "side")
-    assert cli("edit", "MOE-000", "--interpretation", "theirs").code == 0
-    git("commit", "-q", "-am", "theirs")
+    clock.tick()
+    assert cli("run", "--title", "Theirs", "--", "true").code == 0
+    git("add", "-A")
+    git("commit", "-q", "-m", "theirs")
     git("checkout", "-q", "main")
-    assert cli("edit", "MOE-000", "--next", "ours").code == 0
-    git("commit", "-q", "-am", "ours")
+    clock.tick()
+    assert cli("run", "--title", "Ours", "--", "true").code == 0
+    git("add", "-A")
+    git("commit", "-q", "-m", "ours")
     subprocess.run(["git", "merge", "-q", "side"], cwd=folder, capture_output=True, check=False, timeout=30)
     (folder / "bench.py").write_text("print('RESULT tflops=2.5')\n")
     (folder / "sub mod/x.py").write_text("2\n")
