@@ -65,6 +65,10 @@ class FileRefused(NotRendered):
     """The file of a template is not read."""
 
 
+class ProcessFailed(NotRendered):
+    """The process that renders did not start, or ended."""
+
+
 class OverLimit(NotRendered):
     """A document took more than it may."""
 
@@ -86,7 +90,7 @@ class Confined:
         pid = os.getpid()
         server = self._servers.get(pid)
         if server is None:
-            server = self._servers[pid] = _Server(self._folder, self.limits)
+            server = self._servers[pid] = _Server(self._folder, self.limits, name)
         try:
             return server.render(name, values)
         except OverLimit as error:
@@ -100,7 +104,8 @@ class Confined:
 class _Server:
     """One process and the pipes to it."""
 
-    def __init__(self, folder: Path, limits: Limits) -> None:
+    def __init__(self, folder: Path, limits: Limits, name: str) -> None:
+        """`name`: the template that it is started for."""
         self._limits = limits
         self._rendered, self._used_s = 0, 0.0
         command = [sys.executable, "-P", "-s", "-S", "-c", _START, *_places()]
@@ -117,7 +122,8 @@ class _Server:
                 start_new_session=True,
             )
         except OSError as error:
-            raise NotRendered("", f"{sys.executable} could not be started: {error.strerror}") from None
+            said = f"is not rendered: {sys.executable or 'Python'} could not be started: {error.strerror}"
+            raise ProcessFailed(name, said) from None
         self._end = weakref.finalize(self, _end, self._process, os.getpid())
         setup = {
             "folder": str(folder),
@@ -194,7 +200,7 @@ class _Server:
         if code == -signal.SIGPROF:
             return self._too_much(name, "cpu" if cpu_s == self._limits.cpu_s else "together")
         how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
-        return NotRendered(name, f"the process that renders templates ended {how}")
+        return ProcessFailed(name, f"is not rendered: the process for it ended {how}")
 
     def _too_much(self, name: str, what: str, line: int | None = None) -> OverLimit:
         limits = self._limits

@@ -82,7 +82,7 @@ class Templates:
         return Confined(self._folder, self._limits or LIMITS)
 
     def _own_error(self, error: NotRendered) -> StoreError:
-        from logbook_agent.report.confined import FileRefused, OverLimit
+        from logbook_agent.report.confined import FileRefused, OverLimit, ProcessFailed
 
         if isinstance(error, FileRefused):
             return StoreError(
@@ -98,6 +98,12 @@ class Templates:
                 cause=f"for one document, a template in {self.override} has {limits.cpu_s:g} s of processor time,"
                 f" {limits.memory_bytes >> 20} MiB of memory and {limits.output_bytes >> 20} MiB of text",
                 hint="look for a loop or a very long text in it, or remove it for the built-in template",
+            )
+        if isinstance(error, ProcessFailed):
+            return StoreError(
+                f"template {error.name} {error.message}",
+                cause="the template makes Jinja fail, or no process can be started here",
+                hint="remove the template for the built-in one, which needs no process",
             )
         return self._error(error.name, error.message, error.line)
 

@@ -97,6 +97,16 @@ def test_a_process_that_gives_no_answer_is_ended(tmp_path: Path) -> None:
     assert refusal(own(tmp_path, LOOP, limits)) == "template footer.md.j2 gave no text within 0.5 s"
 
 
+def test_without_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", str(tmp_path / "none"))
+    said = f"template footer.md.j2 is not rendered: {tmp_path}/none could not be started: No such file or directory"
+    assert refusal(own(tmp_path, "x")) == said
+    monkeypatch.setattr("sys.executable", "/bin/false")
+    assert refusal(own(tmp_path, "x")) == (
+        "template footer.md.j2 is not rendered: the process for it ended with exit code 1"
+    )
+
+
 def test_a_template_that_met_a_limit_is_not_tried_again(tmp_path: Path) -> None:
     templates = own(tmp_path, LOOP)
     (tmp_path / "entry.md.j2").write_text("fine")
