@@ -22,7 +22,7 @@ LOGBOOK = (
     {"tables"},
     {"redaction", "commands", "results", "stats", "markdown", "issues", "recipes"},
     {"model"},
-    {"repository", "processes", "errors", "units"},
+    {"repository", "processes", "programs", "errors", "units"},
 )
 # Siblings that may import each other, because one is made of the other.
 LOGBOOK_SIBLINGS = {("errors", "units")}

@@ -12,17 +12,13 @@ A token stands in no message, and in the repr of nothing.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
-import shutil
-import signal
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from logbook_agent.errors import NoToken, UsageError
 from logbook_agent.issues.address import GITHUB_HOST, parse_site
+from logbook_agent.programs import find_program, output_of
 
 GITHUB_VARIABLES = ("GH_TOKEN", "GITHUB_TOKEN")
 ENTERPRISE_VARIABLES = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
@@ -35,27 +31,7 @@ Run = Callable[[Sequence[str], Mapping[str, str]], bytes | None]
 
 def run_program(argv: Sequence[str], environ: Mapping[str, str]) -> bytes | None:
     """In a process group of its own, so that a wrapper script that hangs ends with what it started."""
-    try:
-        process = subprocess.Popen(
-            argv,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            process_group=0,
-        )
-    except OSError:
-        return None
-    try:
-        out, _ = process.communicate(timeout=_GH_TIMEOUT_S)
-    except BaseException as error:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        if isinstance(error, subprocess.TimeoutExpired):
-            return None
-        raise
-    return out if process.returncode == 0 else None
+    return output_of(argv, environ, timeout_s=_GH_TIMEOUT_S)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +94,7 @@ def _parts(host: str) -> tuple[str, str]:
 
 
 def _from_gh(host: str, environ: Mapping[str, str], run: Run) -> str | None:
-    program = shutil.which("gh", path=environ.get("PATH", ""))
+    program = find_program("gh", environ)
     if program is None:
         return None
     # With a token in its environment gh would repeat that one, whatever host is asked for.

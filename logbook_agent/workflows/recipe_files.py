@@ -8,7 +8,7 @@ from typing import Any
 
 from logbook_agent.errors import NotFound, UsageError
 from logbook_agent.recipes.problem import RecipeProblem, suggestion
-from logbook_agent.report.templates import builtin_folder
+from logbook_agent.report.environment import builtin_folder
 from logbook_agent.repository import repository_of
 from logbook_agent.store.lines import line_of
 from logbook_agent.store.records import parse_yaml

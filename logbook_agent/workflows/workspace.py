@@ -19,6 +19,7 @@ from logbook_agent.redaction.records import clean_entry, clean_header, clean_run
 from logbook_agent.report.blocks import Blocks
 from logbook_agent.report.templates import Templates
 from logbook_agent.report.times import stamp
+from logbook_agent.repository import repository_of
 from logbook_agent.store.book import Book, books, create
 from logbook_agent.store.config import Config, load_config
 from logbook_agent.store.locate import choose, find_root
@@ -70,8 +71,14 @@ class Workspace:
     @cached_property
     def templates(self) -> Templates:
         config = self.config
-        own = config.folder / config.templates if config.folder and config.templates else None
-        return Templates(own)
+        if config.folder is None or not config.templates:
+            return Templates(redact=self._text)
+        place = repository_of(config.folder)
+        top = place.top if place is not None else config.folder
+        return Templates(config.folder / config.templates, within=top, redact=self._text)
+
+    def _text(self, text: str) -> str:
+        return self.redactor.text(text)
 
     def blocks(self, book: Book) -> Blocks:
         return Blocks(self.templates, book.header)

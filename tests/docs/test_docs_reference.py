@@ -25,7 +25,8 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.run import Row, Run
 from logbook_agent.provenance.environment import PATTERNS
 from logbook_agent.report.blocks import Blocks
-from logbook_agent.report.templates import NAMES, Templates, _environment
+from logbook_agent.report.environment import environment
+from logbook_agent.report.templates import NAMES, Templates
 from logbook_agent.store.config import REQUIRABLE, Config
 from logbook_agent.store.config_github import GitHubConfig
 from logbook_agent.store.user_config import UserConfig
@@ -218,7 +219,10 @@ def test_every_template_value_is_in_the_reference() -> None:
 def test_every_filter_is_in_the_reference() -> None:
     import jinja2
 
-    own = _environment(None).filters.keys() - jinja2.Environment(autoescape=True).filters.keys()
+    own = (
+        environment(jinja2.Environment, jinja2.BaseLoader()).filters.keys()
+        - jinja2.Environment(autoescape=True).filters.keys()
+    )
     # `items` is one of Jinja's own that ours replaces.
     table = section(text_of("templates.md"), "Filters")
     assert [f for f in {*own, "items"} if not re.search(rf"^\| `{f}[(`]", table, re.MULTILINE)] == []
