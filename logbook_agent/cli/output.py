@@ -25,7 +25,7 @@ def emit(command: str, data: Any, text: str, *, as_json: bool, warnings: Sequenc
     if text:
         print(text)
     for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        print(f"warning: {_shown(warning)}", file=sys.stderr)
 
 
 def report_error(error: LogbookError, *, as_json: bool) -> int:
@@ -34,12 +34,20 @@ def report_error(error: LogbookError, *, as_json: bool) -> int:
         body = {"code": error.code, "message": error.message, "cause": error.cause, "hint": error.hint}
         print(json.dumps({"schema": "logbook/error/1", "error": body}, ensure_ascii=False, indent=1))
     else:
-        print(f"error: {error.message}", file=sys.stderr)
+        print(f"error: {_shown(error.message)}", file=sys.stderr)
         if error.cause:
-            print(f"  cause: {error.cause}", file=sys.stderr)
+            print(f"  cause: {_shown(error.cause)}", file=sys.stderr)
         if error.hint:
-            print(f"  next:  {error.hint}", file=sys.stderr)
+            print(f"  next:  {_shown(error.hint)}", file=sys.stderr)
     return error.exit_code
+
+
+# A message may quote a file of somebody else's: what a terminal would obey is shown as text.
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code not in (9, 10)}
+
+
+def _shown(text: str) -> str:
+    return text.translate(_CONTROLS)
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:

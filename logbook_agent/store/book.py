@@ -18,12 +18,12 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
 from logbook_agent.model.ids import id_number, parse_id, run_number, sorted_ids
 from logbook_agent.model.record import Record, record_of
+from logbook_agent.reading import VIEW_BYTES, names_in, read_text
 from logbook_agent.store import records
 from logbook_agent.store.files import copy, create_folder, make_folder, remove, write_text
 from logbook_agent.store.ids import Void, reservations_of, reserve, voids
 from logbook_agent.store.liveness import life
 from logbook_agent.store.locks import locked
-from logbook_agent.store.reading import VIEW_BYTES, names_in, read_text
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run

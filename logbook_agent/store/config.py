@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.errors import StoreError, UsageError
+from logbook_agent.paths import is_inside
+from logbook_agent.reading import SETTINGS_BYTES, read_bytes, text_of
 from logbook_agent.repository import repository_of
 from logbook_agent.store.config_github import GitHubConfig, SettingError, github_config
 from logbook_agent.store.parse import parse_toml
-from logbook_agent.store.paths import is_inside
-from logbook_agent.store.reading import SETTINGS_BYTES, read_bytes, text_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ def _table(path: Path, bounds: Path) -> Any:
         raise UsageError(
             f"{path.name}: {error.message}", cause=error.cause, hint=f"put your settings into a regular file {path}"
         ) from error
-    except LookupError as error:
+    except (LookupError, TypeError) as error:
         raise _bad(path, "[tool.logbook] is no table of its own", "write the table [tool.logbook]") from error
     except ValueError as error:
         raise UsageError(

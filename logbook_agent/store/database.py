@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from logbook_agent.errors import StoreError
+from logbook_agent.paths import check_target
 from logbook_agent.store.files import remove
-from logbook_agent.store.paths import check_target
 
 if TYPE_CHECKING:
     import sqlite3

@@ -125,19 +125,17 @@ def check_yaml(text: str) -> None:
 
 def _check_events(text: str) -> None:
     import yaml
-    from yaml.composer import ComposerError
 
     # Of each collection that is open, its anchor and how many nodes it has; of each anchor, how many it stands for.
     stack: list[tuple[str | None, int]] = []
     nodes, aliased = 0, 0
     sizes: dict[str, int] = {}
-    events: Any = yaml.parse(text, Loader=safe_loader())
-    for event in events:
+    for event in yaml.parse(text, Loader=safe_loader()):
         if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             stack.append((event.anchor, nodes))
             nodes += 1
             if len(stack) > MAX_DEPTH:
-                raise ComposerError(None, None, _TOO_DEEP, event.start_mark)
+                _refuse(_TOO_DEEP, event)
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
             anchor, before = stack.pop()
             if anchor is not None:
@@ -147,12 +145,18 @@ def _check_events(text: str) -> None:
             if event.anchor is not None:
                 sizes[event.anchor] = 1
         elif isinstance(event, yaml.AliasEvent):
-            size = sizes.get(event.anchor, 1)
+            size = sizes.get(str(event.anchor), 1)
             nodes, aliased = nodes + size, aliased + size
             if aliased > MAX_ALIASED or any(anchor == event.anchor for anchor, _ in stack):
-                raise ComposerError(None, None, "an alias stands for itself, or for too much", event.start_mark)
+                _refuse("an alias stands for itself, or for too much", event)
         if nodes > MAX_NODES:
-            raise ComposerError(None, None, f"more than {MAX_NODES} values", event.start_mark)
+            _refuse(f"more than {MAX_NODES} values", event)
+
+
+def _refuse(problem: str, event: Any) -> NoReturn:
+    from yaml.composer import ComposerError
+
+    raise ComposerError(None, None, problem, event.start_mark)
 
 
 @cache

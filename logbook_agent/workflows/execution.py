@@ -20,13 +20,13 @@ from logbook_agent.model.codec import utf8
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Code, Env, Exit, Output, Process, Run, Scalar
 from logbook_agent.provenance.snapshot import Snapshot, snapshot
+from logbook_agent.reading import read_bytes
 from logbook_agent.repository import repository_of
 from logbook_agent.results import Reading, ResultReader
 from logbook_agent.runner import Job, LineSplitter, Outcome, OutputLog, StopRequests, execute
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import create_log, make_folder, write_atomic
 from logbook_agent.store.liveness import life, this_process
-from logbook_agent.store.reading import read_bytes
 from logbook_agent.workflows.prepare import Command
 from logbook_agent.workflows.workspace import Workspace
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.errors import NotFound, StoreError, UsageError
+from logbook_agent.reading import read_text
 from logbook_agent.recipes.problem import RecipeProblem, suggestion
 from logbook_agent.report.templates import builtin_folder
 from logbook_agent.repository import repository_of
 from logbook_agent.store.lines import line_of
 from logbook_agent.store.parse import parse_yaml
-from logbook_agent.store.reading import read_text
 from logbook_agent.workflows.workspace import Workspace
 
 FOLDER = "recipes"

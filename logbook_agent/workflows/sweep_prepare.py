@@ -10,13 +10,13 @@ from pathlib import Path
 from logbook_agent.errors import NotFound, UsageError
 from logbook_agent.model.entry import Comparison, Entry, Field, PlannedCommand, RecipeUse
 from logbook_agent.model.header import Metric
+from logbook_agent.paths import is_inside
 from logbook_agent.recipes.estimate import Estimate, estimate
 from logbook_agent.recipes.expand import PlannedRun
 from logbook_agent.recipes.rules import Violation
 from logbook_agent.repository import repository_of
 from logbook_agent.results.values import canonical
 from logbook_agent.store.book import Book
-from logbook_agent.store.paths import is_inside
 from logbook_agent.workflows import sweep_state as state
 from logbook_agent.workflows.bench import PROGRAM, bench_argv, bench_folder
 from logbook_agent.workflows.entries import Prose, create_entry, draft_entry

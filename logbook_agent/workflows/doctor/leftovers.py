@@ -9,9 +9,9 @@ from contextlib import closing
 from pathlib import Path
 
 from logbook_agent.errors import StoreError
+from logbook_agent.paths import check_target
 from logbook_agent.store.database import discard, open_database
 from logbook_agent.store.locks import locked
-from logbook_agent.store.paths import check_target
 from logbook_agent.workflows.doctor.finding import DOCTOR_FIX, Examination, Finding
 
 # Younger ones may belong to a process that is just writing.

@@ -11,6 +11,7 @@ from pathlib import Path
 from logbook_agent.commands.flags import flags
 from logbook_agent.errors import StoreError
 from logbook_agent.model.run import Exit, Output, Run
+from logbook_agent.reading import open_file
 from logbook_agent.redaction import Redactor
 from logbook_agent.report.times import stamp
 from logbook_agent.results import ResultReader
@@ -19,7 +20,6 @@ from logbook_agent.runner.excerpt import Excerpt, LineCollector
 from logbook_agent.runner.output import HEAD_LINES, TAIL_LINES
 from logbook_agent.store import records
 from logbook_agent.store.liveness import life
-from logbook_agent.store.reading import open_file
 from logbook_agent.workflows.doctor.finding import Examination
 
 _CHUNK = 2**20

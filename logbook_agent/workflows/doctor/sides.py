@@ -9,8 +9,8 @@ from pathlib import Path
 
 from logbook_agent.errors import StoreError
 from logbook_agent.provenance.merge import BASE, OURS, THEIRS, Merge, merge_below
+from logbook_agent.reading import RUN_BYTES, read_bytes
 from logbook_agent.store.book import Book
-from logbook_agent.store.reading import RUN_BYTES, read_bytes
 from logbook_agent.workflows.doctor.joined import Joined, merges_of
 
 _OPEN, _BASE, _MIDDLE, _CLOSE = b"<<<<<<< ", b"||||||| ", b"=======", b">>>>>>> "

@@ -9,9 +9,9 @@ from pathlib import Path
 from logbook_agent.errors import StoreError
 from logbook_agent.model.ids import id_number, run_number
 from logbook_agent.model.run import Run
+from logbook_agent.reading import RUN_BYTES, read_bytes
 from logbook_agent.store import records
 from logbook_agent.store.liveness import life
-from logbook_agent.store.reading import RUN_BYTES, read_bytes
 from logbook_agent.workflows.doctor.finding import DOCTOR_FIX, Examination, Finding
 from logbook_agent.workflows.doctor.recover import finish
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from logbook_agent.errors import StoreError, UsageError
 from logbook_agent.issues.steps import Create, LinkBack, Plan, Post
+from logbook_agent.reading import PROSE_BYTES, read_bytes
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, remove, write_text
-from logbook_agent.store.reading import PROSE_BYTES, read_bytes
 from logbook_agent.workflows.sync.create import first_plan
 from logbook_agent.workflows.sync.gather import gather
 from logbook_agent.workflows.sync.place import default_repository, issue_of, links_of

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from logbook_agent.errors import StoreError
-from logbook_agent.store.paths import check_place, not_regular
+from logbook_agent.paths import check_place, not_regular
 
 # Far above what the tool writes and people type, and little enough to parse within seconds. A run keeps at most 20,000
 # rows of 64 Mi characters together, which are some 160 MiB as JSON.
