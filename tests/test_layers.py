@@ -22,6 +22,8 @@ LOGBOOK = (
     {"tables"},
     {"redaction", "commands", "results", "stats", "markdown", "issues", "recipes"},
     {"model"},
+    {"reading"},
+    {"paths"},
     {"repository", "processes", "programs", "errors", "units"},
 )
 # Siblings that may import each other, because one is made of the other.

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.errors import UsageError
+from logbook_agent.errors import StoreError, UsageError
+from logbook_agent.paths import is_inside
+from logbook_agent.reading import SETTINGS_BYTES, read_bytes, text_of
 from logbook_agent.repository import repository_of
 from logbook_agent.store.config_github import GitHubConfig, SettingError, github_config
+from logbook_agent.store.parse import parse_toml
 
 if TYPE_CHECKING:
     from logbook_agent.redaction.rules import Rule
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
 class Config:
     """Settings of a project; `file` is where they stand, and paths are relative to its `folder`.
 
+    `bounds`: the top of its repository, else its folder; what a setting names lies in there.
     `require`: fields that `run` and `plan` demand. `env`: patterns of further variables that matter.
     `secrets`: names of further variables whose values are redacted; `secret_rules`: shapes of further secrets.
     `packages`: further packages whose versions are recorded. `launchers`: prefixes for `--on`. `log_bytes`: size
@@ -27,6 +32,7 @@ class Config:
     """
 
     file: Path | None = None
+    bounds: Path | None = None
     root: str | None = None
     logbook: str | None = None
     templates: str | None = None
@@ -61,42 +67,57 @@ def load_config(cwd: Path) -> Config:
     for folder in (cwd, *cwd.parents):
         for name in ("logbook.toml", "pyproject.toml"):
             path = folder / name
-            if path.is_file():
-                table = _table(path)
+            if os.path.lexists(path):
+                table = _table(path, top or folder)
                 if table is not None:
-                    return config_of(table, path)
+                    return config_of(table, path, top or folder)
         if folder == top:
             break
     return Config()
 
 
-def _table(path: Path) -> dict[str, Any] | None:
-    text = path.read_text(encoding="utf-8")
-    if path.name == "pyproject.toml" and "[tool.logbook" not in text:
-        return None
-    import tomllib
-
+def _table(path: Path, bounds: Path) -> Any:
+    """The settings of a file. Raises UsageError, but not for a pyproject.toml that has none of ours."""
+    own = path.name == "logbook.toml"
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        # A link within the repository is followed, as every tool does that reads pyproject.toml.
+        real = Path(os.path.realpath(path))
+        data = read_bytes(real, within=None, limit=SETTINGS_BYTES)
+        if not own and b"[tool.logbook" not in data:
+            return None
+        if not is_inside(real, bounds):
+            raise StoreError(f"{path} leads out of {bounds}", cause="it is a symbolic link")
+        table = parse_toml(text_of(data, path))
+        return table if own else table["tool"]["logbook"]
+    except StoreError as error:
+        if not own and not path.is_file():
+            return None
+        raise UsageError(
+            f"{path.name}: {error.message}", cause=error.cause, hint=f"put your settings into a regular file {path}"
+        ) from error
+    except (LookupError, TypeError) as error:
+        raise _bad(path, "[tool.logbook] is no table of its own", "write the table [tool.logbook]") from error
+    except ValueError as error:
         raise UsageError(
             f"{path.name}: {error}",
             cause="the settings are not valid TOML",
             hint=f"correct that line in {path}",
         ) from error
-    table: dict[str, Any] = data if path.name == "logbook.toml" else data["tool"]["logbook"]
-    return table
 
 
-def config_of(table: dict[str, Any], file: Path) -> Config:
+def config_of(table: Any, file: Path, bounds: Path) -> Config:
     """Settings of a table. Raises UsageError for an unknown key or a wrong type, naming it."""
-    names = [f.name for f in fields(Config) if f.name != "file"]
-    values: dict[str, Any] = {"file": file}
+    names = [f.name for f in fields(Config) if f.name not in ("file", "bounds")]
+    if not isinstance(table, dict):
+        raise _bad(file, "the settings must be a table", "write: [tool.logbook]")
+    values: dict[str, Any] = {"file": file, "bounds": bounds}
     for key, value in table.items():
         if key not in names:
             raise _bad(file, f"unknown setting {key!r}", f"the settings are: {', '.join(names)}")
         if key in _TEXT and not isinstance(value, str):
             raise _bad(file, f"{key} must be text", f'write: {key} = "..."')
+        if key in _TEXT and "\0" in value:
+            raise _bad(file, f"{key} holds a NUL byte", f'write: {key} = "..."')
         if key in _LISTS:
             if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
                 raise _bad(file, f"{key} must be a list of texts", f'write: {key} = ["..."]')
@@ -127,7 +148,10 @@ def config_of(table: dict[str, Any], file: Path) -> Config:
     unknown = [name for name in values.get("require", ()) if name not in REQUIRABLE]
     if unknown:
         raise _bad(file, f"require names {unknown[0]!r}", f"it may name: {', '.join(REQUIRABLE)}")
-    return Config(**values)
+    config = Config(**values)
+    if config.templates is not None and not is_inside(file.parent / config.templates, bounds):
+        raise _bad(file, f"templates lead out of {bounds}", "keep templates in the repository whose logbooks use them")
+    return config
 
 
 def _bad(file: Path, message: str, hint: str) -> UsageError:

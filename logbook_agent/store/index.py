@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from logbook_agent.model.ids import run_number
 from logbook_agent.store import tried
+from logbook_agent.store.database import discard, open_database
 
 FORMAT = "2"
 _RACY_NS = 1_000_000_000
@@ -43,6 +45,7 @@ class Index:
     """`version` names everything but the entries that summaries depend on; another version empties it."""
 
     path: Path
+    within: Path
     version: str
     known: dict[str, tuple[Stamp, dict[str, Any]]] = field(default_factory=dict)
 
@@ -53,7 +56,7 @@ class Index:
         if not self.path.exists():
             return
         try:
-            with closing(self._connect()) as database:
+            with closing(open_database(self.path, within=self.within, writing=False)) as database:
                 found = database.execute("SELECT value FROM about WHERE key = 'version'").fetchone()
                 if found != (self._version(),):
                     return
@@ -93,10 +96,10 @@ class Index:
         except sqlite3.OperationalError:
             return
         except (sqlite3.DatabaseError, OSError):
-            self.path.unlink(missing_ok=True)
+            discard(self.path, within=self.within)
 
     def _write(self, keep: Mapping[str, tuple[Stamp, dict[str, Any]]], gone: Iterable[str]) -> None:
-        with closing(self._connect()) as database, database:
+        with closing(open_database(self.path, within=self.within)) as database, database:
             database.execute("CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT)")
             database.execute("CREATE TABLE IF NOT EXISTS entries (id TEXT PRIMARY KEY, stamp TEXT, summary TEXT)")
             found = database.execute("SELECT value FROM about WHERE key = 'version'").fetchone()
@@ -114,14 +117,6 @@ class Index:
     def _version(self) -> str:
         return f"{FORMAT} {self.version}"
 
-    def _connect(self) -> Any:
-        import sqlite3
-
-        database = sqlite3.connect(self.path, timeout=0.05)
-        # A cache need not survive a power cut.
-        database.execute("PRAGMA synchronous = OFF")
-        return database
-
 
 def stamp_of(entry: str, runs: str, known_runs: Callable[[int], tuple[int, ...] | None]) -> Stamp:
     """The stamp of an entry's files. `known_runs(folder_mtime)` gives the run numbers without listing the
@@ -129,16 +124,17 @@ def stamp_of(entry: str, runs: str, known_runs: Callable[[int], tuple[int, ...] 
     state = os.stat(entry)  # noqa: PTH116  asked ten thousand times
     try:
         folder = os.stat(runs).st_ctime_ns  # noqa: PTH116
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return Stamp((state.st_ctime_ns, state.st_size), None, ())
     numbers = known_runs(folder)
     if numbers is None:
-        numbers = tuple(sorted(int(e.name) for e in os.scandir(runs) if e.name.isdigit()))
+        found_numbers = (run_number(e.name) for e in os.scandir(runs))
+        numbers = tuple(sorted(number for number in found_numbers if number is not None))
     found = []
     for number in numbers:
         try:
             run = os.stat(f"{runs}/{number:02d}/run.json")  # noqa: PTH116
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             continue
         found.append((number, run.st_ctime_ns, run.st_size))
     return Stamp((state.st_ctime_ns, state.st_size), folder, tuple(found))

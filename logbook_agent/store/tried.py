@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from logbook_agent.store.database import discard, open_database
+
 if TYPE_CHECKING:
     import sqlite3
 
@@ -81,8 +83,9 @@ def _form(database: sqlite3.Connection) -> str:
 class Tried:
     """The hints of one logbook. Nothing here raises: without a file that can be read, every entry is unseen."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, within: Path) -> None:
         self._path = path
+        self._within = within
 
     def keep(self, keys: Mapping[str, Sequence[Key]], *, entries: int | None = None, folder_ns: int = 0) -> None:
         """Keep the keys of entries; when that cannot be done now, whoever looks next will see to it.
@@ -155,14 +158,12 @@ class Tried:
         import sqlite3
 
         try:
-            with closing(sqlite3.connect(self._path, timeout=0.05)) as database, database:
-                # A cache need not survive a power cut.
-                database.execute("PRAGMA synchronous = OFF")
+            with closing(open_database(self._path, within=self._within)) as database, database:
                 return act(database)
         except sqlite3.OperationalError:
             return otherwise
         except sqlite3.DatabaseError:
-            self._path.unlink(missing_ok=True)
+            discard(self._path, within=self._within)
             return otherwise
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from logbook_agent.errors import StoreError, UsageError
-from logbook_agent.store.files import make_folder, write_error
+from logbook_agent.reading import read_text
+from logbook_agent.store.files import make_folder, write_atomic
 from logbook_agent.store.locks import locked
 
 MOST_BYTES = 1024 * 1024
@@ -59,48 +58,29 @@ def change_confirmed_hosts(environ: Mapping[str, str], change: Callable[[Hosts],
             cause="neither XDG_CONFIG_HOME nor HOME names an absolute path",
             hint="set HOME",
         )
-    make_folder(path.parent.parent)
-    try:
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise write_error(path.parent, error) from error
-    with locked(path.with_name("config.lock")):
+    make_folder(path.parent, within=path.parent, private=True)
+    with locked(path.with_name("config.lock"), within=path.parent):
         text = _text(path)
         before = _table(text, path)
         hosts = _config_of(before, path).confirmed_hosts
         changed = change(hosts)
         if changed != hosts:
-            _write_private(path, _with_hosts(text, before, changed, path).encode())
+            # A link stays, and its target is replaced: people keep their settings in a repository of their own.
+            real = Path(os.path.realpath(path))
+            data = _with_hosts(text, before, changed, path).encode()
+            write_atomic(real, data, within=real.parent, private=True)
     return UserConfig(confirmed_hosts=changed)
 
 
 def _text(path: Path) -> str:
     """The text of a regular file; "" when there is none."""
-    try:
-        # A FIFO would be waited for.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
+    if not os.path.lexists(path):
         return ""
-    except OSError as error:
-        raise _unreadable(path, error.strerror or str(error)) from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise _unreadable(path, "it is not a regular file")
-    with os.fdopen(descriptor, "rb") as file:
-        try:
-            data = file.read(MOST_BYTES + 1)
-        except OSError as error:
-            raise _unreadable(path, error.strerror or str(error)) from error
-    if len(data) > MOST_BYTES:
-        raise _unreadable(path, f"it is larger than {MOST_BYTES:,} bytes")
     try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise _unreadable(path, f"byte {error.start} is not UTF-8 text") from error
-
-
-def _unreadable(path: Path, why: str) -> StoreError:
-    return StoreError(f"cannot read your settings in {path}", cause=why, hint=f"mend or remove the file: {path}")
+        return read_text(path, within=None, limit=MOST_BYTES)
+    except StoreError as error:
+        hint = f"mend or remove the file: {path}"
+        raise StoreError(f"cannot read your settings in {path}", cause=error.message, hint=hint) from error
 
 
 def _table(text: str, path: Path) -> dict[str, Any]:
@@ -154,23 +134,3 @@ def _with_hosts(text: str, before: Mapping[str, Any], hosts: Hosts, path: Path) 
             hint=f"write into that file: {line}",
         )
     return new
-
-
-def _write_private(path: Path, data: bytes) -> None:
-    """Replace a file at once by one that this user alone can read. A link stays, and its target is replaced."""
-    path = Path(os.path.realpath(path))
-    temporary: str | None = None
-    try:
-        # mkstemp makes the file private.
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
-        temporary = None
-    except OSError as error:
-        raise write_error(path, error) from error
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)

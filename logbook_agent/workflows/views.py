@@ -10,7 +10,6 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import Record
 from logbook_agent.report.blocks import NEGATIVE_RESULT, Blocks, in_footer
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import read_text
 from logbook_agent.workflows.criteria import has_predicates, with_outcomes
 from logbook_agent.workflows.parallel import on_all_cores
 from logbook_agent.workflows.tried_before import remember
@@ -146,7 +145,7 @@ def mentioning(book: Book, entry_id: str, order: Sequence[str]) -> list[Entry]:
     found = []
     for later in after:
         try:
-            text = read_text(book.entry_path(later))
+            text = book.entry_text(later)
             if entry_id in text and any(f"\n{key}:" in text for key in ("supersedes", "completes", "comparisons")):
                 found.append(book.entry(later))
         except StoreError:
@@ -219,7 +218,7 @@ def _scanned(book: Book, order: Sequence[str]) -> tuple[dict[str, dict[str, list
     gathered: list[Record] = []
     for entry_id in order:
         try:
-            text = read_text(book.entry_path(entry_id))
+            text = book.entry_text(entry_id)
             refers = "\nsupersedes:" in text or "\ncompletes:" in text
             gathers = "decision" in text or "\ncomparisons:" in text or NEGATIVE_RESULT.casefold() in text.casefold()
             if not refers and not gathers:

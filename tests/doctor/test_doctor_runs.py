@@ -145,7 +145,7 @@ def test_a_lock_that_is_held(
     from logbook_agent.store.locks import locked
 
     monkeypatch.setattr("logbook_agent.workflows.doctor.leftovers._LOCK_S", 0.05)
-    with locked(book / ".lock"):
+    with locked(book / ".lock", within=book):
         [found] = findings()
     assert f"locked by pid {os.getpid()}" in found["message"]
     assert findings() == []

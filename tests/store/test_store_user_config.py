@@ -111,8 +111,8 @@ def test_two_at_once_lose_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "kind", "said"),
     [
-        (b"confirmed_hosts = ['caf\xe9']", StoreError, "byte 23 is not UTF-8"),
-        (b"#" * (MOST_BYTES + 1), StoreError, "larger than"),
+        (b"confirmed_hosts = ['caf\xe9']", StoreError, "is not UTF-8 text (byte 23)"),
+        (b"#" * (MOST_BYTES + 1), StoreError, "has more than"),
         (b"confirmed_hosts = [", UsageError, "do not fit"),
         (b"x = " + b"[" * 100_000, UsageError, "do not fit"),
         (b"x = " + b"{a=" * 100_000, UsageError, "do not fit"),

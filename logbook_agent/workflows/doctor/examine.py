@@ -44,13 +44,25 @@ def examine(workspace: Workspace, book: Book, *, fix: bool) -> list[Finding]:
     found = [f for check in FIRST for f in _run(examination, check, fix=fix)]
     if any(f.check in ("header", "newer-format", "older-format") for f in found):
         return found
-    return found + [f for check in CHECKS for f in _run(examination, check, fix=fix)]
+    return _once([*found, *(f for check in CHECKS for f in _run(examination, check, fix=fix))])
 
 
 def _run(examination: Examination, check: Check, *, fix: bool) -> list[Finding]:
     # All is found before anything is mended: a mend must not change what the check looks at.
-    found = list(check(examination))
+    try:
+        found = list(check(examination))
+    except StoreError as error:
+        # The folder or file that all of a check rests on. The other checks go on.
+        where = examination.book.folder
+        mend = error.hint or error.cause
+        return [Finding(check="unreadable", severity="error", message=error.message, mend=mend, path=where)]
     return [_mended(f) for f in found] if fix else found
+
+
+def _once(found: list[Finding]) -> list[Finding]:
+    """Without what several checks have met alike."""
+    told = {f.message: f for f in reversed(found) if f.check == "unreadable"}
+    return [f for f in found if f.check != "unreadable" or told[f.message] is f]
 
 
 def _mended(finding: Finding) -> Finding:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 from logbook_agent.errors import StoreError
+from logbook_agent.paths import check_target
+from logbook_agent.store.database import discard, open_database
 from logbook_agent.store.locks import locked
-from logbook_agent.workflows.doctor.finding import DOCTOR_FIX, Examination, Finding, remove
+from logbook_agent.workflows.doctor.finding import DOCTOR_FIX, Examination, Finding
 
 # Younger ones may belong to a process that is just writing.
 OLD_S = 60.0
@@ -24,7 +27,7 @@ def check_temporary_files(examination: Examination) -> Iterator[Finding]:
             continue
 
         def fix(path: Path = path) -> str:
-            remove(path)
+            examination.remove(path)
             return "removed"
 
         yield Finding(
@@ -40,26 +43,26 @@ def check_temporary_files(examination: Examination) -> Iterator[Finding]:
 def check_lock(examination: Examination) -> Iterator[Finding]:
     """A lock ends with its holder, so the lock file of a dead process is none; one that is held long is told."""
     path = examination.book.folder / ".lock"
-    if not path.exists():
+    if not os.path.lexists(path):
         return
     try:
-        with locked(path, timeout_s=_LOCK_S):
+        with locked(path, within=examination.book.root, timeout_s=_LOCK_S):
             pass
     except StoreError as error:
         yield Finding(check="lock", severity="warning", message=error.message, mend=error.hint, path=path)
 
 
 def check_index(examination: Examination) -> Iterator[Finding]:
+    root = examination.book.root
     path = examination.book.folder / ".index.sqlite"
-    if not path.exists():
+    if not os.path.lexists(path):
         return
-    problem = _index_problem(path)
+    problem = _index_problem(path, root)
     if problem is None:
         return
 
     def fix() -> str:
-        for name in (path, *path.parent.glob(f"{path.name}-*")):
-            remove(name)
+        discard(path, within=root)
         return "deleted; the next `logbook list` makes it anew"
 
     yield Finding(
@@ -72,15 +75,18 @@ def check_index(examination: Examination) -> Iterator[Finding]:
     )
 
 
-def _index_problem(path: Path) -> str | None:
+def _index_problem(path: Path, root: Path) -> str | None:
     import sqlite3
 
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_LOCK_S)) as database:
+        check_target(path, root)
+        with closing(open_database(path, within=root, writing=False)) as database:
             answer = database.execute("PRAGMA quick_check(1)").fetchone()[0]
             database.execute("SELECT id, stamp, summary FROM entries LIMIT 1").fetchone()
+    except StoreError as error:
+        return error.message
     except sqlite3.Error as error:
-        busy = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+        busy = isinstance(error, sqlite3.OperationalError) and ("locked" in str(error) or "writes" in str(error))
         return None if busy else str(error)
     return None if answer == "ok" else str(answer)
 
@@ -88,6 +94,6 @@ def _index_problem(path: Path) -> str | None:
 def age_s(path: Path) -> float:
     """How long ago a file was changed; 0 when it is gone."""
     try:
-        return time.time() - path.stat().st_mtime
+        return time.time() - path.lstat().st_mtime
     except OSError:
         return 0.0

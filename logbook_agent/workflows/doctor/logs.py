@@ -23,7 +23,7 @@ def check_logs(examination: Examination) -> Iterator[Finding]:
                 continue
             path = book.log_path(entry_id, run.run)
             try:
-                size = path.stat().st_size
+                size = path.lstat().st_size
             except OSError:
                 missing += 1
                 continue

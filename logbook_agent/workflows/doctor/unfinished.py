@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from logbook_agent.errors import StoreError
-from logbook_agent.model.ids import id_number
+from logbook_agent.model.ids import id_number, run_number
 from logbook_agent.model.run import Run
+from logbook_agent.reading import RUN_BYTES, read_bytes
 from logbook_agent.store import records
 from logbook_agent.store.liveness import life
-from logbook_agent.workflows.doctor.finding import DOCTOR_FIX, Examination, Finding, remove
+from logbook_agent.workflows.doctor.finding import DOCTOR_FIX, Examination, Finding
 from logbook_agent.workflows.doctor.recover import finish
 
 # The key as the tool writes it: most records have ended, and need not be decoded for that.
@@ -22,7 +24,7 @@ def check_unfinished(examination: Examination) -> Iterator[Finding]:
     book = examination.book
     elsewhere = 0
     for path in sorted(book.runs_folder.glob("*/*/run.json")):
-        run = _unfinished(path)
+        run = _unfinished(path, book.root)
         if run is None:
             continue
         state = life(run)
@@ -38,16 +40,15 @@ def check_unfinished(examination: Examination) -> Iterator[Finding]:
         )
 
 
-def _unfinished(path: Path) -> Run | None:
+def _unfinished(path: Path, root: Path) -> Run | None:
     """The run of a record without an end; of what is damaged or misplaced other checks tell."""
-    if _ENDED in path.read_bytes():
-        return None
     try:
+        if _ENDED in read_bytes(path, within=root, limit=RUN_BYTES):
+            return None
         run = records.read_run(path)
     except StoreError:
         return None
-    in_place = (run.entry, f"{run.run:02d}") == path.parts[-3:-1]
-    return run if in_place and run.exit is None else None
+    return run if run.exit is None else None
 
 
 def _interrupted(examination: Examination, run: Run, path: Path) -> Finding:
@@ -89,7 +90,7 @@ def check_markers(examination: Examination) -> Iterator[Finding]:
             continue
 
         def fix(marker: Path = marker) -> str:
-            remove(marker)
+            examination.remove(marker)
             return "removed"
 
         yield Finding(
@@ -105,11 +106,12 @@ def check_markers(examination: Examination) -> Iterator[Finding]:
 def _why_not(examination: Examination, name: str) -> str | None:
     """Why this marker marks nothing; None when it does, or when that cannot be told."""
     book = examination.book
-    entry_id, _, number = name.rpartition(".")
-    if id_number(entry_id, book.header.prefix) is None or not number.isdigit():
+    entry_id, _, digits = name.rpartition(".")
+    number = run_number(digits)
+    if id_number(entry_id, book.header.prefix) is None or number is None:
         return "its name is no run's"
-    path = book.run_folder(entry_id, int(number)) / "run.json"
-    if not path.exists():
+    path = book.run_folder(entry_id, number) / "run.json"
+    if not os.path.lexists(path):
         return "there is no such run"
     try:
         return "the run has ended" if records.read_run(path).exit is not None else None
