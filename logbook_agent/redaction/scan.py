@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from logbook_agent.redaction import rules
 from logbook_agent.redaction.plain import redacted
 from logbook_agent.redaction.redactor import Redactor
+
+_MARK = re.compile(r"\[redacted:[a-z0-9-]+\]|\$[A-Za-z_]\w*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +49,10 @@ def _kinds(text: str, redactor: Redactor) -> Iterator[str]:
 def in_record(plain: Any, redactor: Redactor) -> list[Place]:
     """The keys of plain data whose values hold a secret: they are known by their neighbours, too."""
     clean = redacted(plain, redactor)
-    return [] if clean is plain else [Place(kind="secret", key=key) for key in _differences(plain, clean)]
+    return [] if clean is plain else list(_differences(plain, clean))
 
 
-def _differences(before: Any, after: Any, key: str = "") -> Iterator[str]:
+def _differences(before: Any, after: Any, key: str = "") -> Iterator[Place]:
     if isinstance(before, dict) and isinstance(after, dict) and list(before) == list(after):
         for name, value in before.items():
             yield from _differences(value, after[name], f"{key}.{name}" if key else str(name))
@@ -58,4 +61,5 @@ def _differences(before: Any, after: Any, key: str = "") -> Iterator[str]:
             yield from _differences(value, after[place], f"{key}[{place}]")
     elif before != after:
         # A name may be a secret itself: of a mapping with such a one only the place of the mapping is shown.
-        yield key or "the record"
+        marks = [mark for mark in _MARK.findall(str(after)) if mark not in str(before)]
+        yield Place(kind=marks[0].removeprefix("[redacted:").rstrip("]") if marks else "secret", key=key or None)
