@@ -252,6 +252,15 @@ class Book:
         names = names_in(self.runs_folder / entry_id, within=self.root)
         return [number for name in names if (number := run_number(name)) is not None]
 
+    def run_paths(self) -> Iterator[Path]:
+        """The records of all runs, by entry and number; a folder that is a link has none."""
+        for entry_id in sorted(names_in(self.runs_folder, within=self.root)):
+            with contextlib.suppress(StoreError):
+                for number in sorted(self._run_numbers(entry_id)):
+                    path = self.run_folder(entry_id, number) / "run.json"
+                    if os.path.lexists(path):
+                        yield path
+
     # -- the whole -------------------------------------------------------------------------------
 
     def record(self, entry_id: str) -> Record:
@@ -278,7 +287,7 @@ class Book:
         """
         from logbook_agent.store.index import Index, stamp_of
 
-        header = self.header_path.stat()
+        header = self.header_path.lstat()
         version = f"{__version__} {form} {header.st_ctime_ns} {header.st_size}"
         index = Index(self.folder / ".index.sqlite", self.root, version)
         index.load()
@@ -297,7 +306,7 @@ class Book:
                     summary = summarise(record)
                     if all(s.run.exit is not None for s in record.runs):
                         fresh[entry_id] = (stamp, summary)
-            except FileNotFoundError as error:
+            except OSError as error:
                 if self.has_entry(entry_id):
                     damaged.append(StoreError(f"cannot read {self.entry_path(entry_id)}: {error.strerror}"))
                 continue  # else it was removed since it was listed
@@ -393,7 +402,8 @@ def books(root: Path, *, durable: bool = True, redactor: Callable[[], Redactor] 
     """All logbooks under `root`, by topic; also one whose header cannot be read."""
     if not root.is_dir():
         return []
-    found = (e.name for e in os.scandir(root) if os.path.lexists(f"{e.path}/logbook.yaml"))
+    names = (e.name for e in os.scandir(root) if not e.name.startswith("."))
+    found = (name for name in names if os.path.lexists(f"{root}/{name}/logbook.yaml"))
     return [Book(root, topic, durable=durable, redactor=redactor) for topic in sorted(found)]
 
 
@@ -402,4 +412,8 @@ def has_prefix(book: Book, prefix: str) -> bool:
     try:
         return book.header.prefix == prefix
     except StoreError:
+        pass
+    try:
         return bool(sorted_ids(book.entry_names(), prefix))
+    except StoreError:
+        return False

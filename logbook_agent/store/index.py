@@ -121,9 +121,9 @@ class Index:
 def stamp_of(entry: str, runs: str, known_runs: Callable[[int], tuple[int, ...] | None]) -> Stamp:
     """The stamp of an entry's files. `known_runs(folder_mtime)` gives the run numbers without listing the
     folder when it has not changed, else None. Raises OSError when the entry's file is gone."""
-    state = os.stat(entry)  # noqa: PTH116  asked ten thousand times
+    state = os.lstat(entry)
     try:
-        folder = os.stat(runs).st_ctime_ns  # noqa: PTH116
+        folder = os.lstat(runs).st_ctime_ns
     except (FileNotFoundError, NotADirectoryError):
         return Stamp((state.st_ctime_ns, state.st_size), None, ())
     numbers = known_runs(folder)
@@ -133,7 +133,7 @@ def stamp_of(entry: str, runs: str, known_runs: Callable[[int], tuple[int, ...] 
     found = []
     for number in numbers:
         try:
-            run = os.stat(f"{runs}/{number:02d}/run.json")  # noqa: PTH116
+            run = os.lstat(f"{runs}/{number:02d}/run.json")
         except (FileNotFoundError, NotADirectoryError):
             continue
         found.append((number, run.st_ctime_ns, run.st_size))

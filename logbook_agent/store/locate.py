@@ -39,7 +39,8 @@ def find_root(cwd: Path, environ: Mapping[str, str], config: Config, option: str
 
 def _inside(root: Path, bounds: Path) -> Path:
     """A root that nobody named for this command: a setting and a link come with the repository, and must stay in it."""
-    if is_inside(root, bounds):
+    # Git's own folder lies inside too, and is nobody's place for logbooks.
+    if is_inside(root, bounds) and ".git" not in Path(os.path.realpath(root)).parts:
         return root
     named = shlex.quote(os.path.realpath(root))
     raise UsageError(

@@ -35,7 +35,7 @@ def status(workspace: Workspace, book: Book) -> dict[str, Any]:
     edited, void = _if_readable(workspace, lambda: edited_blocks(book)), _if_readable(workspace, lambda: _voids(book))
     for text_limit, list_limit in _STEPS:
         answer = _answer(book, found, edited, void, text_limit, list_limit)
-        size = len(json.dumps(answer, ensure_ascii=False, indent=1).encode())
+        size = len(json.dumps(answer, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass"))
         if size <= LIMIT_BYTES - _RESERVED_BYTES:
             break
     return answer

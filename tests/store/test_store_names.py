@@ -123,7 +123,7 @@ def test_a_recipe_that_an_entry_names(one: Cli, folder: Path, tmp_path: Path, gi
     assert "SECRET-WORD" not in answer.err
 
 
-@pytest.mark.parametrize("root", ["..", "../elsewhere", "/abs", "notes/../..", ".ssh", "\\u0000"])
+@pytest.mark.parametrize("root", ["..", "../elsewhere", "/abs", "notes/../..", ".ssh", ".git/hooks", "\\u0000"])
 def test_a_root_of_the_settings(started: Cli, folder: Path, tmp_path: Path, git: object, root: str) -> None:
     """A setting comes with the repository, and stays in it; the user may name any folder."""
     if root == ".ssh":

@@ -29,7 +29,7 @@ def check_records(examination: Examination) -> Iterator[Finding]:
             records.read_entry(path)
         except StoreError as error:
             yield unreadable(path, error, check="entry")
-    for path in sorted(book.runs_folder.glob("*/*/run.json")):
+    for path in book.run_paths():
         if path in examination.reported:
             continue
         try:

@@ -24,6 +24,9 @@ def check_runs(examination: Examination) -> Iterator[Finding]:
     if not book.runs_folder.is_dir():
         return
     for folder in sorted(book.runs_folder.iterdir()):
+        if folder.is_symlink():
+            yield _lost(folder, "a symbolic link, which is not followed", "put the folder itself in its place")
+            continue
         if not folder.is_dir():
             continue
         entry_id = folder.name

@@ -23,7 +23,7 @@ GONE = "tool and command were gone"
 def check_unfinished(examination: Examination) -> Iterator[Finding]:
     book = examination.book
     elsewhere = 0
-    for path in sorted(book.runs_folder.glob("*/*/run.json")):
+    for path in book.run_paths():
         run = _unfinished(path, book.root)
         if run is None:
             continue
