@@ -6,7 +6,7 @@ import contextlib
 import functools
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,8 @@ from logbook_agent.store.locks import locked
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
-    from logbook_agent.store.index import Stamp
+    from logbook_agent.store.index import Stamp as EntryStamp
+    from logbook_agent.store.runs_index import RunsIndex, Stamp
     from logbook_agent.store.tried import Tried
 
 
@@ -61,7 +62,9 @@ class Book:
         self.entries_folder = self.folder / "entries"
         self.runs_folder = self.folder / "runs"
         self.open_folder = self.folder / "open"
+        self.index_path = self.folder / ".index.sqlite"
         self._header: Header | None = None
+        self._runs: RunsIndex | None = None
 
     @property
     def header(self) -> Header:
@@ -109,7 +112,7 @@ class Book:
         """Hints at which entries hold a command."""
         from logbook_agent.store.tried import Tried
 
-        return Tried(self.folder / ".index.sqlite")
+        return Tried(self.index_path)
 
     def reserve_id(self, owner: dict[str, object]) -> tuple[str, str | None]:
         """The next ID, never handed out before, and a warning when other worktrees cannot know of it."""
@@ -217,15 +220,58 @@ class Book:
                     found.append(records.read_run(self.run_folder(entry_id, int(number)) / "run.json"))
         return found
 
-    def runs(self, entry_id: str) -> tuple[Run, ...]:
-        """All runs of an entry in order. A run folder without a record yet was cut off before it started."""
-        return tuple(self._read_runs(entry_id))
+    def runs(self, entry_id: str, *, after: int = 0) -> tuple[Run, ...]:
+        """The runs of an entry in order, those with a higher number than `after`. A run folder without a record yet was
+        cut off before it started."""
+        found = []
+        for _, run in self.each_run(entry_id, after=after):
+            if isinstance(run, RecordError | StoreError):
+                raise run
+            found.append(run)
+        return tuple(found)
 
-    def _read_runs(self, entry_id: str) -> Iterator[Run]:
+    def each_run(self, entry_id: str, *, after: int = 0) -> list[tuple[int, Run | LogbookError]]:
+        """The runs of an entry with their numbers, in order; for a record that cannot be read, why. Records that the
+        index knows are not opened."""
+        from logbook_agent.store.runs_index import LEAST
+
+        stamps = {number: stamp for number, stamp in self.run_stamps(entry_id).items() if number > after}
+        indexed = len(stamps) >= LEAST or (after > 0 and bool(stamps))
+        known = self._runs_index.runs(entry_id, stamps) if indexed else {}
+        found: list[tuple[int, Run | LogbookError]] = []
+        read: dict[int, tuple[Stamp, Run]] = {}
+        for number, stamp in stamps.items():
+            run: Run | LogbookError | None = known.get(number)
+            if run is None:
+                try:
+                    run = records.read_run(self.run_folder(entry_id, number) / "run.json")
+                    read[number] = (stamp, run)
+                except (RecordError, StoreError) as error:
+                    run = error
+            found.append((number, run))
+        if indexed:
+            self._runs_index.keep(entry_id, read, stamps if after == 0 else None)
+        return found
+
+    def run_stamps(self, entry_id: str) -> dict[int, Stamp]:
+        """By number, when each record of an entry's runs last changed, and its size; in order."""
+        from logbook_agent.store.runs_index import Stamp
+
+        found = {}
+        folder = f"{self.runs_folder / entry_id}/"
         for number in sorted(self._run_numbers(entry_id)):
-            path = self.run_folder(entry_id, number) / "run.json"
-            if os.path.exists(path):  # noqa: PTH110  asked for every run of ten thousand
-                yield records.read_run(path)
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                state = os.stat(f"{folder}{number:02d}/run.json")  # noqa: PTH116  asked for every run of ten thousand
+                found[number] = Stamp(state.st_ctime_ns, state.st_size)
+        return found
+
+    @property
+    def _runs_index(self) -> RunsIndex:
+        if self._runs is None:
+            from logbook_agent.store.runs_index import RunsIndex
+
+            self._runs = RunsIndex(self.index_path, __version__)
+        return self._runs
 
     def _run_numbers(self, entry_id: str) -> list[int]:
         try:
@@ -261,10 +307,10 @@ class Book:
         from logbook_agent.store.index import Index, stamp_of
 
         header = self.header_path.stat()
-        index = Index(self.folder / ".index.sqlite", f"{__version__} {form} {header.st_ctime_ns} {header.st_size}")
+        index = Index(self.index_path, f"{__version__} {form} {header.st_ctime_ns} {header.st_size}")
         index.load()
         found: list[dict[str, Any]] = []
-        fresh: dict[str, tuple[Stamp, dict[str, Any]]] = {}
+        fresh: dict[str, tuple[EntryStamp, dict[str, Any]]] = {}
         damaged: list[LogbookError] = []
         ids = self.entry_ids()
         entries, runs = f"{self.entries_folder}/", f"{self.runs_folder}/"

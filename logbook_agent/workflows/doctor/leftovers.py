@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 from logbook_agent.errors import StoreError
+from logbook_agent.store import index_file
 from logbook_agent.store.locks import locked
 from logbook_agent.workflows.doctor.finding import DOCTOR_FIX, Examination, Finding, remove
 
@@ -50,16 +50,13 @@ def check_lock(examination: Examination) -> Iterator[Finding]:
 
 
 def check_index(examination: Examination) -> Iterator[Finding]:
-    path = examination.book.folder / ".index.sqlite"
-    if not path.exists():
-        return
-    problem = _index_problem(path)
+    path = examination.book.index_path
+    problem = index_file.problem_of(path)
     if problem is None:
         return
 
     def fix() -> str:
-        for name in (path, *path.parent.glob(f"{path.name}-*")):
-            remove(name)
+        index_file.remove(path)
         return "deleted; the next `logbook list` makes it anew"
 
     yield Finding(
@@ -70,19 +67,6 @@ def check_index(examination: Examination) -> Iterator[Finding]:
         path=path,
         fix=fix,
     )
-
-
-def _index_problem(path: Path) -> str | None:
-    import sqlite3
-
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_LOCK_S)) as database:
-            answer = database.execute("PRAGMA quick_check(1)").fetchone()[0]
-            database.execute("SELECT id, stamp, summary FROM entries LIMIT 1").fetchone()
-    except sqlite3.Error as error:
-        busy = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
-        return None if busy else str(error)
-    return None if answer == "ok" else str(answer)
 
 
 def age_s(path: Path) -> float:
