@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from logbook_agent.commands.words import command_line, split_env_words
 from logbook_agent.markdown import text as md
-from logbook_agent.model.entry import PlannedCommand
+from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.report.cases import cases, code_names, launcher_text, short
@@ -24,6 +24,11 @@ RenderTable: TypeAlias = "Callable[[Table, Sequence[str]], str]"
 _TAIL_LINES = 8
 _SHOWN_PROBLEMS = 5
 _SHOWN_ROWS = 200
+# A page of an entry stays as short as a person can read, however many runs there are.
+_SHOWN_COMMANDS = 100
+_SHOWN_OUTCOMES = 100
+_SHOWN_KINDS = 50
+_SHOWN_NUMBERS = 50
 
 
 def executed(run: Run) -> str:
@@ -50,12 +55,19 @@ def command_section(record: Record) -> str:
     for status in record.runs:
         key = (status.run.label, executed(status.run))
         counts[key] = counts.get(key, 0) + 1
-    return _commands([(label, text, n) for (label, text), n in counts.items()])
+    found = [(label, text, n) for (label, text), n in counts.items()]
+    more = _and_more(len(found) - _SHOWN_COMMANDS, "commands", record.id)
+    return _commands(found[:_SHOWN_COMMANDS], more)
 
 
-def planned_section(record: Record) -> str:
-    """Planned commands that have not been executed yet."""
-    return _commands([(c.label, planned(c), 1) for c in record.pending_commands])
+def _and_more(count: int, what: str, entry_id: str) -> list[str]:
+    """What is left out of a page, and the command that shows it; nothing where nothing is."""
+    return [f"and {count:,} more {what}: `logbook show {entry_id}`"] if count > 0 else []
+
+
+def planned_section(entry: Entry, pending: Sequence[int]) -> str:
+    """Planned commands that have not been executed yet, by their places."""
+    return _commands([(c.label, planned(c), 1) for c in (entry.commands[place] for place in pending)])
 
 
 def planned(command: PlannedCommand) -> str:
@@ -64,7 +76,9 @@ def planned(command: PlannedCommand) -> str:
     return command_line(words, env, shell=command.shell)
 
 
-def _commands(found: list[tuple[str | None, str, int]]) -> str:
+def _commands(found: Sequence[tuple[str | None, str, int]], more: Sequence[str] = ()) -> str:
+    if not found:
+        return ""
     lines = []
     for label, text, count in found:
         times = f" (×{count})" if count > 1 else ""
@@ -76,7 +90,7 @@ def _commands(found: list[tuple[str | None, str, int]]) -> str:
             lines.append(f"×{count}:\n{command}")
         else:
             lines.append(command + times)
-    return lines[0] if len(found) == 1 and found[0][0] is None else md.items(lines)
+    return lines[0] if len(found) == 1 and found[0][0] is None else md.items([*lines, *more])
 
 
 def config_section(record: Record, table: Table | None) -> str:
@@ -104,9 +118,18 @@ def _per_run(name: str, texts: list[str], runs: Sequence[Run], *, differs: bool 
     distinct = list(dict.fromkeys(texts))
     if len(distinct) == 1:
         return [f"{name}: {distinct[0]}"] if distinct[0] else []
-    where = {t: [run.run for run, u in zip(runs, texts, strict=True) if u == t] for t in distinct}
-    parts = [f"{t or 'none'} (run {', '.join(map(str, numbers))})" for t, numbers in where.items()]
+    where: dict[str, list[int]] = {text: [] for text in distinct}
+    for run, text in zip(runs, texts, strict=True):
+        where[text].append(run.run)
+    parts = [f"{text or 'none'} (run {_numbers(where[text])})" for text in distinct[:_SHOWN_KINDS]]
+    more = len(distinct) - _SHOWN_KINDS
+    parts += [f"and {more:,} more"] if more > 0 else []
     return [f"{name}{' differs' if differs else ''}: {'; '.join(parts)}"]
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    more = len(numbers) - _SHOWN_NUMBERS
+    return ", ".join(map(str, numbers[:_SHOWN_NUMBERS])) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _word(value: object) -> str:
@@ -192,9 +215,9 @@ def result_section(record: Record, table: Table | None, render_table: RenderTabl
 
     All that is said below a table is one list with the table's own notes: two lists in a row read as one.
     """
-    notes: list[str] = []
-    for status in record.runs:
-        notes += _outcome(status, alone=len(record.runs) == 1)
+    outcomes = [text for status in record.runs for text in _outcome(status, alone=len(record.runs) == 1)]
+    left_out = len(outcomes) - _SHOWN_OUTCOMES
+    notes = outcomes[:_SHOWN_OUTCOMES] + _and_more(left_out, "runs without a row or a good end", record.id)
     problems = [p for s in record.runs for p in s.run.problems]
     if problems:
         more = len(problems) - _SHOWN_PROBLEMS

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from logbook_agent.model.run import Run
     from logbook_agent.store.index import Stamp as EntryStamp
     from logbook_agent.store.runs_index import RunsIndex, Stamp
+    from logbook_agent.store.said import SaidIndex
     from logbook_agent.store.tried import Tried
 
 
@@ -220,27 +221,27 @@ class Book:
                     found.append(records.read_run(self.run_folder(entry_id, int(number)) / "run.json"))
         return found
 
-    def runs(self, entry_id: str, *, after: int = 0) -> tuple[Run, ...]:
-        """The runs of an entry in order, those with a higher number than `after`. A run folder without a record yet was
-        cut off before it started."""
+    def runs(self, entry_id: str, *, stamps: Mapping[int, Stamp] | None = None) -> tuple[Run, ...]:
+        """The runs of an entry in order, or those of `stamps` alone. A run folder without a record yet was cut off
+        before it started."""
         found = []
-        for _, run in self.each_run(entry_id, after=after):
-            if isinstance(run, RecordError | StoreError):
+        for _, run in self.each_run(entry_id, stamps=stamps):
+            if isinstance(run, LogbookError):
                 raise run
             found.append(run)
         return tuple(found)
 
-    def each_run(self, entry_id: str, *, after: int = 0) -> list[tuple[int, Run | LogbookError]]:
+    def each_run(
+        self, entry_id: str, *, stamps: Mapping[int, Stamp] | None = None
+    ) -> list[tuple[int, Run | LogbookError]]:
         """The runs of an entry with their numbers, in order; for a record that cannot be read, why. Records that the
-        index knows are not opened."""
-        from logbook_agent.store.runs_index import LEAST
-
-        stamps = {number: stamp for number, stamp in self.run_stamps(entry_id).items() if number > after}
-        indexed = len(stamps) >= LEAST or (after > 0 and bool(stamps))
-        known = self._runs_index.runs(entry_id, stamps) if indexed else {}
+        index knows are not opened. With `stamps`, which were just taken, only the runs that they are of."""
+        wanted = self.run_stamps(entry_id) if stamps is None else stamps
+        index = self._runs_index
+        known = index.runs(entry_id, wanted)
         found: list[tuple[int, Run | LogbookError]] = []
         read: dict[int, tuple[Stamp, Run]] = {}
-        for number, stamp in stamps.items():
+        for number, stamp in wanted.items():
             run: Run | LogbookError | None = known.get(number)
             if run is None:
                 try:
@@ -249,21 +250,33 @@ class Book:
                 except (RecordError, StoreError) as error:
                     run = error
             found.append((number, run))
-        if indexed:
-            self._runs_index.keep(entry_id, read, stamps if after == 0 else None)
+        index.keep(entry_id, read, wanted if stamps is None else None)
         return found
 
-    def run_stamps(self, entry_id: str) -> dict[int, Stamp]:
-        """By number, when each record of an entry's runs last changed, and its size; in order."""
+    def run_stamps(self, entry_id: str, numbers: Sequence[int] | None = None) -> dict[int, Stamp]:
+        """By number, when each record of an entry's runs last changed, and its size; in order. `numbers`: of these."""
         from logbook_agent.store.runs_index import Stamp
 
         found = {}
         folder = f"{self.runs_folder / entry_id}/"
-        for number in sorted(self._run_numbers(entry_id)):
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        for number in self.run_numbers(entry_id) if numbers is None else numbers:
+            try:
                 state = os.stat(f"{folder}{number:02d}/run.json")  # noqa: PTH116  asked for every run of ten thousand
-                found[number] = Stamp(state.st_ctime_ns, state.st_size)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            found[number] = Stamp(state.st_ctime_ns, state.st_size)
         return found
+
+    def run_numbers(self, entry_id: str) -> list[int]:
+        """The numbers of an entry's runs by the names of their folders, in order; some may have no record yet."""
+        return sorted(self._run_numbers(entry_id))
+
+    @property
+    def said(self) -> SaidIndex:
+        """What the blocks of long entries say of their runs."""
+        from logbook_agent.store.said import SaidIndex
+
+        return SaidIndex(path=self.index_path)
 
     @property
     def _runs_index(self) -> RunsIndex:

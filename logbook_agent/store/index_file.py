@@ -137,7 +137,8 @@ def _is_ours(database: sqlite3.Connection, path: Path, tables: Mapping[str, str]
     """Whether the file was made here, by this version."""
     if tables != _SCHEMA:
         return False
-    return database.execute("SELECT value FROM about WHERE key = 'place'").fetchone() == (_place(path),)
+    found = database.execute("SELECT value FROM about WHERE key = 'place'").fetchone()
+    return bool(found == (_place(path),))
 
 
 def _make(database: sqlite3.Connection, path: Path) -> None:

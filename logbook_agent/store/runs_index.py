@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from logbook_agent.model.run import Row, Run
 
-# Fewer runs than this are read as fast as they are looked up.
-LEAST = 10
+# Fewer runs than this are read as fast as they are looked up; those of an entry that has more are kept.
+_LEAST = 10
 _SHARED = frozenset(("format", "entry", "cwd", "launcher", "env", "code", "host", "devices", "software", "exit"))
 _SHARED_BY_ROWS = frozenset(("devices", "software", "host"))
 
@@ -53,15 +53,21 @@ class RunsIndex:
     def runs(self, entry_id: str, stamps: Mapping[int, Stamp]) -> dict[int, Run]:
         """Those of these runs of an entry that have not changed since they were kept."""
         known = self._known.setdefault(entry_id, {})
+        if not self._is_worth_it(stamps):
+            return {}
         if any(number not in known or known[number][0] != stamp for number, stamp in stamps.items()):
             known.update(self._load(entry_id, stamps))
         return {number: known[number][1] for number, stamp in stamps.items() if _holds(known.get(number), stamp)}
 
-    def keep(self, entry_id: str, read: Mapping[int, tuple[Stamp, Run]], numbers: Iterable[int] | None = None) -> None:
+    def keep(
+        self, entry_id: str, read: Mapping[int, tuple[Stamp, Run]], numbers: Collection[int] | None = None
+    ) -> None:
         """Keep runs that were read, unless they changed a moment ago, and with `numbers` forget all others of the
         entry. When that cannot be done now, the next reader will do it."""
         import sqlite3
 
+        if not self._is_worth_it(numbers if numbers is not None else read):
+            return
         settled = {number: found for number, found in read.items() if found[0].is_settled}
         known = self._known.setdefault(entry_id, {})
         known.update(settled)
@@ -81,6 +87,10 @@ class RunsIndex:
             return
         except sqlite3.DatabaseError:
             index_file.remove(self.path)
+
+    def _is_worth_it(self, numbers: Collection[int]) -> bool:
+        """Whether these runs, or the entry by its highest number, are many."""
+        return bool(numbers) and (len(numbers) >= _LEAST or max(numbers) > _LEAST)
 
     def _load(self, entry_id: str, stamps: Mapping[int, Stamp]) -> dict[int, tuple[Stamp, Run]]:
         import sqlite3
@@ -111,7 +121,7 @@ class RunsIndex:
             return {}
 
     def _is_ours(self, database: sqlite3.Connection) -> bool:
-        return database.execute("SELECT value FROM about WHERE key = 'runs'").fetchone() == (self.version,)
+        return bool(database.execute("SELECT value FROM about WHERE key = 'runs'").fetchone() == (self.version,))
 
     def _prepare(self, database: sqlite3.Connection) -> None:
         if not self._is_ours(database):

@@ -74,6 +74,20 @@ class Tried:
 
         self._do(act, None)
 
+    def add(self, entry_id: str, keys: Sequence[Key]) -> bool:
+        """Keep further keys of an entry, beside those kept before; False when it was never looked at."""
+
+        def act(database: sqlite3.Connection) -> bool:
+            if not _is_ours(database):
+                return False
+            if database.execute("SELECT 1 FROM seen WHERE id = ?", (entry_id,)).fetchone() is None:
+                return False
+            rows = [(key, entry_id, failed) for key, failed in keys]
+            database.executemany("INSERT OR REPLACE INTO tried VALUES (?, ?, ?)", rows)
+            return True
+
+        return self._do(act, True)
+
     def is_complete(self, folder_ns: int) -> bool:
         """Whether all entries were seen, and their folder has not changed since."""
 
@@ -139,4 +153,4 @@ class Tried:
 
 
 def _is_ours(database: sqlite3.Connection) -> bool:
-    return database.execute("SELECT value FROM about WHERE key = 'tried'").fetchone() == (str(FORM),)
+    return bool(database.execute("SELECT value FROM about WHERE key = 'tried'").fetchone() == (str(FORM),))
