@@ -255,16 +255,14 @@ class Book:
 
     def run_stamps(self, entry_id: str, numbers: Sequence[int] | None = None) -> dict[int, Stamp]:
         """By number, when each record of an entry's runs last changed, and its size; in order. `numbers`: of these."""
-        from logbook_agent.store.runs_index import Stamp
-
-        found = {}
-        folder = f"{self.runs_folder / entry_id}/"
+        found: dict[int, Stamp] = {}
+        stat, folder = os.stat, f"{self.runs_folder / entry_id}/"
         for number in self.run_numbers(entry_id) if numbers is None else numbers:
             try:
-                state = os.stat(f"{folder}{number:02d}/run.json")  # noqa: PTH116  asked for every run of ten thousand
+                state = stat(f"{folder}{number:02d}/run.json")  # asked for every run of ten thousand
             except (FileNotFoundError, NotADirectoryError):
                 continue
-            found[number] = Stamp(state.st_ctime_ns, state.st_size)
+            found[number] = (state.st_ctime_ns, state.st_size)
         return found
 
     def run_numbers(self, entry_id: str) -> list[int]:

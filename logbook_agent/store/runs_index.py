@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from logbook_agent.model.codec import encode, field_decoders
 from logbook_agent.store import index_file
@@ -29,16 +29,13 @@ _SHARED = frozenset(("format", "entry", "cwd", "launcher", "env", "code", "host"
 _SHARED_BY_ROWS = frozenset(("devices", "software", "host"))
 
 
-class Stamp(NamedTuple):
-    """When (ns) a `run.json` last changed in any way, and its size."""
+# When (ns) a `run.json` last changed in any way, and its size.
+Stamp: TypeAlias = tuple[int, int]
 
-    changed: int
-    size: int
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether a second change could be told from the one that this stamp is of."""
-        return time.time_ns() - self.changed > RACY_NS
+def are_settled(stamps: Iterable[Stamp]) -> bool:
+    """Whether a second change of any of these files could be told from the one that its stamp is of."""
+    return time.time_ns() - max((changed for changed, _ in stamps), default=0) > RACY_NS
 
 
 @dataclass(slots=True)
@@ -68,7 +65,7 @@ class RunsIndex:
 
         if not self._is_worth_it(numbers if numbers is not None else read):
             return
-        settled = {number: found for number, found in read.items() if found[0].is_settled}
+        settled = {number: found for number, found in read.items() if are_settled([found[0]])}
         known = self._known.setdefault(entry_id, {})
         known.update(settled)
         gone = set(known) - set(numbers) if numbers is not None else set()
@@ -109,7 +106,7 @@ class RunsIndex:
                 ).fetchall()
                 found: dict[int, tuple[Stamp, Run]] = {}
                 for number, changed, size, body in rows:
-                    stamp = Stamp(changed, size)
+                    stamp = (changed, size)
                     if stamps.get(number) == stamp:
                         with contextlib.suppress(ValueError, TypeError, KeyError):  # then it is read from its file
                             found[number] = (stamp, unpack.run(body))

@@ -12,6 +12,7 @@ import json
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from logbook_agent.report.said import LONG, Said, first_part
 from logbook_agent.report.templates import builtin_folder
 from logbook_agent.store.book import Book
 from logbook_agent.store.liveness import life
+from logbook_agent.store.runs_index import are_settled
 from logbook_agent.workflows.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -70,14 +72,14 @@ def look(workspace: Workspace, book: Book, entry_id: str) -> Look:
         return Look(record=record, first=len(record.runs))
     stamps = book.run_stamps(entry.id, numbers)
     count = first_part(len(stamps))
-    first = dict(list(stamps.items())[:count])
+    first = list(stamps.items())[:count]
     key = _key(workspace, book, entry, first)
     kept = _kept(book, entry.id, key, stamps)
     if kept is None or not kept.complete:
         record = record_of(entry, book.runs(entry.id, stamps=stamps), life)
-        is_settled = all(stamp.is_settled for stamp in first.values())
+        is_settled = are_settled(stamp for _, stamp in first)
         return Look(record=record, first=count, kept=kept, key=key if is_settled else None)
-    rest = _statuses(book, entry.id, {n: stamp for n, stamp in stamps.items() if n > kept.last})
+    rest = _statuses(book, entry.id, dict(list(stamps.items())[count:]))
     record = Record(entry=entry, runs=rest, state=_state(entry, kept, rest))
     return Look(record=record, first=count, kept=kept, is_whole=False)
 
@@ -132,9 +134,10 @@ def _digest(label: str | None, argv: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps([label, *argv]).encode()).hexdigest()[:32]
 
 
-def _key(workspace: Workspace, book: Book, entry: Entry, first: Mapping[int, Stamp]) -> str:
+def _key(workspace: Workspace, book: Book, entry: Entry, first: Sequence[tuple[int, Stamp]]) -> str:
     """A digest of all that is kept follows from, but for living processes."""
-    stamps = array("q", (value for number, stamp in first.items() for value in (number, *stamp)))
+    numbers, found = zip(*first, strict=True)
+    stamps = array("q", chain(numbers, chain.from_iterable(found)))
     facts = {
         k: v for k, v in encode(entry).items() if k in ("id", "kind", "aliases", "commands", "recipe", "comparisons")
     }

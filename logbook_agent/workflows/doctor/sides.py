@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from logbook_agent.model.run import Run
 from logbook_agent.provenance.merge import BASE, OURS, THEIRS, Merge, merge_below
 from logbook_agent.store.book import Book
+from logbook_agent.workflows.doctor.every_run import every_run
 from logbook_agent.workflows.doctor.joined import Joined, merges_of
 
 _OPEN, _BASE, _MIDDLE, _CLOSE = b"<<<<<<< ", b"||||||| ", b"=======", b">>>>>>> "
@@ -94,10 +96,13 @@ def _of_index(merge: Merge, path: str, file: Path) -> Sides:
 
 
 def _marked(book: Book) -> Iterator[Path]:
-    for pattern in ("entries/*.yaml", "runs/*/*/run.json"):
-        for path in sorted(book.folder.glob(pattern)):
-            if has_markers(path.read_bytes()):
-                yield path
+    for path in sorted(book.folder.glob("entries/*.yaml")):
+        if has_markers(path.read_bytes()):
+            yield path
+    for found in every_run(book):
+        # What can be read as a record is JSON, in which no line starts with a marker.
+        if not isinstance(found.run, Run) and has_markers(found.path.read_bytes()):
+            yield found.path
 
 
 def has_markers(data: bytes) -> bool:
