@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from logbook_agent.commands.words import command_line, split_env_words
@@ -25,7 +26,7 @@ _TAIL_LINES = 8
 _SHOWN_PROBLEMS = 5
 _SHOWN_ROWS = 200
 # A page of an entry stays as short as a person can read, however many runs there are.
-_SHOWN_COMMANDS = 100
+SHOWN_COMMANDS = 100
 _SHOWN_OUTCOMES = 100
 _SHOWN_KINDS = 50
 _SHOWN_NUMBERS = 50
@@ -49,15 +50,38 @@ def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
     return tabulate(found, TableSpec(), declared=expected)
 
 
-def command_section(record: Record) -> str:
-    """Executed commands, each once, under their labels; repeats are counted."""
-    counts: dict[tuple[str | None, str], int] = {}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Executed:
+    """A command that runs executed, as one types it, under its label, and how many runs did."""
+
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    shell: bool
+    label: str | None
+    times: int
+
+    @property
+    def text(self) -> str:
+        return command_line(self.argv, self.env, shell=self.shell)
+
+
+def commands_of(record: Record) -> list[Executed]:
+    """The commands that were executed, each once, in the order of their first runs."""
+    counts: dict[tuple[str | None, str], tuple[Run, int]] = {}
     for status in record.runs:
         key = (status.run.label, executed(status.run))
-        counts[key] = counts.get(key, 0) + 1
-    found = [(label, text, n) for (label, text), n in counts.items()]
-    more = _and_more(len(found) - _SHOWN_COMMANDS, "commands", record.id)
-    return _commands(found[:_SHOWN_COMMANDS], more)
+        first, times = counts.get(key, (status.run, 0))
+        counts[key] = (first, times + 1)
+    return [
+        Executed(argv=run.argv, env=run.env.declared, shell=run.shell, label=run.label, times=times)
+        for run, times in counts.values()
+    ]
+
+
+def command_section(entry_id: str, found: Sequence[Executed]) -> str:
+    """Executed commands, each once, under their labels; repeats are counted."""
+    more = _and_more(len(found) - SHOWN_COMMANDS, "commands", entry_id)
+    return _commands([(c.label, c.text, c.times) for c in found[:SHOWN_COMMANDS]], more)
 
 
 def _and_more(count: int, what: str, entry_id: str) -> list[str]:

@@ -17,18 +17,21 @@ from logbook_agent.model.record import Record
 from logbook_agent.report import facts
 from logbook_agent.report.trust import Answered, Trust, borne_out, trust_with
 
-# From so many runs on, an entry is told in two parts; the first has a multiple of the step.
+# From so many runs on, the block of an entry has two parts; the first covers a multiple of the step.
 LONG, STEP = 1000, 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """The computed texts of an entry with runs: executed commands, config, results; and how far the claim is borne out.
-    `pending` are the places of the planned commands that none of these runs executed."""
+    """The computed texts of an entry with runs (executed commands, config, results) and how far its claim is borne out.
+    `commands` are the first of those executed, and `more_commands` counts the others; `pending` are the places of the
+    planned commands that none of these runs executed."""
 
     command: str
     config: str
     result: str
+    commands: tuple[facts.Executed, ...]
+    more_commands: int
     runs: int
     confidence: Confidence
     reasons: tuple[str, ...]
@@ -36,9 +39,14 @@ class Said:
     pending: tuple[int, ...] = ()
 
 
+def is_long(runs: int) -> bool:
+    """Whether an entry with so many runs has a block in two parts."""
+    return runs >= LONG
+
+
 def first_part(runs: int) -> int:
-    """How many of this many runs the first part of a block tells of: all, unless the entry is long."""
-    return runs if runs < LONG else runs - runs % STEP
+    """How many of this many runs the first part of a block covers: all, unless the entry is long."""
+    return runs - runs % STEP if is_long(runs) else runs
 
 
 def said_of(
@@ -47,14 +55,17 @@ def said_of(
     """What is said of all the runs of a record, in one part."""
     borne = borne_out(record, metrics, answered)
     table = facts.table_of(record, metrics) if record.runs else None
+    commands = facts.commands_of(record)
     return Said(
         runs=len(record.runs),
-        command=facts.command_section(record) if record.runs else "",
+        command=facts.command_section(record.id, commands),
         config=facts.config_section(record, table) if record.runs else "",
         result=facts.result_section(record, table, render) if record.runs else "",
         confidence=borne.word,
         reasons=borne.reasons,
         repeated=borne.repeated,
+        commands=tuple(commands[: facts.SHOWN_COMMANDS]),
+        more_commands=max(0, len(commands) - facts.SHOWN_COMMANDS),
         pending=record.pending,
     )
 
@@ -66,8 +77,11 @@ def with_rest(first: Said, rest: Record, metrics: Sequence[Metric], render: fact
     numbers = [status.run.run for status in rest.runs]
     which = f"Run {numbers[0]}" if len(numbers) == 1 else f"Runs {numbers[0]} to {numbers[-1]}"
     more = said_of(rest, metrics, render, ())
+    commands, more_commands = _all_commands(first, more)
     return replace(
         first,
+        commands=commands,
+        more_commands=more_commands,
         runs=first.runs + more.runs,
         command=_joined(first.command, more.command, which),
         config=_joined(first.config, more.config, which),
@@ -88,6 +102,16 @@ def said_in_parts(record: Record, metrics: Sequence[Metric], render: facts.Rende
 def trust_in(record: Record, said: Said) -> Trust | None:
     """The confidence in an entry, of whose runs this is said."""
     return trust_with(record.entry, said.runs, said.confidence, said.reasons, said.repeated)
+
+
+def _all_commands(first: Said, rest: Said) -> tuple[tuple[facts.Executed, ...], int]:
+    """The commands of both parts, those of the first counted on. One of the first that is not kept counts again."""
+    found = {(c.label, c.text): c for c in first.commands}
+    for c in rest.commands:
+        known = found.get((c.label, c.text))
+        found[c.label, c.text] = c if known is None else replace(known, times=known.times + c.times)
+    shown = tuple(found.values())[: facts.SHOWN_COMMANDS]
+    return shown, first.more_commands + rest.more_commands + len(found) - len(shown)
 
 
 def _joined(first: str, rest: str, which: str) -> str:

@@ -23,7 +23,7 @@ from logbook_agent.model.entry import (
     SettableState,
 )
 from logbook_agent.model.record import Record, record_of
-from logbook_agent.report.said import LONG
+from logbook_agent.report.said import is_long
 from logbook_agent.store.book import Book
 from logbook_agent.store.liveness import life
 from logbook_agent.workflows.confidence import stated_confidence
@@ -278,7 +278,7 @@ def _to_check(book: Book, entry: Entry, request: EditRequest) -> Record:
     """The record by which a change is checked. What a template makes of it can be seen by the last runs of many; how
     sure the runs are, by all."""
     numbers = book.run_numbers(entry.id)
-    if len(numbers) < LONG or request.confidence is not None or request.reason is not None:
+    if not is_long(len(numbers)) or request.confidence is not None or request.reason is not None:
         return record_of(entry, book.runs(entry.id), life)
     return record_of(entry, book.runs(entry.id, stamps=book.run_stamps(entry.id, numbers[-_LAST_RUNS:])), life)
 

@@ -22,7 +22,7 @@ from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import Entry, State
 from logbook_agent.model.record import Record, RunStatus, latest_states, record_of, run_state, runs_are_left, state_with
 from logbook_agent.report.blocks import Blocks
-from logbook_agent.report.said import LONG, Said, first_part
+from logbook_agent.report.said import Said, first_part, is_long
 from logbook_agent.report.templates import builtin_folder
 from logbook_agent.store.book import Book
 from logbook_agent.store.liveness import life
@@ -67,7 +67,7 @@ def look(workspace: Workspace, book: Book, entry_id: str) -> Look:
     """An entry as its block needs it. Raises StoreError when a record that is read for it cannot be."""
     entry = book.entry(entry_id)
     numbers = book.run_numbers(entry.id)
-    if len(numbers) < LONG:
+    if not is_long(len(numbers)):
         record = record_of(entry, book.runs(entry.id), life)
         return Look(record=record, first=len(record.runs))
     stamps = book.run_stamps(entry.id, numbers)
