@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 # Fewer runs than this are read as fast as they are looked up; those of an entry that has more are kept.
 _LEAST = 10
 _SHARED = frozenset(("format", "entry", "cwd", "launcher", "env", "code", "host", "devices", "software", "exit"))
+# What a text that does not fit raises; those of the codec and of JSON are ValueErrors.
+_MISFITS = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 _SHARED_BY_ROWS = frozenset(("devices", "software", "host"))
 
 
@@ -108,7 +110,7 @@ class RunsIndex:
                 for number, changed, size, body in rows:
                     stamp = (changed, size)
                     if stamps.get(number) == stamp:
-                        with contextlib.suppress(ValueError, TypeError, KeyError):  # then it is read from its file
+                        with contextlib.suppress(*_MISFITS):  # then it is read from its file
                             found[number] = (stamp, unpack.run(body))
                 return found
         except sqlite3.OperationalError:
@@ -161,8 +163,7 @@ def _split(plain: dict[str, Any], shared: frozenset[str], number_of: Callable[[s
 
 
 class _Unpacking:
-    """Runs from what was kept, each shared part decoded once. Raises ValueError (of the codec, too), TypeError or
-    KeyError for what does not fit."""
+    """Runs from what was kept, each shared part decoded once. Raises one of `_MISFITS` for what does not fit."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         from logbook_agent.model.run import Row, Run

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from logbook_agent import __version__
 from logbook_agent.evidence.tried import mark_of
-from logbook_agent.model.codec import CodecError, decode, encode
+from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.entry import Entry, State
 from logbook_agent.model.record import Record, RunStatus, latest_states, record_of, run_state, runs_are_left, state_with
 from logbook_agent.report.blocks import Blocks
@@ -116,7 +116,7 @@ def _kept(book: Book, entry_id: str, key: str, stamps: Mapping[int, Stamp]) -> K
         kept = decode(Kept, json.loads(text))
         numbers = [int(number) for number in kept.unfinished]
         now = _statuses(book, entry_id, {n: stamps[n] for n in numbers})
-    except (CodecError, ValueError, KeyError):
+    except (ValueError, KeyError, RecursionError):
         return None
     return kept if {str(s.run.run): s.state for s in now} == kept.unfinished else None
 
