@@ -287,7 +287,7 @@ class Book:
     def _run_numbers(self, entry_id: str) -> list[int]:
         try:
             names = os.listdir(self.runs_folder / entry_id)  # noqa: PTH208
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
         return [int(name) for name in names if name.isdigit()]
 
