@@ -6,7 +6,7 @@ import contextlib
 import functools
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -258,33 +258,17 @@ class Book:
         """The runs of an entry with their numbers, in order; for a record that cannot be read, why. Records that the
         index knows are not opened. With `stamps`, which were just taken, only the runs that they are of."""
         wanted = self.run_stamps(entry_id) if stamps is None else stamps
-        index = self._runs_index
-        known = index.runs(entry_id, wanted)
-        found: list[tuple[int, Run | LogbookError]] = []
-        read: dict[int, tuple[Stamp, Run]] = {}
-        for number, stamp in wanted.items():
-            run: Run | LogbookError | None = known.get(number)
-            if run is None:
-                try:
-                    run = records.read_run(self.run_folder(entry_id, number) / "run.json")
-                    read[number] = (stamp, run)
-                except (RecordError, StoreError) as error:
-                    run = error
-            found.append((number, run))
-        index.keep(entry_id, read, wanted if stamps is None else None)
-        return found
+
+        def read(number: int) -> Run:
+            return records.read_run(self.run_folder(entry_id, number) / "run.json")
+
+        return self._runs_index.each(entry_id, wanted, read, is_all=stamps is None)
 
     def run_stamps(self, entry_id: str, numbers: Sequence[int] | None = None) -> dict[int, Stamp]:
         """By number, when each record of an entry's runs last changed, and its size; in order. `numbers`: of these."""
-        found: dict[int, Stamp] = {}
-        stat, folder = os.lstat, f"{self.runs_folder / entry_id}/"
-        for number in self.run_numbers(entry_id) if numbers is None else numbers:
-            try:
-                state = stat(f"{folder}{number:02d}/run.json")  # asked for every run of ten thousand
-            except (FileNotFoundError, NotADirectoryError):
-                continue
-            found[number] = (state.st_ctime_ns, state.st_size)
-        return found
+        from logbook_agent.store.runs_index import stamps_in
+
+        return stamps_in(self.runs_folder / entry_id, self.run_numbers(entry_id) if numbers is None else numbers)
 
     def run_numbers(self, entry_id: str) -> list[int]:
         """The numbers of an entry's runs by the names of their folders, in order; some may have no record yet."""
@@ -308,15 +292,6 @@ class Book:
     def _run_numbers(self, entry_id: str) -> list[int]:
         names = names_in(self.runs_folder / entry_id, within=self.root)
         return [number for name in names if (number := run_number(name)) is not None]
-
-    def run_paths(self) -> Iterator[Path]:
-        """The records of all runs, by entry and number; a folder that is a link has none."""
-        for entry_id in sorted(names_in(self.runs_folder, within=self.root)):
-            with contextlib.suppress(StoreError):
-                for number in sorted(self._run_numbers(entry_id)):
-                    path = self.run_folder(entry_id, number) / "run.json"
-                    if os.path.lexists(path):
-                        yield path
 
     # -- the whole -------------------------------------------------------------------------------
 

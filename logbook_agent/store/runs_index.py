@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from logbook_agent.errors import LogbookError, StoreError
 from logbook_agent.model.codec import encode, field_decoders
 from logbook_agent.store import index_file
 from logbook_agent.store.index import RACY_NS
@@ -35,6 +37,21 @@ _SHARED_BY_ROWS = frozenset(("devices", "software", "host"))
 Stamp: TypeAlias = tuple[int, int]
 
 
+def stamps_in(folder: Path, numbers: Sequence[int]) -> dict[int, Stamp]:
+    """The stamps of an entry's runs by number, in the order given; those without a record are left out."""
+    stat, place = os.lstat, f"{folder}/"
+    try:
+        states = [stat(f"{place}{number:02d}/run.json") for number in numbers]
+    except OSError:
+        found = {}
+        for number in numbers:
+            with contextlib.suppress(OSError):
+                state = stat(f"{place}{number:02d}/run.json")
+                found[number] = (state.st_ctime_ns, state.st_size)
+        return found
+    return {number: (s.st_ctime_ns, s.st_size) for number, s in zip(numbers, states, strict=True)}
+
+
 def are_settled(stamps: Iterable[Stamp]) -> bool:
     """Whether a second change of any of these files could be told from the one that its stamp is of."""
     return time.time_ns() - max((changed for changed, _ in stamps), default=0) > RACY_NS
@@ -49,6 +66,26 @@ class RunsIndex:
     within: Path
     version: str
     _known: dict[str, dict[int, tuple[Stamp, Run]]] = field(default_factory=dict)
+
+    def each(
+        self, entry_id: str, stamps: Mapping[int, Stamp], read: Callable[[int], Run], *, is_all: bool
+    ) -> list[tuple[int, Run | LogbookError]]:
+        """These runs of an entry with their numbers, or why one cannot be read; `read` is asked for those that are not
+        known. `is_all`: the entry has no others."""
+        known = self.runs(entry_id, stamps)
+        found: list[tuple[int, Run | LogbookError]] = []
+        fresh: dict[int, tuple[Stamp, Run]] = {}
+        for number, stamp in stamps.items():
+            run: Run | LogbookError | None = known.get(number)
+            if run is None:
+                try:
+                    run = read(number)
+                    fresh[number] = (stamp, run)
+                except StoreError as error:
+                    run = error
+            found.append((number, run))
+        self.keep(entry_id, fresh, stamps if is_all else None)
+        return found
 
     def runs(self, entry_id: str, stamps: Mapping[int, Stamp]) -> dict[int, Run]:
         """Those of these runs of an entry that have not changed since they were kept."""

@@ -72,14 +72,14 @@ def look(workspace: Workspace, book: Book, entry_id: str) -> Look:
         return Look(record=record, first=len(record.runs))
     stamps = book.run_stamps(entry.id, numbers)
     count = first_part(len(stamps))
-    first = list(stamps.items())[:count]
-    key = _key(workspace, book, entry, first)
+    numbers, found = list(stamps), list(stamps.values())
+    key = _key(workspace, book, entry, numbers[:count], found[:count])
     kept = _kept(book, entry.id, key, stamps)
     if kept is None or not kept.complete:
         record = record_of(entry, book.runs(entry.id, stamps=stamps), life)
-        is_settled = are_settled(stamp for _, stamp in first)
+        is_settled = are_settled(found[:count])
         return Look(record=record, first=count, kept=kept, key=key if is_settled else None)
-    rest = _statuses(book, entry.id, dict(list(stamps.items())[count:]))
+    rest = _statuses(book, entry.id, {number: stamps[number] for number in numbers[count:]})
     record = Record(entry=entry, runs=rest, state=_state(entry, kept, rest))
     return Look(record=record, first=count, kept=kept, is_whole=False)
 
@@ -134,10 +134,9 @@ def _digest(label: str | None, argv: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps([label, *argv]).encode()).hexdigest()[:32]
 
 
-def _key(workspace: Workspace, book: Book, entry: Entry, first: Sequence[tuple[int, Stamp]]) -> str:
+def _key(workspace: Workspace, book: Book, entry: Entry, numbers: Sequence[int], stamps: Sequence[Stamp]) -> str:
     """A digest of all that is kept follows from, but for living processes."""
-    numbers, found = zip(*first, strict=True)
-    stamps = array("q", chain(numbers, chain.from_iterable(found)))
+    changed = array("q", chain(numbers, chain.from_iterable(stamps)))
     facts = {
         k: v for k, v in encode(entry).items() if k in ("id", "kind", "aliases", "commands", "recipe", "comparisons")
     }
@@ -151,7 +150,7 @@ def _key(workspace: Workspace, book: Book, entry: Entry, first: Sequence[tuple[i
         facts,
         encode(book.header.metrics),
         [_file(path) for path in files],
-        hashlib.sha256(stamps.tobytes()).hexdigest(),
+        hashlib.sha256(changed.tobytes()).hexdigest(),
         # Which commands are said to have failed, in the hints that are kept beside.
         mark_of(Record(entry=entry, state=entry.state or "finished")) is not None,
     ]
