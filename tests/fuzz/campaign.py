@@ -22,7 +22,7 @@ from typing import Any
 from tests.fuzz.arena import REPOSITORY
 from tests.fuzz.documents import Content, Document, Link, Pipe, document
 
-BATCH = 2_000
+BATCH = 10_000
 MEMORY_BYTES = 4 * 2**30
 # Without a sign of life for so long, a process hangs in something that no signal of ours interrupts.
 STALLED_S = 60.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -173,11 +174,17 @@ def _varied(plain: Any, others: Any, data: bytes, write: Callable[[Any], bytes],
 # -- kinds -------------------------------------------------------------------------------------------
 
 
+@functools.cache
+def _plain(data: bytes) -> Any:
+    """The data of one of the few sound files; `changed` copies what it changes."""
+    return yaml.load(data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+
+
 def _entry(base: Base, random: Random) -> Document:
     entry_id = random.choice(_IDS)
     path = f"{BOOK}/entries/{entry_id}.yaml"
-    other = yaml.load(base[f"{BOOK}/entries/{random.choice(_IDS)}.yaml"], Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    plain = yaml.load(base[path], Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    other = _plain(base[f"{BOOK}/entries/{random.choice(_IDS)}.yaml"])
+    plain = _plain(base[path])
     if random.random() < 0.4:
         plain = {**RICH_ENTRY, "id": entry_id}
     data = _varied(plain, other | RICH_ENTRY, base[path], lambda found: _as_yaml(found, random), random)
@@ -186,14 +193,14 @@ def _entry(base: Base, random: Random) -> Document:
 
 def _run(base: Base, random: Random) -> Document:
     path = random.choice([p for p in base if p.endswith("run.json")])
-    plain, other = json.loads(base[path]), json.loads(random.choice([base[p] for p in base if p.endswith("run.json")]))
+    plain, other = _plain(base[path]), _plain(random.choice([base[p] for p in base if p.endswith("run.json")]))
     data = _varied(plain, other, base[path], lambda found: _as_json(found, random), random)
     return Document(kind="run", path=path, content=data, commands=_store_commands(random), name=path.split("/")[-3])
 
 
 def _header(base: Base, random: Random) -> Document:
     path = f"{BOOK}/logbook.yaml"
-    plain = yaml.safe_load(base[path]) | (RICH_HEADER if random.random() < 0.5 else {})
+    plain = _plain(base[path]) | (RICH_HEADER if random.random() < 0.5 else {})
     data = _varied(plain, RICH_HEADER, base[path], lambda found: _as_yaml(found, random), random)
     other = ("-L", "other", "list", "--json")
     return Document(kind="header", path=path, content=data, commands=(("list", "--json", "-L", "moe"), *_commands(random, 1, _READING, _CHANGING), other))
@@ -216,7 +223,7 @@ def _user(base: Base, random: Random) -> Document:
 
 def _recipe(base: Base, random: Random) -> Document:
     path = random.choice([p for p in base if p.startswith("recipes/")])
-    plain = yaml.load(base[path], Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    plain = _plain(base[path])
     data = _varied(plain, plain, base[path], lambda found: _as_yaml(found, random), random)
     some = (
         ("sweep", "recipes/fuzz.yaml", "--dry-run"),
