@@ -132,7 +132,10 @@ def _dataclass(cls: Any) -> Converter:
         for name in required:
             if name not in kwargs:
                 raise CodecError("missing", f".{name}")
-        return cls(**kwargs)
+        try:
+            return cls(**kwargs)
+        except ValueError as error:  # what the class itself says of values that do not go together
+            raise CodecError(str(error)) from None
 
     return convert
 

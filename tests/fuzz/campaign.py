@@ -159,7 +159,9 @@ def work(seed: int, first: int, last: int, commands_every: int) -> None:
         from tests.fuzz.harness import Harness
 
         harness = Harness(Path(os.path.realpath(top)))
-        gc.disable()
+        # Looking for garbage among all modules again and again takes longer than the documents.
+        gc.collect()
+        gc.freeze()
         for number in range(first, last):
             faulthandler.dump_traceback_later(STALLED_S / 2, exit=True)
             made = document(harness.base, seed, number, commands_every)
@@ -167,8 +169,6 @@ def work(seed: int, first: int, last: int, commands_every: int) -> None:
             about = {"number": number, "kind": made.kind, "commands": outcome.commands, "cpu_s": round(outcome.cpu_s, 4)}
             kept = as_plain(made) if outcome.problems else {}
             answers.write(json.dumps({**about, "problems": outcome.problems, **kept}) + "\n")
-            if number % 50 == 0:
-                gc.collect()
         faulthandler.cancel_dump_traceback_later()
         answers.flush()
         os.chdir("/")

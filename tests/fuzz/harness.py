@@ -121,7 +121,10 @@ class Harness:
             problem = _trace(error)
         finally:
             cpu_s = time.process_time() - began
-            self.arena.restore_document()
+            if document.kind in ("other", "special"):
+                self.arena.restore()  # the index was looked at, and written
+            else:
+                self.arena.restore_document()
         return Outcome(problems=(problem,) if problem else (), cpu_s=cpu_s)
 
     def run(self, words: Words, here: Path) -> Answer:
@@ -214,7 +217,8 @@ def judged(words: Words, answer: Answer) -> Iterator[str]:
         yield f"exit code {answer.code}"
     if answer.cpu_s > LONGEST_S:
         yield f"{answer.cpu_s:.1f} s of processor time"
-    for name in (SECRET, CANARY):
+    # What a command of the user's prints on the terminal is not ours.
+    for name in (SECRET, CANARY) if words[0] != "run" else ():
         if name.encode() in answer.out + answer.err:
             yield f"shows {'a secret' if name == SECRET else 'a file outside'}"
     err = answer.err.decode("utf-8", "replace")
@@ -265,6 +269,8 @@ def told(document: Document, words: Words, answer: Answer) -> Iterator[str]:
         yield f"one file ends the list: {str(data)[:300]}"
         return
     there = {e["id"] for e in data["data"]}
+    if (document.path or "").endswith(".sqlite"):
+        return  # a cache of this machine's own, which may hold anything that fits to the files
     name = document.name or ("MOE-002" if "MOE-002" in (document.path or "") else None)
     if missing := IDS - there - {name}:
         yield f"not listed: {sorted(missing)}"
