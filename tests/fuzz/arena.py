@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.fuzz.documents import BOOK, VIEW, Base, Content, Document, Link, Pipe
+from tests.fuzz.documents import Base
 from tests.fuzz.mutations import CANARY
+from tests.fuzz.values import Content, Document, Link, Pipe
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 # What commands write to, of all that lies below the top: logbooks, the folder that an option names, locks of settings.
@@ -53,7 +54,11 @@ def walked(top: Path) -> dict[str, State]:
                 path = f"{below}{entry.name}"
                 is_folder = stat.S_ISDIR(state.st_mode)
                 # Times and sizes of folders follow from what lies in them.
-                found[path] = (state.st_mode, 0, 0, 0) if is_folder else (state.st_mode, state.st_size, state.st_mtime_ns, state.st_ino)
+                found[path] = (
+                    (state.st_mode, 0, 0, 0)
+                    if is_folder
+                    else (state.st_mode, state.st_size, state.st_mtime_ns, state.st_ino)
+                )
                 if is_folder:
                     todo.append(f"{path}/")
     return found
@@ -84,9 +89,7 @@ class Arena:
     def changes(self) -> dict[str, bytes | None]:
         """What differs from before the document, by path, with its content where that is a file. The document is
         among them only where a command has changed it."""
-        now = walked(self.top)
-        paths = [path for path in {*now, *self._states} if now.get(path) != self._states.get(path)]
-        return {path: _content(self.top / path) for path in sorted(paths)}
+        return {path: _content(self.top / path) for path in sorted(self._wrong())}
 
     def restore_document(self) -> None:
         """`restore`, when nothing but the document can have changed."""
@@ -103,18 +106,30 @@ class Arena:
 
     def restore(self) -> None:
         """Everything as it was."""
+        self._document = None
+        # What lies in a folder that was replaced is missing only once the folder is back.
+        while wrong := self._wrong():
+            for path in sorted((p for p in wrong if p not in self._states), key=len, reverse=True):
+                remove(self.top / path)
+            for path in sorted((p for p in wrong if p in self._states), key=len):
+                self._restore(path)
+
+    def _wrong(self) -> list[str]:
         now = walked(self.top)
-        wrong = [path for path in {*now, *self._states} if now.get(path) != self._states.get(path)]
-        for path in sorted((p for p in wrong if p in now), key=len, reverse=True):
-            remove(self.top / path)
-        for path in sorted((p for p in wrong if p in self._states), key=len):
-            whole, mode = self.top / path, self._states[path][0]
-            if stat.S_ISDIR(mode):
-                whole.mkdir(exist_ok=True)
-                continue
+        return [path for path in {*now, *self._states} if now.get(path) != self._states.get(path)]
+
+    def _restore(self, path: str) -> None:
+        whole, mode = self.top / path, self._states[path][0]
+        if not stat.S_ISDIR(mode):
+            remove(whole)
             whole.write_bytes(self._content[path])
             state = whole.lstat()
             self._states[path] = (state.st_mode, state.st_size, state.st_mtime_ns, state.st_ino)
+            return
+        if whole.is_symlink() or not whole.is_dir():
+            remove(whole)
+            whole.mkdir()
+        whole.chmod(stat.S_IMODE(mode))
 
 
 def _make_way(path: Path, top: Path) -> None:
@@ -154,6 +169,3 @@ def _content(path: Path) -> bytes | None:
         return path.read_bytes() if stat.S_ISREG(path.lstat().st_mode) else None
     except OSError:
         return None
-
-
-

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz.arena import REPOSITORY
-from tests.fuzz.documents import Content, Document, Link, Pipe, document
+from tests.fuzz.documents import document
+from tests.fuzz.values import Content, Document, Link, Pipe
 
 BATCH = 10_000
 MEMORY_BYTES = 4 * 2**30
@@ -100,8 +101,11 @@ def _batch(plan: Plan, first: int, last: int, until: float) -> Iterator[dict[str
     with tempfile.TemporaryFile() as trouble:
         process = subprocess.Popen(
             [sys.executable, "-m", "tests.fuzz", "--worker", *words],
-            cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=trouble,
-        )  # fmt: skip
+            cwd=REPOSITORY,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=trouble,
+        )
         assert process.stdout is not None
         try:
             while number < last and time.monotonic() < until:
@@ -112,7 +116,11 @@ def _batch(plan: Plan, first: int, last: int, until: float) -> Iterator[dict[str
                     process.wait()
                     trouble.seek(0)
                     said = trouble.read().decode("utf-8", "replace")[-3_000:]
-                    ended = f"the process ended ({process.returncode}): {said}" if ready else f"no answer for {STALLED_S:g} s: {said}"
+                    ended = (
+                        f"the process ended ({process.returncode}): {said}"
+                        if ready
+                        else f"no answer for {STALLED_S:g} s: {said}"
+                    )
                     yield {"number": number, "kind": "unknown", "commands": 0, "cpu_s": 0.0, "problems": [ended]}
                     return
                 found = json.loads(line)
@@ -138,10 +146,10 @@ def _keep(plan: Plan, tally: Tally, found: dict[str, Any]) -> None:
 
 
 def signature(kind: str, problem: str) -> str:
-    """Problems that are likely to be one: the words of a command and what differs from one to the next left out."""
-    _, separator, rest = problem.rpartition(" at ")
-    if separator and ".py:" in rest:
-        return f"{kind}: {problem.split(':')[0] if not problem.count(': ') else problem.split(': ')[-2][-40:]} at {rest.split(' < ')[0]}"
+    """Problems that are likely to be one: what differs from one document to the next is left out."""
+    about, separator, places = problem.rpartition(" at ")
+    if separator and ".py:" in places:
+        return f"{kind}: {about.split(': ')[-2 if ': ' in about else -1].split()[-1]} at {places.split(' < ')[0]}"
     return f"{kind}: " + "".join(c for c in problem.split(": ", 1)[-1][:50] if not c.isdigit())
 
 
@@ -166,7 +174,12 @@ def work(seed: int, first: int, last: int, commands_every: int) -> None:
             faulthandler.dump_traceback_later(STALLED_S / 2, exit=True)
             made = document(harness.base, seed, number, commands_every)
             outcome = harness.try_document(made)
-            about = {"number": number, "kind": made.kind, "commands": outcome.commands, "cpu_s": round(outcome.cpu_s, 4)}
+            about = {
+                "number": number,
+                "kind": made.kind,
+                "commands": outcome.commands,
+                "cpu_s": round(outcome.cpu_s, 4),
+            }
             kept = as_plain(made) if outcome.problems else {}
             answers.write(json.dumps({**about, "problems": outcome.problems, **kept}) + "\n")
         faulthandler.cancel_dump_traceback_later()
@@ -177,7 +190,9 @@ def work(seed: int, first: int, last: int, commands_every: int) -> None:
 def _folder() -> tempfile.TemporaryDirectory[str]:
     """In memory where that is possible: what is tried is not the disk."""
     shared = "/dev/shm"  # noqa: S108
-    return tempfile.TemporaryDirectory(prefix="fuzz-", dir=shared if os.access(shared, os.W_OK) else None, ignore_cleanup_errors=True)
+    return tempfile.TemporaryDirectory(
+        prefix="fuzz-", dir=shared if os.access(shared, os.W_OK) else None, ignore_cleanup_errors=True
+    )
 
 
 def replay(path: Path) -> tuple[str, ...]:

@@ -24,16 +24,18 @@ import jinja2
 
 from logbook_agent import cli
 from logbook_agent.cli import options
-from tests.fuzz.arena import BOOK, VIEW, WRITABLE, Arena, base_of, laid_out
-from tests.fuzz.documents import Base, Document, Words
+from tests.fuzz.arena import WRITABLE, Arena, base_of, laid_out
+from tests.fuzz.documents import Base
 from tests.fuzz.hub import REPOSITORY, Hub
 from tests.fuzz.mutations import CANARY, SECRET
 from tests.fuzz.parsers import Readers
+from tests.fuzz.values import BOOK, VIEW, Document, Words
 from tests.fuzz.watch import armed
 
 LONGEST_S = 2.0
 IDS = frozenset(f"MOE-00{n}" for n in range(5))
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_ID = re.compile(r"MOE-\d{3}")
 _CODES = {0, 1, 2, 3, 4}
 _ERRORS = {2, 3, 4, 125, 126, 127}
 
@@ -166,10 +168,22 @@ def prepare_environment(top: Path, host: str) -> None:
     path = os.pathsep.join((os.fspath(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"))
     os.environ.clear()
     os.environ.update(
-        HOME=f"{top}/home", XDG_CONFIG_HOME=f"{top}/config", TMPDIR=f"{top}/tmp", PATH=path, TZ="UTC", LC_ALL="C.UTF-8", COLUMNS="100", NO_COLOR="1",
-        LOGBOOK="moe", FUZZ_API_KEY=SECRET, GH_HOST=host, GH_ENTERPRISE_TOKEN="t" * 20, NO_PROXY="127.0.0.1", GIT_CONFIG_GLOBAL=os.devnull,
+        HOME=f"{top}/home",
+        XDG_CONFIG_HOME=f"{top}/config",
+        TMPDIR=f"{top}/tmp",  # noqa: S108
+        PATH=path,
+        TZ="UTC",
+        LC_ALL="C.UTF-8",
+        COLUMNS="100",
+        NO_COLOR="1",
+        LOGBOOK="moe",
+        FUZZ_API_KEY=SECRET,
+        GH_HOST=host,
+        GH_ENTERPRISE_TOKEN="t" * 20,
+        NO_PROXY="127.0.0.1",
+        GIT_CONFIG_GLOBAL=os.devnull,
         GIT_CONFIG_SYSTEM=os.devnull,
-    )  # fmt: skip
+    )
     tempfile.tempdir = None
     moment = datetime(2026, 2, 10, 10, 43, tzinfo=UTC)
     options.utc_now = lambda: moment
@@ -244,7 +258,10 @@ def _bad_json(words: Words, answer: Answer) -> Iterator[str]:
         yield f"stdout is no JSON ({type(error).__name__}): {answer.out[:200]!r}"
         return
     if data["schema"] == "logbook/error/1":
-        if not all(isinstance(data["error"][part], str) and data["error"][part] for part in ("code", "message", "cause", "hint")):
+        if not all(
+            isinstance(data["error"][part], str) and data["error"][part]
+            for part in ("code", "message", "cause", "hint")
+        ):
             yield f"an error without its three parts: {data['error']}"
     elif answer.code in _ERRORS and words[0] != "run":
         yield f"exit code {answer.code} with an answer"
@@ -256,7 +273,12 @@ def _refuse(name: str) -> Any:
 
 def told(document: Document, words: Words, answer: Answer) -> Iterator[str]:
     """Whether a list shows every sound entry, and names the one that is not."""
-    if "list" not in words or "--json" not in words or answer.crash or document.kind not in ("entry", "run", "header", "other"):
+    if (
+        "list" not in words
+        or "--json" not in words
+        or answer.crash
+        or document.kind not in ("entry", "run", "header", "other")
+    ):
         return
     data = json.loads(answer.out)
     if "other" in words:
@@ -271,7 +293,8 @@ def told(document: Document, words: Words, answer: Answer) -> Iterator[str]:
     there = {e["id"] for e in data["data"]}
     if (document.path or "").endswith(".sqlite"):
         return  # a cache of this machine's own, which may hold anything that fits to the files
-    name = document.name or ("MOE-002" if "MOE-002" in (document.path or "") else None)
+    inside = _ID.search(document.path or "")
+    name = document.name or (inside[0] if inside else None)
     if missing := IDS - there - {name}:
         yield f"not listed: {sorted(missing)}"
     if name and name not in there and not any(name in warning for warning in data["warnings"]):
@@ -284,11 +307,19 @@ def _misplaced(document: Document, before: dict[str, bytes | None], after: dict[
     for path, content in after.items():
         if path in before and before[path] == content:
             continue
-        allowed = path.startswith(WRITABLE) or path in ("work/logbooks", "hub/logbooks") or (linked and path.startswith("config/"))
+        allowed = (
+            path.startswith(WRITABLE)
+            or path in ("work/logbooks", "hub/logbooks")
+            or (linked and path.startswith("config/"))
+        )
         if not allowed:
             yield f"changed: {path}"
         # What people wrote into the view stays there, and is copied before it goes.
-        if content is None or content == document.content or (document.path == VIEW and path.startswith((VIEW, f"{BOOK}/backups/"))):
+        if (
+            content is None
+            or content == document.content
+            or (document.path == VIEW and path.startswith((VIEW, f"{BOOK}/backups/")))
+        ):
             continue
         if CANARY.encode() in content:
             yield f"a file outside is copied to {path}"

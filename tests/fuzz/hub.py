@@ -70,11 +70,25 @@ class Hub:
 
     def _issue(self, title: str, body: str) -> dict[str, Any]:
         url = f"http://{self.host}/{REPOSITORY}/issues/1"
-        return {"number": 1, "id": 11, "html_url": url, "title": title, "body": body, "state": "open", "user": _USER, "locked": False}
+        return {
+            "number": 1,
+            "id": 11,
+            "html_url": url,
+            "title": title,
+            "body": body,
+            "state": "open",
+            "user": _USER,
+            "locked": False,
+        }
 
     def _comment(self, body: Any) -> dict[str, Any]:
         number = 100 + len(self.state["comments"] or ())
-        return {"id": number, "html_url": f"http://{self.host}/{REPOSITORY}/issues/1#c{number}", "user": _USER, "body": body}
+        return {
+            "id": number,
+            "html_url": f"http://{self.host}/{REPOSITORY}/issues/1#c{number}",
+            "user": _USER,
+            "body": body,
+        }
 
 
 def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
@@ -92,7 +106,7 @@ def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(content)
 
-        do_GET = do_POST = do_PATCH = _serve
+        do_GET = do_POST = do_PATCH = _serve  # noqa: N815
 
         def log_message(self, *_: object) -> None:
             """Nobody reads it."""

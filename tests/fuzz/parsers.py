@@ -32,8 +32,8 @@ from logbook_agent.store.user_config import load_user_config
 from logbook_agent.sync import answers
 from logbook_agent.workflows.recipe_files import RecipeFile, read_recipe
 from logbook_agent.workflows.summaries import summary_of
-from tests.fuzz.documents import BOOK, Document
 from tests.fuzz.mutations import SECRET
+from tests.fuzz.values import Document
 
 _METRICS = (Metric(name="tflops", direction="max", unit="TF/s"), Metric(name="loss", direction="min"))
 _REDACTOR = Redactor(secrets=(Secret(name="FUZZ_API_KEY", value=SECRET),))
@@ -140,7 +140,9 @@ class Readers:
         reader = ResultReader()
         for line in text.split("\n"):
             reader.feed(line)
-        reading = reader.finish(declared=_METRICS, axes=("topk",), argv_flags={"quant_mode": "none"}, config={"a": 1}, file_text=text)
+        reading = reader.finish(
+            declared=_METRICS, axes=("topk",), argv_flags={"quant_mode": "none"}, config={"a": 1}, file_text=text
+        )
         plain = redacted(encode(list(reading.rows)), _REDACTOR)
         assert json.loads(json.dumps(plain, allow_nan=False)) == plain
         _holds_no_secret(plain)

@@ -10,12 +10,32 @@ from pathlib import Path
 from typing import Any
 
 _CHANGES = {
-    "os.rename": 2, "os.remove": 1, "os.rmdir": 1, "os.mkdir": 1, "os.link": 2, "os.symlink": 2, "os.truncate": 1, "os.chmod": 1, "os.utime": 1,
+    "os.rename": 2,
+    "os.remove": 1,
+    "os.rmdir": 1,
+    "os.mkdir": 1,
+    "os.link": 2,
+    "os.symlink": 2,
+    "os.truncate": 1,
+    "os.chmod": 1,
+    "os.utime": 1,
     "sqlite3.connect": 1,
-}  # fmt: skip
+}
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 # What commands start without being told to: git, what describes the machine, and the renderer of templates.
-_PROGRAMS = {"git", "ps", "gh", "uname", "sysctl", "nvidia-smi", "rocm-smi", "sw_vers", "python", "python3", Path(sys.executable).name}
+_PROGRAMS = {
+    "git",
+    "ps",
+    "gh",
+    "uname",
+    "sysctl",
+    "nvidia-smi",
+    "rocm-smi",
+    "sw_vers",
+    "python",
+    "python3",
+    Path(sys.executable).name,
+}
 
 _state: dict[str, Any] = {"top": None, "found": []}
 
@@ -45,7 +65,7 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         for path in args[: _CHANGES[event]]:
             _look(event, path)
     elif event == "subprocess.Popen":
-        name = os.path.basename(os.fsdecode(args[0]))
+        name = Path(os.fsdecode(args[0])).name
         if name not in _PROGRAMS | {"cat", "sh", "true"}:
             _state["found"].append(f"starts {name}")
 
