@@ -117,7 +117,7 @@ class Harness:
         began = time.process_time()
         try:
             self.arena.place(document)
-            with _limited():
+            with limited():
                 problem = self._readers.try_document(document)
         except BaseException as error:  # noqa: BLE001
             problem = _trace(error)
@@ -140,7 +140,7 @@ class Harness:
         sys.stderr = io.TextIOWrapper(err, encoding="utf-8", errors="backslashreplace", write_through=True)
         began, code, crash = time.process_time(), 0, None
         try:
-            with _limited():
+            with limited():
                 code = cli.main(words)
         except BaseException as error:  # noqa: BLE001
             crash = _trace(error)
@@ -200,7 +200,7 @@ def prepare_environment(top: Path, host: str) -> None:
 
 
 @contextmanager
-def _limited() -> Iterator[None]:
+def limited() -> Iterator[None]:
     """Ends what uses too much processor time, where it stands."""
 
     def end(_: int, frame: FrameType | None) -> None:
@@ -294,7 +294,7 @@ def told(document: Document, words: Words, answer: Answer) -> Iterator[str]:
     if (document.path or "").endswith(".sqlite"):
         return  # a cache of this machine's own, which may hold anything that fits to the files
     inside = _ID.search(document.path or "")
-    name = document.name or (inside[0] if inside else None)
+    name = document.name or (inside[0] if inside and inside[0] in IDS else None)
     if missing := IDS - there - {name}:
         yield f"not listed: {sorted(missing)}"
     if name and name not in there and not any(name in warning for warning in data["warnings"]):
