@@ -132,10 +132,7 @@ def _dataclass(cls: Any) -> Converter:
         for name in required:
             if name not in kwargs:
                 raise CodecError("missing", f".{name}")
-        try:
-            return cls(**kwargs)
-        except ValueError as error:  # what the class itself says of values that do not go together
-            raise CodecError(str(error)) from None
+        return cls(**kwargs)
 
     return convert
 

@@ -19,10 +19,6 @@ class Measurement:
     unit: str | None = None
     direction: Direction | None = None
 
-    def __post_init__(self) -> None:
-        if not self.samples:
-            raise ValueError("expected at least one sample, got none")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:

@@ -53,13 +53,17 @@ def check_entry(entry: Entry) -> None:
 
 
 def check_run(run: Run) -> None:
-    """Raise CodecError for a name, a number or a process that is none."""
+    """Raise CodecError for a name, a number or a process that is none, and for a measurement of nothing."""
     _check("entry", run.entry, _is_name, "the ID of an entry, PREFIX-NNN")
     if not 0 < run.run <= _MOST_PID:
         raise CodecError(f"expected a number from 1 on, got {run.run}", ".run")
     for key, process in (("tool", run.tool), ("child", run.child)):
         if process is not None and not 0 < process.pid <= _MOST_PID:
             raise CodecError(f"expected the number of a process, got {process.pid}", f".{key}", ".pid")
+    for place, row in enumerate(run.rows):
+        for name, measurement in row.metrics.items():
+            if not measurement.samples:
+                raise CodecError("expected one sample or more, got none", f".rows[{place}].metrics.{name}", ".samples")
     if run.code is None:
         return
     for kept in (run.code.diff_kept, *(file.kept for file in run.code.untracked)):
