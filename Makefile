@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup quickstart tutorial test test-fast check stress fuzz format constraints rules bench bench-store bench-sync bench-cpu bench-cpu-matmul bench-noise bench-compare bench-recipes calibrate aot wheel
+.PHONY: help setup quickstart tutorial test test-fast check stress fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-noise bench-compare bench-recipes calibrate aot wheel
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -47,6 +47,9 @@ bench: setup  ## the speed figures in benchmarks/README.md
 
 bench-store: setup  ## what ten thousand entries cost
 	@$(BIN)/python benchmarks/store_scale.py
+
+bench-entry: setup  ## what an entry of twenty thousand runs costs
+	@$(BIN)/python benchmarks/entry_scale.py
 
 bench-sync: setup  ## what a sync with a GitHub issue costs
 	@$(BIN)/python benchmarks/sync_speed.py

@@ -90,6 +90,11 @@ def decode(cls: type[T], data: object, path: str = "") -> T:
         raise
 
 
+def field_decoders(cls: type) -> Mapping[str, Converter]:
+    """By name what decodes each field of a class; one raises CodecError for a value that does not fit."""
+    return _fields(cls)
+
+
 @functools.cache
 def _defaults(cls: Any) -> tuple[tuple[str, Any], ...]:
     """Every field with the value that need not be written; `format` is always written."""
@@ -101,11 +106,16 @@ def _defaults(cls: Any) -> tuple[tuple[str, Any], ...]:
 
 
 @functools.cache
+def _fields(cls: Any) -> dict[str, Converter]:
+    hints = typing.get_type_hints(cls)
+    return {f.name: _converter(hints[f.name]) for f in dataclasses.fields(cls) if f.name != "extra"}
+
+
+@functools.cache
 def _dataclass(cls: Any) -> Converter:
     """The converter of a class, made once: records are decoded by the ten thousand."""
-    hints = typing.get_type_hints(cls)
-    fields = {f.name: _converter(hints[f.name]) for f in dataclasses.fields(cls) if f.name != "extra"}
-    keeps_unknown = "extra" in hints
+    fields = _fields(cls)
+    keeps_unknown = any(f.name == "extra" for f in dataclasses.fields(cls))
     required = [f.name for f in dataclasses.fields(cls) if f.default is _MISSING and f.default_factory is _MISSING]
 
     def convert(data: Any) -> Any:

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +29,9 @@ from logbook_agent.store.locks import locked
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
-    from logbook_agent.store.index import Stamp
+    from logbook_agent.store.index import Stamp as EntryStamp
+    from logbook_agent.store.runs_index import RunsIndex, Stamp
+    from logbook_agent.store.said import SaidIndex
     from logbook_agent.store.tried import Tried
 
 
@@ -70,7 +72,9 @@ class Book:
         self.entries_folder = self.folder / "entries"
         self.runs_folder = self.folder / "runs"
         self.open_folder = self.folder / "open"
+        self.index_path = self.folder / ".index.sqlite"
         self._header: Header | None = None
+        self._runs: RunsIndex | None = None
 
     @property
     def header(self) -> Header:
@@ -117,7 +121,7 @@ class Book:
         """Hints at which entries hold a command."""
         from logbook_agent.store.tried import Tried
 
-        return Tried(self.folder / ".index.sqlite", within=self.root)
+        return Tried(self.index_path, within=self.root)
 
     def reserve_id(self, owner: dict[str, object]) -> tuple[str, str | None]:
         """The next ID, never handed out before, and a warning when other worktrees cannot know of it."""
@@ -238,28 +242,56 @@ class Book:
                     found.append(records.read_run(self.run_folder(entry_id, number) / "run.json"))
         return found
 
-    def runs(self, entry_id: str) -> tuple[Run, ...]:
-        """All runs of an entry in order. A run folder without a record yet was cut off before it started."""
-        return tuple(self._read_runs(entry_id))
+    def runs(self, entry_id: str, *, stamps: Mapping[int, Stamp] | None = None) -> tuple[Run, ...]:
+        """The runs of an entry in order, or those of `stamps` alone. A run folder without a record yet was cut off
+        before it started."""
+        found = []
+        for _, run in self.each_run(entry_id, stamps=stamps):
+            if isinstance(run, LogbookError):
+                raise run
+            found.append(run)
+        return tuple(found)
 
-    def _read_runs(self, entry_id: str) -> Iterator[Run]:
-        for number in sorted(self._run_numbers(entry_id)):
-            path = self.run_folder(entry_id, number) / "run.json"
-            if os.path.lexists(path):
-                yield records.read_run(path)
+    def each_run(
+        self, entry_id: str, *, stamps: Mapping[int, Stamp] | None = None
+    ) -> list[tuple[int, Run | LogbookError]]:
+        """The runs of an entry with their numbers, in order; for a record that cannot be read, why. Records that the
+        index knows are not opened. With `stamps`, which were just taken, only the runs that they are of."""
+        wanted = self.run_stamps(entry_id) if stamps is None else stamps
+
+        def read(number: int) -> Run:
+            return records.read_run(self.run_folder(entry_id, number) / "run.json")
+
+        return self._runs_index.each(entry_id, wanted, read, is_all=stamps is None)
+
+    def run_stamps(self, entry_id: str, numbers: Sequence[int] | None = None) -> dict[int, Stamp]:
+        """By number, when each record of an entry's runs last changed, and its size; in order. `numbers`: of these."""
+        from logbook_agent.store.runs_index import stamps_in
+
+        return stamps_in(self.runs_folder / entry_id, self.run_numbers(entry_id) if numbers is None else numbers)
+
+    def run_numbers(self, entry_id: str) -> list[int]:
+        """The numbers of an entry's runs by the names of their folders, in order; some may have no record yet."""
+        return sorted(self._run_numbers(entry_id))
+
+    @property
+    def said(self) -> SaidIndex:
+        """What the blocks of long entries say of their runs."""
+        from logbook_agent.store.said import SaidIndex
+
+        return SaidIndex(path=self.index_path, within=self.root)
+
+    @property
+    def _runs_index(self) -> RunsIndex:
+        if self._runs is None:
+            from logbook_agent.store.runs_index import RunsIndex
+
+            self._runs = RunsIndex(self.index_path, self.root, __version__)
+        return self._runs
 
     def _run_numbers(self, entry_id: str) -> list[int]:
         names = names_in(self.runs_folder / entry_id, within=self.root)
         return [number for name in names if (number := run_number(name)) is not None]
-
-    def run_paths(self) -> Iterator[Path]:
-        """The records of all runs, by entry and number; a folder that is a link has none."""
-        for entry_id in sorted(names_in(self.runs_folder, within=self.root)):
-            with contextlib.suppress(StoreError):
-                for number in sorted(self._run_numbers(entry_id)):
-                    path = self.run_folder(entry_id, number) / "run.json"
-                    if os.path.lexists(path):
-                        yield path
 
     # -- the whole -------------------------------------------------------------------------------
 
@@ -289,10 +321,10 @@ class Book:
 
         header = self.header_path.lstat()
         version = f"{__version__} {form} {header.st_ctime_ns} {header.st_size}"
-        index = Index(self.folder / ".index.sqlite", self.root, version)
+        index = Index(self.index_path, self.root, version)
         index.load()
         found: list[dict[str, Any]] = []
-        fresh: dict[str, tuple[Stamp, dict[str, Any]]] = {}
+        fresh: dict[str, tuple[EntryStamp, dict[str, Any]]] = {}
         damaged: list[LogbookError] = []
         ids = self.entry_ids()
         entries, runs = f"{self.entries_folder}/", f"{self.runs_folder}/"

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 class Config:
     """Settings of a project; `file` is where they stand, and paths are relative to its `folder`.
 
-    `bounds`: the top of its repository, else its folder; what a setting names lies in there.
     `require`: fields that `run` and `plan` demand. `env`: patterns of further variables that matter.
     `secrets`: names of further variables whose values are redacted; `secret_rules`: shapes of further secrets.
     `packages`: further packages whose versions are recorded. `launchers`: prefixes for `--on`. `log_bytes`: size
@@ -32,7 +31,6 @@ class Config:
     """
 
     file: Path | None = None
-    bounds: Path | None = None
     root: str | None = None
     logbook: str | None = None
     templates: str | None = None
@@ -51,6 +49,11 @@ class Config:
     def folder(self) -> Path | None:
         return self.file.parent if self.file is not None else None
 
+    @property
+    def bounds(self) -> Path | None:
+        """The top of the repository that the settings lie in, else their folder: what they name lies in there, too."""
+        return _bounds(self.file) if self.file is not None else None
+
 
 _TEXT = ("root", "logbook", "templates", "zone")
 _SIZES = ("log_bytes", "logbook_bytes")
@@ -68,15 +71,20 @@ def load_config(cwd: Path) -> Config:
         for name in ("logbook.toml", "pyproject.toml"):
             path = folder / name
             if os.path.lexists(path):
-                table = _table(path, top or folder)
+                table = _table(path)
                 if table is not None:
-                    return config_of(table, path, top or folder)
+                    return config_of(table, path)
         if folder == top:
             break
     return Config()
 
 
-def _table(path: Path, bounds: Path) -> Any:
+def _bounds(file: Path) -> Path:
+    place = repository_of(file.parent)
+    return place.top if place is not None else file.parent
+
+
+def _table(path: Path) -> Any:
     """The settings of a file. Raises UsageError, but not for a pyproject.toml that has none of ours."""
     own = path.name == "logbook.toml"
     try:
@@ -85,8 +93,8 @@ def _table(path: Path, bounds: Path) -> Any:
         data = read_bytes(real, within=None, limit=SETTINGS_BYTES)
         if not own and b"[tool.logbook" not in data:
             return None
-        if not is_inside(real, bounds):
-            raise StoreError(f"{path} leads out of {bounds}", cause="it is a symbolic link")
+        if not is_inside(real, _bounds(path)):
+            raise StoreError(f"{path} leads out of {_bounds(path)}", cause="it is a symbolic link")
         table = parse_toml(text_of(data, path))
         return table if own else table["tool"]["logbook"]
     except StoreError as error:
@@ -105,12 +113,12 @@ def _table(path: Path, bounds: Path) -> Any:
         ) from error
 
 
-def config_of(table: Any, file: Path, bounds: Path) -> Config:
+def config_of(table: Any, file: Path) -> Config:
     """Settings of a table. Raises UsageError for an unknown key or a wrong type, naming it."""
-    names = [f.name for f in fields(Config) if f.name not in ("file", "bounds")]
+    names = [f.name for f in fields(Config) if f.name != "file"]
     if not isinstance(table, dict):
         raise _bad(file, "the settings must be a table", "write: [tool.logbook]")
-    values: dict[str, Any] = {"file": file, "bounds": bounds}
+    values: dict[str, Any] = {"file": file}
     for key, value in table.items():
         if key not in names:
             raise _bad(file, f"unknown setting {key!r}", f"the settings are: {', '.join(names)}")
@@ -149,8 +157,10 @@ def config_of(table: Any, file: Path, bounds: Path) -> Config:
     if unknown:
         raise _bad(file, f"require names {unknown[0]!r}", f"it may name: {', '.join(REQUIRABLE)}")
     config = Config(**values)
-    if config.templates is not None and not is_inside(file.parent / config.templates, bounds):
-        raise _bad(file, f"templates lead out of {bounds}", "keep templates in the repository whose logbooks use them")
+    if config.templates is not None and not is_inside(file.parent / config.templates, _bounds(file)):
+        raise _bad(
+            file, f"templates lead out of {_bounds(file)}", "keep templates in the repository whose logbooks use them"
+        )
     return config
 
 

@@ -11,17 +11,16 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from logbook_agent.model.ids import run_number
-from logbook_agent.store import tried
-from logbook_agent.store.database import discard, open_database
+from logbook_agent.store import index_file, tried
 
 FORMAT = "2"
-_RACY_NS = 1_000_000_000
+# What changed later than this before it was read is not kept.
+RACY_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ class Index:
         if not self.path.exists():
             return
         try:
-            with closing(open_database(self.path, within=self.within, writing=False)) as database:
+            with index_file.opened(self.path, self.within) as database:
                 found = database.execute("SELECT value FROM about WHERE key = 'version'").fetchone()
                 if found != (self._version(),):
                     return
@@ -66,7 +65,7 @@ class Index:
                         Stamp(tuple(entry), folder, tuple(tuple(r) for r in runs)),
                         json.loads(summary),
                     )
-        except (sqlite3.Error, ValueError, TypeError):
+        except (sqlite3.Error, OSError, ValueError, TypeError):
             self.known = {}
 
     def get(self, entry_id: str, stamp: Stamp) -> dict[str, Any] | None:
@@ -87,7 +86,7 @@ class Index:
         import sqlite3
 
         now = time.time_ns()
-        keep = {i: found for i, found in fresh.items() if now - found[0].newest_ns > _RACY_NS}
+        keep = {i: found for i, found in fresh.items() if now - found[0].newest_ns > RACY_NS}
         gone = set(self.known) - set(ids)
         if not keep and not gone:
             return
@@ -96,12 +95,10 @@ class Index:
         except sqlite3.OperationalError:
             return
         except (sqlite3.DatabaseError, OSError):
-            discard(self.path, within=self.within)
+            index_file.remove(self.path, self.within)
 
     def _write(self, keep: Mapping[str, tuple[Stamp, dict[str, Any]]], gone: Iterable[str]) -> None:
-        with closing(open_database(self.path, within=self.within)) as database, database:
-            database.execute("CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT)")
-            database.execute("CREATE TABLE IF NOT EXISTS entries (id TEXT PRIMARY KEY, stamp TEXT, summary TEXT)")
+        with index_file.opened(self.path, self.within) as database:
             found = database.execute("SELECT value FROM about WHERE key = 'version'").fetchone()
             if found != (self._version(),):
                 database.execute("DELETE FROM entries")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from logbook_agent.errors import LogbookError, StoreError
 from logbook_agent.markdown import view as views
@@ -12,6 +12,7 @@ from logbook_agent.report.blocks import NEGATIVE_RESULT, Blocks, in_footer
 from logbook_agent.store.book import Book
 from logbook_agent.workflows.criteria import has_predicates, with_outcomes
 from logbook_agent.workflows.parallel import on_all_cores
+from logbook_agent.workflows.said import Look, look, said_in
 from logbook_agent.workflows.tried_before import remember
 from logbook_agent.workflows.workspace import Workspace
 
@@ -54,17 +55,17 @@ def _refresh(workspace: Workspace, book: Book, changed: Sequence[str], header_ch
         texts: dict[str, str | None] = {}
         footer = present[FOOTER].text(text) if FOOTER in present else ""
         footer_changed = header_changed
-        rendered: list[Record] = []
+        rendered: list[Look] = []
         for entry_id in (i for i in order if i in wanted):
             try:
-                record = book.record(entry_id)
+                seen = look(workspace, book, entry_id)
             except StoreError as error:
                 workspace.warnings.append(f"not rendered: {_brief(error)}")
                 continue
-            rendered.append(record)
+            rendered.append(seen)
             later = later_entries(book, entry_id, order, mentions.get(entry_id))
-            texts[entry_id] = blocks.entry(record, later=later, compared=compared_texts(book, record))
-            footer_changed |= in_footer(record) or f"{entry_id} " in footer
+            texts[entry_id] = _entry_block(book, blocks, seen, later)
+            footer_changed |= in_footer(seen.record) or f"{entry_id} " in footer
         # What is said of a predicate follows from the rows of all entries.
         if HEADER not in present or header_changed or has_predicates(book.header):
             texts[HEADER] = blocks.header()
@@ -192,10 +193,10 @@ def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
 
     def text(entry_id: str) -> str | None:
         try:
-            record = book.record(entry_id)
+            seen = look(workspace, book, entry_id)
         except StoreError:
             return None
-        return blocks.entry(record, later=later.get(record.id, {}), compared=compared_texts(book, record))
+        return _entry_block(book, blocks, seen, later.get(entry_id, {}))
 
     found = [(HEADER, blocks.header())]
     for entry_id, rendered in zip(order, on_all_cores(order, text), strict=True):
@@ -207,6 +208,11 @@ def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
     if footer:
         found.append((FOOTER, footer))
     return found
+
+
+def _entry_block(book: Book, blocks: Blocks, seen: Look, later: Mapping[str, Sequence[str]]) -> str:
+    compared = compared_texts(book, seen.record)
+    return blocks.entry(seen.record, later=later, compared=compared, said=said_in(book, blocks, seen))
 
 
 def _scanned(book: Book, order: Sequence[str]) -> tuple[dict[str, dict[str, list[str]]], list[Record]]:

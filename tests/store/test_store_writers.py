@@ -25,7 +25,7 @@ NO_WRITERS = {"rule.replace", "examination.rename"}
 
 WRITERS = {
     "store/files.py": "the one place",
-    "store/database.py": "SQLite opens the index itself, after its files were looked at",
+    "store/index_file.py": "SQLite opens the index itself, after its files were looked at",
     "workflows/execution.py": "the temporary folder of $LOGBOOK_RESULT_FILE",
 }
 READERS = {

@@ -19,7 +19,8 @@ from logbook_agent.workflows.doctor.view import check_view
 from logbook_agent.workflows.workspace import Workspace
 
 # The header decides whether anything else can be understood.
-FIRST: tuple[Check, ...] = (check_temporary_files, check_header)
+# (The index is looked at before anything is read through it.)
+FIRST: tuple[Check, ...] = (check_temporary_files, check_header, check_index)
 # From the records to what is derived from them.
 CHECKS: tuple[Check, ...] = (
     check_merges,
@@ -30,7 +31,6 @@ CHECKS: tuple[Check, ...] = (
     check_unfinished,
     check_markers,
     check_lock,
-    check_index,
     check_logs,
     check_view,
     check_voids,

@@ -14,6 +14,7 @@ from logbook_agent.model.run import Run
 from logbook_agent.provenance.merge import in_head
 from logbook_agent.store import records
 from logbook_agent.store.files import remove_folder
+from logbook_agent.workflows.doctor.every_run import names, runs_in
 from logbook_agent.workflows.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix
 from logbook_agent.workflows.doctor.leftovers import OLD_S, age_s
 from logbook_agent.workflows.doctor.renumber import readable, readdress
@@ -38,8 +39,10 @@ def check_runs(examination: Examination) -> Iterator[Finding]:
             if finding is not None:
                 yield finding
             continue
-        for run in sorted(folder.iterdir()):
-            yield from _check_run(examination, entry_id, run)
+        good = {found.number for found in runs_in(book, entry_id) if found.is_in_place}
+        for name in names(book, folder):
+            if name not in good:
+                yield from _check_run(examination, entry_id, folder / name)
 
 
 def _lost(folder: Path, message: str, mend: str, fix: Fix | None = None) -> Finding:

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from logbook_agent.errors import StoreError
+from logbook_agent.model.run import Run
 from logbook_agent.provenance.merge import BASE, OURS, THEIRS, Merge, merge_below
 from logbook_agent.reading import RUN_BYTES, read_bytes
 from logbook_agent.store.book import Book
+from logbook_agent.workflows.doctor.every_run import every_run
 from logbook_agent.workflows.doctor.joined import Joined, merges_of
 
 _OPEN, _BASE, _MIDDLE, _CLOSE = b"<<<<<<< ", b"||||||| ", b"=======", b">>>>>>> "
@@ -95,11 +97,14 @@ def _of_index(merge: Merge, path: str, book: Book) -> Sides:
 
 
 def _marked(book: Book) -> Iterator[tuple[Path, bytes]]:
-    for pattern in ("entries/*.yaml", "runs/*/*/run.json"):
-        for path in sorted(book.folder.glob(pattern)):
-            data = content(book, path)
-            if has_markers(data):
-                yield path, data
+    for path in sorted(book.folder.glob("entries/*.yaml")):
+        data = content(book, path)
+        if has_markers(data):
+            yield path, data
+    for found in every_run(book):
+        # What can be read as a record is JSON, in which no line starts with a marker.
+        if not isinstance(found.run, Run) and has_markers(data := content(book, found.path)):
+            yield found.path, data
 
 
 def content(book: Book, path: Path) -> bytes:

@@ -9,28 +9,27 @@ from pathlib import Path
 from logbook_agent.errors import StoreError
 from logbook_agent.model.ids import id_number, run_number
 from logbook_agent.model.run import Run
-from logbook_agent.reading import RUN_BYTES, read_bytes
 from logbook_agent.store import records
 from logbook_agent.store.liveness import life
+from logbook_agent.workflows.doctor.every_run import every_run
 from logbook_agent.workflows.doctor.finding import DOCTOR_FIX, Examination, Finding
 from logbook_agent.workflows.doctor.recover import finish
 
-# The key as the tool writes it: most records have ended, and need not be decoded for that.
-_ENDED = b'\n "exit": '
 GONE = "tool and command were gone"
 
 
 def check_unfinished(examination: Examination) -> Iterator[Finding]:
     book = examination.book
     elsewhere = 0
-    for path in book.run_paths():
-        run = _unfinished(path, book.root)
-        if run is None:
+    for found in every_run(book):
+        run = found.run
+        # (Of what is damaged or misplaced other checks tell.)
+        if not isinstance(run, Run) or run.exit is not None or not found.is_in_place:
             continue
         state = life(run)
         elsewhere += state == "elsewhere"
         if state in ("gone", "child"):
-            yield _interrupted(examination, run, path) if state == "gone" else _orphaned(run, path)
+            yield _interrupted(examination, run, found.path) if state == "gone" else _orphaned(run, found.path)
     if elsewhere:
         yield Finding(
             check="unfinished",
@@ -38,17 +37,6 @@ def check_unfinished(examination: Examination) -> Iterator[Finding]:
             message=f"{elsewhere} unfinished {'runs' if elsewhere > 1 else 'run'} of another host",
             mend="logbook doctor, on that host",
         )
-
-
-def _unfinished(path: Path, root: Path) -> Run | None:
-    """The run of a record without an end; of what is damaged or misplaced other checks tell."""
-    try:
-        if _ENDED in read_bytes(path, within=root, limit=RUN_BYTES):
-            return None
-        run = records.read_run(path)
-    except StoreError:
-        return None
-    return run if run.exit is None else None
 
 
 def _interrupted(examination: Examination, run: Run, path: Path) -> Finding:
