@@ -40,7 +40,9 @@ def test_a_measurement_without_a_sample_is_damage(two: Path, cli: Cli) -> None:
     path.write_text(json.dumps(run))
     there, warnings = listed(cli)
     assert there == ["MOE-000"]
-    assert warnings == ["runs/MOE-001/01/run.json: rows[0].metrics.tflops.samples: expected one sample or more, got none"]
+    assert warnings == [
+        "runs/MOE-001/01/run.json: rows[0].metrics.tflops.samples: expected one sample or more, got none"
+    ]
 
 
 @pytest.mark.parametrize(
