@@ -54,8 +54,8 @@ def text_of(data: bytes, path: Path) -> str:
         text = data.decode()
     except UnicodeDecodeError as error:
         raise StoreError(
-            f"{path.name} is not UTF-8 text (byte {error.start})",
-            cause=f"{path} was written by another program",
+            f"{path} is not UTF-8 text (byte {error.start})",
+            cause="it was written by another program",
             hint="restore the file from git, then run: logbook status",
         ) from error
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

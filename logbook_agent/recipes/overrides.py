@@ -34,11 +34,13 @@ def at_scale(data: Mapping[str, Any], scale: str | None, top_keys: Sequence[str]
         return changed
     if scale not in scales:
         raise unknown("scale", scale, scales, place="scale")
+    axes = data.get("axes")
+    known_axes = axes if isinstance(axes, dict) else {}
     for key, value in scales[scale].items():
         if key == "axes" and isinstance(value, dict):
             for axis in value:
-                if axis not in (data.get("axes") or {}):
-                    raise unknown("axis", axis, data.get("axes") or {}, place=f"scale.{scale}.axes.{axis}")
+                if axis not in known_axes:
+                    raise unknown("axis", axis, known_axes, place=f"scale.{scale}.axes.{axis}")
         merge = key in _MERGED and isinstance(value, dict) and isinstance(changed.get(key), dict)
         changed[key] = {**changed[key], **value} if merge else value
     return changed

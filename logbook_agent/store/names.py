@@ -1,4 +1,5 @@
-"""Names in records that become part of a path: checked where a record is read, so that none leads elsewhere."""
+"""What a record's form does not say, checked where it is read: above all names that become part of a path, so that none
+leads elsewhere."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def check_header(header: Header, folder: str) -> None:
 
 
 def check_entry(entry: Entry) -> None:
-    """Raise CodecError for a name that is none."""
+    """Raise CodecError for a name that is none, and for a comparison of too little or too much."""
     _check("id", entry.id, _is_name, "PREFIX-NNN")
     for key in ("continues", "completes", "supersedes"):
         target = getattr(entry, key)
@@ -41,6 +42,10 @@ def check_entry(entry: Entry) -> None:
     for place, alias in enumerate(entry.aliases):
         _check(f"aliases[{place}]", alias, _is_name, "the ID of an entry, PREFIX-NNN")
     for place, comparison in enumerate(entry.comparisons):
+        count = len(comparison.references)
+        if count != 2 if comparison.axis is None else count == 0:
+            wanted = "two" if comparison.axis is None else "one or more"
+            raise CodecError(f"expected {wanted}, got {count}", f".comparisons[{place}]", ".references")
         for target in comparison.references:
             _check(f"comparisons[{place}].references", entry_named(target), _is_id, "IDs of entries")
     if entry.recipe is not None:
@@ -48,13 +53,17 @@ def check_entry(entry: Entry) -> None:
 
 
 def check_run(run: Run) -> None:
-    """Raise CodecError for a name, a number or a process that is none."""
+    """Raise CodecError for a name, a number or a process that is none, and for a measurement of nothing."""
     _check("entry", run.entry, _is_name, "the ID of an entry, PREFIX-NNN")
     if not 0 < run.run <= _MOST_PID:
         raise CodecError(f"expected a number from 1 on, got {run.run}", ".run")
     for key, process in (("tool", run.tool), ("child", run.child)):
         if process is not None and not 0 < process.pid <= _MOST_PID:
             raise CodecError(f"expected the number of a process, got {process.pid}", f".{key}", ".pid")
+    for place, row in enumerate(run.rows):
+        for name, measurement in row.metrics.items():
+            if not measurement.samples:
+                raise CodecError("expected one sample or more, got none", f".rows[{place}].metrics.{name}", ".samples")
     if run.code is None:
         return
     for kept in (run.code.diff_kept, *(file.kept for file in run.code.untracked)):

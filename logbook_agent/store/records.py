@@ -128,6 +128,9 @@ def _dumper() -> Any:
 
     def represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
         style = "|" if "\n" in text else None
+        # YAML 1.1 counts them as ends of lines, and reads any but "\n" as something else.
+        if not text.isascii() and any(end in text for end in "\x85\u2028\u2029"):
+            style = '"'
         return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
     Dumper.add_representer(str, represent_text)
