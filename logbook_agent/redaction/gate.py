@@ -14,13 +14,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from logbook_agent.redaction import names
+from logbook_agent.redaction.known import Needles
 from logbook_agent.redaction.rules import Rule, compile_linear
 
 # After a name: what makes a value follow. Names may go on, quotes and brackets may close.
-_VALUE = rb"""[a-z0-9_.-]{0,127}(?:\\?["'])?(?:\[[0-9]{0,9}\])?\]?\s{0,8}(?:[:=!,("'`]|\S{0,2}\s{0,8}["'`])"""
+_VALUE = rb"""[a-z0-9_.-]{0,127}(?:\\{0,7}["'])?(?:\[[0-9]{0,9}\])?\]?\s{0,40}(?:[:=!,("'`]|\S{0,2}\s{0,40}["'`])"""
 
 # The same where the name must end there.
-_END = rb"""(?:\\?["'])?(?:\[[0-9]{0,9}\])?\]?\s{0,8}(?:[:=!,("'`]|\S{0,2}\s{0,8}["'`])"""
+_END = rb"""(?:\\{0,7}["'])?(?:\[[0-9]{0,9}\])?\]?\s{0,40}(?:[:=!,("'`]|\S{0,2}\s{0,40}["'`])"""
 
 
 def _after(owners: Iterable[str], word: bytes) -> bytes:
@@ -40,6 +41,9 @@ _WORDS = rb"(?:token%s|key%s|pass%s|pass(?:w|phrase)|pat(?![a-z])|auth(?!or|enti
     b"secret|credential|jwt|bearer|pwd|contrasena",
 )
 
+# The value follows under a key of its own: `name: DB_PASSWORD`, and in this line or the next `value: ...`.
+_NAME_OF = rb"""(?:\\{0,7}["'])?\s{0,40}[:=]\s{0,40}(?:\\{0,7}["'])?[a-z0-9_.-]{0,127}?""" + _WORDS
+
 # A literal, and what else the text must have from there on: the names before values (see `named`).
 _NAMED: tuple[tuple[bytes, bytes], ...] = (
     (b"token", _TOKEN + _VALUE),
@@ -53,6 +57,7 @@ _NAMED: tuple[tuple[bytes, bytes], ...] = (
     (b"contrasena", _VALUE),
     (b"pwd", _END),
     (b"pat", rb"(?<=[a-z0-9_.-]pat)" + _END),
+    *((lit, _NAME_OF) for lit in (b"name", b"key", b"variable", b"env")),
     (
         b"-",
         rb"-?(?=[a-z])[a-z0-9_.-]{0,63}?(?:[ =]\s{0,7}[\"']?[a-z0-9_.-]{0,127}?)?"
@@ -61,7 +66,7 @@ _NAMED: tuple[tuple[bytes, bytes], ...] = (
     ),
 )
 _ADDRESS = (b"://", rb"""[^\s/"'<>`\\]+@""")
-_COMPARED = tuple((sign, rb"=?\s{0,8}[a-z0-9_.-]{0,127}?" + _WORDS) for sign in (b"==", b"!="))
+_COMPARED = tuple((sign, rb"=?\s{0,40}[a-z0-9_.-]{0,127}?" + _WORDS) for sign in (b"==", b"!="))
 _TRIGGERS = (*_NAMED, _ADDRESS, *_COMPARED)
 # Every line that a trigger finds holds a match of one of these, which RE2 finds quickly in a large block.
 _KEYS, _OWNERS = ("|".join(sorted(words)).lower() for words in (names.KEY_KINDS, names.PASS_OWNERS))
@@ -73,11 +78,13 @@ _LOOSE = (
     rf"""(?:{_PARTS})[a-z0-9_.-]*[\\"'\]\[0-9]*\s*(?:[:=!,("'`]|\S{{0,2}}\s*["'`])""",
     r"(?:token|auth|pat)[\\\"'\]\[0-9]*\s*(?:[:=!,(\"'`]|\S{0,2}\s*[\"'`])",
     r"://[^\s/]+@",
+    rf"""(?:name|key|variable|env)[\\"']*\s*[:=]\s*[\\"']*[a-z0-9_.-]*(?:{_PARTS})""",
     rf"[!=]=\s*[a-z0-9_.-]*(?:{_PARTS})",
     rf"-[a-z0-9_.-]*(?:[ =]\s*[\"']?[a-z0-9_.-]*)?(?:{_PARTS}|token|auth|pat)[a-z0-9_.-]*[\"']?\s",
 )
 # Texts up to this size are searched for each keyword in turn.
 _SMALL_BYTES = 4096
+_SHORT_BYTES = 128
 # RE2 looks for so many first characters of a known secret: a line with no more than these is only looked at in vain.
 _NEEDLE_START = 24
 _GATE_BYTES = 64 * 2**20
@@ -88,7 +95,10 @@ class Gate:
 
     def __init__(self, rules: Sequence[Rule], needles: Sequence[bytes] = (), extra_names: Iterable[str] = ()) -> None:
         self._needles = tuple(needles)
+        self._known = Needles(self._needles)
         self._keywords = tuple(dict.fromkeys(k.encode() for rule in rules for k in rule.keywords))
+        short = frozenset(k for k in self._keywords if len(k) < 3)
+        self._keyword_starts = (short, frozenset(k[:3] for k in self._keywords) - short)
         self._open = tuple(rule for rule in rules if not rule.keywords)
         self._extra = tuple(n.lower().encode() for n in extra_names)
         extra = tuple((name, _END) for name in self._extra)
@@ -103,11 +113,19 @@ class Gate:
             return bool(self.flagged_lines(data))
         low = data.lower()
         return (
-            any(keyword in low for keyword in self._keywords)
-            or any(needle in data for needle in self._needles)
+            self._has_keyword(low)
+            or self._known.may_be_in(data)
             or any(_compiled(rule.regex.encode()).search(data) for rule in self._open)
             or self._names_value(low)
         )
+
+    def _has_keyword(self, low: bytes) -> bool:
+        if len(low) <= _SHORT_BYTES:  # most texts of a record: quicker than one search for each keyword
+            two, three = self._keyword_starts
+            places = range(len(low))
+            if two.isdisjoint(low[i : i + 2] for i in places) and three.isdisjoint(low[i : i + 3] for i in places):
+                return False
+        return any(keyword in low for keyword in self._keywords)
 
     def flagged_lines(self, block: bytes) -> list[int]:
         """Where the lines start that may need redaction, ascending; `block` is whole lines."""

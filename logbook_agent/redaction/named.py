@@ -19,50 +19,84 @@ Match = re.Match[str]
 _WORD_NAME = r"[A-Za-z_][A-Za-z0-9_.-]{2,127}"
 # What stands before a value. The value is matched apart, so that a name inside the value of another one
 # (`env:HF_TOKEN=...`) is seen too.
-_FLAG = r"(?:(?<![\w-])|(?<=[0-9;\[]m))--?(?P<name>[A-Za-z][A-Za-z0-9_.-]{2,63})(?P<close>)(?P<sep>=|\s{1,8}(?!-))"
+_FLAG = (
+    r"(?:(?<![\w-])|(?<=[0-9;\[]m))--?(?P<name>[A-Za-z][A-Za-z0-9_.-]{2,63})(?P<close>)"
+    r"(?P<sep>=|(?:\s|\\n|\\(?=[\\\s])){1,32}+(?!-))"
+)
 _NAME = (
-    rf"(?<![A-Za-z_.-])(?P<name>{_WORD_NAME})(?P<close>(?:\\?[\"'])?(?:\[[0-9]{{0,9}}\])?\]?)"
-    r"(?P<sep>\s{0,8}(?::?=|={2,3}|!==?|=>)\s{0,8}@?|\s{0,8}::?\s{0,8})"
+    rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})(?P<close>(?:\\{{0,7}}[\"'])?(?:\[[0-9]{{0,9}}\])?\]?)"
+    r"(?P<sep>\s{0,40}(?:={2,3}|=>|!==?|:?=)\s{0,40}@?|\s{0,40}::?\s{0,40}@?)"
 )
 _PAIR = (
     rf"(?:(?<!\S)|(?<=[0-9;\[]m)|(?<=[\"'`(]))--?[A-Za-z][\w-]{{0,63}}[ =]\s{{0,7}}[\"']?"
-    rf"(?P<name>{_WORD_NAME})[\"']?(?P<close>)(?P<sep>\s{{1,8}})(?!-)"
+    rf"(?P<name>{_WORD_NAME})[\"']?(?P<close>)(?P<sep>\s{{1,40}})(?!-)"
 )
-_LISTED = rf"(?P<open>\\?[\"'])(?P<name>{_WORD_NAME})(?P<close>(?P=open))(?P<sep>\s{{0,8}},\s{{0,8}})(?=\\?[\"'])"
+_LISTED = (
+    rf"(?P<open>\\{{0,7}}[\"'])(?:--?)?(?P<name>{_WORD_NAME})(?P<close>(?P=open))"
+    r"(?P<sep>\s{0,40},\s{0,40})(?=\\{0,7}[\"'])"
+)
 _KEYED = (
-    rf"(?i:\b(?:name|key|variable|env))(?:\\?[\"'])?\s{{0,8}}[:=]\s{{0,8}}(?:\\?[\"'])?(?P<name>{_WORD_NAME})"
-    r"(?P<close>(?:\\?[\"'])?)(?P<sep>\s{0,8}[,;]\s{0,8}(?:\\?[\"'])?(?i:value)(?:\\?[\"'])?\s{0,8}[:=]\s{0,8})"
+    rf"(?i:\b(?:name|key|variable|env))(?:\\{{0,7}}[\"'])?\s{{0,40}}[:=]\s{{0,40}}(?:\\{{0,7}}[\"'])?(?P<name>{_WORD_NAME})"
+    r"(?P<close>(?:\\{0,7}[\"'])?)(?P<sep>\s{0,40}(?:[,;]|\\{1,7}n)(?:\s|\\{1,7}n){0,16}(?:\\{0,7}[\"'])?(?i:value)"
+    r"(?:\\{0,7}[\"'])?\s{0,40}[:=]\s{0,40})"
 )
-_STATED = (
-    rf"(?<![A-Za-z_.-])(?P<name>{_WORD_NAME})(?P<close>)(?P<sep>[(\s]\s{{0,8}})(?=[\"'`][^\"'`]{{1,1000}}[\"'`]\)?;)"
-)
-_QUOTED = re.compile(r"""(?P<open>\\?["'`])(?P<value>(?:\\.|.){0,4096}?)(?P=open)""")
+_STATED = rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})[\"'\]]{{0,2}}(?P<close>)(?P<sep>[(\s]\s{{0,40}})(?=[\"'`][^\"'`]{{1,1000}}[\"'`]\)?;)"
+_QUOTED = re.compile(r"""(?P<open>\\{0,7}["'`])(?P<value>(?:\\.|.){0,4096}?)(?P=open)""")
 _WORD = re.compile(r"""["']?(?P<value>[^\s"'`;&|()<>\\\x1b]*)""", re.ASCII)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 # The other way round: the value stands first.
 _COMPARED = (
-    rf"(?P<open>[\"'`])(?P<value>[^\"'`]{{1,1000}})(?P=open)\s{{0,8}}[!=]={{1,2}}\s{{0,8}}(?P<name>{_WORD_NAME})"
+    rf"(?P<open>[\"'`])(?P<value>[^\"'`]{{1,1000}})(?P=open)\s{{0,40}}[!=]={{1,2}}\s{{0,40}}(?P<name>{_WORD_NAME})"
 )
+# Their `-e NAME` passes a variable on by its name alone: the next word is no value.
+_NAME_ALONE = frozenset({"docker", "podman", "nerdctl", "finch"})
+# What a log, a diff or a list puts before each line.
+MARGIN = re.compile(r"(?:\([^()]{0,200}\)|[+|>#\s]|-(?![-\w]))*", re.ASCII)
+# The end of a line whose value stands in the next: `--token \`, `-e NAME \`; `"--token",`; `name: NAME`; `token: |`.
+_CONTINUED = re.compile(
+    rf"(?<!\S)(?P<tail>--?[A-Za-z][\w.-]{{0,63}}(?:[ =]\s{{0,7}}{_WORD_NAME})?)\s{{1,40}}\\\s*$", re.ASCII
+)
+_LIST_GOES_ON = re.compile(rf"(?P<tail>(?P<open>\\{{0,7}}[\"'])(?:--?)?{_WORD_NAME}(?P=open)\s{{0,40}},)\s*$", re.ASCII)
+_KEY_GOES_ON = re.compile(
+    rf"(?i:\b(?:name|key|variable|env))[\"']?\s{{0,40}}[:=]\s{{0,40}}[\"']?(?P<name>{_WORD_NAME})[\"']?\s{{0,40}},?\s*$",
+    re.ASCII,
+)
+_BLOCK_SCALAR = re.compile(rf"(?P<tail>(?<![A-Za-z_.-]){_WORD_NAME}:)\s{{1,40}}[|>][+-]?\s*$", re.ASCII)
+_LONGEST_END = 300
+_LONGEST_FOLLOWED = 4096
 _HEADS = (_FLAG, _NAME, _PAIR, _LISTED, _KEYED, _STATED)
 # Heads after which an ordinary word may stand, too: the value has to look like a secret.
 _LOOSE = frozenset({_PAIR, _LISTED, _STATED})
 
 
-def named_finders(extra: Names) -> list[Finder]:
+class NamedFinders:
     """A search for each form in which a value stands with its name; `extra` are further names that hold secrets."""
-    others = tuple(name.lower() for name in extra)
 
-    def guarded(find: Callable[[str], Iterator[Edit]]) -> Finder:
-        return lambda text, low: list(find(text)) if any(part in low for part in (*NAME_PARTS, *others)) else []
+    def __init__(self, extra: Names) -> None:
+        self._parts = (*NAME_PARTS, *(name.lower() for name in extra))
 
-    heads = [guarded(functools.partial(_values, head=head, extra=extra)) for head in _HEADS]
-    return [*heads, guarded(functools.partial(_compared, extra=extra))]
+        def finder(find: Callable[[str], Iterator[Edit]]) -> Finder:
+            return lambda text, low: list(find(text))
+
+        heads = [finder(functools.partial(_values, head=head, extra=extra)) for head in _HEADS]
+        self._all = [*heads, finder(functools.partial(_compared, extra=extra))]
+
+    def for_words(self, low: str) -> list[Finder]:
+        """Those of `for_line` that look at several words of a command; flags and their values are seen one by one."""
+        return [find for find, head in zip(self.for_line(low), _HEADS, strict=False) if head not in (_FLAG, _PAIR)]
+
+    def for_line(self, low: str) -> list[Finder]:
+        """Those that can find anything in a line, given in lower case."""
+        return self._all if any(part in low for part in self._parts) else []
 
 
 def _values(text: str, *, head: str, extra: Names) -> Iterator[Edit]:
-    end = 0
+    start = end = 0
     for m in _compiled(head).finditer(text):
-        kind = kind_of(m["name"], extra) if m.start() >= end else None
+        # A value may hold the next name; were it followed into each of a long one, time would grow with the square.
+        if m.start() < end and end - start > _LONGEST_FOLLOWED:
+            continue
+        kind = kind_of(m["name"], extra)
         if kind is None:
             continue
         found = _QUOTED.match(text, m.end()) or _WORD.match(text, m.end())
@@ -76,7 +110,9 @@ def _values(text: str, *, head: str, extra: Names) -> Iterator[Edit]:
             continue
         if is_quoted and found["open"] == "`" and " " in value:
             continue  # a command whose output is the value
-        if not is_quoted and head is _NAME and _is_prose_or_code(text, m, found):
+        if not is_quoted and head is _NAME and _is_prose_or_code(text, kind, m, found):
+            continue
+        if head is _PAIR and may_stand_alone(text[: m.start()]) and not is_no_image(value):
             continue
         if head is _FLAG and m["sep"].isspace() and not m[0].startswith("--"):
             continue
@@ -86,11 +122,32 @@ def _values(text: str, *, head: str, extra: Names) -> Iterator[Edit]:
         yield Edit(m.start(), start, end, f"${m['name']}" if is_variable else mark(kind), kind)
 
 
+def awaited_after(line: str) -> str:
+    """What has to stand before the next line so that it is read as the value of this one's name; else nothing."""
+    end = line[-_LONGEST_END:]
+    if not any(part in end.lower() for part in NAME_PARTS):
+        return ""
+    if (m := _KEY_GOES_ON.search(end)) is not None:
+        return f"name: {m['name']}, "
+    found = (form.search(end) for form in (_CONTINUED, _LIST_GOES_ON, _BLOCK_SCALAR))
+    return next((f"{m['tail']} " for m in found if m is not None), "")
+
+
 def _compared(text: str, *, extra: Names) -> Iterator[Edit]:
     for m in _compiled(_COMPARED).finditer(text):
         kind = kind_of(m["name"], extra)
         if kind is not None and is_secret_value(m["name"], kind, m["value"]):
             yield Edit(m.start(), m.start("value"), m.end("value"), mark(kind), kind)
+
+
+def may_stand_alone(words: str) -> bool:
+    """Whether a variable's name behind a flag of this command may stand without its value."""
+    return any(word.rpartition("/")[2] in _NAME_ALONE for word in words.split())
+
+
+def is_no_image(value: str) -> bool:
+    """Whether a word behind such a name is its value, and not the image that is run."""
+    return looks_secret(value) and "/" not in value and ":" not in value
 
 
 def looks_secret(value: str) -> bool:
@@ -111,16 +168,22 @@ def _without_closers(value: str) -> str:
     return bare + "]" if opened >= 0 and "]" not in bare[opened:] else bare
 
 
-def _is_prose_or_code(text: str, head: Match, value: Match) -> bool:
+def _is_prose_or_code(text: str, kind: str, head: Match, value: Match) -> bool:
     name, sep = head["name"], head["sep"]
     if ":" in sep and "=" not in sep:
         # `token: what the router sees`; but a header, a quoted key, a variable or a line of YAML is no prose.
-        is_alone = not text[: head.start()].strip(" \t-") and not text[value.end() :].strip()
-        return not (head["close"] or name.isupper() or "-" in name or is_alone)
+        is_alone = MARGIN.fullmatch(text, 0, head.start()) is not None and not text[value.end() :].strip()
+        return not (head["close"] or name.isupper() or "-" in name or is_alone or _is_no_word(kind, value["value"]))
     if sep.strip() != sep and not _is_random(value["value"]):
         return True  # token = tokenizer.next()
     # token=os.environ["TOKEN"], token=read()
     return value["value"].endswith("[") or text[value.end() : value.end() + 1] == "("
+
+
+def _is_no_word(kind: str, value: str) -> bool:
+    """Whether a value within a sentence cannot be a word of it: `password: hunter22`, not `the secret: int8 tiles`."""
+    least = 8 if kind == "password" or kind.endswith("key") else 12
+    return len(value) >= least and any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
 
 
 def _is_random(value: str) -> bool:

@@ -5,15 +5,16 @@ A name is cut into words at underscores, hyphens, dots and camelCase humps; it l
 - a word is, or ends with, PASSWORD, PASSWD, PASSPHRASE, SECRET, APIKEY or TOKEN (PGPASSWORD), or is AUTH,
   CREDENTIAL(S), JWT or BEARER; TOKENS and TOKENIZERS are other words;
 - KEY follows API, ACCESS, PRIVATE, SECRET, SIGNING, ENCRYPTION, MASTER or ACCOUNT;
-- the last of several words is PWD or PAT, or PASS after a service (DB_PASS, but not BENCH_PASS);
+- the last of several words is PWD or PAT, or PASS after a service (DB_PASS, but not BENCH_PASS), or it is pwd in
+  other than capital letters, which are the working folder's;
 
 unless its last word says that the value only describes or locates the secret (SSH_AUTH_SOCK, RAY_AUTH_MODE,
 TOKEN_FILE), or TOKEN is a unit or a vocabulary item there (flops_per_token, eos_token).
 
 A value under such a name still is no secret when it is a switch or null word, a reference such as `$NAME`,
 a placeholder such as `<token>`, the name itself (`token=token`), a plain number under TOKEN or AUTH (a
-count) or under a name that goes on behind the word (password_hashes_per_s), or under AUTH and CREDENTIAL a
-path or a word of less than eight characters.
+count) or under a name that goes on behind the word (password_hashes_per_s), under PWD a path, or under AUTH and
+CREDENTIAL a path or a word of less than eight characters.
 """
 
 from __future__ import annotations
@@ -111,6 +112,7 @@ _DESCRIBES = frozenset(
             "LIMIT",
             "SIZE",
         ),
+        *("ERROR", "EXCEPTION", "WARNING"),
         *("DTYPE", "DIM", "IDX", "INDEX", "BUDGET", "RATE"),
     }
 )
@@ -147,8 +149,10 @@ def secret_kind(name: str) -> str | None:
             return f"{before.lower()}-key"
         if word.endswith("KEY") and word[:-3] in KEY_KINDS:
             return f"{word[:-3].lower()}-key"
-        if word in _WEAK:
+        if word in _WEAK and words[i + 1 : i + 2] != ["KEY"]:
             return "auth" if word == "AUTH" else "token" if word in ("JWT", "BEARER") else "credential"
+    if words == ["PWD"] and name != "PWD":
+        return "password"
     if (len(words) > 1 and words[-1] in ("PAT", "PWD", "PASS")) or len(words[-1]) > 4:
         if words[-1] == "PAT":
             return "token"
@@ -211,6 +215,8 @@ def is_secret_value(name: str, kind: str, value: str) -> bool:
     if own == plain or own.endswith("_" + plain) or (attribute is not None and is_secret_name(attribute[1])):
         return False
     if _NUMBER.fullmatch(value) is not None and (kind in ("token", "auth") or last_kind(name) is None):
+        return False
+    if own.endswith("PWD") and _PATH.fullmatch(value) is not None:
         return False
     if kind in ("auth", "credential"):
         return len(value) >= 8 and _PATH.fullmatch(value) is None

@@ -10,8 +10,8 @@ from logbook_agent.redaction.names import is_secret_value, label_kind, mark
 from logbook_agent.redaction.redactor import Redactor
 from logbook_agent.redaction.secrets import MIN_LENGTH, Secret
 
-# Keys under which a name and its value stand as two.
-_PAIRS = (("name", "value"), ("key", "value"), ("label", "text"))
+# Keys under which a name and its value, or its values, stand as two.
+_PAIRS = (("name", "value"), ("key", "value"), ("label", "text"), ("axis", "values"), ("name", "values"))
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 
 
@@ -70,7 +70,12 @@ def _found(plain: Any, redactor: Redactor, name: str = "") -> Iterator[Secret]:
 def _secret(name: str, kind: str | None, value: str) -> Iterator[Secret]:
     if kind is not None and len(value) >= MIN_LENGTH and is_secret_value(name, kind, value):
         is_variable = _VARIABLE.fullmatch(name) is not None
-        yield Secret(name=name if is_variable else "SECRET", value=value, kind=None if is_variable else kind)
+        yield Secret(
+            name=name if is_variable else "SECRET",
+            value=value,
+            kind=None if is_variable else kind,
+            is_encoded=False,
+        )
 
 
 class _Cleaner:
@@ -94,7 +99,8 @@ class _Cleaner:
         for own, key, value in _pairs(plain):
             kind = _pair_kind(self._redactor, own, value)
             if kind is not None:
-                done[key] = mark(kind)
+                beside = plain[key]
+                done[key] = mark(kind) if isinstance(beside, str) else [mark(kind)] * len(beside)
         return done
 
 
@@ -102,8 +108,12 @@ def _pairs(plain: dict[Any, Any]) -> Iterator[tuple[str, str, str]]:
     """Names with the values beside them, and the keys of the values."""
     for name_key, value_key in _PAIRS:
         own, value = plain.get(name_key), plain.get(value_key)
-        if isinstance(own, str) and isinstance(value, str):
-            yield own, value_key, value
+        if isinstance(own, str) and isinstance(value, str | list | tuple):
+            yield from (
+                (own, value_key, text)
+                for text in ([value] if isinstance(value, str) else value)
+                if isinstance(text, str)
+            )
 
 
 def _pair_kind(redactor: Redactor, name: str, value: str) -> str | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
+import itertools
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,10 +12,12 @@ from dataclasses import dataclass, field
 
 from logbook_agent.redaction import rules
 from logbook_agent.redaction.gate import Gate
-from logbook_agent.redaction.named import looks_secret, named_finders
+from logbook_agent.redaction.known import KnownForms
+from logbook_agent.redaction.lines import LineRedactor, key_blocks, open_key
+from logbook_agent.redaction.named import NamedFinders, is_no_image, may_stand_alone
 from logbook_agent.redaction.names import Names, is_secret_value, kind_of, mark
-from logbook_agent.redaction.rules import BUILT_IN, Edit, Finder, Rule, shape_finders
-from logbook_agent.redaction.secrets import MIN_LENGTH, Secret, forms
+from logbook_agent.redaction.rules import BUILT_IN, Edit, Finder, Rule, ShapeFinders, built_in_shapes
+from logbook_agent.redaction.secrets import MIN_LENGTH, Secret
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _FLAG = re.compile(r"--?[A-Za-z][\w.-]*", re.ASCII)
@@ -21,10 +25,8 @@ _FLAG = re.compile(r"--?[A-Za-z][\w.-]*", re.ASCII)
 _SHELL_FLAG = re.compile(r"-[a-z]*c", re.ASCII)
 _ASSIGNMENT = re.compile(r"(?P<head>(?P<name>(?:--?)?[A-Za-z_][\w.-]*)=)(?P<value>.*)", re.ASCII | re.DOTALL)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
-# Their `-e NAME` passes a variable on by its name alone: the next word is no value.
-_NAME_ALONE = frozenset({"docker", "podman", "nerdctl", "finch"})
 # A replacement may, together with its surroundings, look like another secret; twice is already rare.
-_MAX_PASSES = 4
+_MAX_PASSES = 8
 
 
 @dataclass(frozen=True)
@@ -38,28 +40,30 @@ class Redactor:
     secrets: tuple[Secret, ...] = ()
     extra_names: tuple[str, ...] = ()
     extra_rules: tuple[Rule, ...] = ()
-    # Every printed form of every secret, longest first, with what it becomes.
-    _forms: tuple[tuple[str, str], ...] = field(init=False, repr=False, compare=False)
-    _placeholder: re.Pattern[str] = field(init=False, repr=False, compare=False)
+    # Every form of every known secret, as bytes.
+    needles: tuple[bytes, ...] = field(init=False, repr=False, compare=False)
+    _known: KnownForms = field(init=False, repr=False, compare=False)
     _extra: Names = field(init=False, repr=False, compare=False)
-    _finders: tuple[Finder, ...] = field(init=False, repr=False, compare=False)
+    _shapes: ShapeFinders = field(init=False, repr=False, compare=False)
+    _named: NamedFinders = field(init=False, repr=False, compare=False)
     gate: Gate = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         names: dict[str, str] = {}
         for secret in self.secrets:
-            for form in forms(secret.value):
+            for form in secret.forms:
                 names.setdefault(form, secret.shown)
-        ordered = sorted(names.items(), key=lambda item: (-len(item[0]), item[0]))
         shown = "|".join(re.escape(s.name) for s in sorted(self.secrets, key=lambda s: -len(s.name)))
         extra = frozenset(self.extra_names) | {s.name for s in self.secrets if s.kind is None}
-        needles = [f.encode("utf-8", "surrogatepass") for f in names]
+        needles = tuple(f.encode("utf-8", "surrogatepass") for f in names)
+        placeholder = re.compile(rf"\$(?:{shown or '(?!)'})(?!\w)|\[redacted:[a-z0-9-]+\]", re.ASCII)
         set_ = object.__setattr__
-        set_(self, "_forms", tuple(ordered))
-        set_(self, "_placeholder", re.compile(rf"\$(?:{shown or '(?!)'})(?!\w)|\[redacted:[a-z0-9-]+\]", re.ASCII))
+        set_(self, "needles", needles)
+        set_(self, "_known", KnownForms(names, placeholder))
         set_(self, "_extra", extra)
-        found_by = (*shape_finders(BUILT_IN), *named_finders(extra), *shape_finders(self.extra_rules))
-        set_(self, "_finders", found_by)
+        shapes = ShapeFinders((*BUILT_IN, *self.extra_rules)) if self.extra_rules else built_in_shapes()
+        set_(self, "_shapes", shapes)
+        set_(self, "_named", NamedFinders(extra))
         set_(self, "gate", Gate((*BUILT_IN, *self.extra_rules), needles, sorted(extra)))
 
     def knowing(self, more: Iterable[Secret]) -> Redactor:
@@ -69,11 +73,6 @@ class Redactor:
             return self
         return Redactor(secrets=(*self.secrets, *new), extra_names=self.extra_names, extra_rules=self.extra_rules)
 
-    @property
-    def needles(self) -> tuple[bytes, ...]:
-        """Every form of every known secret, as bytes."""
-        return tuple(form.encode("utf-8", "surrogatepass") for form, _ in self._forms)
-
     def kind_of(self, name: str) -> str | None:
         """`password`, `token` ... for a name that holds secrets, else None."""
         return kind_of(name, self._extra)
@@ -82,7 +81,7 @@ class Redactor:
         """The text without secrets. A key block over several lines becomes one mark."""
         if not self.may_hold_some(text):
             return text
-        lines = LineRedactor(self)
+        lines = LineRedactor(self.line)
         done = (lines.line(line) for line in text.split("\n"))
         return "\n".join(line for line in done if line is not None)
 
@@ -93,9 +92,18 @@ class Redactor:
     def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
         """An argument vector. The word after a flag such as `--token` is its value; so is the one after a secret's name
         that stands behind a flag (`-e HF_TOKEN value`)."""
+        words = tuple(argv)
+        for _ in range(_MAX_PASSES):
+            done = self._argv_once(words)
+            if done == words:
+                break
+            words = done
+        return words
+
+    def _argv_once(self, argv: Sequence[str]) -> tuple[str, ...]:
         out: list[str] = []
         before: _Before | None = None
-        for word in argv:
+        for word in self._across(argv):
             word = self._known_but_in_keys(word)
             if before is not None and before.takes(word):
                 out.append(mark(before.kind))
@@ -105,6 +113,30 @@ class Redactor:
             out.append(self.text(word) if is_script else self._word(word))
             before = self._awaited(word, out)
         return tuple(out)
+
+    def _across(self, words: Sequence[str]) -> Sequence[str]:
+        """The words without what shapes find in several of them: `wandb login X`, a key that a shell has split."""
+        joined = " ".join(words)
+        if len(words) < 2 or not self.may_hold_some(joined):
+            return words
+        low = joined.lower()
+        starts = list(itertools.accumulate((len(word) + 1 for word in words), initial=0))
+        finders = (*self._shapes.for_line(low), *self._named.for_words(low))
+        spans = [(e.begin, e.start, e.end, e.new) for find in finders for e in find(joined, low)]
+
+        def at(place: int) -> int:
+            return bisect.bisect_right(starts, place) - 1
+
+        # A key within one word is seen there, line by line.
+        split = [key for key in key_blocks(joined) if at(key[0]) < at(key[1] - 1)]
+        keys = [(start, start, end, mark("private-key")) for start, _, end in split]
+        cuts: dict[int, list[Edit]] = {}
+        for begin, start, end, new in (*keys, *spans):
+            for i in range(at(start), at(end - 1) + 1) if at(begin) < at(end - 1) else ():
+                a, b = max(start - starts[i], 0), min(end - starts[i], len(words[i]))
+                if all(b <= cut.start or cut.end <= a for cut in cuts.get(i, ())):
+                    cuts.setdefault(i, []).append(Edit(a, a, b, new, ""))
+        return [_edited(word, sorted(cuts.get(i, ()), key=lambda cut: cut.start)) for i, word in enumerate(words)]
 
     def _awaited(self, word: str, shown: Sequence[str]) -> _Before | None:
         """Whose value the next word may be."""
@@ -116,9 +148,7 @@ class Redactor:
             return _Before(name, kind) if _FLAG.fullmatch(word) else None
         if len(shown) < 2 or _FLAG.fullmatch(shown[-2]) is None:
             return None
-        return _Before(
-            name, kind, is_pair=True, may_stand_alone=any(w.rpartition("/")[2] in _NAME_ALONE for w in shown)
-        )
+        return _Before(name, kind, is_pair=True, may_stand_alone=may_stand_alone(" ".join(shown)))
 
     def secrets_in_argv(self, argv: Sequence[str]) -> tuple[Secret, ...]:
         """What `argv` hides, as secrets of their own: a value given to a flag may be printed bare later."""
@@ -129,7 +159,7 @@ class Redactor:
                 name = (before if value == word and before else _name_of(word, shown)).strip("-")
                 found.setdefault(value, re.sub(r"\W+", "_", name).upper() if _NAME.fullmatch(name) else "SECRET")
             before = word if _FLAG.fullmatch(word) or self.kind_of(word) is not None else ""
-        return tuple(Secret(name=name, value=value) for value, name in found.items() if len(value) >= MIN_LENGTH)
+        return tuple(Secret(name=name, value=value) for value, name in found.items() if _is_learned(value))
 
     def _hidden(self, word: str, shown: str) -> list[str]:
         """The parts of one word that were hidden."""
@@ -187,20 +217,22 @@ class Redactor:
             text = done
         return text
 
+    def _finders(self, low: str) -> list[Finder]:
+        return [*self._shapes.for_line(low), *self._named.for_line(low)]
+
     def _once(self, text: str) -> str:
-        """One line with every rule applied once."""
+        """One line with every rule applied once, each to the line as it is: what one hides may be a name to another. Of
+        findings that overlap nothing is left."""
         low = text.lower()
-        for find in self._finders:
-            if edits := find(text, low):
-                text = _edited(text, edits)
-        return text
+        edits = [edit for find in self._finders(low) for edit in find(text, low)]
+        return _edited(text, sorted(edits, key=lambda edit: edit.start)) if edits else text
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Where secrets by their shape or name stand in one raw line; findings that overlap are listed apart. A key
         block without an end takes the rest."""
         low = text.lower()
-        found = [(edit.begin, edit.end) for find in self._finders for edit in find(text, low)]
-        begin = _open_key(text)
+        found = [(edit.begin, edit.end) for find in self._finders(low) for edit in find(text, low)]
+        begin = open_key(text)
         return found if begin is None else [*found, (begin, len(text))]
 
     def secrets_in_text(self, text: str) -> list[tuple[str, str]]:
@@ -208,28 +240,14 @@ class Redactor:
         if not self.may_hold_some(text):
             return []
         lines = [(line, line.lower()) for line in text.split("\n")]
-        edits = ((line, edit) for line, low in lines for find in self._finders for edit in find(line, low))
+        edits = ((line, edit) for line, low in lines for find in self._finders(low) for edit in find(line, low))
         found = [(line[edit.start : edit.end], edit.kind) for line, edit in edits]
         keys = [(line, "private-key") for line in _key_lines(text) if len(line) >= MIN_LENGTH]
         return [*keys, *((value, kind) for value, kind in found if rules.KEY_BEGINS.search(value) is None)]
 
     def known(self, text: str) -> str:
         """The text with the known secrets replaced; of those that overlap nothing is left."""
-        hits = [(a, b, shown) for form, shown in self._forms for a, b in _occurrences(form, text)]
-        if not hits:
-            return text
-        kept = [m.span() for m in self._placeholder.finditer(text)]
-        out: list[str] = []
-        at = -1
-        done = 0
-        for start, end, shown in sorted(hits, key=lambda hit: (hit[0], -hit[1])):
-            if any(a <= start and end <= b for a, b in kept):
-                continue
-            if start >= at:
-                out += [text[done:start], shown]
-            at = max(at, end)
-            done = at
-        return "".join([*out, text[done:]])
+        return self._known.replaced(text)
 
 
 @functools.cache
@@ -252,22 +270,16 @@ class _Before:
             return False
         if word.startswith("-") and not (self.is_pair and len(word) >= MIN_LENGTH and not _FLAG.fullmatch(word)):
             return False
-        return not self.may_stand_alone or (looks_secret(word) and "/" not in word and ":" not in word)
+        return not self.may_stand_alone or is_no_image(word)
 
 
 def _edited(text: str, edits: Sequence[Edit]) -> str:
     out, at = [], 0
     for edit in edits:
-        out += [text[at : edit.start], edit.new]
-        at = edit.end
+        if edit.start >= at:
+            out += [text[at : edit.start], edit.new]
+        at = max(at, edit.end)
     return "".join([*out, text[at:]])
-
-
-def _open_key(text: str) -> int | None:
-    """Where a key block begins that has no end in this text."""
-    last_end = max((m.end() for m in rules.KEY_ENDS.finditer(text)), default=0)
-    begin = rules.KEY_BEGINS.search(text, last_end)
-    return None if begin is None else begin.start()
 
 
 def _key_lines(text: str) -> Iterator[str]:
@@ -281,6 +293,11 @@ def _key_lines(text: str) -> Iterator[str]:
         inside = inside or rules.KEY_BEGINS.search(line) is not None
 
 
+def _is_learned(value: str) -> bool:
+    """Whether a value is looked for elsewhere. The frame of a key is no secret, and tells where one begins."""
+    return len(value) >= MIN_LENGTH and not (value.startswith("-----") or value.endswith("-----"))
+
+
 def _name_of(word: str, shown: str) -> str:
     """What stands before the `=` of a word, where nothing of it was hidden; a bare word has no name but itself."""
     name, is_assigned, _ = word.partition("=")
@@ -290,41 +307,3 @@ def _name_of(word: str, shown: str) -> str:
 def _common(a: str, b: str) -> int:
     """The length of what two texts begin with alike."""
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-
-
-def _occurrences(form: str, text: str) -> Iterator[tuple[int, int]]:
-    at = text.find(form)
-    while at >= 0:
-        yield at, at + len(form)
-        at = text.find(form, at + 1)
-
-
-class LineRedactor:
-    """Line after line, with the memory that a key block goes on."""
-
-    def __init__(self, redactor: Redactor) -> None:
-        self._redactor = redactor
-        self._key_lines_left = 0
-
-    @property
-    def in_key(self) -> bool:
-        return self._key_lines_left > 0
-
-    def line(self, line: str) -> str | None:
-        """The line (no newline in it) without secrets; None when all of it belonged to a key block."""
-        if self._key_lines_left:
-            end = rules.KEY_ENDS.search(line)
-            if end is not None:
-                self._key_lines_left = 0
-                rest = line[end.end() :]
-                return self.line(rest) if rest.strip() else None
-            if rules.KEY_BODY.fullmatch(line) is not None:
-                self._key_lines_left -= 1
-                return None
-            self._key_lines_left = 0
-        # Before anything else of the line is replaced: a known secret may be a part of the key or of its frame.
-        begin = _open_key(line)
-        if begin is None:
-            return self._redactor.line(line)
-        self._key_lines_left = rules.MAX_KEY_LINES
-        return self._redactor.line(line[:begin] + mark("private-key"))

@@ -29,10 +29,6 @@ class Rule:
     keywords: tuple[str, ...] = ()
     entropy: float = 0.0
 
-    def runs_in(self, low: str) -> bool:
-        """Whether a match is possible in a text, given in lower case."""
-        return not self.keywords or any(keyword in low for keyword in self.keywords)
-
 
 @dataclass(frozen=True, slots=True)
 class Edit:
@@ -81,19 +77,35 @@ def compile_linear(regex: str, *, max_bytes: int = _RULE_BYTES) -> Any:
         raise RuleError(reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)) from None
 
 
-def shape_finders(rules: Sequence[Rule]) -> list[Finder]:
+@functools.cache
+def built_in_shapes() -> ShapeFinders:
+    return ShapeFinders(BUILT_IN)
+
+
+class ShapeFinders:
     """A search for each rule, and one for credentials in addresses."""
-    return [*(functools.partial(_found, rule) for rule in rules), _credentials]
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._all = [*(functools.partial(_found, rule) for rule in rules), _credentials]
+        self._always = {i for i, rule in enumerate(rules) if not rule.keywords} | {len(rules)}
+        self._by_keyword: dict[str, list[int]] = {}
+        for i, rule in enumerate(rules):
+            for keyword in rule.keywords:
+                self._by_keyword.setdefault(keyword, []).append(i)
+
+    def for_line(self, low: str) -> list[Finder]:
+        """Those that can find anything in a line, given in lower case."""
+        there = [i for keyword, rules in self._by_keyword.items() if keyword in low for i in rules]
+        return [self._all[i] for i in sorted(self._always.union(there))]
 
 
 def _found(rule: Rule, text: str, low: str) -> list[Edit]:
-    if not rule.runs_in(low):
-        return []
     data = text.encode("utf-8", "surrogatepass")
     pattern, found = _compiled(rule.regex), []
     group = rule.group if rule.group is not None else min(pattern.groups, 1)
     for m in pattern.finditer(data):
-        start, end = _whole_characters(data, *m.span(group))
+        # An alternative without the group is a secret as a whole.
+        start, end = _whole_characters(data, *m.span(group if m.start(group) >= 0 else 0))
         begin, _ = _whole_characters(data, m.start(), end)
         if len(data) != len(text):
             begin, start, end = (len(data[:at].decode("utf-8", "surrogatepass")) for at in (begin, start, end))
@@ -104,9 +116,7 @@ def _found(rule: Rule, text: str, low: str) -> list[Edit]:
 
 
 def _whole_characters(data: bytes, start: int, end: int) -> tuple[int, int]:
-    """The span, widened where it begins or ends within a character of several bytes; empty where nothing matched."""
-    if start < 0:
-        return 0, 0
+    """The span, widened where it begins or ends within a character of several bytes."""
     while start > 0 and data[start] & 0xC0 == 0x80:
         start -= 1
     while end < len(data) and data[end] & 0xC0 == 0x80:
@@ -137,12 +147,15 @@ def entropy(text: str) -> float:
 
 
 # A private key that goes on in the next lines.
-KEY_BEGINS = re.compile(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-{4,5}", re.ASCII)
-KEY_ENDS = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,40}-{4,5}", re.ASCII)
+KEY_BEGINS = re.compile(
+    r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-{4,5}|PuTTY-User-Key-File-[0-9]:", re.ASCII
+)
+KEY_ENDS = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,40}-{4,5}|Private-(?:MAC|Hash): ?[0-9a-f]*", re.ASCII)
 # Base64 at the end of a line, perhaps after a log prefix or in a quoted string; RFC 1421 headers; blank.
 KEY_BODY = re.compile(
     r"(?:.*[\s|>\"'])?[A-Za-z0-9+/]{16,}={0,2}(?:\\[nr])*[\"',+\\\s]*|\s*[\"']?[A-Za-z0-9+/]{1,64}={0,2}[\"',+\\\s]*"
-    r"|\s*(?:Proc-Type|DEK-Info|Version|Comment):.*|\s*",
+    r"|(?:.*[\s|>\"'+])?(?:Proc-Type|DEK-Info|Version|Comment|Subject|Hash|Charset|Encryption|Key-Derivation|Argon2-\w+"
+    r"|Public-Lines|Private-Lines):.*|\s*",
     re.ASCII,
 )
 # The longest key seen has some 200 lines; a lost END must not swallow the rest of the output.

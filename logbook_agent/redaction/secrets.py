@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +28,13 @@ class Secret:
     name: str
     value: str
     kind: str | None = None
+    # False: looked for as it stands alone, in none of the encodings in which programs print it.
+    is_encoded: bool = True
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The texts that it is found by."""
+        return forms(self.value, is_encoded=self.is_encoded)
 
     @property
     def shown(self) -> str:
@@ -45,17 +54,17 @@ def secrets_in(environ: Mapping[str, str], extra_names: Sequence[str] = ()) -> t
     return tuple(Secret(name=name, value=value) for value, name in found.items())
 
 
-def forms(value: str) -> Iterator[str]:
+@functools.lru_cache(maxsize=1024)
+def forms(value: str, *, is_encoded: bool = True) -> tuple[str, ...]:
     """The value as it may be printed: line by line, quoted, percent-encoded, reversed, in hexadecimal, in base32 and
     in base64; none is short."""
-    for form in _all_forms(value):
-        for start in range(0, len(form), MAX_FORM_BYTES // 4):
-            piece = form[start : start + MAX_FORM_BYTES // 4]
-            if len(piece) >= MIN_LENGTH:
-                yield piece
+    length = MAX_FORM_BYTES // 4
+    found = itertools.chain(_as_it_stands(value), _encoded(value) if is_encoded else ())
+    pieces = (form[start : start + length] for form in found for start in range(0, len(form), length))
+    return tuple(dict.fromkeys(piece for piece in pieces if len(piece) >= MIN_LENGTH))
 
 
-def _all_forms(value: str) -> Iterator[str]:
+def _as_it_stands(value: str) -> Iterator[str]:
     lines = [line.strip() for line in value.splitlines()]
     # The frame of a key block is no secret, and it is what the rule for key blocks looks for.
     yield from (line for line in lines if not line.startswith("-----"))
@@ -63,9 +72,12 @@ def _all_forms(value: str) -> Iterator[str]:
         yield value
         yield value.replace("\\", "\\\\").replace('"', '\\"')
         yield value.replace("'", "'\"'\"'")
+
+
+def _encoded(value: str) -> Iterator[str]:
     raw = value.encode("utf-8", "surrogateescape")
-    for safe in (b"", b"/"):
-        encoded = _percent(raw, _URL_SAFE | set(safe))
+    for safe in (_URL_SAFE - set(b"-._~"), _URL_SAFE, _URL_SAFE | set(b"/")):
+        encoded = _percent(raw, safe)
         yield from (encoded, _lower_escapes(encoded), encoded.replace("%20", "+"))
     yield value[::-1]
     yield from (raw.hex(), raw.hex().upper())

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 
+from logbook_agent.redaction.lines import LineRedactor
 from logbook_agent.redaction.names import mark
-from logbook_agent.redaction.redactor import LineRedactor, Redactor
+from logbook_agent.redaction.redactor import Redactor
 
 PIECE_BYTES = 64 * 1024
 # Above what a secret needs to be recognised: name, separator and the first characters of its value.
@@ -24,7 +25,7 @@ class StreamRedactor:
 
     def __init__(self, redactor: Redactor, *, piece_bytes: int = PIECE_BYTES) -> None:
         self._redactor = redactor
-        self._lines = LineRedactor(redactor)
+        self._lines = LineRedactor(redactor.line)
         self._needles = redactor.needles
         self._hold = max(_HOLD_BYTES, *map(len, self._needles), 0)
         self._piece = max(piece_bytes, 4 * self._hold)
@@ -42,10 +43,12 @@ class StreamRedactor:
 
     def flush_idle(self) -> bytes:
         """Part of an incomplete line, when nothing has come for a while; not what may become a secret."""
-        if self._dropping or self._lines.in_key:
+        if self._dropping or self._lines.wants_next:
             return b""
         data = bytes(self._pending)
         cut = _after_blank(data, min(self._redactor.gate.first_start(data), len(data)))
+        # A value may stand before the name that tells what it is.
+        cut = min([cut, *(start for start, _ in self._redactor.spans(data.decode("latin-1")))])
         cut = self._before_known(data, cut)
         if cut == 0:
             return b""
@@ -78,7 +81,7 @@ class StreamRedactor:
         start = next(flagged, len(block))
         at = 0
         while at < len(block):
-            if not self._lines.in_key:
+            if not self._lines.wants_next:
                 while start < at:
                     start = next(flagged, len(block))
                 out.append(block[at:start])
@@ -99,7 +102,7 @@ class StreamRedactor:
         line = bytes(self._pending)
         self._pending.clear()
         self._dropping = False
-        if self._lines.in_key or self._redactor.gate.flags(line):
+        if self._lines.wants_next or self._redactor.gate.flags(line):
             self._emit_line(line, out, newline)
         else:
             out.append(line + newline)
@@ -118,7 +121,7 @@ class StreamRedactor:
                 del self._pending[: self._piece]
                 self._dropping = True
                 continue
-            out.append(self._redacted(piece[:cut]) if is_flagged or self._lines.in_key else piece[:cut])
+            out.append(self._redacted(piece[:cut]) if is_flagged or self._lines.wants_next else piece[:cut])
             del self._pending[:cut]
 
     def _drop_value(self) -> None:
@@ -158,7 +161,7 @@ class StreamRedactor:
 
     def _redacted(self, piece: bytes) -> bytes:
         out: list[bytes] = []
-        if self._lines.in_key or self._redactor.gate.flags(piece):
+        if self._lines.wants_next or self._redactor.gate.flags(piece):
             self._emit_line(piece, out, b"")
             return b"".join(out)
         return piece

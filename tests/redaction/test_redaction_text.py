@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logbook_agent.redaction import Redactor, Secret, is_secret_name, secrets_in
-from logbook_agent.redaction.redactor import LineRedactor
+from logbook_agent.redaction.lines import LineRedactor
 
 # Made up, and put together so that no scanner takes this file for a leak.
 BODY = "Aa0Bb1Cc2Dd3Ee4Ff5Gg6Hh7Ii8Jj9Kk0Ll1"
@@ -251,7 +251,7 @@ def test_twice_is_once(text: str) -> None:
 @given(TEXTS)
 def test_the_gate_flags_every_line_that_the_rules_change(text: str) -> None:
     for line in text.split("\n"):
-        if LineRedactor(SAFE).line(line) != line:
+        if LineRedactor(SAFE.line).line(line) != line:
             assert SAFE.gate.flags(line.encode())
             assert SAFE.gate.flagged_lines(b"a\n" + line.encode() + b"\nb\n") == [2]
 

@@ -135,8 +135,8 @@ def test_the_project_is_the_repository_or_the_folder_of_the_settings(started: Cl
     (folder / "sub/logbook.toml").write_text('templates = "../mine"\n')
     os.chdir(folder / "sub")
     answer = started("note", "--title", "x")
-    assert answer.code == 3
-    assert f"lies outside {folder / 'sub'}" in answer.err
+    assert answer.code == 2
+    assert f"templates lead out of {folder / 'sub'}" in answer.err
     (folder / ".git").mkdir()
     (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
     assert started("note", "--title", "x").code == 0

@@ -1,0 +1,138 @@
+"""Secrets planted at named places, and the search for them in all that was written, said or sent."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import re2
+
+from tests.conftest import Answer, Cli
+from tests.redaction.kinds_support import BLOCKS, KEYS, PHRASES, TOKENS, Kind, Maker, Sample
+
+# One of each way in which a secret is known: the quick part of the matrix.
+FEW = (*TOKENS[::12], KEYS[1], *PHRASES[::6], *BLOCKS[:2])
+EVERY = (*TOKENS, *KEYS, *PHRASES, *BLOCKS)
+# Names whose values are secrets, whatever they look like.
+NAMES = (
+    *("password", "api_key", "client_secret", "hf_token", "DB_PASSWORD", "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY"),
+    *("auth_token", "private-key", "dbPassword", "PGPASSWORD", "MYSQL_PWD", "GH_PAT", "ssh_passphrase", "jwt"),
+)
+
+
+@dataclass
+class Matrix:
+    """The samples of one test. A sample is made for its place: a leak names kind and place."""
+
+    kinds: tuple[Kind, ...]
+    planted: dict[bytes, str] = field(default_factory=dict)
+    said: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def words(self) -> tuple[Kind, ...]:
+        """Kinds whose example is one word without a slash: it can be a name or a value of anything."""
+        return tuple(k for k in self.kinds if k in TOKENS and not re.search(r"[/\s]", k.sample().text))
+
+    def plant(self, place: str, kinds: Sequence[Kind] | None = None) -> list[str]:
+        """An example of each kind, for this place."""
+        samples = [kind.sample(place) for kind in (self.kinds if kinds is None else kinds)]
+        for sample in samples:
+            self._expect(sample, place)
+        return [sample.text for sample in samples]
+
+    def values(self, place: str) -> dict[str, str]:
+        """Values without any shape under names that tell what they are."""
+        found = {name: Maker(f"{name} {place}").word() for name in NAMES}
+        self.planted.update({value.encode(): f"value of {name} @ {place}" for name, value in found.items()})
+        return found
+
+    def one(self, place: str) -> str:
+        """A text with an example of each kind in it."""
+        return "\n".join(f"keep{n:03d} {text} kept" for n, text in enumerate(self.plant(place)))
+
+    def _expect(self, sample: Sample, place: str) -> None:
+        self.planted.update({part.encode(): f"{sample.kind.id} @ {place}" for part in sample.fragments})
+
+    def hear(self, place: str, answer: Answer) -> Answer:
+        """Keep what a command said, to be searched in the end."""
+        self.said.append((place, answer.out + answer.err))
+        return answer
+
+    def leaks(self, data: bytes) -> list[str]:
+        """Kind and place of every planted secret in the data, also where a backslash or a sign that nobody sees parts
+        its letters."""
+        found = _searched(frozenset(self.planted))
+        plain = re.sub(rb"\\|\xe2\x80[\x8b-\x8f]|\xe2\x81[\xa0-\xa4]", b"", data)
+        hits = {m.group() for text in (data, plain) for m in found.finditer(text)}
+        return sorted({self.planted[hit] for hit in hits})
+
+    def in_files(self, *folders: Path) -> dict[str, list[str]]:
+        """Leaks in the names and contents of all files below these folders."""
+        found = {}
+        for folder in folders:
+            for path in sorted(folder.rglob("*")):
+                name = str(path.relative_to(folder.parent))
+                found[name] = self.leaks(name.encode() + b"\n" + (path.read_bytes() if path.is_file() else b""))
+        return {name: leaks for name, leaks in found.items() if leaks}
+
+    def in_answers(self) -> dict[str, list[str]]:
+        found = {
+            f"{n} {place}": self.leaks(text.encode("utf-8", "replace")) for n, (place, text) in enumerate(self.said)
+        }
+        return {place: leaks for place, leaks in found.items() if leaks}
+
+    def nothing_leaked(self, folder: Path) -> None:
+        """Neither in the logbooks, nor in the common folder of git, nor in an answer."""
+        assert self.planted
+        there = [place for place in (folder / "logbooks", folder / ".git/logbook-agent") if place.is_dir()]
+        found = self.in_files(*there) | self.in_answers()
+        assert not found, json.dumps(found, indent=1)
+
+
+@functools.lru_cache(maxsize=1)
+def _searched(needles: frozenset[bytes]) -> Any:
+    options = re2.Options()
+    options.max_mem = 2**30
+    options.encoding = re2.Options.Encoding.LATIN1
+    return re2.compile(b"|".join(re.escape(needle) for needle in sorted(needles)), options)
+
+
+def read_all(cli: Cli, matrix: Matrix, *ids: str) -> None:
+    """Everything that only reads, as text and as JSON."""
+    commands: list[list[str]] = [
+        ["list"],
+        ["status"],
+        ["search", "keep"],
+        ["criteria"],
+        ["tried"],
+        ["doctor"],
+        ["table"],
+    ]
+    commands += [["show", i] for i in ids] + [["table", i, "--csv"] for i in ids]
+    commands += [["compare", ids[0], ids[-1]]] if len(ids) > 1 else []
+    for words in commands:
+        for more in ([], ["--json"]):
+            matrix.hear(" ".join(words), cli(*words, *more))
+    for entry in ids:
+        matrix.hear("show --full", cli("show", entry, "--full", "--json"))
+
+
+def offline(cli: Cli, matrix: Matrix, folder: Path) -> None:
+    """The documents that a sync would send."""
+    there = folder / "offline"
+    answer = matrix.hear("sync --offline", cli("sync", "--offline", str(there)))
+    assert answer.code == 0, answer
+    assert any(path.is_file() for path in there.rglob("*"))
+    found = matrix.in_files(there)
+    assert not found, json.dumps(found, indent=1)
+
+
+def in_git(matrix: Matrix, folder: Path, *args: str) -> list[str]:
+    """Leaks in what `git ARGS` says."""
+    return matrix.leaks(subprocess.run(["git", *args], cwd=folder, capture_output=True, check=True).stdout)
