@@ -66,11 +66,10 @@ class Look:
 def look(workspace: Workspace, book: Book, entry_id: str) -> Look:
     """An entry as its block needs it. Raises StoreError when a record that is read for it cannot be."""
     entry = book.entry(entry_id)
-    numbers = book.run_numbers(entry.id)
-    if not is_long(len(numbers)):
-        record = record_of(entry, book.runs(entry.id), life)
+    stamps = book.run_stamps(entry.id)
+    if not is_long(len(stamps)):
+        record = record_of(entry, book.runs(entry.id, stamps=stamps), life)
         return Look(record=record, first=len(record.runs))
-    stamps = book.run_stamps(entry.id, numbers)
     count = first_part(len(stamps))
     numbers, found = list(stamps), list(stamps.values())
     key = _key(workspace, book, entry, numbers[:count], found[:count])
