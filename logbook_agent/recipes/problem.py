@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from logbook_agent.errors import UsageError
 
+# Of numbers: beyond it a whole number has no float.
+MOST = 1e308
 _SHOWN_NAMES = 20
 
 

@@ -14,7 +14,7 @@ import yaml
 from tests.fuzz.forms import as_json, as_toml, as_yaml, varied
 from tests.fuzz.known import KNOWN
 from tests.fuzz.mutations import changed, damaged, edited, text
-from tests.fuzz.samples import RESULT_LINES, RESULT_ROW, RICH_ENTRY, RICH_HEADER, SETTINGS
+from tests.fuzz.samples import RECIPE, RESULT_LINES, RESULT_ROW, RICH_ENTRY, RICH_HEADER, SETTINGS
 from tests.fuzz.values import BOOK, VIEW, Content, Document, Link, Pipe, Words
 
 # What the generators start from: files of a store that the tool itself has written, by their path.
@@ -139,7 +139,9 @@ def _user(base: Base, random: Random) -> Document:
 def _recipe(base: Base, random: Random) -> Document:
     path = random.choice([p for p in base if p.startswith("recipes/")])
     plain = _plain(base[path])
-    data = varied(plain, plain, base[path], lambda found: as_yaml(found, random), random)
+    if random.random() < 0.4:
+        plain = RECIPE
+    data = varied(plain, RECIPE, base[path], lambda found: as_yaml(found, random), random)
     some = (
         ("sweep", "recipes/fuzz.yaml", "--dry-run"),
         ("sweep", "recipes/fuzz.yaml", "--dry-run", "--scale", "tiny", "--json"),

@@ -88,3 +88,19 @@ RESULT_LINES = (
     "METRIC x=1 " + "u" * 300,
     "plain",
 )
+
+RECIPE: dict[str, Any] = {
+    "name": "fuzz",
+    "question": "q",
+    "command": ["bench", "--lr={lr}", {"flags": ["topk", "mode"]}],
+    "fixed": {"mode": "none"},
+    "axes": {
+        "lr": {"from": 0.1, "to": 0.9, "step": 0.1},
+        "topk": {"from": 1, "to": 8, "count": 8},
+        "pair": {"zip": {"a": [1, 2], "b": ["x", "y"]}},
+    },
+    "timeout_s": 60,
+    "cost": {"seconds_per_run": 6, "source": "a guess"},
+    "metrics": ["tflops"],
+    "scale": {"tiny": {"axes": {"lr": {"from": 1, "to": 2, "count": 2}}, "timeout_s": 1.5}},
+}

@@ -116,3 +116,36 @@ def test_an_entry_of_nothing_but_such_an_end(two: Path, cli: Cli) -> None:
     assert "MOE-000.yaml" in warnings[0]
     with pytest.raises(RecordError):
         records.read_entry(two / "entries" / "MOE-000.yaml")
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"axes": {"topk": {"from": 10**400, "to": 10**400, "count": 1}}},
+        {"axes": {"topk": {"from": 0.5, "to": 10**400, "count": 2}}},
+        {"axes": {"topk": {"from": 1, "to": float("inf"), "count": 2}}},
+        {"axes": {"topk": {"from": 1, "to": 2, "count": float("nan")}}},
+        {"timeout_s": 10**400},
+    ],
+)
+def test_numbers_of_a_recipe_that_no_float_can_be(parts: dict[str, object]) -> None:
+    with pytest.raises(RecipeProblem) as caught:
+        parse_recipe({**RECIPE, "axes": {"topk": [1]}, **parts})
+    assert caught.value.cause
+    assert caught.value.hint
+
+
+def test_a_value_that_no_float_can_be() -> None:
+    data = {**RECIPE, "axes": {"lr": [0.5]}}
+    with pytest.raises(RecipeProblem, match="lr=9"):
+        parse_recipe(data, sets=("lr=" + "9" * 350,))
+
+
+@pytest.mark.parametrize("seconds", ["9" * 400, "1e300", "86401"])
+@pytest.mark.parametrize("key", ["pause_s", "timeout_s"])
+def test_seconds_that_no_system_can_wait(started: Cli, folder: Path, key: str, seconds: str) -> None:
+    (folder / "logbook.toml").write_text(f"[github]\n{key} = {seconds}\n")
+    answer = started("list", "--json")
+    assert answer.code == 2
+    assert answer.error["message"] == f"logbook.toml: github.{key} must be a number of seconds"
+    assert answer.error["hint"].endswith("; the most is 86400")
