@@ -268,7 +268,9 @@ def _number(value: Any) -> float:
         return value
     if type(value) is int and abs(value) < _BEYOND_FLOAT:
         return float(value)
-    raise CodecError(f"expected float, got {value if type(value) is float else _name(value)}")
+    if type(value) is float:
+        raise CodecError(f"expected a finite number, got {value}")
+    raise CodecError(f"expected float, got {_name(value)}")
 
 
 def _name(value: object) -> str:
