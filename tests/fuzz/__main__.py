@@ -25,9 +25,10 @@ def main() -> int:
     )
     parser.add_argument("--replay", type=Path, metavar="FILE", help="try a document that failed again")
     parser.add_argument("--worker", nargs=4, type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--top", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.worker:
-        work(*given.worker)
+        work(given.top, *given.worker)
         return 0
     if given.replay:
         problems = replay(given.replay)

@@ -98,9 +98,10 @@ def _batch(plan: Plan, first: int, last: int, until: float) -> Iterator[dict[str
     """What a process of its own says of these documents; of the one at which it ended, why it did."""
     words = [str(part) for part in (plan.seed, first, last, plan.commands_every)]
     number = first
-    with tempfile.TemporaryFile() as trouble:
+    # Here, and not in the process, which may not live to remove it.
+    with tempfile.TemporaryFile() as trouble, _folder() as top:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.fuzz", "--worker", *words],
+            [sys.executable, "-m", "tests.fuzz", "--worker", *words, "--top", top],
             cwd=REPOSITORY,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -156,35 +157,34 @@ def signature(kind: str, problem: str) -> str:
 # -- the process of a batch --------------------------------------------------------------------------
 
 
-def work(seed: int, first: int, last: int, commands_every: int) -> None:
+def work(top: Path, seed: int, first: int, last: int, commands_every: int) -> None:
     """Try the documents of a batch, and say a line of JSON about each."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     sys.dont_write_bytecode = True
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    with _folder() as top:
-        from tests.fuzz.harness import Harness
+    from tests.fuzz.harness import Harness
 
-        harness = Harness(Path(os.path.realpath(top)))
-        # Looking for garbage among all modules again and again takes longer than the documents.
-        gc.collect()
-        gc.freeze()
-        for number in range(first, last):
-            faulthandler.dump_traceback_later(STALLED_S / 2, exit=True)
-            made = document(harness.base, seed, number, commands_every)
-            outcome = harness.try_document(made)
-            about = {
-                "number": number,
-                "kind": made.kind,
-                "commands": outcome.commands,
-                "cpu_s": round(outcome.cpu_s, 4),
-            }
-            kept = as_plain(made) if outcome.problems else {}
-            answers.write(json.dumps({**about, "problems": outcome.problems, **kept}) + "\n")
-        faulthandler.cancel_dump_traceback_later()
-        answers.flush()
-        os.chdir("/")
+    harness = Harness(top.resolve())
+    # Looking for garbage among all modules again and again takes longer than the documents.
+    gc.collect()
+    gc.freeze()
+    for number in range(first, last):
+        faulthandler.dump_traceback_later(STALLED_S / 2, exit=True)
+        made = document(harness.base, seed, number, commands_every)
+        outcome = harness.try_document(made)
+        about = {
+            "number": number,
+            "kind": made.kind,
+            "commands": outcome.commands,
+            "cpu_s": round(outcome.cpu_s, 4),
+        }
+        kept = as_plain(made) if outcome.problems else {}
+        answers.write(json.dumps({**about, "problems": outcome.problems, **kept}) + "\n")
+    faulthandler.cancel_dump_traceback_later()
+    answers.flush()
+    os.chdir("/")
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:

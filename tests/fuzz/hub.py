@@ -17,7 +17,7 @@ class Hub:
     def __init__(self) -> None:
         self.state: dict[str, Any] = {"issue": None, "comments": [], "user": _USER}
         self.raw: bytes | None = None
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server = _Server(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
         self.host = f"127.0.0.1:{self._server.server_address[1]}"
@@ -89,6 +89,11 @@ class Hub:
             "user": _USER,
             "body": body,
         }
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, *_: object) -> None:
+        """A state that this host cannot serve ends the connection, which is an answer, too."""
 
 
 def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
