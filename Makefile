@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup quickstart tutorial test test-fast check stress format constraints rules bench bench-store bench-sync bench-cpu bench-cpu-matmul bench-noise bench-compare bench-recipes calibrate aot wheel
+.PHONY: help setup quickstart tutorial test test-fast check stress fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-noise bench-compare bench-recipes calibrate aot wheel
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,11 +39,17 @@ format: setup  ## put the code into shape
 stress: setup  ## the store under writers, kills and failing disks, for long
 	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/stress
 
+fuzz: setup  ## 100,000 damaged and hostile documents (half an hour); FUZZ="--seed 2 --first 0 --documents 1000" for others
+	@$(BIN)/python -m tests.fuzz $(FUZZ)
+
 bench: setup  ## the speed figures in benchmarks/README.md
 	@$(BIN)/python benchmarks/cli_speed.py
 
 bench-store: setup  ## what ten thousand entries cost
 	@$(BIN)/python benchmarks/store_scale.py
+
+bench-entry: setup  ## what an entry of twenty thousand runs costs
+	@$(BIN)/python benchmarks/entry_scale.py
 
 bench-sync: setup  ## what a sync with a GitHub issue costs
 	@$(BIN)/python benchmarks/sync_speed.py

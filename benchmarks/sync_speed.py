@@ -54,9 +54,9 @@ def repository(proxy: Proxy, name: str) -> str:
     return f"ada/{name}"
 
 
-def sync(folder: Path, *words: str) -> float:
+def sync(proxy: Proxy, folder: Path, *words: str) -> float:
     """Seconds of one `logbook sync`."""
-    environ = {**ENVIRON, "GH_ENTERPRISE_TOKEN": public_token("ada")}
+    environ = {**ENVIRON, "GH_ENTERPRISE_TOKEN": public_token("ada"), "GH_HOST": proxy.web}
     began = time.perf_counter()
     done = subprocess.run([*LOGBOOK, "sync", *words], cwd=folder, env=environ, capture_output=True, text=True)
     took = time.perf_counter() - began
@@ -77,11 +77,11 @@ def measure_syncs(rounds: int, samples: Samples) -> None:
             folder = store(Path(place) / f"first-{number}", UPDATES * 10)
             settings(folder, proxy, repository(proxy, f"bench-{number}"))
             proxy.requests.clear()
-            keep(samples, "first sync of 300 entries, s", sync(folder, "--create"))
+            keep(samples, "first sync of 300 entries, s", sync(proxy, folder, "--create"))
             counted(samples, "first sync", proxy)
             for _ in range(5):
                 proxy.requests.clear()
-                keep(samples, "sync with nothing new, s", sync(folder))
+                keep(samples, "sync with nothing new, s", sync(proxy, folder))
                 counted(samples, "nothing new", proxy)
 
 

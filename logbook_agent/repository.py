@@ -53,7 +53,8 @@ def _common_dir(git_dir: Path) -> Path:
 
 def _first_line(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        # A pipe of this name is opened without waiting for it, and holds nothing.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             return os.fsdecode(file.readline(65536)).rstrip("\n")
     except OSError:
         return ""

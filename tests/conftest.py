@@ -75,6 +75,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         "GIT_COMMITTER_EMAIL": "ada@example.org",
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_SYSTEM": os.devnull,
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }.items():
         monkeypatch.setenv(name, value)

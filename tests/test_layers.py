@@ -22,7 +22,9 @@ LOGBOOK = (
     {"tables"},
     {"redaction", "commands", "results", "stats", "markdown", "issues", "recipes"},
     {"model"},
-    {"repository", "processes", "errors", "units"},
+    {"reading"},
+    {"paths"},
+    {"repository", "processes", "programs", "errors", "units"},
 )
 # Siblings that may import each other, because one is made of the other.
 LOGBOOK_SIBLINGS = {("errors", "units")}

@@ -10,6 +10,7 @@ import contextlib
 import difflib
 import gc
 import importlib
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -49,7 +50,7 @@ SUBCOMMANDS = (
     Subcommand("baseline", "baseline", "Show the baseline and how it moved; move it, with a reason."),
     Subcommand("criteria", "criteria", "Which stop criteria are met; sign a judgement on one."),
     Subcommand("sync", "sync", "Bring the GitHub issue up to date, exactly once."),
-    Subcommand("link", "sync", "Link the experiment issue, or a prior or related one."),
+    Subcommand("link", "link", "Link the experiment issue, or a prior or related one; confirm a host."),
     Subcommand("snapshot", "close", "Tag the pushed commit and tell the issue how to reproduce it."),
     Subcommand("close", "close", "Close a thread: conclusion, limitations, next steps."),
     Subcommand("render", "render", "Render the whole view again."),
@@ -126,6 +127,7 @@ def entry() -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code. Errors go to stderr as text, with --json to stdout as JSON."""
+    _never_unwritable()
     words = _shared_options_last(list(sys.argv[1:] if args is None else args) or ["--help"])
     wanted = words[0] if words[0] in _NAMES else None
     as_json = wants_json(words)
@@ -148,6 +150,12 @@ def main(args: Sequence[str] | None = None) -> int:
     except OSError as error:
         return report_error(_system_error(error), as_json=as_json)
     return result if isinstance(result, int) else 0
+
+
+def _never_unwritable() -> None:
+    """Paths and arguments may hold bytes that are no UTF-8; stdout shows them as stderr does, escaped."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _without_reader() -> int:

@@ -26,6 +26,9 @@ def doctor_command(
         str | None,
         typer.Option("--stop", metavar="ID", help="End the command of this entry whose tool is gone."),
     ] = None,
+    secrets: Annotated[
+        bool, typer.Option("--secrets", help="Look for secrets in all files and in git's history; change nothing.")
+    ] = False,
     logbook: LogbookOption = None,
     root: RootOption = None,
     as_json: JsonOption = False,
@@ -35,6 +38,8 @@ def doctor_command(
     Exit code 1 when something is left to be mended. Example: logbook doctor --fix
     """
     space = workspace(logbook, root)
+    if secrets:
+        return _secrets(space, fix=fix or stop_id is not None, as_json=as_json)
     if stop_id is not None:
         if fix:
             raise UsageError(
@@ -47,6 +52,23 @@ def doctor_command(
 
     book = find_book(space)
     found = examine(space, book, fix=fix)
+    data = summary(book, found)
+    emit("doctor", data, _text(space, data, found), as_json=as_json, warnings=space.warnings)
+    return 0 if data["ok"] else 1
+
+
+def _secrets(space: Workspace, *, fix: bool, as_json: bool) -> int:
+    from logbook_agent.workflows.doctor.examine import summary
+    from logbook_agent.workflows.doctor.secrets import find_secrets
+
+    if fix:
+        raise UsageError(
+            "--secrets goes with neither --fix nor --stop",
+            cause="it looks, and changes nothing",
+            hint="logbook doctor --secrets",
+        )
+    book = find_book(space)
+    found = find_secrets(space, book)
     data = summary(book, found)
     emit("doctor", data, _text(space, data, found), as_json=as_json, warnings=space.warnings)
     return 0 if data["ok"] else 1

@@ -39,7 +39,7 @@ def _redactor() -> Redactor:
 
 def clean(text: str) -> str:
     """The text as it may be shown."""
-    return _redactor().text(text)
+    return _shown(_redactor().text(text))
 
 
 def say(text: str) -> None:
@@ -88,6 +88,14 @@ def report_error(error: LogbookError, *, as_json: bool) -> int:
         if error.hint:
             say(f"  next:  {error.hint}")
     return error.exit_code
+
+
+# A message may quote a file of somebody else's: what a terminal would obey is shown as text.
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code not in (9, 10)}
+
+
+def _shown(text: str) -> str:
+    return text.translate(_CONTROLS)
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from logbook_agent.cli.output import clean, columns, emit
 from logbook_agent.errors import UsageError
 from logbook_agent.markdown.text import one_line
 from logbook_agent.report.times import minute
+from logbook_agent.store.files import pieces_of
 from logbook_agent.workflows.reading import listed, search, shown
 from logbook_agent.workflows.status import status
 from logbook_agent.workflows.summaries import summaries
@@ -77,9 +79,10 @@ def show_command(
     if log and not as_json:
         for number in [s.run.run for s in record.runs][-1:]:
             path = book.log_path(entry_id, number)
-            if path.exists():
+            if os.path.lexists(path):
                 sys.stdout.flush()
-                sys.stdout.buffer.write(path.read_bytes())
+                for piece in pieces_of(path, within=book.root):
+                    sys.stdout.buffer.write(piece)
             else:
                 space.warnings.append(f"{path} is not here: it is on the machine that ran this, or was pruned")
         emit("show", None, "", as_json=False, warnings=space.warnings)

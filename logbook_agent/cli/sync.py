@@ -1,4 +1,4 @@
-"""`logbook sync` and `link`."""
+"""`logbook sync`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, wor
 from logbook_agent.cli.output import emit, say
 from logbook_agent.errors import LogbookError, UsageError
 from logbook_agent.issues.steps import Step, step_diff, step_values
+from logbook_agent.markdown.text import clean
 from logbook_agent.workflows.prepare import parse_duration
-from logbook_agent.workflows.sync.link import LinkRequest, link
 from logbook_agent.workflows.sync.offline import write_offline
 from logbook_agent.workflows.sync.place import Wire
 from logbook_agent.workflows.sync.sync import SyncRequest, SyncResult, sync
@@ -91,47 +91,6 @@ def sync_command(
     emit("sync", data, sync_text(result, dry_run=dry_run, most=most), as_json=as_json, warnings=space.warnings)
 
 
-def link_command(
-    target: Annotated[str, typer.Argument(metavar="URL|OWNER/REPO#N", help="The issue.")],
-    label: Annotated[
-        str | None,
-        typer.Option("--as", metavar="LABEL", help="What it is to this thread: 'Prior issue', 'Related issue'."),
-    ] = None,
-    one_way: Annotated[bool, typer.Option("--one-way", help="Leave no comment there that links back.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Go on in this issue instead of the present one.")] = False,
-    trust: Annotated[
-        list[str] | None,
-        typer.Option("--trust", metavar="LOGIN", help="An account that syncs this logbook too; may be repeated."),
-    ] = None,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Link an issue: without --as the experiment issue, with it a prior or related one.
-
-    The next sync adds the block to the experiment issue, and a comment to the others that links back.
-    Example: logbook link acme/moe#2704 --as "Prior issue"
-    """
-    space = workspace(logbook, root)
-    if label is None and one_way:
-        raise UsageError(
-            "--one-way needs --as", cause="the experiment issue is written to", hint="add: --as 'Related issue'"
-        )
-    if label is not None and (replace or trust):
-        raise UsageError(
-            f"--as does not go with {'--replace' if replace else '--trust'}",
-            cause="that is about the experiment issue",
-            hint=f"logbook link {target}{' --replace' if replace else ''}",
-        )
-    request = LinkRequest(target=target, label=label, one_way=one_way, replace=replace, trusted=trust or ())
-    book, url = link(space, request)
-    label = space.redactor.text(label) if label is not None else None
-    data = {"logbook": book.topic, "url": url, "label": label}
-    following = "logbook sync" if book.header.issue is not None else "logbook sync --create"
-    text = f"{book.topic}: {label or 'experiment issue'} is {url}\nnext: {following}"
-    emit("link", data, text, as_json=as_json, warnings=space.warnings)
-
-
 def wire(max_wait: str) -> Wire:
     """How a command that talks to a host tells the user what it does, and how long it may wait."""
     return Wire(say=say, max_wait_s=parse_duration(max_wait, "--max-wait"))
@@ -196,7 +155,8 @@ def _counted(number: int, what: str) -> str:
 
 
 def _shown(step: Step, most: int | None) -> list[str]:
-    lines = step_diff(step)
+    # What stands in the issue was written by others: nothing in it may be obeyed by a terminal.
+    lines = [clean(line) for line in step_diff(step)]
     more = len(lines) - len(lines[:most])
     shown = [f"- {step}", *(f"    {line}".rstrip() for line in lines[:most])]
     return [*shown, f"    ... {more} more lines; all of them: add --full"] if more else shown

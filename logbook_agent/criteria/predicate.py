@@ -231,13 +231,11 @@ def _check(kind: str, found: Predicate) -> None:
             trouble = "values: none are named"
         case Target(at_least=low, at_most=high) if (low is None) == (high is None):
             trouble = "say either at_least or at_most"
-        case Target(at_least=low, at_most=high) if math.isinf(low or high or 0):
-            trouble = "an infinite number is never reached"
         case Budget(runs=None, hours=None):
             trouble = "say runs, hours, or both"
         case Budget(runs=int(n)) if n < 1:
             trouble = f"runs: at least 1 is needed, not {n}"
-        case Budget(hours=float(n)) if not 0 < n < math.inf:
+        case Budget(hours=float(n)) if n <= 0:
             trouble = f"hours: a time above zero is needed, not {n:g}"
         case VerdictStated(verdicts=words) if not words or not set(words) <= set(VERDICTS):
             trouble = f"verdicts: of {', '.join(VERDICTS)}"

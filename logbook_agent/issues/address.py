@@ -117,10 +117,20 @@ def parse_site(text: str) -> Site:
 
 def parse_api(text: str) -> Site:
     """Where the base URL of an API leads. Raises UsageError when the token may not go there."""
+    return _site(_api_parts(text), text)
+
+
+def api_url(text: str) -> str:
+    """The base URL of an API, put together from what was checked. Raises UsageError."""
+    parts = _api_parts(text)
+    return f"{_site(parts, text).web}{quote(parts.path.rstrip('/'), safe='/%')}"
+
+
+def _api_parts(text: str) -> SplitResult:
     parts = _split(text, text)
     if not parts.scheme or parts.query or parts.fragment:
         _refuse(text, "a base URL is needed", "write: https://ghe.example.org/api/v3")
-    return _site(parts, text)
+    return parts
 
 
 def parse_repository(text: str, *, site: Site | None = None) -> RepositoryAddress:

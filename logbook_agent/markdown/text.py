@@ -36,8 +36,12 @@ def clean(text: str) -> str:
 
     Surrogates (bytes that were no UTF-8) and control characters other than tab become U+FFFD.
     """
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _CONTROL.sub("\ufffd", text).rstrip("\n ")
+    return without_controls(text).rstrip("\n ")
+
+
+def without_controls(text: str) -> str:
+    """Text with "\n" line ends, and U+FFFD for surrogates and for control characters other than tab."""
+    return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def one_line(text: str) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ _START = "<!-- logbook:"
 _MARKER = re.compile(r"<!-- logbook:(?:block (\S+) ([0-9a-f]{16})|end (\S+)) -->$", re.MULTILINE)
 _FORGED = re.compile(r"^<!-- logbook:(?=block |end )", re.MULTILINE)
 _CONFLICT = re.compile(r"^<{7} ", re.MULTILINE)
+_LINE_END = re.compile("\n")
 
 
 class ViewError(ValueError):
@@ -78,8 +80,13 @@ def parse(view: str, strays: list[str] | None = None) -> dict[str, Block]:
     found: dict[str, Block] = {}
     open_name, open_hash, open_start, open_end = "", "", 0, 0
 
+    line_ends: list[int] = []
+
     def stray(at: int, what: str) -> None:
-        text = f"line {view.count(chr(10), 0, at) + 1}: {what}"
+        # Most views have none. Counting again for each of many would take the square of their number.
+        if not line_ends:
+            line_ends.extend(match.start() for match in _LINE_END.finditer(view))
+        text = f"line {bisect(line_ends, at) + 1}: {what}"
         if strays is None:
             raise ViewError(text)
         strays.append(text)

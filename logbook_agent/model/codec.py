@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping
+from datetime import date
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 T = TypeVar("T")
@@ -19,6 +22,11 @@ T = TypeVar("T")
 Converter = Callable[[Any], Any]
 
 _MISSING = dataclasses.MISSING
+# Where float() fails, nearly.
+_BEYOND_FLOAT = 10**308
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# How deep what people add to a record, and what a predicate is made of, may nest.
+_MAX_DEPTH = 32
 
 
 class CodecError(ValueError):
@@ -41,11 +49,14 @@ class CodecError(ValueError):
 
 
 def encode(value: object) -> Any:
-    """Plain data of a dataclass value: fields that hold their default are left out, order is kept."""
-    if value is None or isinstance(value, str | int | float):
+    """Plain data of a dataclass value: fields that hold their default are left out, order is kept, and every text is
+    one that UTF-8 has."""
+    if isinstance(value, str):
+        return value if value.isascii() else utf8(value)
+    if value is None or isinstance(value, int | float):
         return value
     if isinstance(value, Mapping):
-        return {k: encode(v) for k, v in value.items()}
+        return {utf8(k): encode(v) for k, v in value.items()}
     if isinstance(value, tuple | list):
         return [encode(v) for v in value]
     plain: dict[str, Any] = {}
@@ -58,6 +69,17 @@ def encode(value: object) -> Any:
     return plain
 
 
+def utf8(text: str) -> str:
+    """A text that every file and request can hold: a byte that was no UTF-8 becomes `\\xff`, and half of a surrogate
+    pair `\\ud800`. (Python keeps such bytes of arguments and file names as lone surrogates.)"""
+    return text if text.isascii() else _SURROGATE.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
+
+
 def decode(cls: type[T], data: object, path: str = "") -> T:
     """A value of `cls` from plain data. Raises CodecError naming the path and what was expected."""
     try:
@@ -66,6 +88,11 @@ def decode(cls: type[T], data: object, path: str = "") -> T:
         if path:
             raise error.under(f".{path}") from None
         raise
+
+
+def field_decoders(cls: type) -> Mapping[str, Converter]:
+    """By name what decodes each field of a class; one raises CodecError for a value that does not fit."""
+    return _fields(cls)
 
 
 @functools.cache
@@ -79,11 +106,16 @@ def _defaults(cls: Any) -> tuple[tuple[str, Any], ...]:
 
 
 @functools.cache
+def _fields(cls: Any) -> dict[str, Converter]:
+    hints = typing.get_type_hints(cls)
+    return {f.name: _converter(hints[f.name]) for f in dataclasses.fields(cls) if f.name != "extra"}
+
+
+@functools.cache
 def _dataclass(cls: Any) -> Converter:
     """The converter of a class, made once: records are decoded by the ten thousand."""
-    hints = typing.get_type_hints(cls)
-    fields = {f.name: _converter(hints[f.name]) for f in dataclasses.fields(cls) if f.name != "extra"}
-    keeps_unknown = "extra" in hints
+    fields = _fields(cls)
+    keeps_unknown = any(f.name == "extra" for f in dataclasses.fields(cls))
     required = [f.name for f in dataclasses.fields(cls) if f.default is _MISSING and f.default_factory is _MISSING]
 
     def convert(data: Any) -> Any:
@@ -94,7 +126,7 @@ def _dataclass(cls: Any) -> Converter:
         for key, value in data.items():
             field = fields.get(key)
             if field is None:
-                unknown[str(key)] = value
+                unknown[utf8(str(key))] = value
                 continue
             try:
                 kwargs[key] = field(value)
@@ -103,7 +135,10 @@ def _dataclass(cls: Any) -> Converter:
         if unknown:
             if not keeps_unknown:
                 raise CodecError("unknown key", f".{next(iter(unknown))}")
-            kwargs["extra"] = unknown
+            try:
+                kwargs["extra"] = {key: _plain(value) for key, value in unknown.items()}
+            except CodecError:
+                raise _first_misfit(_plain, [(f".{k}", v) for k, v in unknown.items()]) from None
         for name in required:
             if name not in kwargs:
                 raise CodecError("missing", f".{name}")
@@ -115,7 +150,7 @@ def _dataclass(cls: Any) -> Converter:
 def _converter(hint: Any) -> Converter:
     origin = get_origin(hint)
     if hint is object or hint is Any:
-        return lambda value: value
+        return _plain
     if origin is Union or origin is types.UnionType:
         return _union(get_args(hint))
     if origin is Literal:
@@ -139,7 +174,7 @@ def _union(options: tuple[Any, ...]) -> Converter:
 
     def convert(value: Any) -> Any:
         if type(value) in options:
-            return value
+            return _sound(value)
         raise CodecError(f"expected {names}, got {_name(value)}")
 
     return convert
@@ -171,7 +206,7 @@ def _dict(item: Converter) -> Converter:
         if not isinstance(value, Mapping):
             raise CodecError(f"expected a mapping, got {_name(value)}")
         try:
-            return {str(k): item(v) for k, v in value.items()}
+            return {utf8(str(k)): item(v) for k, v in value.items()}
         except CodecError:
             raise _first_misfit(item, [(f".{k}", v) for k, v in value.items()]) from None
 
@@ -188,15 +223,54 @@ def _first_misfit(item: Converter, values: list[tuple[str, Any]]) -> CodecError:
     raise AssertionError("a value that did not fit fits now")
 
 
+def _sound(value: Any) -> Any:
+    """A scalar that can be written and computed with."""
+    if isinstance(value, str):
+        return value if value.isascii() else utf8(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise CodecError(f"expected a number, got {value}")
+    return value
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """Data that has no form of ours: texts, numbers, lists and mappings of text. A date is kept as text."""
+    if isinstance(value, str | int | float) or value is None:
+        return _sound(value)
+    if depth == _MAX_DEPTH:
+        raise CodecError(f"nested more than {_MAX_DEPTH} levels deep")
+    if isinstance(value, Mapping):
+        return {utf8(str(k)): _plain(v, depth + 1) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v, depth + 1) for v in value]
+    if isinstance(value, date):
+        return value.isoformat()
+    raise CodecError(f"expected text, a number, a list or a mapping, got {_name(value)}")
+
+
 def _scalar(hint: type) -> Converter:
     def convert(value: Any) -> Any:
         if type(value) is hint:
             return value
-        if hint is float and type(value) is int:
-            return float(value)
         raise CodecError(f"expected {hint.__name__}, got {_name(value)}")
 
-    return convert
+    return {str: _text, float: _number}.get(hint, convert)
+
+
+# Apart from the others, because records are decoded by the ten thousand.
+def _text(value: Any) -> str:
+    if type(value) is str:
+        return value if value.isascii() else utf8(value)
+    raise CodecError(f"expected str, got {_name(value)}")
+
+
+def _number(value: Any) -> float:
+    if type(value) is float and math.isfinite(value):
+        return value
+    if type(value) is int and abs(value) < _BEYOND_FLOAT:
+        return float(value)
+    if type(value) is float:
+        raise CodecError(f"expected a finite number, got {value}")
+    raise CodecError(f"expected float, got {_name(value)}")
 
 
 def _name(value: object) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 PREFIX = re.compile(r"[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*")
 ID = re.compile(rf"(?P<prefix>{PREFIX.pattern})-(?P<number>\d{{3,}})")
+_RUN_DIGITS = 9
 TOPIC = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
@@ -31,6 +32,14 @@ def id_number(entry_id: str, prefix: str) -> int | None:
         return None
     number = int(digits)
     return number if digits == f"{number:03d}" else None
+
+
+def run_number(name: str) -> int | None:
+    """The number of a run from the name of its folder: two digits and more, from 01 on. None for any other name."""
+    if not (name.isascii() and name.isdigit()) or len(name) > _RUN_DIGITS:
+        return None
+    number = int(name)
+    return number if number and name == f"{number:02d}" else None
 
 
 def sorted_ids(names: Iterable[str], prefix: str) -> list[str]:

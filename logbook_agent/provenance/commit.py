@@ -11,7 +11,7 @@ from pathlib import Path
 from shlex import quote
 
 from logbook_agent.errors import StoreError
-from logbook_agent.provenance.git_calls import GitAnswer, read_git, write_git
+from logbook_agent.provenance.git_calls import DIFF, GitAnswer, read_git, write_git
 from logbook_agent.repository import Repository, repository_of
 
 ADD_TIMEOUT_S = 60.0
@@ -35,7 +35,7 @@ def commit_root(root: Path, message: str, environ: Mapping[str, str]) -> str | N
         raise _failed(
             "git could not add the logbook", added, f"git -C {quote(str(repository.top))} add -- {quote(place)}"
         )
-    staged = read_git(repository.top, ["diff", "--cached", "--quiet", "--no-ext-diff", "--", spec], environ)
+    staged = read_git(repository.top, [*DIFF, "--cached", "--quiet", "--", spec], environ)
     if staged.code == 0:
         return None
     words = ["commit", "--only", "-q", "-m", message, "--", spec]

@@ -5,14 +5,13 @@ A command that knows better says so in RESULT_JSON; these are the facts for one 
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.model.run import Device
+from logbook_agent.programs import find_program, output_of
 from logbook_agent.provenance.folders import names_in
 from logbook_agent.provenance.host import cpu_model
 
@@ -68,24 +67,12 @@ def _gpus_of_driver(root: Path) -> list[_Gpu] | None:
 
 def _gpus_of_smi(environ: Mapping[str, str]) -> list[_Gpu]:
     """Where the driver shows no /proc (WSL): nvidia-smi, when PATH has it."""
-    folders = environ.get("PATH", "").split(os.pathsep)
-    tool = next((p for f in folders if f and os.access(p := Path(f) / "nvidia-smi", os.X_OK)), None)
+    tool = find_program("nvidia-smi", environ)
     if tool is None:
         return []
-    try:
-        done = subprocess.run(
-            [tool, "--query-gpu=uuid,name", "--format=csv,noheader"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_SMI_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    if done.returncode != 0:
-        return []
-    pairs = [line.partition(", ") for line in done.stdout.splitlines() if ", " in line]
+    out = output_of([tool, "--query-gpu=uuid,name", "--format=csv,noheader"], environ, timeout_s=_SMI_TIMEOUT_S)
+    lines = (out or b"").decode("utf-8", "replace").splitlines()
+    pairs = [line.partition(", ") for line in lines if ", " in line]
     return [_Gpu(name.strip(), uuid.strip()) for uuid, _, name in pairs]
 
 

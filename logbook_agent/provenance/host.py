@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 from logbook_agent.model.run import Host
+from logbook_agent.programs import output_of
 
 # The first processor's lines are enough, and the whole file takes long to make on a large machine.
 _CPUINFO_BYTES = 4096
+_SYSCTL = "/usr/sbin/sysctl"
 _SYSCTL_TIMEOUT_S = 2.0
 _MODEL_KEYS = ("model name", "cpu model", "Model", "Hardware")
 
@@ -42,17 +43,8 @@ def cpu_model(root: Path = Path("/")) -> str | None:
 
 
 def _sysctl_cpu() -> str | None:
-    try:
-        done = subprocess.run(
-            ["sysctl", "-n", "machdep.cpu.brand_string"],
-            capture_output=True,
-            text=True,
-            timeout=_SYSCTL_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() or None
+    out = output_of([_SYSCTL, "-n", "machdep.cpu.brand_string"], os.environ, timeout_s=_SYSCTL_TIMEOUT_S)
+    return (out or b"").decode("utf-8", "replace").strip() or None
 
 
 def _cores() -> int | None:

@@ -6,15 +6,14 @@ Plumbing that reads, and nothing else: the working tree, the index and HEAD stay
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from logbook_agent.provenance.git_calls import try_git
 from logbook_agent.repository import repository_of
 
 BASE, OURS, THEIRS = 1, 2, 3
-_TIMEOUT_S = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,17 +71,4 @@ def in_head(path: Path) -> bool:
 
 def run_git(top: Path, words: Sequence[str]) -> bytes | None:
     """What git prints; None when it is not there or fails (no HEAD yet, say)."""
-    # A hook's GIT_DIR or GIT_INDEX_FILE would point these commands at something else.
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith("GIT_CONFIG")}
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(top), *words],
-            env=env | {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_TIMEOUT_S,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout
+    return try_git(top, words, os.environ)

@@ -20,6 +20,7 @@ from logbook_agent.issues.address import RepositoryAddress, blob
 from logbook_agent.issues.links import Links
 from logbook_agent.markdown.view import parse
 from logbook_agent.provenance.git_calls import read_git
+from logbook_agent.reading import RUN_BYTES, VIEW_BYTES, read_bytes
 from logbook_agent.repository import Repository, repository_of
 
 SHOWN_PATHS = 20
@@ -219,7 +220,7 @@ def entries_as_pushed(folder: Path, entry_ids: Iterable[str], blobs: Mapping[str
     for entry_id in entry_ids:
         files = {f"entries/{entry_id}.yaml", *_runs_here(folder, entry_id)}
         pushed = {f"entries/{entry_id}.yaml", *runs.get(entry_id, ())}
-        if files == pushed and all(_same(folder / path, blobs.get(path)) for path in files):
+        if files == pushed and all(_same(folder, path, blobs.get(path)) for path in files):
             found.append(entry_id)
     return found
 
@@ -246,20 +247,20 @@ def _runs_here(folder: Path, entry_id: str) -> Iterable[str]:
             yield f"runs/{entry_id}/{name}/run.json"
 
 
-def _same(path: Path, oid: str | None) -> bool:
+def _same(folder: Path, path: str, oid: str | None) -> bool:
     if oid is None:
         return False
     try:
-        return blob_sha(path.read_bytes(), digits=len(oid)) == oid
-    except OSError:
+        return blob_sha(read_bytes(folder / path, within=folder, limit=RUN_BYTES), digits=len(oid)) == oid
+    except StoreError:
         return False
 
 
 def _view_text(view: Path, oid: str, commit: str, environ: Mapping[str, str]) -> str:
     """The view as pushed; read from git only where it is not the one that stands here."""
     try:
-        here = view.read_bytes()
-    except OSError:
+        here = read_bytes(view, within=view.parent, limit=VIEW_BYTES)
+    except StoreError:
         here = b""
     same = blob_sha(here, digits=len(oid)) == oid
     return ((here if same else file_at(commit, view, environ)) or b"").decode("utf-8", "replace")

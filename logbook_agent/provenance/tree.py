@@ -11,7 +11,11 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from logbook_agent.provenance.git_calls import GitError
+
 _FOLDER = b"40000"
+# A commit and the folders on the way to the logbook are small.
+_MOST_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +45,7 @@ class CatFile:
             asked.write(b"HEAD\n" + b"".join(b"HEAD:%s\n" % f for f in folders) if not self._error else b"")
 
     def read(self) -> Head:
-        """Raises nothing: `error` is what git says when it cannot answer."""
+        """`error` is what git says when it cannot answer. Raises GitError when its answer is too large."""
         if self._error:
             return Head(error=self._error)
         head = self._answer()
@@ -74,6 +78,8 @@ class CatFile:
         if line.endswith(b" missing\n"):
             return _Object("", "", b"")
         oid, kind, size = line.decode().split()
+        if int(size) > _MOST_BYTES:
+            raise GitError(f"a {kind} of {size} bytes is too large to read")
         content = out.read(int(size))
         out.read(1)
         return _Object(oid, kind, content)

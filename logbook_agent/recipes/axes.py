@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from logbook_agent.model.scalar import Scalar
-from logbook_agent.recipes.problem import RecipeProblem, unknown
+from logbook_agent.recipes.problem import MOST, RecipeProblem, unknown
 from logbook_agent.recipes.recipe import Axis, Point
 
 CASES = "cases"
@@ -134,6 +134,10 @@ def _zipped(value: Mapping[str, Any], place: str) -> list[Point]:
     ]
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST
+
+
 def _range(value: Mapping[str, Any], place: str) -> list[Scalar]:
     """Both ends included. Decimal arithmetic, so that the third of 0.1 to 0.9 by 0.1 is 0.3."""
     from decimal import Decimal
@@ -142,7 +146,7 @@ def _range(value: Mapping[str, Any], place: str) -> list[Scalar]:
         if key not in _RANGE_KEYS:
             raise unknown("key of a range", key, _RANGE_KEYS, place=f"{place}.{key}")
     numbers = {key: value.get(key) for key in _RANGE_KEYS}
-    wrong = [k for k, n in numbers.items() if n is not None and (isinstance(n, bool) or not isinstance(n, int | float))]
+    wrong = [k for k, n in numbers.items() if n is not None and not _is_number(n)]
     if (
         wrong
         or numbers["from"] is None

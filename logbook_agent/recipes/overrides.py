@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from logbook_agent.model.scalar import Scalar
-from logbook_agent.recipes.problem import RecipeProblem, suggestion, unknown
+from logbook_agent.recipes.problem import MOST, RecipeProblem, suggestion, unknown
 from logbook_agent.recipes.readers import list_of, mapping_of
 from logbook_agent.results.values import parse_scalar
 
@@ -34,11 +34,13 @@ def at_scale(data: Mapping[str, Any], scale: str | None, top_keys: Sequence[str]
         return changed
     if scale not in scales:
         raise unknown("scale", scale, scales, place="scale")
+    axes = data.get("axes")
+    known_axes = axes if isinstance(axes, dict) else {}
     for key, value in scales[scale].items():
         if key == "axes" and isinstance(value, dict):
             for axis in value:
-                if axis not in (data.get("axes") or {}):
-                    raise unknown("axis", axis, data.get("axes") or {}, place=f"scale.{scale}.axes.{axis}")
+                if axis not in known_axes:
+                    raise unknown("axis", axis, known_axes, place=f"scale.{scale}.axes.{axis}")
         merge = key in _MERGED and isinstance(value, dict) and isinstance(changed.get(key), dict)
         changed[key] = {**changed[key], **value} if merge else value
     return changed
@@ -130,7 +132,7 @@ def _axis(key: str, axis: Any, text: str) -> list[Any]:
         )
     old = axis[0] if isinstance(axis, list) and axis else axis.get("from") if isinstance(axis, dict) else None
     if isinstance(axis, dict) and isinstance(old, int) and isinstance(axis.get("step"), float):
-        old = float(old)
+        old = 0.0  # what counts is its type
     return [_typed(key, word, old) for word in words]
 
 
@@ -146,8 +148,10 @@ def _typed(key: str, text: str, old: Any) -> Scalar:
     if isinstance(old, str):
         return text
     value = parse_scalar(text)
-    if old is None or type(value) is type(old) or (type(old) is float and type(value) is int):
-        return float(value) if type(old) is float and type(value) is int else value
+    if type(old) is float and type(value) is int and abs(value) <= MOST:
+        return float(value)
+    if old is None or type(value) is type(old):
+        return value
     kinds = {bool: "true or false", int: "a whole number", float: "a number"}
     if "," in text and not isinstance(parse_scalar(text.split(",")[0]), str):
         raise RecipeProblem(

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from logbook_agent.errors import UsageError
 
+# Of numbers: beyond it a whole number has no float.
+MOST = 1e308
 _SHOWN_NAMES = 20
 
 
@@ -17,9 +19,10 @@ class RecipeProblem(UsageError):
         self.place = place
 
 
-def unknown(what: str, name: object, known: Iterable[str], *, place: str = "") -> RecipeProblem:
-    """The problem of a name that does not exist: all there are, and the close one."""
-    names = list(dict.fromkeys(known))
+def unknown(what: str, name: object, known: Iterable[object], *, place: str = "") -> RecipeProblem:
+    """The problem of a name that does not exist: all there are, and the close one. What a file holds in place of names
+    is shown as it is."""
+    names = list(dict.fromkeys(map(str, known)))
     return RecipeProblem(
         f"unknown {what} {name!r}",
         place=place,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from logbook_agent.model.header import Criterion, Metric
-from logbook_agent.recipes.problem import RecipeProblem, unknown
+from logbook_agent.recipes.problem import MOST, RecipeProblem, unknown
 from logbook_agent.units import DIRECTIONS, known
 
 
@@ -117,7 +117,7 @@ def count(data: Mapping[str, Any], key: str, default: int, *, least: int, place:
 
 
 def number(value: Any, place: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MOST:
         raise RecipeProblem(
             f"{place} must be a number above zero", place=place, cause=f"it is {value!r}", hint="write: 60"
         )

@@ -53,13 +53,13 @@ TABLE: tuple[tuple[str, str, int | None, tuple[str, ...], float], ...] = (
     ("pypi-token", "pypi-(?:[a-z_-]{0,64}[A-Z0-9][A-Za-z0-9_-]{15,}|AgE[A-Za-z0-9_-]{16,})", None, ("pypi-",), 0.0),
     ("docker-token", "dckr_(?:pat|oat)_[A-Za-z0-9_-]{16,}", None, ("dckr_pat_", "dckr_oat_"), 0.0),
     (
-        "artifactory-token",
+        "jfrog-token",
         "(?:^|[\\s=:\"'])(AKC[A-Za-z0-9]{10,})(?:[\\s\"',;]|$)|AKCp[A-Za-z0-9]{60,}|cmVmdGtu[A-Za-z0-9]{40,}",
         None,
         ("akc", "cmvmdgtu"),
         0.0,
     ),
-    ("artifactory-password", '(?:^|[\\s=:"])(AP[0-9A-F][A-Za-z0-9]{8,64})(?:[\\s"]|$)', None, (), 3.3),
+    ("jfrog-password", '(?:^|[\\s=:"])(AP[0-9A-F][A-Za-z0-9]{8,64})(?:[\\s"]|$)', None, (), 3.3),
     ("huggingface-token", "hf_[A-Za-z0-9]{16,}|api_org_[A-Za-z0-9]{30,}", None, ("hf_", "api_org_"), 0.0),
     ("anthropic-key", "sk-ant-[A-Za-z0-9_-]{12,}", None, ("sk-ant-",), 0.0),
     (

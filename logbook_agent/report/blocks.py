@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.markdown import text as md
@@ -10,10 +11,10 @@ from logbook_agent.markdown.entry import heading_title
 from logbook_agent.model.entry import NEGATIVE_RESULT as NEGATIVE_RESULT
 from logbook_agent.model.header import Baseline, BaselineMove, Criterion, Header, Metric
 from logbook_agent.model.record import Record
+from logbook_agent.report.said import Said, said_in_parts, said_of, trust_in, with_rest
 from logbook_agent.report.sections import LATER, NO_LATER, Section, sections
 from logbook_agent.report.templates import Templates
 from logbook_agent.report.times import minute
-from logbook_agent.report.trust import trust_of
 from logbook_agent.units import format_value, known
 
 if TYPE_CHECKING:
@@ -24,31 +25,29 @@ DECISION = "Decision"
 _SHOWN_EVIDENCE = 3
 
 
-def _as_it_is(record: Record) -> Record:
-    return record
-
-
 class Blocks:
-    """Text of each block, through the templates of a project.
+    """Text of each block, through the templates of a project."""
 
-    `clean` takes the secrets out of a record: its runs may come from an older version, or from somebody else's branch.
-    """
-
-    def __init__(self, templates: Templates, header: Header, *, clean: Callable[[Record], Record] = _as_it_is) -> None:
+    def __init__(self, templates: Templates, header: Header) -> None:
         self._templates = templates
         self._header = header
-        self._clean = clean
 
     def header(self) -> str:
         return self._templates.render("logbook.md.j2", {"logbook": _header_values(self._header)})
 
     def entry(
-        self, record: Record, *, later: Mapping[str, Sequence[str]] = NO_LATER, compared: Sequence[str] = ()
+        self,
+        record: Record,
+        *,
+        later: Mapping[str, Sequence[str]] = NO_LATER,
+        compared: Sequence[str] = (),
+        said: Said | None = None,
     ) -> str:
-        record = self._clean(record)
+        """The block of an entry. `said` is what its runs say, where it is known; then `record` need not have them."""
         entry = record.entry
-        trust = trust_of(record, self._header.metrics)
-        found = sections(record, self._header.metrics, self.table, later=later, compared=compared, trust=trust)
+        said = said or self.said(record)
+        trust = trust_in(record, said)
+        found = sections(record, said, later=later, compared=compared)
         values = {
             "id": entry.id,
             "title": heading_title(entry.title),
@@ -66,9 +65,19 @@ class Blocks:
         self, record: Record, *, later: Mapping[str, Sequence[str]] = NO_LATER, compared: Sequence[str] = ()
     ) -> tuple[Section, ...]:
         """What the bullets of an entry say, before a template lays them out."""
-        record = self._clean(record)
-        trust = trust_of(record, self._header.metrics)
-        return sections(record, self._header.metrics, self.table, later=later, compared=compared, trust=trust)
+        return sections(record, self.said(record), later=later, compared=compared)
+
+    def said(self, record: Record) -> Said:
+        """What the block of an entry says of its runs."""
+        return said_in_parts(record, self._header.metrics, self.table)
+
+    def said_of_first(self, record: Record, count: int) -> Said:
+        """What is said of the first runs of an entry alone."""
+        return said_of(replace(record, runs=record.runs[:count]), self._header.metrics, self.table)
+
+    def said_with_rest(self, first: Said, rest: Record) -> Said:
+        """What is said of all runs, from what is said of the first and a record that has the others."""
+        return with_rest(first, rest, self._header.metrics, self.table)
 
     def table(self, table: Table, more_notes: Sequence[str] = ()) -> str:
         """A table with its notes; `more_notes` are Markdown already and go into the same list."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from logbook_agent.commands.words import command_line, split_env_words
 from logbook_agent.markdown import text as md
-from logbook_agent.model.entry import PlannedCommand
+from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.report.cases import cases, code_names, launcher_text, short
@@ -24,6 +25,11 @@ RenderTable: TypeAlias = "Callable[[Table, Sequence[str]], str]"
 _TAIL_LINES = 8
 _SHOWN_PROBLEMS = 5
 _SHOWN_ROWS = 200
+# A page of an entry stays as short as a person can read, however many runs there are.
+SHOWN_COMMANDS = 100
+_SHOWN_OUTCOMES = 100
+_SHOWN_KINDS = 50
+_SHOWN_NUMBERS = 50
 
 
 def executed(run: Run) -> str:
@@ -44,18 +50,48 @@ def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
     return tabulate(found, TableSpec(), declared=expected)
 
 
-def command_section(record: Record) -> str:
-    """Executed commands, each once, under their labels; repeats are counted."""
-    counts: dict[tuple[str | None, str], int] = {}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Executed:
+    """A command that runs executed, as one types it, under its label, and how many runs did."""
+
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    shell: bool
+    label: str | None
+    times: int
+
+    @property
+    def text(self) -> str:
+        return command_line(self.argv, self.env, shell=self.shell)
+
+
+def commands_of(record: Record) -> list[Executed]:
+    """The commands that were executed, each once, in the order of their first runs."""
+    counts: dict[tuple[str | None, str], tuple[Run, int]] = {}
     for status in record.runs:
         key = (status.run.label, executed(status.run))
-        counts[key] = counts.get(key, 0) + 1
-    return _commands([(label, text, n) for (label, text), n in counts.items()])
+        first, times = counts.get(key, (status.run, 0))
+        counts[key] = (first, times + 1)
+    return [
+        Executed(argv=run.argv, env=run.env.declared, shell=run.shell, label=run.label, times=times)
+        for run, times in counts.values()
+    ]
 
 
-def planned_section(record: Record) -> str:
-    """Planned commands that have not been executed yet."""
-    return _commands([(c.label, planned(c), 1) for c in record.pending_commands])
+def command_section(entry_id: str, found: Sequence[Executed]) -> str:
+    """Executed commands, each once, under their labels; repeats are counted."""
+    more = _and_more(len(found) - SHOWN_COMMANDS, "commands", entry_id)
+    return _commands([(c.label, c.text, c.times) for c in found[:SHOWN_COMMANDS]], more)
+
+
+def _and_more(count: int, what: str, entry_id: str) -> list[str]:
+    """What is left out of a page, and the command that shows it; nothing where nothing is."""
+    return [f"and {count:,} more {what}: `logbook show {entry_id}`"] if count > 0 else []
+
+
+def planned_section(entry: Entry, pending: Sequence[int]) -> str:
+    """Planned commands that have not been executed yet, by their places."""
+    return _commands([(c.label, planned(c), 1) for c in (entry.commands[place] for place in pending)])
 
 
 def planned(command: PlannedCommand) -> str:
@@ -64,7 +100,9 @@ def planned(command: PlannedCommand) -> str:
     return command_line(words, env, shell=command.shell)
 
 
-def _commands(found: list[tuple[str | None, str, int]]) -> str:
+def _commands(found: Sequence[tuple[str | None, str, int]], more: Sequence[str] = ()) -> str:
+    if not found:
+        return ""
     lines = []
     for label, text, count in found:
         times = f" (×{count})" if count > 1 else ""
@@ -76,7 +114,7 @@ def _commands(found: list[tuple[str | None, str, int]]) -> str:
             lines.append(f"×{count}:\n{command}")
         else:
             lines.append(command + times)
-    return lines[0] if len(found) == 1 and found[0][0] is None else md.items(lines)
+    return lines[0] if len(found) == 1 and found[0][0] is None else md.items([*lines, *more])
 
 
 def config_section(record: Record, table: Table | None) -> str:
@@ -104,9 +142,18 @@ def _per_run(name: str, texts: list[str], runs: Sequence[Run], *, differs: bool 
     distinct = list(dict.fromkeys(texts))
     if len(distinct) == 1:
         return [f"{name}: {distinct[0]}"] if distinct[0] else []
-    where = {t: [run.run for run, u in zip(runs, texts, strict=True) if u == t] for t in distinct}
-    parts = [f"{t or 'none'} (run {', '.join(map(str, numbers))})" for t, numbers in where.items()]
+    where: dict[str, list[int]] = {text: [] for text in distinct}
+    for run, text in zip(runs, texts, strict=True):
+        where[text].append(run.run)
+    parts = [f"{text or 'none'} (run {_numbers(where[text])})" for text in distinct[:_SHOWN_KINDS]]
+    more = len(distinct) - _SHOWN_KINDS
+    parts += [f"and {more:,} more"] if more > 0 else []
     return [f"{name}{' differs' if differs else ''}: {'; '.join(parts)}"]
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    more = len(numbers) - _SHOWN_NUMBERS
+    return ", ".join(map(str, numbers[:_SHOWN_NUMBERS])) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _word(value: object) -> str:
@@ -192,9 +239,9 @@ def result_section(record: Record, table: Table | None, render_table: RenderTabl
 
     All that is said below a table is one list with the table's own notes: two lists in a row read as one.
     """
-    notes: list[str] = []
-    for status in record.runs:
-        notes += _outcome(status, alone=len(record.runs) == 1)
+    outcomes = [text for status in record.runs for text in _outcome(status, alone=len(record.runs) == 1)]
+    left_out = len(outcomes) - _SHOWN_OUTCOMES
+    notes = outcomes[:_SHOWN_OUTCOMES] + _and_more(left_out, "runs without a row or a good end", record.id)
     problems = [p for s in record.runs for p in s.run.problems]
     if problems:
         more = len(problems) - _SHOWN_PROBLEMS

@@ -16,7 +16,7 @@ from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.record import Record
 from logbook_agent.report.blocks import table_text
 from logbook_agent.report.issue_best import Unlike
-from logbook_agent.report.issue_entries import Told, commit_url, entry_values, snapshot_values
+from logbook_agent.report.issue_entries import KnownRuns, Told, commit_url, entry_values, snapshot_values
 from logbook_agent.report.issue_texts import BUDGETS, Room, escape, is_address, title_start
 from logbook_agent.report.issue_values import Summary, Thread
 from logbook_agent.report.sections import NO_LATER
@@ -74,11 +74,13 @@ class IssueDocuments:
         later: Mapping[str, Mapping[str, Sequence[str]]],
         room: int,
         compared: Mapping[str, Sequence[str]] = _NOTHING,
+        known: Mapping[str, KnownRuns] | None = None,
     ) -> str:
         """One comment about some entries; `later` has, by ID, what later entries say of each, `compared` what its
-        comparisons come to."""
+        comparisons come to, and `known` what is known of the runs of those whose records need not have them."""
 
-        told = [Told(self._thread, r, self._table, compared.get(r.id, ())) for r in records]
+        known = known or {}
+        told = [Told(self._thread, r, self._table, compared.get(r.id, ()), known.get(r.id)) for r in records]
 
         def values(pieces: Room) -> dict[str, Any]:
             entries = [entry_values(t, later.get(t.record.id, NO_LATER), pieces) for t in told]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from logbook_agent.report.issue_results import Results
 from logbook_agent.report.issue_texts import Room, escape, line, link, prose, shortened, words
 from logbook_agent.report.issue_values import Thread
 from logbook_agent.report.measured import measured
+from logbook_agent.report.said import Said, trust_in
 from logbook_agent.report.trust import trust_of
 
 if TYPE_CHECKING:
@@ -33,11 +35,27 @@ _OPEN_COMMANDS = 1
 _OPEN_LINES = 12
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownRuns:
+    """What is known of the runs of a long entry without reading them; `measured` as of `report.measured`."""
+
+    said: Said
+    measured: Mapping[str, Any]
+
+
 class Told:
     """What the runs of one entry of an update say: computed once, however often the update is rendered."""
 
-    def __init__(self, thread: Thread, record: Record, render: RenderTable, compared: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        thread: Thread,
+        record: Record,
+        render: RenderTable,
+        compared: Sequence[str] = (),
+        known: KnownRuns | None = None,
+    ) -> None:
         self.thread = thread
+        self._known = known
         self.compared = md.items(list(compared))
         self.record = record
         self._render = render
@@ -48,21 +66,37 @@ class Told:
         return self.thread.header.as_of(self.record.id, self.record.entry.opened)
 
     @cached_property
-    def measured(self) -> dict[str, Any]:
+    def measured(self) -> Mapping[str, Any]:
+        if self._known is not None:
+            return self._known.measured
         return measured(self.record, self.header)
 
     @cached_property
     def trust(self) -> str | None:
-        trust = trust_of(self.record, self.thread.header.metrics)
+        if self._known is not None:
+            trust = trust_in(self.record, self._known.said)
+        else:
+            trust = trust_of(self.record, self.thread.header.metrics)
         return trust.text if trust is not None else None
 
     @cached_property
     def config(self) -> str:
+        if self._known is not None:
+            return self._known.said.config
         return facts.config_section(self.record, self._table) if self.record.runs else ""
 
     @cached_property
     def result(self) -> str:
+        if self._known is not None:
+            return self._known.said.result
         return facts.result_section(self.record, self._table, self._render) if self.record.runs else ""
+
+    @cached_property
+    def commands(self) -> tuple[Sequence[facts.Executed], int, Sequence[int]]:
+        """The commands that are told, how many others were executed, and the places of those that are yet to be."""
+        if self._known is not None:
+            return self._known.said.commands, self._known.said.more_commands, self._known.said.pending
+        return _executed(self.record)
 
     @cached_property
     def _table(self) -> Table | None:
@@ -79,7 +113,7 @@ def entry_values(told: Told, later: Mapping[str, Sequence[str]], room: Room) -> 
     result = prose_of.take(RESULT)
     interpretation = prose_of.take(INTERPRETATION)
     next_action = prose_of.take(NEXT_ACTION) or prose_of.take(_NEXT_STEP)
-    shown = commands(record, room)
+    shown = _shown_commands(record, *told.commands, room)
     return {
         "id": entry.id,
         "title": line(entry.title, min(room.prose, 400)),
@@ -132,25 +166,34 @@ class _Fields:
 
 def commands(record: Record, room: Room) -> list[dict[str, Any]]:
     """What was executed and what is yet to be, each once, verbatim or not at all."""
-    counts: dict[tuple[str | None, str, bool], int] = {}
-    for status in record.runs:
-        key = (status.run.label, facts.executed(status.run), False)
-        counts[key] = counts.get(key, 0) + 1
-    for command in record.pending_commands:
-        counts.setdefault((command.label, facts.planned(command), True), 1)
-    found = []
-    for (label, text, planned), times in counts.items():
-        size = len(text.encode())
-        found.append(
-            {
-                "label": escape(words(label, _LABEL_BYTES)) if label else "",
-                "text": text if size <= room.command else "",
-                "left_out": 0 if size <= room.command else size,
-                "times": times,
-                "planned": planned,
-            }
-        )
-    return found
+    return _shown_commands(record, *_executed(record), room)
+
+
+def _executed(record: Record) -> tuple[Sequence[facts.Executed], int, Sequence[int]]:
+    found = facts.commands_of(record)
+    return found[: facts.SHOWN_COMMANDS], max(0, len(found) - facts.SHOWN_COMMANDS), record.pending
+
+
+def _shown_commands(
+    record: Record, found: Sequence[facts.Executed], more: int, pending: Sequence[int], room: Room
+) -> list[dict[str, Any]]:
+    shown = [_command(c.label, c.text, c.times, room) for c in found]
+    if more:
+        shown.append({**_command(None, "", 1, room), "more": more})
+    planned = {(c.label, facts.planned(c)): None for c in (record.entry.commands[place] for place in pending)}
+    return shown + [{**_command(label, text, 1, room), "planned": True} for label, text in planned]
+
+
+def _command(label: str | None, text: str, times: int, room: Room) -> dict[str, Any]:
+    size = len(text.encode())
+    return {
+        "label": escape(words(label, _LABEL_BYTES)) if label else "",
+        "text": text if size <= room.command else "",
+        "left_out": 0 if size <= room.command else size,
+        "times": times,
+        "planned": False,
+        "more": 0,
+    }
 
 
 def _link(thread: Thread, entry_id: str | None) -> str | None:

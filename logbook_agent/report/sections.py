@@ -17,9 +17,9 @@ from logbook_agent.model.entry import (
     NEXT_ACTION,
     RESULT,
 )
-from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 from logbook_agent.report import facts
+from logbook_agent.report.said import Said, trust_in
 from logbook_agent.report.trust import Trust
 
 # The form of an entry; a field with another label stays behind the one it was written after.
@@ -45,24 +45,19 @@ class Section:
 
 
 def sections(
-    record: Record,
-    metrics: Sequence[Metric],
-    render_table: facts.RenderTable,
-    *,
-    later: Mapping[str, Sequence[str]] = NO_LATER,
-    compared: Sequence[str] = (),
-    trust: Trust | None = None,
+    record: Record, said: Said, *, later: Mapping[str, Sequence[str]] = NO_LATER, compared: Sequence[str] = ()
 ) -> tuple[Section, ...]:
     """All sections in order; what is unset has none. A field without text holds a place for a computed one.
 
-    `compared` is what the entry's comparisons come to: that depends on the records of other entries, too.
+    `said` is what its runs say, and `record` need not have them all; `compared` is what the entry's comparisons come
+    to, which depends on the records of other entries, too.
     """
     found = [Section(label=one_line(f.label), text=clean(f.text)) for f in record.entry.fields]
     taken = {s.label.casefold() for s in found if s.text.strip()}
     computed = [
-        *_computed(record, metrics, render_table),
+        *_computed(record, said),
         (COMPARISON, "computed", items(list(compared))),
-        (CONFIDENCE, "computed", _trust_text(trust)),
+        (CONFIDENCE, "computed", _trust_text(trust_in(record, said))),
     ]
     for label, suffix, text in computed:
         if text:
@@ -77,16 +72,12 @@ def _free(label: str, suffix: str, taken: set[str]) -> str:
     return next(name for name in names if name.casefold() not in taken)
 
 
-def _computed(record: Record, metrics: Sequence[Metric], render_table: facts.RenderTable) -> list[tuple[str, str, str]]:
-    planned = facts.planned_section(record) if record.pending_commands else ""
-    if not record.runs:
-        return [(f"{COMMAND} (planned)", "not yet run", planned)]
-    table = facts.table_of(record, metrics)
+def _computed(record: Record, said: Said) -> list[tuple[str, str, str]]:
     return [
-        (COMMAND, "executed", facts.command_section(record)),
-        (f"{COMMAND} (planned)", "not yet run", planned),
-        (CONFIG, "recorded", facts.config_section(record, table)),
-        (RESULT, "measured", facts.result_section(record, table, render_table)),
+        (COMMAND, "executed", said.command),
+        (f"{COMMAND} (planned)", "not yet run", facts.planned_section(record.entry, said.pending)),
+        (CONFIG, "recorded", said.config),
+        (RESULT, "measured", said.result),
     ]
 
 

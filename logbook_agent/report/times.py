@@ -31,7 +31,11 @@ def minute(iso: str, zone: str) -> str:
         return iso
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return moment.astimezone(zone_of(zone)).strftime("%Y-%m-%d %H:%M")
+    shown_in = zone_of(zone)
+    try:
+        return moment.astimezone(shown_in).strftime("%Y-%m-%d %H:%M")
+    except (OverflowError, ValueError):  # at the ends of the calendar
+        return iso
 
 
 def stamp(moment: datetime) -> str:

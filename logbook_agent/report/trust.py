@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from logbook_agent.errors import LogbookError
-from logbook_agent.model.entry import CONFIDENCES, Comparison, Confidence, entry_of
+from logbook_agent.model.entry import CONFIDENCES, Comparison, Confidence, Entry, entry_of
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 
@@ -72,13 +72,45 @@ def own_answers(record: Record, metrics: Sequence[Metric]) -> tuple[Answered, ..
     return tuple(Answered(asked=asked, answers=_answers(record, asked, metrics)) for asked in kept)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Borne:
+    """How far runs bear a claim out, and why; `repeated` as of `Trust`."""
+
+    word: Confidence
+    reasons: tuple[str, ...]
+    repeated: bool
+
+
 def trust_of(record: Record, metrics: Sequence[Metric], answered: Sequence[Answered] | None = None) -> Trust | None:
     """The confidence in an entry; None for what claims nothing: notes, and experiments without runs or commands,
     of which nobody states one. `answered` are its `own_answers`, where they are known."""
-    entry = record.entry
-    is_claim = entry.kind == "experiment" and bool(record.runs or entry.commands)
-    if not is_claim and entry.confidence is None:
+    if not _claims(record.entry, len(record.runs)):
         return None
+    borne = borne_out(record, metrics, answered)
+    return trust_with(record.entry, len(record.runs), borne.word, borne.reasons, borne.repeated)
+
+
+def trust_with(entry: Entry, runs: int, computed: Confidence, reasons: tuple[str, ...], repeated: bool) -> Trust | None:
+    """The confidence in an entry whose runs come to this, and what a person says of it."""
+    if not _claims(entry, runs):
+        return None
+    return Trust(
+        word=entry.confidence or computed,
+        computed=computed,
+        reasons=reasons,
+        stated=entry.confidence,
+        stated_reason=entry.confidence_reason,
+        repeated=repeated,
+    )
+
+
+def _claims(entry: Entry, runs: int) -> bool:
+    is_claim = entry.kind == "experiment" and bool(runs or entry.commands)
+    return is_claim or entry.confidence is not None
+
+
+def borne_out(record: Record, metrics: Sequence[Metric], answered: Sequence[Answered] | None = None) -> Borne:
+    """How far its own runs bear out what an entry claims."""
     found: list[Conclusion] = []
     if sum(status.state == "finished" for status in record.runs) > 1:
         answered = own_answers(record, metrics) if answered is None else answered
@@ -87,14 +119,7 @@ def trust_of(record: Record, metrics: Sequence[Metric], answered: Sequence[Answe
     words: list[Confidence] = [one.confidence for one in found] or ["exploratory"]
     computed = min(words, key=CONFIDENCES.index)
     reasons = tuple(reason for one in found if one.confidence == computed for reason in one.reasons)
-    return Trust(
-        word=entry.confidence or computed,
-        computed=computed,
-        reasons=reasons or _too_few(record),
-        stated=entry.confidence,
-        stated_reason=entry.confidence_reason,
-        repeated=bool(found),
-    )
+    return Borne(word=computed, reasons=reasons or _too_few(record), repeated=bool(found))
 
 
 def _too_few(record: Record) -> tuple[str, ...]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 
+from logbook_agent.errors import StoreError
 from logbook_agent.model.run import Output
 from logbook_agent.redaction import Redactor, StreamRedactor
 from logbook_agent.runner.excerpt import Excerpt, LineCollector
@@ -18,7 +20,7 @@ ERROR_LINES = 20
 
 
 class OutputLog:
-    """Takes both streams as they were read.
+    """Takes both streams as they were read. `create` opens the new file, below the folder of logbooks.
 
     What is safe is handed to the operating system at once, so that it survives the death of the tool; only a
     line that is not complete may be held back, up to the next `idle`. A disk that fails does not end the run:
@@ -30,12 +32,13 @@ class OutputLog:
         path: Path,
         redactor: Redactor,
         *,
+        create: Callable[[Path], int],
         max_bytes: int = MAX_LOG_BYTES,
         head_lines: int = HEAD_LINES,
         tail_lines: int = TAIL_LINES,
         error_lines: int = ERROR_LINES,
     ) -> None:
-        self._file = _LogFile(path, max_bytes)
+        self._file = _LogFile(path, create, max_bytes)
         self._redactors: dict[Stream, StreamRedactor] = {
             "stdout": StreamRedactor(redactor),
             "stderr": StreamRedactor(redactor),
@@ -96,7 +99,7 @@ class OutputLog:
 class _LogFile:
     """A new file that takes what fits, and stops at its cap or at the first failure."""
 
-    def __init__(self, path: Path, max_bytes: int) -> None:
+    def __init__(self, path: Path, create: Callable[[Path], int], max_bytes: int) -> None:
         self.digest = hashlib.sha256()
         self.written = 0
         self.truncated = False
@@ -104,9 +107,8 @@ class _LogFile:
         self._path, self._max = path, max_bytes
         self._fd: int | None = None
         try:
-            # Never over an earlier log: that would be lost.
-            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        except OSError as error:
+            self._fd = create(path)
+        except (OSError, StoreError) as error:
             self._fail("the log could not be opened", error)
 
     def write(self, data: bytes) -> None:
@@ -135,8 +137,9 @@ class _LogFile:
             self.truncated = True
             self.close()
 
-    def _fail(self, what: str, error: OSError) -> None:
-        self.problems += (f"{what} ({self._path.name}: {error.strerror})",)
+    def _fail(self, what: str, error: OSError | StoreError) -> None:
+        said = error.strerror if isinstance(error, OSError) else error.message
+        self.problems += (f"{what} ({self._path.name}: {said})",)
 
     def close(self) -> None:
         fd, self._fd = self._fd, None

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,19 +16,22 @@ from logbook_agent import __version__
 from logbook_agent.errors import LogbookError, NotFound, RecordError, StoreError, Taken
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
-from logbook_agent.model.ids import id_number, parse_id, sorted_ids
+from logbook_agent.model.ids import id_number, parse_id, run_number, sorted_ids
 from logbook_agent.model.record import Record, record_of
+from logbook_agent.reading import VIEW_BYTES, names_in, read_text
 from logbook_agent.redaction import Redactor, by_shape
 from logbook_agent.redaction.records import clean_entry, clean_header, clean_run
 from logbook_agent.store import records
-from logbook_agent.store.files import make_folder, read_text, write_error, write_text
-from logbook_agent.store.ids import Void, reservation_folder, reserve, voids
+from logbook_agent.store.files import copy, create_folder, make_folder, remove, write_text
+from logbook_agent.store.ids import Void, reservations_of, reserve, voids
 from logbook_agent.store.liveness import life
 from logbook_agent.store.locks import locked
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
-    from logbook_agent.store.index import Stamp
+    from logbook_agent.store.index import Stamp as EntryStamp
+    from logbook_agent.store.runs_index import RunsIndex, Stamp
+    from logbook_agent.store.said import SaidIndex
     from logbook_agent.store.tried import Tried
 
 
@@ -69,7 +72,9 @@ class Book:
         self.entries_folder = self.folder / "entries"
         self.runs_folder = self.folder / "runs"
         self.open_folder = self.folder / "open"
+        self.index_path = self.folder / ".index.sqlite"
         self._header: Header | None = None
+        self._runs: RunsIndex | None = None
 
     @property
     def header(self) -> Header:
@@ -83,12 +88,12 @@ class Book:
         return self.header
 
     def lock(self) -> AbstractContextManager[None]:
-        return locked(self.folder / ".lock")
+        return locked(self.folder / ".lock", within=self.root)
 
     def sync_lock(self) -> AbstractContextManager[None]:
         """Held for the length of a sync; raises StoreError at once when another one holds it."""
-        make_folder(self.open_folder)
-        return locked(self.open_folder / ".sync.lock", timeout_s=0)
+        make_folder(self.open_folder, within=self.root)
+        return locked(self.open_folder / ".sync.lock", within=self.root, timeout_s=0)
 
     # -- entries ---------------------------------------------------------------------------------
 
@@ -101,9 +106,8 @@ class Book:
 
     def entry_names(self) -> list[str]:
         """Names of the entry files, without their ending, in no order."""
-        if not self.entries_folder.is_dir():
-            return []
-        return [name[:-5] for name in os.listdir(self.entries_folder) if name.endswith(".yaml")]  # noqa: PTH208
+        names = names_in(self.entries_folder, within=self.root)
+        return [name[:-5] for name in names if name.endswith(".yaml")]
 
     def entries_changed_ns(self) -> int:
         """When the folder of entries last changed: a file came, went or was replaced. 0 when there is none yet."""
@@ -117,18 +121,19 @@ class Book:
         """Hints at which entries hold a command."""
         from logbook_agent.store.tried import Tried
 
-        return Tried(self.folder / ".index.sqlite")
+        return Tried(self.index_path, within=self.root)
 
     def reserve_id(self, owner: dict[str, object]) -> tuple[str, str | None]:
         """The next ID, never handed out before, and a warning when other worktrees cannot know of it."""
-        folder, warning = reservation_folder(self.root, self.header.prefix)
+        place = reservations_of(self.root, self.header.prefix)
         data = json.dumps(owner).encode()
-        return reserve(folder, self.header.prefix, self.entry_names(), data, runs=self.runs_folder), warning
+        found = reserve(place, self.header.prefix, self.entry_names(), data, runs=self.runs_folder)
+        return found, place.warning
 
     def voids(self) -> list[Void]:
         """IDs that were reserved here and never became an entry."""
-        folder, _ = reservation_folder(self.root, self.header.prefix)
-        return voids(folder, self.root, self.header.prefix, self.entry_ids())
+        place = reservations_of(self.root, self.header.prefix)
+        return voids(place, self.root, self.header.prefix, self.entry_ids())
 
     def has_entry(self, entry_id: str) -> bool:
         # A link that leads nowhere is an entry that cannot be read, not none.
@@ -142,10 +147,14 @@ class Book:
                 return entry_id
             for other in self.entry_ids():
                 with contextlib.suppress(StoreError):  # another entry's damage is told elsewhere
-                    text = read_text(self.entry_path(other))
+                    text = self.entry_text(other)
                     if entry_id in text and "\naliases:" in text and entry_id in self.entry(other).aliases:
                         return other
         raise self._unknown(entry_id)
+
+    def entry_text(self, entry_id: str) -> str:
+        """The file of an entry as it stands."""
+        return read_text(self.entry_path(entry_id), within=self.root)
 
     def entry(self, entry_id: str) -> Entry:
         """One entry, without the secrets that somebody may have typed into its file. Raises NotFound with the nearest
@@ -162,14 +171,14 @@ class Book:
     def write_entry(self, entry: Entry) -> Entry:
         """Write an entry without its secrets; returns what was written."""
         entry = clean_entry(entry, self.redactor)
-        make_folder(self.entries_folder)
+        make_folder(self.entries_folder, within=self.root)
         records.write_entry(self.entry_path(entry.id), entry, durable=self.durable)
         return entry
 
     def write_header(self, header: Header) -> Header:
         """Write the header without its secrets; returns what was written."""
         header = clean_header(header, self.redactor)
-        make_folder(self.folder)
+        make_folder(self.folder, within=self.root)
         records.write_header(self.header_path, header, durable=self.durable)
         self._header = header
         return header
@@ -203,18 +212,11 @@ class Book:
 
     def new_run(self, entry_id: str) -> int:
         """The next run number of an entry; its folder is created exclusively."""
-        parent = self.runs_folder / entry_id
-        make_folder(parent)
+        make_folder(self.runs_folder / entry_id, within=self.root)
         number = max(self._run_numbers(entry_id), default=0) + 1
-        while True:
-            try:
-                self.run_folder(entry_id, number).mkdir()
-            except FileExistsError:
-                number += 1
-            except OSError as error:
-                raise write_error(parent, error) from error
-            else:
-                return number
+        while not create_folder(self.run_folder(entry_id, number), within=self.root):
+            number += 1
+        return number
 
     def write_run(self, run: Run) -> Run:
         """Write a run without its secrets, and the marker of one that goes on; returns what was written."""
@@ -223,39 +225,74 @@ class Book:
         records.write_run(folder / "run.json", run, durable=self.durable)
         marker = self.open_folder / f"{run.entry}.{run.run:02d}"
         if run.exit is None:
-            make_folder(self.open_folder)
-            write_text(marker, "", durable=False)
+            make_folder(self.open_folder, within=self.root)
+            write_text(marker, "", within=self.root, durable=False)
         else:
-            marker.unlink(missing_ok=True)
+            remove(marker, within=self.root)
         return run
 
     def open_runs(self) -> list[Run]:
         """Runs that were started here and have not been finished, in no order; most of them are going on."""
         found = []
-        names = os.listdir(self.open_folder) if self.open_folder.is_dir() else []  # noqa: PTH208
-        for name in names:
-            entry_id, _, number = name.rpartition(".")
-            if number.isdigit():
+        for name in names_in(self.open_folder, within=self.root):
+            entry_id, _, digits = name.rpartition(".")
+            number = run_number(digits)
+            if number is not None:
                 with contextlib.suppress(StoreError):  # `doctor` tells of markers that lead nowhere
-                    found.append(records.read_run(self.run_folder(entry_id, int(number)) / "run.json"))
+                    found.append(records.read_run(self.run_folder(entry_id, number) / "run.json", self.redactor))
         return found
 
-    def runs(self, entry_id: str) -> tuple[Run, ...]:
-        """All runs of an entry in order. A run folder without a record yet was cut off before it started."""
-        return tuple(self._read_runs(entry_id))
+    def runs(self, entry_id: str, *, stamps: Mapping[int, Stamp] | None = None) -> tuple[Run, ...]:
+        """The runs of an entry in order, or those of `stamps` alone. A run folder without a record yet was cut off
+        before it started."""
+        found = []
+        for _, run in self.each_run(entry_id, stamps=stamps):
+            if isinstance(run, LogbookError):
+                raise run
+            found.append(run)
+        return tuple(found)
 
-    def _read_runs(self, entry_id: str) -> Iterator[Run]:
-        for number in sorted(self._run_numbers(entry_id)):
-            path = self.run_folder(entry_id, number) / "run.json"
-            if os.path.exists(path):  # noqa: PTH110  asked for every run of ten thousand
-                yield records.read_run(path)
+    def each_run(
+        self, entry_id: str, *, stamps: Mapping[int, Stamp] | None = None
+    ) -> list[tuple[int, Run | LogbookError]]:
+        """The runs of an entry with their numbers, in order; for a record that cannot be read, why. Records that the
+        index knows are not opened. With `stamps`, which were just taken, only the runs that they are of."""
+        wanted = self.run_stamps(entry_id) if stamps is None else stamps
+        redactor = self.redactor
+
+        def read(number: int) -> Run:
+            return records.read_run(self.run_folder(entry_id, number) / "run.json", redactor)
+
+        return self._runs_index.each(entry_id, wanted, read, is_all=stamps is None)
+
+    def run_stamps(self, entry_id: str, numbers: Sequence[int] | None = None) -> dict[int, Stamp]:
+        """By number, when each record of an entry's runs last changed, and its size; in order. `numbers`: of these."""
+        from logbook_agent.store.runs_index import stamps_in
+
+        return stamps_in(self.runs_folder / entry_id, self.run_numbers(entry_id) if numbers is None else numbers)
+
+    def run_numbers(self, entry_id: str) -> list[int]:
+        """The numbers of an entry's runs by the names of their folders, in order; some may have no record yet."""
+        return sorted(self._run_numbers(entry_id))
+
+    @property
+    def said(self) -> SaidIndex:
+        """What the blocks of long entries say of their runs."""
+        from logbook_agent.store.said import SaidIndex
+
+        return SaidIndex(path=self.index_path, within=self.root)
+
+    @property
+    def _runs_index(self) -> RunsIndex:
+        if self._runs is None:
+            from logbook_agent.store.runs_index import RunsIndex
+
+            self._runs = RunsIndex(self.index_path, self.root, __version__)
+        return self._runs
 
     def _run_numbers(self, entry_id: str) -> list[int]:
-        try:
-            names = os.listdir(self.runs_folder / entry_id)  # noqa: PTH208
-        except FileNotFoundError:
-            return []
-        return [int(name) for name in names if name.isdigit()]
+        names = names_in(self.runs_folder / entry_id, within=self.root)
+        return [number for name in names if (number := run_number(name)) is not None]
 
     # -- the whole -------------------------------------------------------------------------------
 
@@ -283,11 +320,12 @@ class Book:
         """
         from logbook_agent.store.index import Index, stamp_of
 
-        header = self.header_path.stat()
-        index = Index(self.folder / ".index.sqlite", f"{__version__} {form} {header.st_ctime_ns} {header.st_size}")
+        header = self.header_path.lstat()
+        version = f"{__version__} {form} {header.st_ctime_ns} {header.st_size}"
+        index = Index(self.index_path, self.root, version)
         index.load()
         found: list[dict[str, Any]] = []
-        fresh: dict[str, tuple[Stamp, dict[str, Any]]] = {}
+        fresh: dict[str, tuple[EntryStamp, dict[str, Any]]] = {}
         damaged: list[LogbookError] = []
         ids = self.entry_ids()
         entries, runs = f"{self.entries_folder}/", f"{self.runs_folder}/"
@@ -301,7 +339,7 @@ class Book:
                     summary = summarise(record)
                     if all(s.run.exit is not None for s in record.runs):
                         fresh[entry_id] = (stamp, summary)
-            except FileNotFoundError as error:
+            except OSError as error:
                 if self.has_entry(entry_id):
                     damaged.append(StoreError(f"cannot read {self.entry_path(entry_id)}: {error.strerror}"))
                 continue  # else it was removed since it was listed
@@ -313,19 +351,19 @@ class Book:
         return Summaries(header=self.header, entries=tuple(found), damaged=tuple(damaged))
 
     def read_view(self) -> str | None:
-        if not self.view_path.exists():
+        if not os.path.lexists(self.view_path):
             return None
         # Some editors put a byte order mark in front, which would hide the first marker.
-        return read_text(self.view_path).removeprefix("\ufeff")
+        return read_text(self.view_path, within=self.root, limit=VIEW_BYTES).removeprefix("\ufeff")
 
     def write_view(self, text: str) -> None:
-        write_text(self.view_path, text, durable=self.durable, derived=True)
+        write_text(self.view_path, text, within=self.root, durable=self.durable, derived=True)
 
     def backup_view(self, stamp: str) -> Path:
         """Save the view as it is beside it, under a name that is git-ignored."""
         backup = self.folder / "backups" / f"{self.topic}.{stamp}.md"
-        make_folder(backup.parent)
-        write_text(backup, read_text(self.view_path), durable=self.durable)
+        make_folder(backup.parent, within=self.root)
+        copy(self.view_path, backup, within=self.root, durable=self.durable)
         return backup
 
 
@@ -360,42 +398,55 @@ def create(root: Path, header: Header, *, durable: bool = True, redactor: Callab
                 cause=f"{book.header_path.relative_to(root.parent)} is there",
                 hint=f"go on in it with: logbook -L {header.topic} status",
             )
-        if book.header.prefix == header.prefix:
+        if has_prefix(book, header.prefix):
             raise Taken(
                 f"the prefix {header.prefix} is taken by {book.topic}",
                 cause="IDs are unique in a root, so each logbook has a prefix of its own",
                 hint=f"choose another --prefix, or go on with: logbook -L {book.topic} status",
             )
     book = Book(root, header.topic, durable=durable, redactor=redactor)
-    if book.view_path.exists() or book.folder.exists():
+    if os.path.lexists(book.view_path) or os.path.lexists(book.folder):
         raise Taken(
             f"{header.topic}.md or {header.topic}/ exists in {root.name}/ and is no logbook",
             cause="a file of that name was put there by hand",
             hint="choose another topic, or move that file away",
         )
-    make_folder(root)
+    make_folder(root, within=root)
     for name, text in ((".gitignore", _GITIGNORE), (".gitattributes", _GITATTRIBUTES)):
-        _complete(root / name, text, durable=durable)
+        _complete(root / name, text, root, durable=durable)
     book.write_header(header)
     return book
 
 
-def _complete(path: Path, text: str, *, durable: bool) -> None:
+def _complete(path: Path, text: str, root: Path, *, durable: bool) -> None:
     """Write a file of git's, or append the lines that one of ours from an earlier version lacks. One without our
     first line is the project's own, and stays."""
-    if not path.exists():
-        write_text(path, text, durable=durable)
+    if not os.path.lexists(path):
+        write_text(path, text, within=root, durable=durable)
         return
-    present = read_text(path)
+    present = read_text(path, within=root)
     first, *lines = text.splitlines()
     missing = [line for line in lines if line not in present.splitlines()]
     if first in present and missing:
-        write_text(path, "\n".join([present.rstrip("\n"), *missing, ""]), durable=durable)
+        write_text(path, "\n".join([present.rstrip("\n"), *missing, ""]), within=root, durable=durable)
 
 
 def books(root: Path, *, durable: bool = True, redactor: Callable[[], Redactor] = by_shape) -> list[Book]:
-    """All logbooks under `root`, by topic."""
+    """All logbooks under `root`, by topic; also one whose header cannot be read."""
     if not root.is_dir():
         return []
-    topics = sorted(e.name for e in os.scandir(root) if (root / e.name / "logbook.yaml").is_file())
-    return [Book(root, topic, durable=durable, redactor=redactor) for topic in topics]
+    names = (e.name for e in os.scandir(root) if not e.name.startswith("."))
+    found = (name for name in names if os.path.lexists(f"{root}/{name}/logbook.yaml"))
+    return [Book(root, topic, durable=durable, redactor=redactor) for topic in sorted(found)]
+
+
+def has_prefix(book: Book, prefix: str) -> bool:
+    """Whether a logbook has this prefix; where its header cannot be read, the names of its entries tell."""
+    try:
+        return book.header.prefix == prefix
+    except StoreError:
+        pass
+    try:
+        return bool(sorted_ids(book.entry_names(), prefix))
+    except StoreError:
+        return False

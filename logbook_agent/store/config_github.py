@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,8 @@ if TYPE_CHECKING:
 
 # What GitHub asks of those who write much; an Enterprise may set other limits.
 LEAST_PAUSE_S = 1.0
+# A day. The system takes no timeout of centuries, and a float holds no whole number of any size.
+_MOST_S = 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,9 +88,11 @@ def github_config(table: object) -> GitHubConfig:
 
 
 def _seconds(key: str, value: object) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _MOST_S:
         return float(value)
-    raise SettingError(f"github.{key} must be a number of seconds", f"write: {key} = {_SECONDS[key]:g}")
+    raise SettingError(
+        f"github.{key} must be a number of seconds", f"write: {key} = {_SECONDS[key]:g}; the most is {_MOST_S}"
+    )
 
 
 def _check_addresses(config: GitHubConfig) -> None:

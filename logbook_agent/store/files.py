@@ -1,26 +1,49 @@
-"""Writing files so that a reader, or the next run, never meets half of one."""
+"""The one place that changes files: so that nobody ever meets half of one, and nothing outside is touched.
+
+Every function takes the folder `within` which it stays; `paths.py` says what that means. No other module writes
+(`tests/store/test_store_writers.py` holds the list of exceptions).
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
+import stat
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from logbook_agent.errors import StoreError
+from logbook_agent.paths import check_place, check_target, not_regular
+from logbook_agent.reading import open_file
+
+_PIECE_BYTES = 1 << 20
 
 
-def write_atomic(path: Path, data: bytes, *, durable: bool = True, derived: bool = False) -> None:
+def write_atomic(
+    path: Path, data: bytes, *, within: Path, durable: bool = True, derived: bool = False, private: bool = False
+) -> None:
     """Replace `path` by `data`: a temporary file of its own beside it, fsync, rename, fsync of the folder.
 
-    The last is left out for a `derived` file: after a power cut its old content may stand, and is made anew.
+    The last is left out for a `derived` file: after a power cut its old content may stand, and is made anew. A
+    `private` file is for this user alone.
     Raises StoreError naming the file; then the old content stands and no temporary file is left.
     """
-    write_pieces(path, (data,), durable=durable, derived=derived)
+    write_pieces(path, (data,), within=within, durable=durable, derived=derived, private=private)
 
 
-def write_pieces(path: Path, pieces: Iterable[bytes], *, durable: bool = True, derived: bool = False) -> None:
+def write_pieces(
+    path: Path,
+    pieces: Iterable[bytes],
+    *,
+    within: Path,
+    durable: bool = True,
+    derived: bool = False,
+    private: bool = False,
+) -> None:
     """`write_atomic` for what is too much to be held at once."""
+    check_target(path, within)
     temporary: str | None = None
     try:
         descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
@@ -30,7 +53,8 @@ def write_pieces(path: Path, pieces: Iterable[bytes], *, durable: bool = True, d
             if durable:
                 os.fsync(handle.fileno())
         # mkstemp makes files private; a record is as readable as what a text editor would write.
-        Path(temporary).chmod(0o666 & ~_umask())
+        if not private:
+            Path(temporary).chmod(0o666 & ~_umask())
         Path(temporary).replace(path)
         temporary = None
         if durable and not derived:
@@ -42,13 +66,14 @@ def write_pieces(path: Path, pieces: Iterable[bytes], *, durable: bool = True, d
             Path(temporary).unlink(missing_ok=True)
 
 
-def write_text(path: Path, text: str, *, durable: bool = True, derived: bool = False) -> None:
-    """`write_atomic` for text. A lone surrogate (from a name that is no UTF-8) is written as U+FFFD."""
-    write_atomic(path, text.encode("utf-8", "replace"), durable=durable, derived=derived)
+def write_text(path: Path, text: str, *, within: Path, durable: bool = True, derived: bool = False) -> None:
+    """`write_atomic` for text. A lone surrogate, which no record holds, is written as `?`."""
+    write_atomic(path, text.encode("utf-8", "replace"), within=within, durable=durable, derived=derived)
 
 
-def create_exclusive(path: Path, data: bytes) -> bool:
+def create_exclusive(path: Path, data: bytes, *, within: Path) -> bool:
     """Create `path` with `data` unless it exists; False when it does."""
+    check_place(path, within)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     except FileExistsError:
@@ -60,25 +85,96 @@ def create_exclusive(path: Path, data: bytes) -> bool:
     return True
 
 
-def read_text(path: Path) -> str:
-    """The text of a record. Raises StoreError when it cannot be read or is no UTF-8."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise StoreError(
-            f"{path.name} is not UTF-8 text (byte {error.start})",
-            cause=f"{path} was written by another program",
-            hint="restore the file from git, then run: logbook status",
-        ) from error
-    except OSError as error:
-        raise StoreError(f"cannot read {path}: {error.strerror}", cause="the file system said so") from error
+def create_log(path: Path, *, within: Path) -> int:
+    """The descriptor of a new file for output; never of an earlier one, which would be lost. Raises OSError, too."""
+    check_place(path, within)
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
 
 
-def make_folder(path: Path) -> None:
+def open_lock(path: Path, *, within: Path) -> int:
+    """The descriptor of a lock file, which is created when it is missing."""
+    check_target(path, within)
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise write_error(path, error) from error
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise not_regular(path, mode)
+    return descriptor
+
+
+def make_folder(path: Path, *, within: Path, private: bool = False) -> None:
+    """Create a folder and those above it, `within` included, unless they are there. A `private` one is for this user
+    alone."""
+    if path != within:
+        check_place(path / "file", within)
+    try:
+        path.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
+    except OSError as error:
+        raise write_error(path, error) from error
+
+
+def create_folder(path: Path, *, within: Path) -> bool:
+    """Create a folder unless something of its name exists; False when it does."""
+    check_place(path, within)
+    try:
+        path.mkdir()
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise write_error(path, error) from error
+    return True
+
+
+def remove(path: Path, *, within: Path) -> None:
+    """Remove a file, or a link itself, if it is there."""
+    check_place(path, within)
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise write_error(path, error) from error
+
+
+def remove_folder(path: Path, *, within: Path) -> None:
+    """Remove an empty folder."""
+    check_place(path, within)
+    try:
+        path.rmdir()
+    except OSError as error:
+        raise write_error(path, error) from error
+
+
+def remove_tree(path: Path, *, within: Path) -> None:
+    """Remove a folder with all that is in it, as far as that can be done; links in there are not followed."""
+    check_place(path, within)
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def move(old: Path, new: Path, *, within: Path) -> None:
+    """Move a file or folder. What stands there already is the business of the caller."""
+    check_place(old, within)
+    check_place(new, within)
+    try:
+        old.rename(new)
+    except OSError as error:
+        raise write_error(new, error) from error
+
+
+def copy(path: Path, new: Path, *, within: Path, durable: bool = False) -> None:
+    """Copy a regular file, with the time of its last change."""
+    with open_file(path, within=within) as file:
+        state = os.fstat(file.fileno())
+        write_pieces(new, iter(lambda: file.read(_PIECE_BYTES), b""), within=within, durable=durable)
+    with contextlib.suppress(OSError):
+        os.utime(new, ns=(state.st_atime_ns, state.st_mtime_ns))
+
+
+def pieces_of(path: Path, *, within: Path) -> Iterator[bytes]:
+    """The content of a regular file, a piece at a time. Raises StoreError, and OSError while it is read."""
+    with open_file(path, within=within) as file:
+        yield from iter(lambda: file.read(_PIECE_BYTES), b"")
 
 
 def write_error(path: Path, error: OSError) -> StoreError:

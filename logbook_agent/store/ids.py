@@ -2,41 +2,55 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
-import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from logbook_agent.errors import StoreError
 from logbook_agent.model.ids import format_id, id_number, sorted_ids
 from logbook_agent.processes import alive
+from logbook_agent.reading import SETTINGS_BYTES, names_in, read_text
 from logbook_agent.repository import repository_of
-from logbook_agent.store.files import create_exclusive, make_folder, write_error
+from logbook_agent.store.files import create_exclusive, make_folder
+from logbook_agent.store.parse import parse_json
 
 
-def reservation_folder(root: Path, prefix: str) -> tuple[Path, str | None]:
-    """Where IDs of `prefix` are reserved, and a warning when worktrees cannot share the sequence.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservations:
+    """The folder where IDs of one prefix are reserved, below `within`. `warning`: worktrees cannot share it."""
+
+    folder: Path
+    within: Path
+    warning: str | None = None
+
+
+def reservations_of(root: Path, prefix: str) -> Reservations:
+    """Where IDs of `prefix` are reserved.
 
     Inside a git work tree that is the common git folder, so that worktrees of one clone never hand out
     the same ID; elsewhere, or when that folder is read-only, `<root>/.ids/`.
     """
-    own = root / ".ids" / prefix
+    own = Reservations(folder=root / ".ids" / prefix, within=root)
     place = repository_of(root)
     if place is None:
-        return own, None
+        return own
     relative = os.path.relpath(os.path.realpath(root), place.top)
     shared = place.common_dir / "logbook-agent" / "ids" / _one_name(relative) / prefix
     # Asking is not enough: a folder may be writable and its file system read-only.
     try:
-        shared.mkdir(parents=True, exist_ok=True)
+        make_folder(shared, within=place.common_dir)
         if os.access(shared, os.W_OK):
-            return shared, None
-    except OSError as error:
-        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
-            raise write_error(shared, error) from error
-    return own, f"{place.common_dir} is read-only: IDs are not shared with other worktrees of this clone"
+            return Reservations(folder=shared, within=place.common_dir)
+    except StoreError as error:
+        refused = error.__cause__.errno if isinstance(error.__cause__, OSError) else None
+        if refused not in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
+    warning = f"{place.common_dir} is read-only: IDs are not shared with other worktrees of this clone"
+    return dataclasses.replace(own, warning=warning)
 
 
 def highest(names: Iterable[str], prefix: str) -> int:
@@ -53,16 +67,16 @@ def highest(names: Iterable[str], prefix: str) -> int:
     return -1 if not found else id_number(found[-1], prefix) or 0
 
 
-def reserve(folder: Path, prefix: str, taken: Iterable[str], owner: bytes, *, runs: Path) -> str:
+def reserve(place: Reservations, prefix: str, taken: Iterable[str], owner: bytes, *, runs: Path) -> str:
     """The next free ID after every one in `taken` and every reservation; it is never given out again.
 
     `owner` (who reserves, as JSON) is kept in the reservation, so that one whose owner died is known.
     """
-    make_folder(folder)
-    number = max(highest(taken, prefix), highest(_names(folder), prefix)) + 1
+    make_folder(place.folder, within=place.within)
+    number = max(highest(taken, prefix), highest(names_in(place.folder, within=place.within), prefix)) + 1
     # An entry may have been deleted, and its runs must not become another's.
-    while (runs / format_id(prefix, number)).exists() or not create_exclusive(
-        folder / format_id(prefix, number), owner
+    while os.path.lexists(runs / format_id(prefix, number)) or not create_exclusive(
+        place.folder / format_id(prefix, number), owner, within=place.within
     ):
         number += 1
     return format_id(prefix, number)
@@ -76,41 +90,39 @@ class Void:
     at: str | None = None
 
 
-def voids(folder: Path, root: Path, prefix: str, taken: Iterable[str]) -> list[Void]:
+def voids(place: Reservations, root: Path, prefix: str, taken: Iterable[str]) -> list[Void]:
     """Reservations made from `root` that have no entry and whose owner is gone. (Other worktrees keep their
     entries, so what they reserved is no business of this one.)"""
     have = set(taken)
     found = []
-    for name in sorted(_names(folder), key=lambda n: id_number(n, prefix) or 0):
+    for name in sorted(names_in(place.folder, within=place.within), key=lambda n: id_number(n, prefix) or 0):
         if name in have or id_number(name, prefix) is None:
             continue
-        owner = _owner(folder / name)
+        owner = _owner(place.folder / name, place.within)
         if owner.get("root") not in (None, str(root)) or _is_alive(owner):
             continue
-        found.append(Void(id=name, at=owner.get("at")))
+        at = owner.get("at")
+        found.append(Void(id=name, at=at if isinstance(at, str) else None))
     return found
 
 
-def _owner(path: Path) -> dict[str, Any]:
+def _owner(path: Path, within: Path) -> dict[str, Any]:
     """Who reserved; nothing when the reservation was cut off before it was written."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        text = read_text(path, within=within, limit=SETTINGS_BYTES)
+        found = parse_json(text, path)
+    except StoreError:
         return {}
     return found if isinstance(found, dict) else {}
 
 
 def _is_alive(owner: Mapping[str, Any]) -> bool:
-    pid = owner.get("pid")
-    if not isinstance(pid, int):
+    pid, started = owner.get("pid"), owner.get("started")
+    if not isinstance(pid, int) or not 0 < pid < 2**31:
         return False
     if owner.get("host") != os.uname().nodename:
         return True  # it cannot be told from here
-    return alive(pid, owner.get("started"))
-
-
-def _names(folder: Path) -> list[str]:
-    return os.listdir(folder) if folder.is_dir() else []  # noqa: PTH208
+    return alive(pid, started if isinstance(started, int | float) else None)
 
 
 def _one_name(path: str) -> str:

@@ -11,15 +11,16 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.store import tried
+from logbook_agent.model.ids import run_number
+from logbook_agent.store import index_file, tried
 
 FORMAT = "2"
-_RACY_NS = 1_000_000_000
+# What changed later than this before it was read is not kept.
+RACY_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Index:
     """`version` names everything but the entries that summaries depend on; another version empties it."""
 
     path: Path
+    within: Path
     version: str
     known: dict[str, tuple[Stamp, dict[str, Any]]] = field(default_factory=dict)
 
@@ -53,7 +55,7 @@ class Index:
         if not self.path.exists():
             return
         try:
-            with closing(self._connect()) as database:
+            with index_file.opened(self.path, self.within) as database:
                 found = database.execute("SELECT value FROM about WHERE key = 'version'").fetchone()
                 if found != (self._version(),):
                     return
@@ -63,7 +65,7 @@ class Index:
                         Stamp(tuple(entry), folder, tuple(tuple(r) for r in runs)),
                         json.loads(summary),
                     )
-        except (sqlite3.Error, ValueError, TypeError):
+        except (sqlite3.Error, OSError, ValueError, TypeError):
             self.known = {}
 
     def get(self, entry_id: str, stamp: Stamp) -> dict[str, Any] | None:
@@ -84,7 +86,7 @@ class Index:
         import sqlite3
 
         now = time.time_ns()
-        keep = {i: found for i, found in fresh.items() if now - found[0].newest_ns > _RACY_NS}
+        keep = {i: found for i, found in fresh.items() if now - found[0].newest_ns > RACY_NS}
         gone = set(self.known) - set(ids)
         if not keep and not gone:
             return
@@ -93,12 +95,10 @@ class Index:
         except sqlite3.OperationalError:
             return
         except (sqlite3.DatabaseError, OSError):
-            self.path.unlink(missing_ok=True)
+            index_file.remove(self.path, self.within)
 
     def _write(self, keep: Mapping[str, tuple[Stamp, dict[str, Any]]], gone: Iterable[str]) -> None:
-        with closing(self._connect()) as database, database:
-            database.execute("CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT)")
-            database.execute("CREATE TABLE IF NOT EXISTS entries (id TEXT PRIMARY KEY, stamp TEXT, summary TEXT)")
+        with index_file.opened(self.path, self.within) as database:
             found = database.execute("SELECT value FROM about WHERE key = 'version'").fetchone()
             if found != (self._version(),):
                 database.execute("DELETE FROM entries")
@@ -114,31 +114,24 @@ class Index:
     def _version(self) -> str:
         return f"{FORMAT} {self.version}"
 
-    def _connect(self) -> Any:
-        import sqlite3
-
-        database = sqlite3.connect(self.path, timeout=0.05)
-        # A cache need not survive a power cut.
-        database.execute("PRAGMA synchronous = OFF")
-        return database
-
 
 def stamp_of(entry: str, runs: str, known_runs: Callable[[int], tuple[int, ...] | None]) -> Stamp:
     """The stamp of an entry's files. `known_runs(folder_mtime)` gives the run numbers without listing the
     folder when it has not changed, else None. Raises OSError when the entry's file is gone."""
-    state = os.stat(entry)  # noqa: PTH116  asked ten thousand times
+    state = os.lstat(entry)
     try:
-        folder = os.stat(runs).st_ctime_ns  # noqa: PTH116
-    except FileNotFoundError:
+        folder = os.lstat(runs).st_ctime_ns
+    except (FileNotFoundError, NotADirectoryError):
         return Stamp((state.st_ctime_ns, state.st_size), None, ())
     numbers = known_runs(folder)
     if numbers is None:
-        numbers = tuple(sorted(int(e.name) for e in os.scandir(runs) if e.name.isdigit()))
+        found_numbers = (run_number(e.name) for e in os.scandir(runs))
+        numbers = tuple(sorted(number for number in found_numbers if number is not None))
     found = []
     for number in numbers:
         try:
-            run = os.stat(f"{runs}/{number:02d}/run.json")  # noqa: PTH116
-        except FileNotFoundError:
+            run = os.lstat(f"{runs}/{number:02d}/run.json")
+        except (FileNotFoundError, NotADirectoryError):
             continue
         found.append((number, run.st_ctime_ns, run.st_size))
     return Stamp((state.st_ctime_ns, state.st_size), folder, tuple(found))

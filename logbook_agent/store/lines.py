@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 
-_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+from logbook_agent.store.parse import check_yaml, safe_loader
+
+_MOST_CHARS = 200_000
+_STEP = re.compile(r"\[(\d{1,9})\]|([^.\[\]]+)")
 
 
 def line_of(text: str, place: str) -> int | None:
     """The line (from 1) of a place such as `fields[0].text`; None when it cannot be told."""
     import yaml
 
+    # Worth a moment, not more: records of many rows are long, and their lines say little.
+    if len(text) > _MOST_CHARS:
+        return None
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        check_yaml(text)
+        node = yaml.compose(text, Loader=safe_loader())
     except yaml.YAMLError:
         return None
     line: int | None = None

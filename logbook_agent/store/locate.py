@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import os
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from logbook_agent.errors import NotFound, UsageError
+from logbook_agent.errors import NotFound, StoreError, UsageError
 from logbook_agent.model.ids import parse_id
+from logbook_agent.paths import is_inside
 from logbook_agent.redaction import Redactor, by_shape
 from logbook_agent.repository import repository_of
 from logbook_agent.store.book import Book, books
@@ -23,15 +26,28 @@ def find_root(cwd: Path, environ: Mapping[str, str], config: Config, option: str
     if named:
         return (cwd / Path(named).expanduser()).absolute()
     if config.root is not None and config.folder is not None:
-        return (config.folder / config.root).absolute()
+        return _inside((config.folder / config.root).absolute(), config.bounds or config.folder)
     place = repository_of(cwd)
     top = place.top if place is not None else None
     for folder in (cwd, *cwd.parents):
         if books(folder / "logbooks"):
-            return folder / "logbooks"
+            return _inside(folder / "logbooks", top or folder)
         if folder == top:
             break
-    return (top or cwd) / "logbooks"
+    return _inside((top or cwd) / "logbooks", top or cwd)
+
+
+def _inside(root: Path, bounds: Path) -> Path:
+    """A root that nobody named for this command: a setting and a link come with the repository, and must stay in it."""
+    # Git's own folder lies inside too, and is nobody's place for logbooks.
+    if is_inside(root, bounds) and ".git" not in Path(os.path.realpath(root)).parts:
+        return root
+    named = shlex.quote(os.path.realpath(root))
+    raise UsageError(
+        f"the folder of logbooks {root} lies outside of {bounds}",
+        cause="a setting or a link of the repository leads there; only you can choose a folder outside",
+        hint=f"if it is the one you want: logbook --root {named} ..., or set LOGBOOK_ROOT",
+    )
 
 
 def choose(
@@ -56,7 +72,7 @@ def choose(
         return _named(there, name)
     parsed = parse_id(entry_id) if entry_id else None
     if parsed is not None:
-        by_prefix = [b for b in there if b.header.prefix == parsed[0]]
+        by_prefix = [b for b in there if prefix_of(b) == parsed[0]]
         if by_prefix:
             return by_prefix[0]
     if config.logbook:
@@ -71,9 +87,8 @@ def choose(
 
 
 def _named(there: list[Book], name: str) -> Book:
-    for book in there:
-        if name in (book.topic, book.header.prefix):
-            return book
+    for book in (b for b in there if name in (b.topic, prefix_of(b))):
+        return book
     near = difflib.get_close_matches(name, [b.topic for b in there], n=1)
     raise NotFound(
         f"no logbook {name}",
@@ -83,4 +98,12 @@ def _named(there: list[Book], name: str) -> Book:
 
 
 def _list(there: list[Book]) -> str:
-    return ", ".join(f"{b.topic} ({b.header.prefix})" for b in there)
+    return ", ".join(f"{b.topic} ({prefix_of(b) or 'its logbook.yaml is damaged'})" for b in there)
+
+
+def prefix_of(book: Book) -> str | None:
+    """The prefix of a logbook; None where its header cannot be read, which concerns no other logbook."""
+    try:
+        return book.header.prefix
+    except StoreError:
+        return None

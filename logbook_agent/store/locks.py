@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from logbook_agent.errors import Locked
-from logbook_agent.store.files import write_error
+from logbook_agent.store.files import open_lock
 
 _PAUSE_S = 0.005
 
@@ -19,6 +19,7 @@ _PAUSE_S = 0.005
 def locked(
     path: Path,
     *,
+    within: Path,
     timeout_s: float = 30.0,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
@@ -27,10 +28,7 @@ def locked(
 
     The kernel releases the lock of a process that dies, so a dead holder never blocks anybody.
     """
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise write_error(path, error) from error
+    descriptor = open_lock(path, within=within)
     try:
         deadline = clock() + timeout_s
         while True:

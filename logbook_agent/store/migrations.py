@@ -18,9 +18,11 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
 from logbook_agent.model.run import Run
 from logbook_agent.processes import alive
-from logbook_agent.store.files import make_folder, read_text, write_atomic
+from logbook_agent.reading import PROSE_BYTES, RUN_BYTES, read_bytes, read_text
+from logbook_agent.store.files import make_folder, write_atomic
 from logbook_agent.store.locks import locked
-from logbook_agent.store.records import FORMAT, check_format, dump_yaml, parse_yaml
+from logbook_agent.store.parse import parse_json, parse_yaml
+from logbook_agent.store.records import FORMAT, check_format, dump_yaml
 
 Kind = Literal["header", "entry", "run"]
 # From plain data of one format to plain data of the next; the engine sets `format`.
@@ -55,10 +57,11 @@ def migrate(
     Raises RecordError for a record that is newer, that cannot be read or would not fit afterwards; then nothing
     was changed. Raises StoreError while a run goes on.
     """
-    with locked(folder / ".lock"):
+    root = folder.parent
+    with locked(folder / ".lock", within=root):
         found: dict[Path, int] = {}
         for path, kind in _records(folder):
-            data = _read(path)
+            data = _read(path, root)
             old = _format(data, path, current)
             if old < current:
                 _migrated(data, kind, path, old, current, migrations)
@@ -66,11 +69,11 @@ def migrate(
         if found and not dry_run:
             _refuse_while_running(folder)
             for path, old in found.items():
-                _back_up(path, _backup_of(folder, path, old), durable=durable)
+                _back_up(path, _backup_of(folder, path, old), root, durable=durable)
             for path, kind in _records(folder):
                 if path in found:
-                    data = _migrated(_read(path), kind, path, found[path], current, migrations)
-                    write_atomic(path, _dump(data, path), durable=durable)
+                    data = _migrated(_read(path, root), kind, path, found[path], current, migrations)
+                    write_atomic(path, _dump(data, path), within=root, durable=durable)
     folders = sorted({folder / "backups" / f"format-{old}" for old in found.values()})
     return Migrated(old=min(found.values(), default=current), new=current, files=tuple(found), backups=tuple(folders))
 
@@ -84,13 +87,14 @@ def _records(folder: Path) -> Iterator[tuple[Path, Kind]]:
     yield folder / "logbook.yaml", "header"
 
 
-def _read(path: Path) -> dict[str, Any]:
-    text = read_text(path)
-    place = "/".join(path.parts[-4:] if path.suffix == ".json" else path.parts[-2:])
+def _read(path: Path, root: Path) -> dict[str, Any]:
+    is_run = path.suffix == ".json"
+    text = read_text(path, within=root, limit=RUN_BYTES if is_run else PROSE_BYTES)
+    place = "/".join(path.parts[-4:] if is_run else path.parts[-2:])
     try:
-        data = json.loads(text) if path.suffix == ".json" else parse_yaml(text, place)
-    except json.JSONDecodeError as error:
-        raise _unfit(f"{place}, line {error.lineno}: {error.msg}") from error
+        data = parse_json(text, place) if is_run else parse_yaml(text, place)
+    except RecordError as error:
+        raise _unfit(error.message) from error
     if not isinstance(data, dict):
         raise _unfit(f"{place}: expected a mapping, got {type(data).__name__}")
     return data
@@ -138,9 +142,9 @@ def _backup_of(folder: Path, path: Path, old: int) -> Path:
     return folder / "backups" / f"format-{old}" / path.relative_to(folder)
 
 
-def _back_up(path: Path, backup: Path, *, durable: bool) -> None:
-    make_folder(backup.parent)
-    write_atomic(backup, path.read_bytes(), durable=durable)
+def _back_up(path: Path, backup: Path, root: Path, *, durable: bool) -> None:
+    make_folder(backup.parent, within=root)
+    write_atomic(backup, read_bytes(path, within=root, limit=RUN_BYTES), within=root, durable=durable)
 
 
 def _refuse_while_running(folder: Path) -> None:
@@ -148,14 +152,18 @@ def _refuse_while_running(folder: Path) -> None:
     for marker in sorted((folder / "open").glob("*.*")):
         entry_id, _, number = marker.name.rpartition(".")
         path = folder / "runs" / entry_id / number / "run.json"
-        data = _read(path) if path.is_file() else {}
+        data = _read(path, folder.parent) if path.is_file() else {}
         if data.get("exit") is not None:
             continue
         processes = [p for p in (data.get("tool"), data.get("child")) if isinstance(p, dict)]
-        living = [p["pid"] for p in processes if isinstance(p.get("pid"), int) and alive(p["pid"], p.get("started"))]
+        living = [p["pid"] for p in processes if _is_alive(p.get("pid"), p.get("started"))]
         if living:
             raise StoreError(
                 f"{entry_id} has a run that goes on (pid {living[0]})",
                 cause="its record would be written in the old format",
                 hint="wait for its end, then: logbook migrate",
             )
+
+
+def _is_alive(pid: object, started: object) -> bool:
+    return isinstance(pid, int) and alive(pid, started if isinstance(started, int | float) else None)

@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from logbook_agent.errors import RecordError
+from logbook_agent.errors import RecordError, StoreError
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
-from logbook_agent.store.files import read_text, write_atomic, write_text
+from logbook_agent.reading import PROSE_BYTES, RUN_BYTES, read_text, text_of
+from logbook_agent.redaction.records import clean_run
+from logbook_agent.store.files import write_atomic
 from logbook_agent.store.lines import line_of
+from logbook_agent.store.names import check_entry, check_header, check_run, check_run_place
+from logbook_agent.store.parse import parse_json, parse_yaml, place_of
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
+    from logbook_agent.redaction import Redactor
 
 T = TypeVar("T")
 FORMAT = 1
 
 
 def read_header(path: Path) -> Header:
-    return _decode(Header, _yaml(path), path)
+    """The header of the logbook in whose folder `path` lies."""
+    text = read_text(path, within=path.parents[1])
+    return _decode(Header, parse_yaml(text, path), path, text, lambda header: check_header(header, path.parent.name))
 
 
 def load_entry(path: Path) -> Entry:
     """An entry whatever its file is called."""
-    return _decode(Entry, _yaml(path), path)
+    text = read_text(path, within=path.parents[2])
+    return _decode(Entry, parse_yaml(text, path), path, text, check_entry)
 
 
 def read_entry(path: Path) -> Entry:
@@ -41,73 +50,67 @@ def read_entry(path: Path) -> Entry:
     return entry
 
 
-def read_run(path: Path) -> Run:
+def load_run(path: Path, redactor: Redactor | None = None) -> Run:
+    """A run whatever its place is; without its secrets where a redactor is given."""
     # Loaded with the first run that is read: whoever only writes a note pays nothing for it.
     from logbook_agent.model.run import Run
 
-    text = read_text(path)
+    text = read_text(path, within=path.parents[4], limit=RUN_BYTES)
+    run = _decode(Run, parse_json(text, path), path, text, check_run)
+    # One look at the text is cheap, and most runs hold none: what the tool writes has passed a redactor before.
+    return clean_run(run, redactor) if redactor is not None and redactor.may_hold_some(text) else run
+
+
+def read_run(path: Path, redactor: Redactor | None = None) -> Run:
+    """A run that stands where its names say; without its secrets where a redactor is given."""
+    run = load_run(path, redactor)
     try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        found = RecordError(
-            f"{_place(path)}, line {error.lineno}: {error.msg}",
-            cause="the file was edited or cut off by something other than the tool",
-            hint="restore it from git; the other entries are not affected",
-        )
-        found.line = error.lineno
-        raise found from error
-    return _decode(Run, data, path)
+        check_run_place(run, path)
+    except CodecError as error:
+        raise RecordError(
+            f"{place_of(path)}: {error}",
+            cause="the file was moved or copied by hand, or a merge joined two runs",
+            hint="logbook doctor",
+        ) from error
+    return run
 
 
 def entry_of(data: bytes, path: Path) -> Entry:
     """An entry of bytes that stand elsewhere, in git for example; `path` is named in errors."""
-    return _decode(Entry, parse_yaml(data.decode("utf-8", "replace"), _place(path)), path)
+    text = data.decode("utf-8", "replace")
+    return _decode(Entry, parse_yaml(text, path), path, text, check_entry)
 
 
 def run_of(data: bytes, path: Path) -> Run:
     """A run of bytes that stand elsewhere."""
     from logbook_agent.model.run import Run
 
-    return _decode(Run, json.loads(data), path)
+    text = text_of(data, path)
+    return _decode(Run, parse_json(text, path), path, text, check_run)
 
 
 def write_header(path: Path, header: Header, *, durable: bool = True) -> None:
-    write_text(path, dump_yaml(encode(header)), durable=durable)
+    _write(path, dump_yaml(encode(header)).encode(), path.parents[1], PROSE_BYTES, durable=durable)
 
 
 def write_entry(path: Path, entry: Entry, *, durable: bool = True) -> None:
-    write_text(path, dump_yaml(encode(entry)), durable=durable)
+    _write(path, dump_yaml(encode(entry)).encode(), path.parents[2], PROSE_BYTES, durable=durable)
 
 
 def write_run(path: Path, run: Run, *, durable: bool = True) -> None:
     text = json.dumps(encode(run), ensure_ascii=False, indent=1, allow_nan=False)
-    # backslashreplace turns a lone surrogate (an argument that is no UTF-8) into JSON's own escape.
-    write_atomic(path, text.encode("utf-8", "backslashreplace") + b"\n", durable=durable)
+    _write(path, text.encode() + b"\n", path.parents[4], RUN_BYTES, durable=durable)
 
 
-def parse_yaml(text: str, where: str | Path) -> Any:
-    """Plain data of YAML text. Raises RecordError with the place, line and column of the trouble."""
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        return yaml.load(text, Loader=loader)  # noqa: S506  one of the two safe loaders
-    except ValueError as error:
-        # A plain scalar that looks like a date and is none: 2026-02-30.
-        raise RecordError(
-            f"{_place(where)}: {error}", cause="a value looks like a date and is none", hint="correct it, or quote it"
-        ) from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        at = f", line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
-        problem = getattr(error, "problem", None) or str(error).split("\n")[0]
-        found = RecordError(
-            f"{_place(where)}{at}: {problem}",
-            cause="the file is not valid YAML",
-            hint="correct that line; text of several lines is safest as a block: `text: |`",
+def _write(path: Path, data: bytes, within: Path, limit: int, *, durable: bool) -> None:
+    """Nothing is written that could not be read again."""
+    if len(data) > limit:
+        raise StoreError(
+            f"{place_of(path)} would have {len(data)} bytes",
+            cause=f"a file of its kind has at most {limit // 2**20} MiB",
+            hint="keep large texts in files of their own, and name those",
         )
-        found.line = mark.line + 1 if mark is not None else None
-        raise found from error
+    write_atomic(path, data, within=within, durable=durable)
 
 
 def dump_yaml(data: Any) -> str:
@@ -130,28 +133,30 @@ def _dumper() -> Any:
 
     def represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
         style = "|" if "\n" in text else None
+        # YAML 1.1 counts them as ends of lines, and reads any but "\n" as something else.
+        if not text.isascii() and any(end in text for end in "\x85\u2028\u2029"):
+            style = '"'
         return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
     Dumper.add_representer(str, represent_text)
     return Dumper
 
 
-def _yaml(path: Path) -> Any:
-    return parse_yaml(read_text(path), path)
-
-
-def _decode(cls: type[T], data: Any, path: Path) -> T:
+def _decode(cls: type[T], data: Any, path: Path, text: str, check: Callable[[T], None]) -> T:
+    """A value of the data of a file, whose names are sound. `text` is what the file holds."""
     check_format(data, path)
     try:
-        return decode(cls, data)
+        value = decode(cls, data)
+        check(value)
     except CodecError as error:
         found = RecordError(
-            f"{_place(path)}: {error}",
+            f"{place_of(path)}: {error}",
             cause="the record does not have the form this version writes",
             hint="correct the file, or restore it from git; the other entries are not affected",
         )
-        found.line = line_of(read_text(path), str(error).split(": ")[0])
+        found.line = line_of(text, str(error).split(": ")[0])
         raise found from error
+    return value
 
 
 def check_format(data: Any, path: Path, current: int = FORMAT) -> int:
@@ -161,19 +166,12 @@ def check_format(data: Any, path: Path, current: int = FORMAT) -> int:
         return current
     if number > current:
         raise RecordError(
-            f"{_place(path)} has format {number}; this version reads up to {current}",
+            f"{place_of(path)} has format {number}; this version reads up to {current}",
             cause="a newer logbook-agent wrote it",
             hint="upgrade with: pip install --upgrade logbook-agent",
         )
     raise RecordError(
-        f"{_place(path)} has format {number}; this version reads format {current}",
+        f"{place_of(path)} has format {number}; this version reads format {current}",
         cause="an older logbook-agent wrote it",
         hint="logbook migrate",
     )
-
-
-def _place(path: str | Path) -> str:
-    """The file as a reader finds it: the last folders tell which entry and run it is."""
-    if isinstance(path, str):
-        return path
-    return "/".join(path.parts[-4:] if path.name == "run.json" else path.parts[-2:])

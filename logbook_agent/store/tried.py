@@ -6,12 +6,12 @@ are none costs a count. Trouble with the file costs the hints alone.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+
+from logbook_agent.store import index_file
 
 if TYPE_CHECKING:
     import sqlite3
@@ -20,19 +20,6 @@ T = TypeVar("T")
 
 # Of what is kept: a new number whenever an entry has other keys.
 FORM = 1
-_TABLES = (
-    "CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT)",
-    # The index of summaries, which shares the file; whoever fills it first makes both.
-    "CREATE TABLE IF NOT EXISTS entries (id TEXT PRIMARY KEY, stamp TEXT, summary TEXT)",
-    "DROP TABLE IF EXISTS tried",
-    "DROP TABLE IF EXISTS seen",
-    "DELETE FROM about WHERE key = 'folder'",
-    "CREATE TABLE tried (key TEXT, id TEXT, failed INTEGER, PRIMARY KEY (key, id)) WITHOUT ROWID",
-    "CREATE INDEX tried_ids ON tried (id)",
-    "CREATE TABLE seen (id TEXT PRIMARY KEY) WITHOUT ROWID",
-)
-
-
 # A key, and whether the entry says that it did not work out (1) or not (0).
 Key = Sequence[object]
 
@@ -56,33 +43,21 @@ def put(database: sqlite3.Connection, keys: Mapping[str, Sequence[Key]]) -> None
 
 
 def _prepare(database: sqlite3.Connection) -> None:
-    """The tables, made anew where they are of another form."""
-    with contextlib.suppress(LookupError):
-        if _form(database) == str(FORM):
-            return
-    for statement in _TABLES:
-        database.execute(statement)
+    """Empty the tables where they are of another form."""
+    if _is_ours(database):
+        return
+    database.execute("DELETE FROM tried")
+    database.execute("DELETE FROM seen")
+    database.execute("DELETE FROM about WHERE key = 'folder'")
     database.execute("INSERT OR REPLACE INTO about VALUES ('tried', ?)", (str(FORM),))
-
-
-def _form(database: sqlite3.Connection) -> str:
-    """Raises LookupError when nothing was ever kept."""
-    import sqlite3
-
-    try:
-        found = database.execute("SELECT value FROM about WHERE key = 'tried'").fetchone()
-    except sqlite3.OperationalError as error:
-        raise LookupError from error
-    if found is None:
-        raise LookupError
-    return str(found[0])
 
 
 class Tried:
     """The hints of one logbook. Nothing here raises: without a file that can be read, every entry is unseen."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, within: Path) -> None:
         self._path = path
+        self._within = within
 
     def keep(self, keys: Mapping[str, Sequence[Key]], *, entries: int | None = None, folder_ns: int = 0) -> None:
         """Keep the keys of entries; when that cannot be done now, whoever looks next will see to it.
@@ -99,6 +74,20 @@ class Tried:
                 database.execute("INSERT OR REPLACE INTO about VALUES ('folder', ?)", (str(folder_ns),))
 
         self._do(act, None)
+
+    def add(self, entry_id: str, keys: Sequence[Key]) -> bool:
+        """Keep further keys of an entry, beside those kept before; False when it was never looked at."""
+
+        def act(database: sqlite3.Connection) -> bool:
+            if not _is_ours(database):
+                return False
+            if database.execute("SELECT 1 FROM seen WHERE id = ?", (entry_id,)).fetchone() is None:
+                return False
+            rows = [(key, entry_id, failed) for key, failed in keys]
+            database.executemany("INSERT OR REPLACE INTO tried VALUES (?, ?, ?)", rows)
+            return True
+
+        return self._do(act, True)
 
     def is_complete(self, folder_ns: int) -> bool:
         """Whether all entries were seen, and their folder has not changed since."""
@@ -155,18 +144,14 @@ class Tried:
         import sqlite3
 
         try:
-            with closing(sqlite3.connect(self._path, timeout=0.05)) as database, database:
-                # A cache need not survive a power cut.
-                database.execute("PRAGMA synchronous = OFF")
+            with index_file.opened(self._path, self._within) as database:
                 return act(database)
-        except sqlite3.OperationalError:
+        except (sqlite3.OperationalError, OSError):
             return otherwise
         except sqlite3.DatabaseError:
-            self._path.unlink(missing_ok=True)
+            index_file.remove(self._path, self._within)
             return otherwise
 
 
 def _is_ours(database: sqlite3.Connection) -> bool:
-    with contextlib.suppress(LookupError):
-        return _form(database) == str(FORM)
-    return False
+    return bool(database.execute("SELECT value FROM about WHERE key = 'tried'").fetchone() == (str(FORM),))

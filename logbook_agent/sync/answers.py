@@ -14,6 +14,11 @@ from logbook_agent.issues.values import Comment, Issue
 # An account that was deleted leaves its texts to this one.
 GHOST = "ghost"
 _LONGEST = 300
+_LONGEST_URL = 2_000
+_URL = re.compile(r"https?://[!-~]+")
+_LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\[bot\])?")
+# What reading an answer of another shape raises: readers below raise these and nothing else.
+UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)
 _NEXT = re.compile(r'<([^>]*)>\s*;[^,]*\brel="?next"?')
 
 
@@ -74,8 +79,11 @@ class Answer:
 
     @property
     def data(self) -> Any:
-        """Raises ValueError where the text is no JSON."""
-        return json.loads(self.text)
+        """Raises ValueError where the text is no JSON, or is nested deeper than anything of GitHub's."""
+        try:
+            return json.loads(self.text)
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
 
     @property
     def message(self) -> str:
@@ -90,29 +98,37 @@ class Answer:
         errors = data.get("errors")
         for error in errors if isinstance(errors, list) else []:
             parts.append(_error(error) if isinstance(error, dict) else error)
-        text = "; ".join(" ".join(part.split()) for part in parts if isinstance(part, str) and part.strip())
-        return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+        return one_line("; ".join(part.strip() for part in parts if isinstance(part, str) and part.strip()))
 
     @property
     def next_page(self) -> dict[str, str] | None:
-        """The parameters of the page that follows. The rest of its address is not used: it may lead elsewhere."""
+        """The parameters of the page that follows. The rest of its address is not used: it may lead elsewhere.
+
+        Raises ValueError for an address that is none.
+        """
         found = _NEXT.search(self.headers.get("link", ""))
         return dict(parse_qsl(urlsplit(found[1]).query)) if found else None
+
+
+def one_line(text: str) -> str:
+    """A text of the server for a message: one line, bounded, with nothing in it that a terminal obeys."""
+    plain = " ".join("".join(c if c.isprintable() else " " for c in text[: 10 * _LONGEST]).split())
+    return plain if len(plain) <= _LONGEST else plain[:_LONGEST] + "…"
 
 
 def _error(error: Mapping[str, object]) -> str:
     """One of the errors of a 422: in words, or the code and the field it stands for."""
     words = error.get("message")
-    return str(words) if words else " ".join(str(error[key]) for key in ("resource", "field", "code") if key in error)
+    return one_line(str(words) if words else " ".join(str(error.get(key, "")) for key in ("resource", "field", "code")))
 
 
-# The readers raise KeyError, TypeError, ValueError or AttributeError for data of another shape.
+# The readers raise one of UNREADABLE for data of another shape.
 
 
 def issue(data: Any) -> Issue:
     return Issue(
-        number=int(data["number"]),
-        url=_text(data["html_url"]),
+        number=_whole(data["number"]),
+        url=_url(data["html_url"]),
         title=_text(data["title"]),
         body=_body(data["body"]),
         author=author(data),
@@ -121,17 +137,36 @@ def issue(data: Any) -> Issue:
     )
 
 
-def comment(data: Any) -> Comment:
-    return Comment(id=int(data["id"]), url=_text(data["html_url"]), author=author(data), body=_body(data["body"]))
+def comment(data: Any, comment_id: int | None = None) -> Comment:
+    """`comment_id`: the one that was asked for."""
+    found = Comment(id=_whole(data["id"]), url=_url(data["html_url"]), author=author(data), body=_body(data["body"]))
+    if comment_id is not None and found.id != comment_id:
+        raise ValueError(f"comment {found.id} where {comment_id} was asked for")
+    return found
 
 
 def tagged(data: Any) -> tuple[str, str]:
     """Kind and SHA of what a ref or a tag object leads to."""
-    return _text(data["object"]["type"]), _text(data["object"]["sha"])
+    return _text(data["object"]["type"]), sha(data["object"])
+
+
+def sha(data: Any) -> str:
+    found = _text(data["sha"])
+    if not re.fullmatch(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", found):
+        raise ValueError("no SHA")
+    return found
 
 
 def author(data: Any) -> str:
-    return _text(data["user"]["login"]) if data.get("user") else GHOST
+    return login(data["user"]) if data.get("user") else GHOST
+
+
+def login(data: Any) -> str:
+    """It is kept in the header and shown."""
+    found = _text(data["login"])
+    if not _LOGIN.fullmatch(found):
+        raise ValueError("no login")
+    return found
 
 
 def _body(body: object) -> str:
@@ -145,9 +180,25 @@ def plain_lines(text: str) -> str:
 
 
 def _text(value: object) -> str:
+    """Raises ValueError for one that is no Unicode: it could not be sent back as it was."""
     if not isinstance(value, str):
         raise TypeError(f"{type(value).__name__} where a text was expected")
+    value.encode()
     return value
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise TypeError("no number of an issue or comment")
+    return value
+
+
+def _url(value: object) -> str:
+    """An address as browsers take it, with nothing in it that a terminal obeys."""
+    found = _text(value)
+    if len(found) > _LONGEST_URL or not _URL.fullmatch(found):
+        raise ValueError("no address")
+    return found
 
 
 def same_text(sent: str, stored: str) -> bool:

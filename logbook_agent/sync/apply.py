@@ -6,21 +6,24 @@ plan goes on.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from logbook_agent.errors import AnswerLost, IssueLocked, IssueMissing, Rejected, RemoteError, Unreachable
 from logbook_agent.issues import block
-from logbook_agent.issues.fit import size
 from logbook_agent.issues.markers import normalised
-from logbook_agent.issues.plan import LIMIT_BYTES, make_plan
+from logbook_agent.issues.plan import make_plan
 from logbook_agent.issues.steps import Close, Delete, Edit, Plan, Post, Step, WriteBlock, check_texts
 from logbook_agent.issues.values import Comment, Issue
 from logbook_agent.issues.wanted import Documents, Wanted
 from logbook_agent.sync.calls import Calls, with_progress
+from logbook_agent.sync.edits import edit_comment, write_block
 
 # Plans that were carried out to their end and still left something to do.
 _MOST_ROUNDS = 4
+# Edits of one comment that the host refused as not found, while its list had the comment.
+_MOST_MISSED = 3
 
 
 class Memory(Protocol):
@@ -47,6 +50,7 @@ class Sync:
     # Comments that the server has confirmed, for lists that lag behind.
     _confirmed: dict[int, Comment] = field(default_factory=dict)
     _deleted: set[int] = field(default_factory=set)
+    _missed: Counter[int] = field(default_factory=Counter)
     # The text of a comment whose answer was lost, by which its author is known when the host does not tell.
     _sent: str | None = None
     # The step whose answer was lost; a plan that lacks it shows that it was carried out.
@@ -148,26 +152,25 @@ class Sync:
             writing(lambda: remote.edit_issue(self.number, state="closed"))
 
     def _edit(self, step: Edit) -> None:
-        remote = self.calls.remote
         try:
-            comment = self.calls.writing(lambda: remote.edit_comment(step.comment, step.text))
+            comment = edit_comment(self.calls, step.comment, old=step.old, new=step.text)
         except IssueMissing as error:
-            # Removed since it was read, by another machine for example: to be planned anew.
-            self._deleted.add(step.comment)
-            raise Unreachable(f"comment {step.comment} is gone", cause=error.cause, hint=error.hint) from None
+            # Removed since it was read, by another machine for example; or the host is wrong. The list decides.
+            self._confirmed.pop(step.comment, None)
+            self._missed[step.comment] += 1
+            if self._missed[step.comment] >= _MOST_MISSED:
+                raise self._not_editable(step, error) from None
+            raise Unreachable(f"comment {step.comment} was not found", cause=error.cause, hint=error.hint) from None
         self._confirmed[comment.id] = comment
 
+    def _not_editable(self, step: Edit, error: IssueMissing) -> IssueMissing:
+        error.reword(f"comment {step.comment} is listed, and cannot be edited: {error.message}")
+        error.cause = "this token may not edit it, or the host is in trouble; nothing was posted in its place"
+        error.hint = f"check that the account of the token may edit comments of others, then: {self.calls.again}"
+        return error
+
     def _write_block(self, step: WriteBlock) -> None:
-        """Into the body as it is at this moment: people may have written since it was planned."""
-
-        def write() -> Issue:
-            issue = self.calls.reading(lambda: self.calls.remote.issue(self.number))
-            body = block.spliced(issue.body, self.wanted.book, step.text)
-            if size(body) > LIMIT_BYTES:
-                raise Unreachable("people wrote in the issue while it was synced", cause="the block has less room now")
-            return self.calls.remote.edit_issue(self.number, body=body)
-
-        self.calls.writing(write)
+        write_block(self.calls, self.number, book=self.wanted.book, text=step.text)
         self.wanted = replace(self.wanted, new_block=False, managed=True)
         self.memory.learn_block()
 

@@ -15,8 +15,6 @@ from dataclasses import replace
 from typing import Any, NoReturn, Self, TypeVar
 from urllib.parse import quote, urlsplit
 
-from github import Auth, Github
-
 from logbook_agent.errors import (
     BadToken,
     Forbidden,
@@ -26,11 +24,14 @@ from logbook_agent.errors import (
 )
 from logbook_agent.issues.values import Comment, Issue, IssueState
 from logbook_agent.sync import answers
-from logbook_agent.sync.answers import Answer, Call, Host, Typed
+from logbook_agent.sync.answers import UNREADABLE, Answer, Call, Host, Typed
+from logbook_agent.sync.connection import requester
 from logbook_agent.sync.refusals import moved, no_answer
-from logbook_agent.sync.wire import Once, Wire
+from logbook_agent.sync.wire import Wire
 
 PER_PAGE = 100
+# 100,000 issues or comments.
+MOST_PAGES = 1_000
 _TAGS_IN_TAGS = 5
 
 Read = TypeVar("Read")
@@ -73,19 +74,9 @@ class GitHub:
             )
         self._repository = repository
         whole_s = max(1, math.ceil(timeout_s))
-        self._github = Github(
-            auth=None if token is None else Auth.Token(token),
-            base_url=address,
-            timeout=whole_s,
-            user_agent="logbook-agent",
-            per_page=PER_PAGE,
-            retry=Once(total=0, read=False, respect_retry_after_header=False),
-            # The pace is kept by who calls.
-            seconds_between_requests=None,
-            seconds_between_writes=None,
-        )
+        self._requester = requester(api=address, token=token, timeout_s=whole_s, per_page=PER_PAGE)
         self._wire = Wire(
-            self._github.requester.requestJson,
+            self._requester.requestJson,
             api=address,
             host=self._host,
             token=token,
@@ -95,7 +86,7 @@ class GitHub:
         )
 
     def close(self) -> None:
-        self._github.close()
+        self._requester.close()
 
     def __enter__(self) -> Self:
         return self
@@ -106,7 +97,7 @@ class GitHub:
     def login(self) -> str | None:
         call = Call(method="GET", path="/user", doing="say whose token this is", about="account of this token")
         try:
-            return self._read(call, lambda data: str(data["login"]))
+            return self._read(call, answers.login)
         except (Forbidden, IssueMissing):
             return None
 
@@ -118,6 +109,11 @@ class GitHub:
         call = self._call("GET", f"issues/{number}/comments", "list the comments of", self._named(number))
         found = {comment.id: comment for comment in self._pages(call, {}, answers.comment)}
         return tuple(found[comment_id] for comment_id in sorted(found))
+
+    def comment(self, comment_id: int) -> Comment:
+        path, about = self._comment(comment_id)
+        call = self._call("GET", path, "read", about)
+        return self._read(call, lambda data: answers.comment(data, comment_id))
 
     def issues_by(self, author: str | None, since: str) -> tuple[Issue, ...]:
         call = self._call("GET", "issues", "list the issues of", f"repository {self._repository}")
@@ -156,7 +152,7 @@ class GitHub:
 
     def edit_comment(self, comment_id: int, body: str) -> Comment:
         path, about = self._comment(comment_id)
-        return self._write_comment(self._call("PATCH", path, "edit", about, {"body": body}), body)
+        return self._write_comment(self._call("PATCH", path, "edit", about, {"body": body}), body, comment_id)
 
     def delete_comment(self, comment_id: int) -> None:
         path, about = self._comment(comment_id)
@@ -190,7 +186,7 @@ class GitHub:
     def create_tag(self, name: str, commit: str, message: str) -> None:
         doing, about = f"make the tag {name} in", f"repository {self._repository}"
         data = {"tag": name, "message": message, "object": commit, "type": "commit"}
-        sha = self._read(self._call("POST", "git/tags", doing, about, data), lambda made: str(made["sha"]))
+        sha = self._read(self._call("POST", "git/tags", doing, about, data), answers.sha)
         self._wire.ask(self._call("POST", "git/refs", doing, about, {"ref": f"refs/tags/{name}", "sha": sha}))
 
     # What they have in common.
@@ -211,23 +207,35 @@ class GitHub:
     def _understand(self, call: Call, answer: Answer, read: Callable[[Any], Read]) -> Read:
         try:
             return read(answer.data)
-        except (KeyError, ValueError, TypeError, AttributeError):
+        except UNREADABLE:
             pass
         raise no_answer(call, self._host, "its answer cannot be read: is this the address of the API?")
 
     def _pages(self, call: Call, filters: Mapping[str, str], read: Callable[[Any], Read]) -> Iterator[Read]:
         """Every item of every page."""
-        parameters: dict[str, str] | None = {**filters, "per_page": str(PER_PAGE)}
-        while parameters is not None:
+        parameters: dict[str, str] = {**filters, "per_page": str(PER_PAGE)}
+        seen: list[dict[str, str]] = []
+        while len(seen) < MOST_PAGES:
             answer = self._wire.ask(replace(call, parameters=parameters))
-            yield from self._understand(call, answer, lambda items: [read(item) for item in items])
-            following = answer.next_page
-            if following == parameters:
+            yield from self._understand(call, answer, lambda items: [read(item) for item in _listed(items)])
+            following = self._following(call, answer)
+            if following is None:
+                return
+            seen.append(parameters)
+            if following in seen:
                 raise no_answer(call, self._host, "a page of its list leads to itself")
             parameters = following
+        raise no_answer(call, self._host, f"its list has more than {MOST_PAGES:,} pages")
 
-    def _write_comment(self, call: Call, body: str) -> Comment:
-        comment = self._read(call, answers.comment)
+    def _following(self, call: Call, answer: Answer) -> dict[str, str] | None:
+        try:
+            return answer.next_page
+        except ValueError:
+            pass
+        raise no_answer(call, self._host, "the address of the next page of its list is none")
+
+    def _write_comment(self, call: Call, body: str, comment_id: int | None = None) -> Comment:
+        comment = self._read(call, lambda data: answers.comment(data, comment_id))
         self._check_stored(call, body, comment.body)
         return comment
 
@@ -247,3 +255,10 @@ class GitHub:
         if found is None or (found[1].casefold(), int(found[2])) != here or issue.number != number:
             raise moved(self._call("GET", f"issues/{number}", "read", self._named(number)), self._host, issue.url)
         return issue
+
+
+def _listed(items: object) -> list[Any]:
+    """Of a page: more than were asked for are no list of GitHub's."""
+    if not isinstance(items, list) or len(items) > PER_PAGE:
+        raise TypeError("no page of a list")
+    return items

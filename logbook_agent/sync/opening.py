@@ -68,11 +68,25 @@ def _opened(calls: Calls, new: NewIssue, login: str | None) -> Issue:
     for younger in found[1:]:
         # Without a login a block may also be somebody's copy.
         if younger.author == found[0].author:
-            _close(calls, younger, found[0])
+            _close(calls, younger, found[0], new.book)
     return found[0]
 
 
-def _close(calls: Calls, younger: Issue, older: Issue) -> None:
+def _close(calls: Calls, younger: Issue, older: Issue, book: str) -> None:
     calls.say(f"closing {younger.url}, a duplicate of {older.url}")
-    body = f"Opened twice by a sync that lost an answer. The experiment issue is {older.url}"
-    calls.writing(lambda: calls.remote.edit_issue(younger.number, body=body, state="closed"))
+    pointer = f"Opened twice by a sync that lost an answer. The experiment issue is {older.url}"
+
+    def write() -> Issue:
+        body = calls.reading(lambda: calls.remote.issue(younger.number)).body
+        return calls.remote.edit_issue(younger.number, body=_replaced(body, book, pointer), state="closed")
+
+    calls.writing(write)
+
+
+def _replaced(body: str, book: str, text: str) -> str:
+    """The body with the text in the place of the block; people may have written around it."""
+    try:
+        found = block.find(body, book)
+    except MarkersDamaged:
+        found = None
+    return f"{text}\n\n{body}" if found is None else body[: found.start] + text + body[found.end :]

@@ -25,6 +25,9 @@ class Remote(Protocol):
     def comments(self, number: int) -> tuple[Comment, ...]:
         """All comments, ascending by ID."""
 
+    def comment(self, comment_id: int) -> Comment:
+        """Raises IssueMissing."""
+
     def issues_by(self, author: str | None, since: str) -> tuple[Issue, ...]:
         """Issues (no pull requests), open and closed, that changed since then (ISO 8601), ascending by number."""
 

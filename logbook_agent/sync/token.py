@@ -1,28 +1,25 @@
 """The token for one host, and never for another.
 
 github.com          GH_TOKEN, GITHUB_TOKEN
-any other host      GH_ENTERPRISE_TOKEN, GITHUB_ENTERPRISE_TOKEN, when GH_HOST or the settings name that host
+any other host      GH_ENTERPRISE_TOKEN, GITHUB_ENTERPRISE_TOKEN, when they are for that host
 then, for both      what `gh auth token --hostname HOST` knows
 
-Where neither names a host, the enterprise variables go to none: a link or a git remote may lead anywhere.
+The enterprise variables hold one token, for one host: the one that GH_HOST names, else the only one that the user has
+confirmed. Of several, a repository would choose which of them gets the token, so it goes to none.
 
 A token stands in no message, and in the repr of nothing.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
-import shutil
-import signal
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from logbook_agent.errors import NoToken
+from logbook_agent.errors import NoToken, UsageError
+from logbook_agent.issues.address import GITHUB_HOST, parse_site
+from logbook_agent.programs import find_program, output_of
 
-_GITHUB = "github.com"
 GITHUB_VARIABLES = ("GH_TOKEN", "GITHUB_TOKEN")
 ENTERPRISE_VARIABLES = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
 _GH_TIMEOUT_S = 5.0
@@ -34,27 +31,7 @@ Run = Callable[[Sequence[str], Mapping[str, str]], bytes | None]
 
 def run_program(argv: Sequence[str], environ: Mapping[str, str]) -> bytes | None:
     """In a process group of its own, so that a wrapper script that hangs ends with what it started."""
-    try:
-        process = subprocess.Popen(
-            argv,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            process_group=0,
-        )
-    except OSError:
-        return None
-    try:
-        out, _ = process.communicate(timeout=_GH_TIMEOUT_S)
-    except BaseException as error:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        if isinstance(error, subprocess.TimeoutExpired):
-            return None
-        raise
-    return out if process.returncode == 0 else None
+    return output_of(argv, environ, timeout_s=_GH_TIMEOUT_S)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,14 +42,14 @@ class Token:
     source: str
 
 
-def token_for(host: str, environ: Mapping[str, str], *, configured: str | None = None, run: Run = run_program) -> Token:
-    """`host` may have a port. `configured`: the host that the settings name; GH_HOST comes before it.
+def token_for(host: str, environ: Mapping[str, str], *, confirmed: Sequence[str] = (), run: Run = run_program) -> Token:
+    """`host` may have a port. `confirmed`: the hosts that the user's own settings name; GH_HOST comes before them.
 
     Raises NoToken, also for a token that cannot be one.
     """
     host = host.lower()
-    named = _enterprise_host(environ, configured)
-    for name in _variables(host) if host == _GITHUB or _is_named(host, named) else ():
+    named = _enterprise_host(environ, confirmed)
+    for name in _variables(host) if host == GITHUB_HOST or _is_named(host, named) else ():
         value = environ.get(name, "").strip()
         if value:
             return _usable(value, name, f"set {name} anew, to the token alone")
@@ -83,13 +60,24 @@ def token_for(host: str, environ: Mapping[str, str], *, configured: str | None =
 
 
 def _variables(host: str) -> tuple[str, ...]:
-    return GITHUB_VARIABLES if host == _GITHUB else ENTERPRISE_VARIABLES
+    return GITHUB_VARIABLES if host == GITHUB_HOST else ENTERPRISE_VARIABLES
 
 
-def _enterprise_host(environ: Mapping[str, str], configured: str | None) -> str | None:
+def gh_host(environ: Mapping[str, str]) -> str | None:
+    """The host that GH_HOST names; None when it names none."""
+    try:
+        return parse_site(environ["GH_HOST"]).host
+    except (KeyError, UsageError):
+        return None
+
+
+def _enterprise_host(environ: Mapping[str, str], confirmed: Sequence[str]) -> str | None:
     """The one host that the enterprise variables are for."""
-    named = re.sub(r"^https?://", "", environ.get("GH_HOST", "").strip().lower()).rstrip("/")
-    return named if named not in ("", _GITHUB) else configured
+    # A text that is no host names none, and neither do the settings then: the token is meant for somewhere else.
+    named = gh_host(environ) or environ.get("GH_HOST", "").strip()
+    if named not in ("", GITHUB_HOST):
+        return named
+    return confirmed[0] if len(confirmed) == 1 else None
 
 
 def _is_named(host: str, named: str | None) -> bool:
@@ -106,7 +94,7 @@ def _parts(host: str) -> tuple[str, str]:
 
 
 def _from_gh(host: str, environ: Mapping[str, str], run: Run) -> str | None:
-    program = shutil.which("gh", path=environ.get("PATH", ""))
+    program = find_program("gh", environ)
     if program is None:
         return None
     # With a token in its environment gh would repeat that one, whatever host is asked for.
@@ -128,13 +116,13 @@ def _usable(value: str, source: str, hint: str) -> Token:
 
 def _none(host: str, environ: Mapping[str, str], named: str | None) -> NoToken:
     first, second = _variables(host)
-    if host == _GITHUB or _is_named(host, named) or not (environ.get(first) or environ.get(second)):
+    if host == GITHUB_HOST or _is_named(host, named) or not (environ.get(first) or environ.get(second)):
         cause = f"neither {first} nor {second} is set, and gh knows none for this host"
         hint = f"set {first}, or: gh auth login --hostname {host}"
-        if host != _GITHUB and not _is_named(host, named):
+        if host != GITHUB_HOST and not _is_named(host, named):
             hint = f"set {first} and GH_HOST={host}, or: gh auth login --hostname {host}"
         return NoToken(f"no token for {host}", cause=cause, hint=hint)
-    said = f"is for {named}" if named is not None else "goes to no host until one is named"
+    said = f"is for {named}" if named is not None else "goes to no host until GH_HOST names one"
     return NoToken(
         f"no token for {host}",
         cause=f"{first if environ.get(first) else second} {said}, and gh knows none for {host}",

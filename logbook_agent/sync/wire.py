@@ -10,60 +10,27 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from requests.exceptions import ConnectTimeout, ProxyError, Timeout
-from urllib3 import BaseHTTPResponse, Retry
-from urllib3.connectionpool import ConnectionPool
 from urllib3.exceptions import HTTPError, NewConnectionError
 
 from logbook_agent.errors import RemoteError, Unreachable
 from logbook_agent.sync import answers
-from logbook_agent.sync.answers import Answer, Call, Host
+from logbook_agent.sync.answers import UNREADABLE, Answer, Call, Host, one_line
+from logbook_agent.sync.connection import REDIRECTS, Stopped, TooMuch
 from logbook_agent.sync.refusals import moved, no_answer, refusal
 
 # Before a read is asked again; two times at most.
 READ_WAITS_S = (0.5, 2.0)
 # No wait is silent for five seconds.
 SAY_EVERY_S = 4.5
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # What PyGithub, requests and urllib3 raise for an answer that they cannot read, beside errors of the network.
-_GARBLED = (ValueError, TypeError, KeyError, AttributeError, AssertionError, RuntimeError, HTTPError)
+_GARBLED = (ValueError, TypeError, KeyError, AttributeError, AssertionError, RuntimeError, ArithmeticError, HTTPError)
 
 # Method, path, parameters, headers, data -> status, headers, text.
 Send = Callable[[str, str, dict[str, Any], dict[str, Any], Any], tuple[int, dict[str, Any], str]]
-
-
-class _Stopped(Exception):
-    """An answer that PyGithub must not see: it would follow a redirect, and ask again for ever after a 202."""
-
-    def __init__(self, answer: Answer) -> None:
-        super().__init__(answer.status)
-        self.answer = answer
-
-
-class Once(Retry):
-    """Nothing is sent twice, and nothing is sent elsewhere."""
-
-    def is_retry(self, method: str, status_code: int, has_retry_after: bool = False) -> bool:
-        return status_code in _REDIRECTS or status_code == 202
-
-    def increment(
-        self,
-        method: str | None = None,
-        url: str | None = None,
-        response: BaseHTTPResponse | None = None,
-        error: Exception | None = None,
-        _pool: ConnectionPool | None = None,
-        _stacktrace: TracebackType | None = None,
-    ) -> Self:
-        if response is None:
-            return super().increment(method, url, response, error, _pool, _stacktrace)
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        response.drain_conn()
-        raise _Stopped(Answer(status=response.status, headers=headers, text=""))
 
 
 class Wire:
@@ -100,7 +67,7 @@ class Wire:
                 if wait_s is None or not isinstance(outcome, Unreachable):
                     break
                 self._sleep(wait_s)
-            if isinstance(outcome, Answer) and outcome.status in _REDIRECTS:
+            if isinstance(outcome, Answer) and outcome.status in REDIRECTS:
                 outcome = self._redirected(call, outcome.headers.get("location", ""))
         # Raised here and not where an exception of the library is at hand: that one knows the token.
         if isinstance(outcome, RemoteError):
@@ -115,13 +82,15 @@ class Wire:
                 call.method, call.path, dict(call.parameters), {"Accept": "application/vnd.github+json"}, call.data
             )
             answer = Answer(status=status, headers=headers, text=text)
-        except _Stopped as stopped:
+        except Stopped as stopped:
             answer = stopped.answer
+        except TooMuch as error:
+            return no_answer(call, self._host, f"its answer has no end ({error})")
         except OSError as error:
             return self._broken(call, error)
         except _GARBLED as error:
             return no_answer(call, self._host, f"its answer cannot be read ({type(error).__name__})")
-        if (200 <= answer.status < 300 and answer.status != 202) or answer.status in _REDIRECTS:
+        if (200 <= answer.status < 300 and answer.status != 202) or answer.status in REDIRECTS:
             return answer
         if self._token is not None:
             # A page of some server in between may hold the request it is about.
@@ -154,8 +123,9 @@ class Wire:
         except ValueError:
             return no_answer(call, self._host, "it sends on to an address that is none")
         if there != _origin(self._root):
+            shown = one_line(f"{target.scheme}://{target.netloc.rpartition('@')[2]}")
             return Unreachable(
-                f"{self._host.name} sends on to {target.scheme}://{target.netloc.rpartition('@')[2]}",
+                f"{self._host.name} sends on to {shown}",
                 cause="nothing was sent there: a token goes to its own host alone",
                 hint="if the API has moved there, change its address in the settings",
             )
@@ -165,7 +135,7 @@ class Wire:
             if isinstance(outcome, Answer) and outcome.status == 200:
                 try:
                     return moved(call, self._host, answers.issue(outcome.data).url)
-                except (KeyError, ValueError, TypeError, AttributeError):
+                except UNREADABLE:
                     pass
         # The address of an API is nothing to look at or to link.
         return moved(call, self._host, None)

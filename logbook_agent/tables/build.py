@@ -29,7 +29,9 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     if not cases:
         return Table()
     frame = frame_of(cases)
-    frame = frame.only(_chooser(frame, spec.where)).joining(spec.joined)
+    if spec.where:
+        frame = frame.only(_chooser(frame, spec.where))
+    frame = frame.joining(spec.joined)
     frame.check("axis", spec.axes, option="--axis")
     frame.check("axis", [spec.pivot] if spec.pivot is not None else [], option="--pivot")
     frame.check("axis", spec.implied, option="--implied")

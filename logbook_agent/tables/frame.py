@@ -194,8 +194,15 @@ def by(items: Iterable[Item], key: Callable[[Item], K]) -> dict[K, list[Item]]:
     return found
 
 
-def varies(items: Iterable[Item], name: str) -> bool:
+def varies(items: Sequence[Item], name: str) -> bool:
     """Whether the items differ on an axis. One that does not say its value does not make it vary."""
+    if len(items) < 2:
+        return False
+    # Most axes have one value in all of many rows. (Equal floats can be written differently: 0.0 and -0.0.)
+    if name not in items[0].joined:
+        values = {(value.__class__, value) for value in [item.place.get(name) for item in items]}
+        if len(values) == 1 and not isinstance(items[0].place.get(name), float):
+            return False
     return len({item.key(name) for item in items if item.says(name)}) > 1
 
 

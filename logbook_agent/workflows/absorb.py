@@ -113,13 +113,11 @@ def _step(workspace: Workspace, book: Book, view: str, block: views.Block) -> _S
         is_first=lambda text: views.digest(views.protect(text.strip("\n"))) == block.hash,
     )
     taken: Taken = take(record, form.sections(record, later=later, compared=compared), rendered, standing)
-    new = record.entry if not taken.changed else taken.entry
-    # Before secrets are hidden: what was understood must be what a reader of the next view finds.
+    # Without its secrets, as it will be written: what was understood must be what a reader of the next view finds.
+    new = workspace.redacted_entry(taken.entry) if taken.changed else record.entry
     now = dataclasses.replace(record, entry=new)
-    sections = form.sections(now, later=later, compared=compared)
-    read_own(now, sections, form.entry(now, later=later, compared=compared))
-    now = dataclasses.replace(record, entry=workspace.redacted_entry(new) if taken.changed else new)
     text = form.entry(now, later=later, compared=compared)
+    read_own(now, form.sections(now, later=later, compared=compared), text)
     nothing = not taken.changed and taken.refused
     return _Step(
         block=block,

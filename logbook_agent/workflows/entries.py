@@ -22,7 +22,8 @@ from logbook_agent.model.entry import (
     PlannedCommand,
     SettableState,
 )
-from logbook_agent.model.record import record_of
+from logbook_agent.model.record import Record, record_of
+from logbook_agent.report.said import is_long
 from logbook_agent.store.book import Book
 from logbook_agent.store.liveness import life
 from logbook_agent.workflows.confidence import stated_confidence
@@ -31,6 +32,9 @@ from logbook_agent.workflows.tried_before import attempts_of, tried_before
 from logbook_agent.workflows.views import refresh
 from logbook_agent.workflows.withdrawn import WITHDRAWN, baseline_doubts
 from logbook_agent.workflows.workspace import Workspace
+
+# Of a long entry, so many runs show what a template makes of it.
+_LAST_RUNS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +242,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
     with book.lock():
         old = book.entry(entry_id)
         entry_id = old.id
-        record = record_of(old, book.runs(entry_id), life)
+        record = _to_check(book, old, request)
         word, reason = stated_confidence(record, book.header.metrics, request.confidence, request.reason)
         new = dataclasses.replace(
             old,
@@ -268,6 +272,15 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         workspace.warnings += baseline_doubts(book)
     refresh(workspace, book, [*touched(old), *touched(new)])
     return book, new
+
+
+def _to_check(book: Book, entry: Entry, request: EditRequest) -> Record:
+    """The record by which a change is checked. What a template makes of it can be seen by the last runs of many; how
+    sure the runs are, by all."""
+    numbers = book.run_numbers(entry.id)
+    if not is_long(len(numbers)) or request.confidence is not None or request.reason is not None:
+        return record_of(entry, book.runs(entry.id), life)
+    return record_of(entry, book.runs(entry.id, stamps=book.run_stamps(entry.id, numbers[-_LAST_RUNS:])), life)
 
 
 def _state(given: str | None, old: SettableState | None, *, has_runs: bool) -> SettableState | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import os
 import re
 import shutil
 import tempfile
@@ -14,15 +16,17 @@ from typing import Literal, Protocol
 
 from logbook_agent import __version__
 from logbook_agent.commands.flags import flags
-from logbook_agent.errors import ToolError
+from logbook_agent.errors import StoreError, ToolError
+from logbook_agent.model.codec import utf8
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Code, Env, Exit, Output, Process, Run, Scalar
 from logbook_agent.provenance.snapshot import Snapshot, snapshot
+from logbook_agent.reading import read_bytes
 from logbook_agent.repository import repository_of
 from logbook_agent.results import Reading, ResultReader
 from logbook_agent.runner import Job, LineSplitter, Outcome, OutputLog, StopRequests, execute
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import write_atomic
+from logbook_agent.store.files import create_log, make_folder, write_atomic
 from logbook_agent.store.liveness import life, this_process
 from logbook_agent.workflows.prepare import Command
 from logbook_agent.workflows.workspace import Workspace
@@ -111,7 +115,7 @@ def run_once(workspace: Workspace, book: Book, plan: Plan, display: Display, sto
     )
     contended = _contended(book)
     run = _started(workspace, plan, number, facts)
-    run = dataclasses.replace(run, code=_keep_code(workspace, folder, facts))
+    run = dataclasses.replace(run, code=_keep_code(workspace, book, folder, facts))
     book.write_run(workspace.redacted_run(run))
     state = {"run": run}
 
@@ -120,7 +124,8 @@ def run_once(workspace: Workspace, book: Book, plan: Plan, display: Display, sto
         book.write_run(workspace.redacted_run(state["run"]))
 
     reader = ResultReader()
-    log = OutputLog(folder / "output.log", workspace.redactor, max_bytes=workspace.config.log_bytes)
+    create = functools.partial(create_log, within=book.root)
+    log = OutputLog(folder / "output.log", workspace.redactor, create=create, max_bytes=workspace.config.log_bytes)
     sinks = _Sinks(log, reader, display, on_start)
     with _result_file() as result_file:
         try:
@@ -221,21 +226,22 @@ def _finished(
     )
 
 
-def _keep_code(workspace: Workspace, folder: Path, facts: Snapshot) -> Code | None:
+def _keep_code(workspace: Workspace, book: Book, folder: Path, facts: Snapshot) -> Code | None:
     """Write the diff and small untracked files beside the record, redacted, and name them in it."""
     code = facts.code
     if code is None:
         return None
     if facts.diff is not None:
-        write_atomic(folder / "changes.diff", _redacted_bytes(workspace, facts.diff), durable=False)
+        diff = _redacted_bytes(workspace, facts.diff)
+        write_atomic(folder / "changes.diff", diff, within=book.root, durable=False)
         code = dataclasses.replace(code, diff_kept="changes.diff")
     files = []
     for number, file in enumerate(code.untracked, 1):
         content = facts.untracked.get(file.path)
         if content is not None:
-            kept = f"files/{number:02d}-{_safe_name(workspace, Path(file.path).name)}"
-            (folder / "files").mkdir(exist_ok=True)
-            write_atomic(folder / kept, _redacted_bytes(workspace, content), durable=False)
+            kept = f"files/{number:02d}-{_safe_name(workspace, utf8(Path(file.path).name))}"
+            make_folder(folder / "files", within=book.root)
+            write_atomic(folder / kept, _redacted_bytes(workspace, content), within=book.root, durable=False)
             file = dataclasses.replace(file, kept=kept)
         files.append(file)
     return dataclasses.replace(code, untracked=tuple(files))
@@ -279,9 +285,11 @@ def _result_file() -> Iterator[Path]:
 
 
 def _read_result_file(path: Path) -> tuple[str | None, list[str]]:
-    if not path.exists():
+    """What the command wrote there, as far as it is a file of a size to read."""
+    if not os.path.lexists(path):
         return None, []
-    size = path.stat().st_size
-    if size > _RESULT_FILE_BYTES:
-        return None, [f"$LOGBOOK_RESULT_FILE has {size} bytes, over the limit of {_RESULT_FILE_BYTES}"]
-    return path.read_text(encoding="utf-8", errors="replace"), []
+    try:
+        data = read_bytes(path, within=path.parent, limit=_RESULT_FILE_BYTES)
+    except StoreError as error:
+        return None, [f"$LOGBOOK_RESULT_FILE: {error.message}"]
+    return data.decode("utf-8", "replace"), []

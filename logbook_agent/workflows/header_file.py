@@ -12,7 +12,7 @@ from logbook_agent.markdown.text import clean
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.entry import CONFIDENCES
 from logbook_agent.model.header import Baseline, CommandTemplate, Criterion, Link, MatrixAxis, Metric
-from logbook_agent.store.records import parse_yaml
+from logbook_agent.store.parse import parse_yaml
 from logbook_agent.workflows.criteria import checked_predicate
 from logbook_agent.workflows.header_options import parse_axis, parse_link, parse_metric, parse_template
 

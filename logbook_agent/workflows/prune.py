@@ -12,7 +12,7 @@ from logbook_agent.model.run import Run
 from logbook_agent.report.times import stamp
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import write_error
+from logbook_agent.store.files import remove
 from logbook_agent.workflows.workspace import Workspace
 
 
@@ -72,7 +72,7 @@ def prune(
         copied.add(log.entry)
         for one in (log, *copies):
             if not dry_run:
-                _delete(one.path)
+                remove(one.path, within=book.root)
             total -= one.bytes
             deleted.append(one)
     return Pruned(deleted=tuple(deleted), kept=count - len(deleted), kept_bytes=total)
@@ -84,7 +84,7 @@ def _logs(book: Book) -> list[Log]:
     for path in book.runs_folder.glob("*/*/output.log"):
         try:
             run: Run = records.read_run(path.parent / "run.json")
-            size = path.stat().st_size
+            size = path.lstat().st_size
         except (StoreError, OSError):
             continue
         if run.exit is not None:
@@ -97,19 +97,12 @@ def _copy(book: Book, log: Log) -> list[Log]:
     """The sweep.log that holds a log, where there is one."""
     path = book.sweep_log(log.entry)
     try:
-        return [Log(path=path, entry=log.entry, run=None, bytes=path.stat().st_size, ended=log.ended)]
+        return [Log(path=path, entry=log.entry, run=None, bytes=path.lstat().st_size, ended=log.ended)]
     except OSError:
         return []
 
 
 def _all_logs(book: Book) -> tuple[int, int]:
     paths = [path for names in ("*/*/output.log", "*/sweep.log") for path in book.runs_folder.glob(names)]
-    sizes = [path.stat().st_size for path in paths if path.exists()]
+    sizes = [path.lstat().st_size for path in paths if path.exists()]
     return len(sizes), sum(sizes)
-
-
-def _delete(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise write_error(path, error) from error

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.errors import NotFound, UsageError
+from logbook_agent.errors import NotFound, StoreError, UsageError
+from logbook_agent.reading import read_text
 from logbook_agent.recipes.problem import RecipeProblem, suggestion
-from logbook_agent.report.templates import builtin_folder
+from logbook_agent.report.environment import builtin_folder
 from logbook_agent.repository import repository_of
 from logbook_agent.store.lines import line_of
-from logbook_agent.store.records import parse_yaml
+from logbook_agent.store.parse import parse_yaml
 from logbook_agent.workflows.workspace import Workspace
 
 FOLDER = "recipes"
@@ -19,11 +20,13 @@ FOLDER = "recipes"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecipeFile:
-    """A recipe's file; `own`: the project's, not one that comes with the tool."""
+    """A recipe's file; `own`: the project's, not one that comes with the tool. `within`: the folder below which no
+    link is followed; None for one that the user named, or that comes with the tool."""
 
     name: str
     path: Path
     own: bool
+    within: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,21 +63,23 @@ def recipe_files(workspace: Workspace) -> list[RecipeFile]:
     own = _own_folder(workspace)
     packaged = builtin_folder(FOLDER)
     for folder in (own, packaged):
-        for path in sorted(folder.glob("*.yaml")) if folder is not None else ():
+        if folder is None:
+            continue
+        for path in sorted(folder.glob("*.yaml")):
             is_own = not packaged.is_dir() or not path.parent.samefile(packaged)
-            found.setdefault(path.stem, RecipeFile(name=path.stem, path=path, own=is_own))
+            found.setdefault(
+                path.stem, RecipeFile(name=path.stem, path=path, own=is_own, within=folder.parent if is_own else None)
+            )
     return sorted(found.values(), key=lambda file: (not file.own, file.name))
 
 
 def read_recipe(file: RecipeFile) -> RecipeData:
     """The text and data of a recipe's file. Raises UsageError or StoreError when it cannot be read or holds no keys."""
     try:
-        text = file.path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_text(file.path, within=file.within)
+    except StoreError as error:
         raise UsageError(
-            f"cannot read {file.path}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}",
-            cause="a recipe is a YAML file",
-            hint="list those there are: logbook sweep",
+            error.message, cause=f"a recipe is a YAML file; {error.cause}", hint="list those there are: logbook sweep"
         ) from error
     data = parse_yaml(text, str(file.path))
     if not isinstance(data, dict):

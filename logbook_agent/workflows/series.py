@@ -28,10 +28,11 @@ def taken_up(workspace: Workspace, book: Book, entry: Entry) -> Iterator[None]:
 
     Raises Locked when another one does, StoreError when a command of an earlier one still goes on.
     """
-    make_folder(book.open_folder)
+    make_folder(book.open_folder, within=book.root)
     with contextlib.ExitStack() as stack:
         try:
-            stack.enter_context(locked(book.open_folder / f".{entry.id}.sweep.lock", timeout_s=0))
+            place = book.open_folder / f".{entry.id}.sweep.lock"
+            stack.enter_context(locked(place, within=book.root, timeout_s=0))
         except Locked as error:
             raise _under_way(workspace, book, entry, error.holder) from error
         _close_dead_runs(workspace, book, entry)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from logbook_agent.errors import StoreError
 from logbook_agent.markdown.text import one_line
 from logbook_agent.model.header import BaselineNumbers, Criterion, Header, Link
 from logbook_agent.store.book import Book, Summaries
@@ -31,14 +32,26 @@ def status(workspace: Workspace, book: Book) -> dict[str, Any]:
     found = summaries(book)
     found = dataclasses.replace(found, header=with_outcomes(workspace, book, found.header))
     workspace.warnings += [f"cannot be read: {e.message}"[:_WARNING_CHARACTERS] for e in found.damaged[:3]]
-    edited = edited_blocks(book)
-    void = [v.id for v in book.voids()]
+    edited, void = _if_readable(workspace, lambda: edited_blocks(book)), _if_readable(workspace, lambda: _voids(book))
     for text_limit, list_limit in _STEPS:
         answer = _answer(book, found, edited, void, text_limit, list_limit)
-        size = len(json.dumps(answer, ensure_ascii=False, indent=1).encode())
+        size = len(json.dumps(answer, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass"))
         if size <= LIMIT_BYTES - _RESERVED_BYTES:
             break
     return answer
+
+
+def _if_readable(workspace: Workspace, ask: Callable[[], list[str]]) -> list[str]:
+    """An answer from a single file; where that is damaged, the rest still is told."""
+    try:
+        return ask()
+    except StoreError as error:
+        workspace.warnings.append(f"cannot be read: {error.message}"[:_WARNING_CHARACTERS])
+        return []
+
+
+def _voids(book: Book) -> list[str]:
+    return [v.id for v in book.voids()]
 
 
 class _Cutter:

@@ -6,12 +6,11 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from logbook_agent.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.results.values import canonical
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import write_pieces
-
-_PIECE_BYTES = 1 << 20
+from logbook_agent.store.files import pieces_of, write_pieces
 
 
 def write_log(book: Book, entry_id: str, varied: Sequence[str]) -> Path:
@@ -20,7 +19,7 @@ def write_log(book: Book, entry_id: str, varied: Sequence[str]) -> Path:
     They are copied from the logs of the runs, which hold no secrets any more, a piece at a time.
     """
     path = book.sweep_log(entry_id)
-    write_pieces(path, _pieces(book, entry_id, varied), durable=False)
+    write_pieces(path, _pieces(book, entry_id, varied), within=book.root, durable=False)
     return path
 
 
@@ -29,14 +28,18 @@ def _pieces(book: Book, entry_id: str, varied: Sequence[str]) -> Iterator[bytes]
         yield f"{heading(run, varied)}\n".encode("utf-8", "replace")
         end = b"\n"
         try:
-            with book.log_path(entry_id, run.run).open("rb") as log:
-                while piece := log.read(_PIECE_BYTES):
-                    end = piece[-1:]
-                    yield piece
-        except OSError as error:
-            yield f"[logbook] the log of this run cannot be read: {error.strerror}\n".encode()
+            for piece in pieces_of(book.log_path(entry_id, run.run), within=book.root):
+                end = piece[-1:]
+                yield piece
+        except (StoreError, OSError) as error:
+            yield f"[logbook] the log of this run cannot be read: {_why(error)}\n".encode()
         if end != b"\n":
             yield b"\n"
+
+
+def _why(error: StoreError | OSError) -> str:
+    cause = error.__cause__ if isinstance(error, StoreError) else error
+    return (cause.strerror if isinstance(cause, OSError) else None) or str(error)
 
 
 def heading(run: Run, varied: Sequence[str]) -> str:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from logbook_agent.errors import NotFound, UsageError
 from logbook_agent.model.entry import Comparison, Entry, Field, PlannedCommand, RecipeUse
 from logbook_agent.model.header import Metric
+from logbook_agent.paths import is_inside
 from logbook_agent.recipes.estimate import Estimate, estimate
 from logbook_agent.recipes.expand import PlannedRun
 from logbook_agent.recipes.rules import Violation
+from logbook_agent.repository import repository_of
 from logbook_agent.results.values import canonical
 from logbook_agent.store.book import Book
 from logbook_agent.workflows import sweep_state as state
@@ -163,7 +166,7 @@ def _chosen(workspace: Workspace, request: SweepRequest, resumed: Entry | None) 
         raise UsageError(
             f"{resumed.id} is no sweep", cause="it carries out no recipe", hint="list the recipes: logbook sweep"
         )
-    name = request.recipe or (str(workspace.root.parent / use.file) if use.file else use.name)
+    name = request.recipe or (str(_recorded(workspace, resumed.id, use.file)) if use.file else use.name)
     scale, sets = request.scale or use.scale, request.sets or use.sets
     named = naming(workspace, workspace.book(resumed.id))
 
@@ -184,6 +187,21 @@ def _chosen(workspace: Workspace, request: SweepRequest, resumed: Entry | None) 
             hint=f"restore the recipe, or begin anew: {anew(use.on)}",
         )
     return chosen
+
+
+def _recorded(workspace: Workspace, entry_id: str, file: str) -> Path:
+    """The recipe that an entry says it carries out. The entry may be somebody else's: it names files of its repository
+    alone."""
+    place = repository_of(workspace.root)
+    bounds = place.top if place is not None else workspace.root.parent
+    path = workspace.root.parent / file
+    if "\0" not in file and is_inside(path, bounds):
+        return path
+    raise UsageError(
+        f"the recipe of {entry_id} lies outside of {bounds}",
+        cause=f"the entry names {file!r}, and entries come with the repository",
+        hint=f"name it yourself: logbook sweep RECIPE --resume {entry_id}",
+    )
 
 
 def deciding(chosen: Chosen, book: Book | None) -> Metric | None:

@@ -86,5 +86,5 @@ def write_csv(book: Book, entry_id: str, made: Mapping[RunKey, Sequence[Run]]) -
     numbers = {run.run for runs in made.values() for run in runs}
     rows = [case for case in cases(book.record(entry_id)) if case.run in numbers]
     path = book.sweep_csv(entry_id)
-    write_atomic(path, to_csv(rows).encode(), durable=book.durable)
+    write_atomic(path, to_csv(rows).encode(), within=book.root, durable=book.durable)
     return path

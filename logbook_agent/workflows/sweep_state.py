@@ -17,7 +17,6 @@ from logbook_agent.recipes.expand import Plan, PlannedRun
 from logbook_agent.recipes.recipe import Recipe
 from logbook_agent.results.values import Key, row_key
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import read_text
 from logbook_agent.workflows.workspace import Workspace
 
 RunKey = tuple[Key, int]
@@ -103,7 +102,7 @@ def earlier_sweeps(book: Book) -> Iterator[EarlierSweep]:
     """Sweeps of this logbook, the newest first. Only entries that name a recipe are read."""
     for entry_id in reversed(book.entry_ids()):
         try:
-            if "\nrecipe:" not in read_text(book.entry_path(entry_id)):
+            if "\nrecipe:" not in book.entry_text(entry_id):
                 continue
             entry = book.entry(entry_id)
             if entry.recipe is not None:

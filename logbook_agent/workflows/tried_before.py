@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,6 +28,7 @@ from logbook_agent.report.tried import measured_text, outcome_text, run_failure_
 from logbook_agent.store.book import Book
 from logbook_agent.store.tried import Hint
 from logbook_agent.workflows.prepare import Command
+from logbook_agent.workflows.said import Look
 from logbook_agent.workflows.workspace import Workspace
 
 # Entries that were never looked at: more of them than this are left to `list` and its like.
@@ -92,10 +94,20 @@ def tried_before(
     return [*lines[: _LINES - 1], f"and {len(lines) - _LINES + 1} more entries: logbook tried"]
 
 
-def remember(book: Book, records: Iterable[Record], *, entries: int, folder_ns: int) -> None:
+def remember(book: Book, seen: Iterable[Look], *, entries: int, folder_ns: int) -> None:
     """Keep under which commands these entries are found; one that was not run is found under none. `entries` there are,
     and their folder was changed at `folder_ns` before they were counted."""
-    keys = {r.id: keys for r in records if (keys := keys_of(r))}
+    keys = {}
+    for one in seen:
+        record = one.record
+        if not one.is_whole:
+            # Those of the first runs were kept with what is said of them, and their entry is marked as it was then.
+            further = keys_of(dataclasses.replace(record, entry=dataclasses.replace(record.entry, commands=())))
+            if book.tried.add(record.id, further):
+                continue
+            record = book.record(record.id)
+        if found := keys_of(record):
+            keys[record.id] = found
     if keys:
         book.tried.keep(keys, entries=entries, folder_ns=folder_ns)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from logbook_agent.errors import LogbookError, StoreError
 from logbook_agent.markdown import view as views
@@ -10,9 +10,9 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import Record
 from logbook_agent.report.blocks import NEGATIVE_RESULT, Blocks, in_footer
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import read_text
 from logbook_agent.workflows.criteria import has_predicates, with_outcomes
 from logbook_agent.workflows.parallel import on_all_cores
+from logbook_agent.workflows.said import Look, look, said_in
 from logbook_agent.workflows.tried_before import remember
 from logbook_agent.workflows.workspace import Workspace
 
@@ -55,17 +55,17 @@ def _refresh(workspace: Workspace, book: Book, changed: Sequence[str], header_ch
         texts: dict[str, str | None] = {}
         footer = present[FOOTER].text(text) if FOOTER in present else ""
         footer_changed = header_changed
-        rendered: list[Record] = []
+        rendered: list[Look] = []
         for entry_id in (i for i in order if i in wanted):
             try:
-                record = book.record(entry_id)
+                seen = look(workspace, book, entry_id)
             except StoreError as error:
                 workspace.warnings.append(f"not rendered: {_brief(error)}")
                 continue
-            rendered.append(record)
+            rendered.append(seen)
             later = later_entries(book, entry_id, order, mentions.get(entry_id))
-            texts[entry_id] = blocks.entry(record, later=later, compared=compared_texts(book, record))
-            footer_changed |= in_footer(record) or f"{entry_id} " in footer
+            texts[entry_id] = _entry_block(book, blocks, seen, later)
+            footer_changed |= in_footer(seen.record) or f"{entry_id} " in footer
         # What is said of a predicate follows from the rows of all entries.
         if HEADER not in present or header_changed or has_predicates(book.header):
             texts[HEADER] = blocks.header()
@@ -146,7 +146,7 @@ def mentioning(book: Book, entry_id: str, order: Sequence[str]) -> list[Entry]:
     found = []
     for later in after:
         try:
-            text = read_text(book.entry_path(later))
+            text = book.entry_text(later)
             if entry_id in text and any(f"\n{key}:" in text for key in ("supersedes", "completes", "comparisons")):
                 found.append(book.entry(later))
         except StoreError:
@@ -182,7 +182,7 @@ def _note_relations(found: dict[str, list[str]], entry: Entry, target: str) -> N
 
 
 def _blocks(workspace: Workspace, book: Book) -> Blocks:
-    return Blocks(workspace.templates, with_outcomes(workspace, book), clean=workspace.redacted_record)
+    return Blocks(workspace.templates, with_outcomes(workspace, book))
 
 
 def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
@@ -193,10 +193,10 @@ def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
 
     def text(entry_id: str) -> str | None:
         try:
-            record = book.record(entry_id)
+            seen = look(workspace, book, entry_id)
         except StoreError:
             return None
-        return blocks.entry(record, later=later.get(record.id, {}), compared=compared_texts(book, record))
+        return _entry_block(book, blocks, seen, later.get(entry_id, {}))
 
     found = [(HEADER, blocks.header())]
     for entry_id, rendered in zip(order, on_all_cores(order, text), strict=True):
@@ -210,6 +210,11 @@ def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
     return found
 
 
+def _entry_block(book: Book, blocks: Blocks, seen: Look, later: Mapping[str, Sequence[str]]) -> str:
+    compared = compared_texts(book, seen.record)
+    return blocks.entry(seen.record, later=later, compared=compared, said=said_in(book, blocks, seen))
+
+
 def _scanned(book: Book, order: Sequence[str]) -> tuple[dict[str, dict[str, list[str]]], list[Record]]:
     """What entries say of others (by the entry it is said of), and the records that the footer speaks of.
 
@@ -219,7 +224,7 @@ def _scanned(book: Book, order: Sequence[str]) -> tuple[dict[str, dict[str, list
     gathered: list[Record] = []
     for entry_id in order:
         try:
-            text = read_text(book.entry_path(entry_id))
+            text = book.entry_text(entry_id)
             refers = "\nsupersedes:" in text or "\ncompletes:" in text
             gathers = "decision" in text or "\ncomparisons:" in text or NEGATIVE_RESULT.casefold() in text.casefold()
             if not refers and not gathers:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,12 +19,12 @@ from logbook_agent.redaction.records import clean_entry, clean_header, clean_run
 from logbook_agent.report.blocks import Blocks
 from logbook_agent.report.templates import Templates
 from logbook_agent.report.times import stamp
+from logbook_agent.repository import repository_of
 from logbook_agent.store.book import Book, books, create
 from logbook_agent.store.config import Config, load_config
 from logbook_agent.store.locate import choose, find_root
 
 if TYPE_CHECKING:
-    from logbook_agent.model.record import Record
     from logbook_agent.model.run import Run
 
 
@@ -72,15 +71,23 @@ class Workspace:
     @cached_property
     def templates(self) -> Templates:
         config = self.config
-        own = config.folder / config.templates if config.folder and config.templates else None
-        return Templates(own)
+        if config.folder is None or not config.templates:
+            return Templates(redact=self._text)
+        place = repository_of(config.folder)
+        top = place.top if place is not None else config.folder
+        return Templates(config.folder / config.templates, within=top, redact=self._text)
+
+    def _text(self, text: str) -> str:
+        return self.redactor.text(text)
 
     def blocks(self, book: Book) -> Blocks:
-        return Blocks(self.templates, book.header, clean=self.redacted_record)
+        return Blocks(self.templates, book.header)
 
     @cached_property
     def redactor(self) -> Redactor:
-        return Redactor(secrets=secrets_in(self.environ, self.config.secrets), extra_names=self.config.secrets)
+        config = self.config
+        known = secrets_in(self.environ, config.secrets)
+        return Redactor(secrets=known, extra_names=config.secrets, extra_rules=config.secret_rules)
 
     def stamp(self) -> str:
         """This moment as records store it."""
@@ -112,11 +119,6 @@ class Workspace:
     def redacted(self, plain: Any) -> Any:
         """Plain data in which no text holds a secret."""
         return redacted(plain, self.redactor)
-
-    def redacted_record(self, record: Record) -> Record:
-        """A record as it may be shown: files that others wrote are read as they are."""
-        runs = tuple(dataclasses.replace(s, run=self.redacted_run(s.run)) for s in record.runs)
-        return dataclasses.replace(record, entry=self.redacted_entry(record.entry), runs=runs)
 
     def redacted_run(self, run: Run) -> Run:
         return clean_run(run, self.redactor)

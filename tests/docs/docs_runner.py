@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from docs_github import Served, is_needed, serving
+from docs_github import Served, confirms_host, is_needed, serving
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 600
@@ -138,7 +138,8 @@ def environment(home: Path) -> dict[str, str]:
 
 def run_document(text: str, home: Path) -> list[tuple[Command, str]]:
     """Every command with what it printed, run by one shell in `home`/work. The home reads `~` in outputs."""
-    with serving(home) if is_needed(text) else contextlib.nullcontext() as served:
+    there = serving(home, confirms_host=confirms_host(text)) if is_needed(text) else contextlib.nullcontext()
+    with there as served:
         return _run_steps(steps(text), home, served)
 
 

@@ -25,9 +25,11 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.run import Row, Run
 from logbook_agent.provenance.environment import PATTERNS
 from logbook_agent.report.blocks import Blocks
-from logbook_agent.report.templates import NAMES, Templates, _environment
+from logbook_agent.report.environment import environment
+from logbook_agent.report.templates import NAMES, Templates
 from logbook_agent.store.config import REQUIRABLE, Config
 from logbook_agent.store.config_github import GitHubConfig
+from logbook_agent.store.user_config import UserConfig
 from logbook_agent.tables import Column, Table
 from logbook_agent.units import KNOWN
 from logbook_agent.workflows.header_file import _FILE_KEYS
@@ -130,9 +132,10 @@ def test_every_public_member_is_in_the_reference() -> None:
 @pytest.mark.parametrize(
     ("page", "names"),
     [
-        ("settings.md", [f.name for f in dataclasses.fields(Config) if f.name != "file"]),
+        ("settings.md", [f.name for f in dataclasses.fields(Config) if f.name not in ("file", "bounds")]),
         ("settings.md", list(REQUIRABLE)),
         ("settings.md", [f.name for f in dataclasses.fields(GitHubConfig)]),
+        ("settings.md", [f.name for f in dataclasses.fields(UserConfig)]),
         ("header.md", _FILE_KEYS),
         ("header.md", [f.name for f in dataclasses.fields(Header) if f.name != "extra"]),
         ("header.md", [f.name for f in dataclasses.fields(Baseline)]),
@@ -216,7 +219,10 @@ def test_every_template_value_is_in_the_reference() -> None:
 def test_every_filter_is_in_the_reference() -> None:
     import jinja2
 
-    own = _environment(None).filters.keys() - jinja2.Environment(autoescape=True).filters.keys()
+    own = (
+        environment(jinja2.Environment, jinja2.BaseLoader()).filters.keys()
+        - jinja2.Environment(autoescape=True).filters.keys()
+    )
     # `items` is one of Jinja's own that ours replaces.
     table = section(text_of("templates.md"), "Filters")
     assert [f for f in {*own, "items"} if not re.search(rf"^\| `{f}[(`]", table, re.MULTILINE)] == []

@@ -128,11 +128,11 @@ def test_a_migration_that_is_cut_off_is_gone_on_with(
     before = picture(old)
     left = [count]
 
-    def dying(path: Path, data: bytes, *, durable: bool = True) -> None:
+    def dying(path: Path, data: bytes, *, within: Path, durable: bool = True) -> None:
         if left[0] == 0:
             raise Killed
         left[0] -= 1
-        write_atomic(path, data, durable=durable)
+        write_atomic(path, data, within=within, durable=durable)
 
     with monkeypatch.context() as context, contextlib.suppress(Killed):
         context.setattr("logbook_agent.store.migrations.write_atomic", dying)

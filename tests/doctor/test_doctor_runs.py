@@ -145,7 +145,7 @@ def test_a_lock_that_is_held(
     from logbook_agent.store.locks import locked
 
     monkeypatch.setattr("logbook_agent.workflows.doctor.leftovers._LOCK_S", 0.05)
-    with locked(book / ".lock"):
+    with locked(book / ".lock", within=book):
         [found] = findings()
     assert f"locked by pid {os.getpid()}" in found["message"]
     assert findings() == []
@@ -206,3 +206,8 @@ def test_a_run_of_another_host_is_left_alone(three: Cli, book: Path, findings: C
     three("render")
     [note] = findings("--fix")
     assert (note["severity"], note["message"]) == ("note", "1 unfinished run of another host")
+
+
+def test_a_file_among_the_folders_of_runs_is_no_trouble(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
+    (book / "runs/README").write_text("the runs\n")
+    healthy()

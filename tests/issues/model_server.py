@@ -92,6 +92,14 @@ class Client:
         assert number == 1
         return self._read(lambda: tuple(self.server.comments.values()))
 
+    def comment(self, comment_id: int) -> Comment:
+        def look() -> Comment:
+            if comment_id not in self.server.comments:
+                raise IssueMissing("404")
+            return self.server.comments[comment_id]
+
+        return self._read(look)
+
     def issues_by(self, author: str | None, since: str) -> tuple[Issue, ...]:
         return self._read(lambda: tuple(i for i in self.server.issues.values() if author in (None, i.author)))
 

@@ -174,7 +174,7 @@ def test_rows_that_are_not_those_of_the_plan_are_told(started: Cli, folder: Path
 def test_one_process_at_a_time(started: Cli, folder: Path) -> None:
     write_recipe(folder)
     assert started("sweep", "demo", "--set", "size=1").code == 0
-    with locked(folder / "logbooks/moe/open/.MOE-000.sweep.lock"):
+    with locked(folder / "logbooks/moe/open/.MOE-000.sweep.lock", within=folder):
         answer = started("sweep", "--resume", "MOE-000", "--json")
     assert answer.code == 3
     assert answer.error["message"].startswith("MOE-000 is being carried out by pid")

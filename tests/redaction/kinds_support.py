@@ -119,7 +119,7 @@ TOKENS: tuple[Kind, ...] = (
     *_prefixed("npm-token", "np|m_"),
     *_prefixed("pypi-token", "py|pi-AgEIcHlwaS5vcmc", letters=URL, length=90),
     *_prefixed("docker-token", "dckr|_pat_", "dckr|_oat_", letters=URL, length=27),
-    *_prefixed("artifactory-token", "AKC|p", length=68),
+    *_prefixed("jfrog-token", "AKC|p", length=68),
     *_prefixed("huggingface-token", "h|f_", "api|_org_", length=34),
     *_prefixed("anthropic-key", "sk|-ant-api03-", letters=URL, length=90),
     *_prefixed("openai-key", "sk|-", "sk|-proj-", "sk|-svcacct-", length=48),

@@ -70,7 +70,7 @@ def test_each_rule_has_an_example() -> None:
 # Rules that know a secret by the name before it, or by a frame: their examples stand here.
 HEX64 = "0123456789abcdef" * 4
 OTHERS = {
-    "artifactory-password": ("x=AP5" + "a8Kq2Zr7Wm4Tx9", "x=APPLICATIONS"),
+    "jfrog-password": ("x=AP5" + "a8Kq2Zr7Wm4Tx9", "x=APPLICATIONS"),
     "cloudant-key": (f"cloudant_key: {HEX64}", "cloudant_key: none"),
     "ibm-key": ("ibm_cloud_pwd: " + "a1B2c3D4" * 5 + "e5F6", "ibm_cloud_pwd: none"),
     "ibm-secret": (f"ibm_cos_hmac_secret_key: {HEX64[:48]}", "secret_key: auto"),
@@ -98,7 +98,7 @@ NEAR_MISSES = {
     "npm-token": "npm_config_cache npm_lifecycle_event",
     "pypi-token": "pypi-publish pypi-server-of-the-lab",
     "docker-token": "dckr_pat_short",
-    "artifactory-token": "AKC AKCess",
+    "jfrog-token": "AKC AKCess",
     "huggingface-token": "hf_transfer hf_hub_download hf_model",
     "anthropic-key": "sk-ant-api03",
     "openai-key": "sk-learn-is-a-library task-specific-module disk-parallel",

@@ -240,7 +240,6 @@ def test_an_entry_is_worked_out_once_however_often_it_is_rendered(monkeypatch: p
         ('{% include "issue_body.md.j2" %}', "line 1: RecursionError: maximum recursion depth exceeded"),
         ("\n{{ [1][3] + 1 }}", "line 2: list object has no element 3"),
         ("{{ 2.0 ** 5000 }}", "line 1: OverflowError"),
-        ("{{ 'x' * 10 ** 18 }}", "line 1: MemoryError"),
         ("{{ 1 / 0 }}", "line 1: ZeroDivisionError: division by zero"),
         ("{{ {}.popitem() }}", "issue_body.md.j2"),
     ],

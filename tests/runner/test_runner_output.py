@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,13 +18,14 @@ from hypothesis import strategies as st
 
 from logbook_agent.redaction import Redactor, Secret
 from logbook_agent.runner import OutputLog
+from logbook_agent.store.files import create_log
 
 TOKEN = "correct-horse-battery"
 REDACTOR = Redactor(secrets=(Secret(name="MY_TOKEN", value=TOKEN),))
 
 
 def log_in(folder: Path, **options: int) -> OutputLog:
-    return OutputLog(folder / "output.log", REDACTOR, **options)
+    return OutputLog(folder / "output.log", REDACTOR, create=partial(create_log, within=folder), **options)
 
 
 def test_log_is_what_was_printed(tmp_path: Path) -> None:
@@ -147,8 +149,10 @@ def test_excerpts_do_not_depend_on_chunks(data: st.DataObject) -> None:
     pieces = [b"a\n", b"10%\r", b"\r\n", b"\n", b"z" * 300, b"end ", b"\r"]
     raw = b"".join(data.draw(st.lists(st.sampled_from(pieces), max_size=12)))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(raw)), max_size=6)))
-    whole = OutputLog(Path("/nonexistent/log"), Redactor())
-    parts = OutputLog(Path("/nonexistent/log"), Redactor())
+    whole, parts = (
+        OutputLog(Path("/nonexistent/log"), Redactor(), create=partial(create_log, within=Path("/nonexistent")))
+        for _ in range(2)
+    )
     whole.feed("stdout", raw)
     for start, end in zip([0, *cuts], [*cuts, len(raw)], strict=True):
         parts.feed("stdout", raw[start:end])
@@ -162,8 +166,10 @@ from pathlib import Path
 from logbook_agent.redaction import Redactor, Secret
 from logbook_agent.processes import own_peak_bytes
 from logbook_agent.runner import Job, LineSplitter, OutputLog, execute
+from logbook_agent.store.files import create_log
 secrets = (Secret(name="MY_TOKEN", value="correct-horse-battery"),)
-log = OutputLog(Path(sys.argv[1]), Redactor(secrets=secrets))
+path = Path(sys.argv[1])
+log = OutputLog(path, Redactor(secrets=secrets), create=lambda path: create_log(path, within=path.parent))
 lines = LineSplitter()
 class Sinks:
     def started(self, pid, create_time): pass

@@ -116,7 +116,7 @@ def test_a_sweep_with_runs_left_is_not_finished(started: Cli, folder: Path) -> N
 
 def test_another_command_says_that_it_was_interrupted(started: Cli, folder: Path) -> None:
     assert started("note", "--title", "x").code == 0
-    with locked(folder / "logbooks/moe/.lock"):
+    with locked(folder / "logbooks/moe/.lock", within=folder):
         process = begun(*LOGBOOK, "edit", "MOE-000", "--title", "y", cwd=folder)
         time.sleep(2)
         process.send_signal(signal.SIGINT)

@@ -197,6 +197,7 @@ def made_bench(cli: Cli, folder: Path, github: Hub, monkeypatch: pytest.MonkeyPa
     repo = github.new_repo()
     (folder / "logbook.toml").write_text(settings(github, repo))
     monkeypatch.setenv("GH_ENTERPRISE_TOKEN", github.token)
+    monkeypatch.setenv("GH_HOST", github.host)
     time = FakeTime()
     monkeypatch.setattr("logbook_agent.cli.options.timing", {"clock": time.clock, "sleep": time.sleep})
     bench = Bench(cli=cli, folder=folder, github=github, repo=repo, time=time)

@@ -152,7 +152,8 @@ def test_the_token_is_shown_nowhere(bench: Bench, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_token_goes_to_its_own_host_alone(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of github.com's token nothing is sent to another host, and that of an Enterprise to no host that none names."""
+    """Of github.com's token nothing is sent to another host, and that of an Enterprise to no host that the user did not
+    name outside of the repository."""
     bench.note("one")
     monkeypatch.setenv("GH_TOKEN", "gh-com-token-1234567")
     monkeypatch.delenv("GH_ENTERPRISE_TOKEN")
@@ -161,8 +162,9 @@ def test_the_token_goes_to_its_own_host_alone(bench: Bench, monkeypatch: pytest.
     monkeypatch.setenv("GH_ENTERPRISE_TOKEN", bench.github.token)
     (bench.folder / "logbook.toml").unlink()
     bench.ok("link", f"{bench.github.web}/{bench.repo}/issues/1")
+    monkeypatch.delenv("GH_HOST")
     answer = bench.cli("sync", "--json")
-    assert (answer.code, answer.error["code"]) == (4, "no_token")
+    assert (answer.code, answer.error["code"]) == (4, "host_not_confirmed")
     assert bench.github.requests == []
 
 

@@ -44,7 +44,7 @@ def test_only_the_sync_asks_anything_of_the_host(bench: Bench, monkeypatch: pyte
     monkeypatch.undo()
 
 
-def test_an_experiment_runs_while_the_host_is_down(bench: Bench) -> None:
+def test_an_experiment_runs_while_the_host_is_down(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.sync("--create")
     bench.note("Before")
     config = bench.folder / "logbook.toml"
@@ -57,7 +57,9 @@ def test_an_experiment_runs_while_the_host_is_down(bench: Bench) -> None:
         kept = header.read_text()
         header.write_text(kept.replace(bench.github.host, down))
         bench.ok("run", "--title", "A run", "--", "python", "-c", "print('RESULT tflops=2')")
-        error = bench.fails("unreachable", "--max-wait", "1m")
+        with monkeypatch.context() as patch:
+            patch.setenv("GH_HOST", down)
+            error = bench.fails("unreachable", "--max-wait", "1m")
     assert f"{down} cannot be reached" in error["cause"]
     assert "logbook sync" in error["hint"]
     config.write_text(there)

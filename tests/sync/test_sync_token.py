@@ -60,15 +60,19 @@ def test_a_token_from_the_environment(host: str, environ: dict[str, str], value:
 
 
 @pytest.mark.parametrize("gh_host", [{}, {"GH_HOST": ""}, {"GH_HOST": "github.com"}])
-def test_the_settings_may_name_the_host_of_the_enterprise_variables(gh_host: dict[str, str]) -> None:
+def test_the_enterprise_variables_are_for_the_only_confirmed_host(gh_host: dict[str, str]) -> None:
     environ = ALL | gh_host
-    assert token_for("ghe.example.org", environ, configured="ghe.example.org").value == "ent1"
-    assert token_for("127.0.0.1:4701", environ, configured="127.0.0.1:4701").value == "ent1"
-    for configured in (None, "other.example.org"):
+    assert token_for("ghe.example.org", environ, confirmed=["ghe.example.org"]).value == "ent1"
+    assert token_for("127.0.0.1:4701", environ, confirmed=["127.0.0.1:4701"]).value == "ent1"
+    # Of several, a repository would choose which one gets the token.
+    for confirmed in ([], ["other.example.org"], ["ghe.example.org", "other.example.org"]):
         with pytest.raises(NoToken):
-            token_for("ghe.example.org", environ, configured=configured)
-    with pytest.raises(NoToken):
-        token_for("ghe.example.org", {**ALL, "GH_HOST": "other.example.org"}, configured="ghe.example.org")
+            token_for("ghe.example.org", environ, confirmed=confirmed)
+    for named in ("other.example.org", "http://10.0.0.7", "no host"):
+        with pytest.raises(NoToken):
+            token_for("ghe.example.org", {**ALL, "GH_HOST": named}, confirmed=["ghe.example.org"])
+    both = {**ALL, "GH_HOST": "ghe.example.org"}
+    assert token_for("ghe.example.org", both, confirmed=["ghe.example.org", "other.example.org"]).value == "ent1"
 
 
 @pytest.mark.parametrize(
@@ -106,7 +110,9 @@ def test_what_is_missing_is_named() -> None:
     assert caught.value.cause == "GH_ENTERPRISE_TOKEN is for b.example.org, and gh knows none for a.example.org"
     with pytest.raises(NoToken) as caught:
         token_for("a.example.org", ALL)
-    assert "goes to no host until one is named" in caught.value.cause
+    assert caught.value.cause == (
+        "GH_ENTERPRISE_TOKEN goes to no host until GH_HOST names one, and gh knows none for a.example.org"
+    )
     assert "GH_HOST=a.example.org" in caught.value.hint
 
 

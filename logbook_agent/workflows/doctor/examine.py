@@ -19,7 +19,8 @@ from logbook_agent.workflows.doctor.view import check_view
 from logbook_agent.workflows.workspace import Workspace
 
 # The header decides whether anything else can be understood.
-FIRST: tuple[Check, ...] = (check_temporary_files, check_header)
+# (The index is looked at before anything is read through it.)
+FIRST: tuple[Check, ...] = (check_temporary_files, check_header, check_index)
 # From the records to what is derived from them.
 CHECKS: tuple[Check, ...] = (
     check_merges,
@@ -30,7 +31,6 @@ CHECKS: tuple[Check, ...] = (
     check_unfinished,
     check_markers,
     check_lock,
-    check_index,
     check_logs,
     check_view,
     check_voids,
@@ -44,13 +44,25 @@ def examine(workspace: Workspace, book: Book, *, fix: bool) -> list[Finding]:
     found = [f for check in FIRST for f in _run(examination, check, fix=fix)]
     if any(f.check in ("header", "newer-format", "older-format") for f in found):
         return found
-    return found + [f for check in CHECKS for f in _run(examination, check, fix=fix)]
+    return _once([*found, *(f for check in CHECKS for f in _run(examination, check, fix=fix))])
 
 
 def _run(examination: Examination, check: Check, *, fix: bool) -> list[Finding]:
     # All is found before anything is mended: a mend must not change what the check looks at.
-    found = list(check(examination))
+    try:
+        found = list(check(examination))
+    except StoreError as error:
+        # The folder or file that all of a check rests on. The other checks go on.
+        where = examination.book.folder
+        mend = error.hint or error.cause
+        return [Finding(check="unreadable", severity="error", message=error.message, mend=mend, path=where)]
     return [_mended(f) for f in found] if fix else found
+
+
+def _once(found: list[Finding]) -> list[Finding]:
+    """Without what several checks have met alike."""
+    told = {f.message: f for f in reversed(found) if f.check == "unreadable"}
+    return [f for f in found if f.check != "unreadable" or told[f.message] is f]
 
 
 def _mended(finding: Finding) -> Finding:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from logbook_agent.errors import StoreError
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import make_folder, write_error
+from logbook_agent.store.files import copy, make_folder, move, remove
 from logbook_agent.workflows.workspace import Workspace
 
 Severity = Literal["error", "warning", "note"]
@@ -68,13 +68,21 @@ class Examination:
     def backup(self, path: Path) -> Path:
         """Keep a file as it is, before it is changed or removed."""
         kept = self.book.folder / "backups" / f"doctor-{self.stamp}" / path.relative_to(self.book.folder)
-        make_folder(kept.parent)
-        try:
-            if not kept.exists():
-                shutil.copy2(path, kept)
-        except OSError as error:
-            raise write_error(kept, error) from error
+        make_folder(kept.parent, within=self.book.root)
+        if not os.path.lexists(kept):
+            copy(path, kept, within=self.book.root)
         return kept
+
+    def remove(self, path: Path) -> None:
+        """Remove a file of the logbook."""
+        remove(path, within=self.book.root)
+
+    def rename(self, old: Path, new: Path) -> None:
+        """Move a file or folder of the logbook to a name that is free. Raises StoreError."""
+        make_folder(new.parent, within=self.book.root)
+        if os.path.lexists(new):
+            raise StoreError(f"{new} exists already", cause=f"{old.name} cannot be moved there", hint=f"look at {new}")
+        move(old, new, within=self.book.root)
 
     def git_add(self) -> str:
         """What to type when conflicts of this logbook are mended."""
@@ -88,21 +96,3 @@ class Examination:
 
 
 Check = Callable[[Examination], Iterator[Finding]]
-
-
-def rename(old: Path, new: Path) -> None:
-    """Move a file or folder to a name that is free. Raises StoreError."""
-    make_folder(new.parent)
-    if new.exists():
-        raise StoreError(f"{new} exists already", cause=f"{old.name} cannot be moved there", hint=f"look at {new}")
-    try:
-        old.rename(new)
-    except OSError as error:
-        raise write_error(new, error) from error
-
-
-def remove(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise write_error(path, error) from error

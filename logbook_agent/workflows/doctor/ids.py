@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from logbook_agent.model.entry import Entry
-from logbook_agent.model.ids import format_id, id_number
-from logbook_agent.workflows.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix, remove, rename
+from logbook_agent.model.ids import format_id, id_number, run_number
+from logbook_agent.workflows.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix
 from logbook_agent.workflows.doctor.renumber import readable, readdress, renumbered
 
 _NUMBERED = re.compile(r"(?P<head>[A-Za-z][A-Za-z0-9-]*)-(?P<digits>[0-9]{1,9})")
@@ -58,7 +58,7 @@ def _misnamed(examination: Examination, path: Path, entry: Entry) -> Finding:
     else:
 
         def move() -> str:
-            rename(path, book.entry_path(entry.id))
+            examination.rename(path, book.entry_path(entry.id))
             return f"renamed to {entry.id}.yaml"
 
         mend, fix = f"{DOCTOR_FIX} renames it to {entry.id}.yaml", move
@@ -74,7 +74,7 @@ def _stray(examination: Examination, path: Path, entry: Entry) -> Finding:
     if not book.has_entry(entry.id):
 
         def move() -> str:
-            rename(path, book.entry_path(entry.id))
+            examination.rename(path, book.entry_path(entry.id))
             return f"renamed to {entry.id}.yaml"
 
         return _wrong_name(
@@ -84,7 +84,7 @@ def _stray(examination: Examination, path: Path, entry: Entry) -> Finding:
 
         def drop() -> str:
             examination.backup(path)
-            remove(path)
+            examination.remove(path)
             return "removed, after a backup"
 
         return _wrong_name(path, f"a copy of {entry.id}, with the same words", f"{DOCTOR_FIX} removes it", drop)
@@ -93,7 +93,7 @@ def _stray(examination: Examination, path: Path, entry: Entry) -> Finding:
         with book.lock():
             examination.backup(path)
             new_id = renumbered(examination, entry, entry.id, {})
-            remove(path)
+            examination.remove(path)
         return f"it is {new_id} now, with the alias {entry.id}"
 
     return _wrong_name(
@@ -122,7 +122,7 @@ def _malformed(examination: Examination, path: Path, entry: Entry) -> Finding:
             # On a file system that ignores case, the file itself may answer to the right name.
             if book.has_entry(right) and not book.entry_path(right).samefile(path):
                 new_id = renumbered(examination, dataclasses.replace(entry, id=right), right, {})
-                remove(path)
+                examination.remove(path)
             else:
                 rename_entry(examination, path, dataclasses.replace(entry, id=right))
             _take_runs(examination, path.stem, new_id)
@@ -135,16 +135,16 @@ def rename_entry(examination: Examination, path: Path, entry: Entry) -> None:
     """Give an entry file the name of its ID."""
     examination.book.write_entry(entry)
     if not examination.book.entry_path(entry.id).samefile(path):
-        remove(path)
+        examination.remove(path)
 
 
 def _take_runs(examination: Examination, old: str, new: str) -> None:
     folder = examination.book.runs_folder
     if (folder / old).is_dir() and not (folder / new).exists():
-        rename(folder / old, folder / new)
+        examination.rename(folder / old, folder / new)
         for run in (folder / new).iterdir():
-            if run.name.isdigit():
-                readdress(examination, run, new, int(run.name))
+            if (number := run_number(run.name)) is not None:
+                readdress(examination, run, new, number)
 
 
 def _wrong_name(path: Path, message: str, mend: str, fix: Fix) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from logbook_agent.errors import StoreError
@@ -21,9 +22,8 @@ def check_logs(examination: Examination) -> Iterator[Finding]:
         for run in runs:
             if run.output is None or not run.output.log_bytes:
                 continue
-            path = book.log_path(entry_id, run.run)
             try:
-                size = path.stat().st_size
+                size = os.lstat(f"{book.runs_folder}/{entry_id}/{run.run:02d}/output.log").st_size
             except OSError:
                 missing += 1
                 continue
@@ -33,7 +33,7 @@ def check_logs(examination: Examination) -> Iterator[Finding]:
                     severity="warning",
                     message=f"the log has {size} bytes; {run.output.log_bytes} were written",
                     mend="it was changed after the run; the excerpt and the rows in run.json are what was seen",
-                    path=path,
+                    path=book.log_path(entry_id, run.run),
                 )
     if missing:
         yield Finding(

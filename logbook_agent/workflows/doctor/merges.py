@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from logbook_agent.errors import StoreError
 from logbook_agent.model.entry import Entry
-from logbook_agent.model.ids import id_number
+from logbook_agent.model.ids import id_number, run_number
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
-from logbook_agent.store.files import make_folder, write_atomic, write_error
-from logbook_agent.workflows.doctor.finding import DOCTOR_FIX, Examination, Finding, remove
+from logbook_agent.store.files import (
+    create_folder,
+    make_folder,
+    move,
+    remove_folder,
+    remove_tree,
+    write_atomic,
+)
+from logbook_agent.workflows.doctor.finding import DOCTOR_FIX, Examination, Finding
 from logbook_agent.workflows.doctor.renumber import (
     entry_in,
     readable,
@@ -26,7 +33,7 @@ from logbook_agent.workflows.doctor.renumber import (
     same_run,
     twin_of,
 )
-from logbook_agent.workflows.doctor.sides import Conflicts, Sides, conflicts_in
+from logbook_agent.workflows.doctor.sides import Conflicts, Sides, conflicts_in, content
 
 
 def check_merges(examination: Examination) -> Iterator[Finding]:
@@ -57,8 +64,9 @@ def _finding(mend: _Mend, path: str, told: set[str]) -> Iterator[Finding]:
         if entry_id in told or f"{entry_id}/{number}" in told:
             return
         told.add(f"{entry_id}/{number}")
-        if number.isdigit() and mend.their_run(entry_id, int(number)) is not None:
-            yield _two_runs(mend, entry_id, int(number))
+        found = run_number(number)
+        if found is not None and mend.their_run(entry_id, found) is not None:
+            yield _two_runs(mend, entry_id, found)
             return
     yield _by_hand(mend.examination, path, sides)
 
@@ -130,7 +138,7 @@ def _by_hand(examination: Examination, path: str, sides: Sides) -> Finding:
     file = examination.book.folder / path
     line = None
     if file.is_file():
-        lines = file.read_bytes().split(b"\n")
+        lines = content(examination.book, file).split(b"\n")
         line = next((n for n, text in enumerate(lines, 1) if text.startswith(b"<<<<<<< ")), None)
     what = "both sides changed it" if sides.ours is not None and sides.theirs is not None else "one side removed it"
     typed = f"git add -- {examination.shown(file)}"
@@ -167,9 +175,9 @@ class _Mend:
             changed = relate(self.examination, [*self.relations.values(), *their_entries], self.relations)
             # Ours comes last: until it is whole, the conflict is seen, and a mend that was cut off goes on.
             there = readable(path)
-            content = self.conflicts.files[f"entries/{path.name}"].ours
-            if content is not None and not _is_ours(there, ours, theirs):
-                write_atomic(path, content, durable=book.durable)
+            mine = self.conflicts.files[f"entries/{path.name}"].ours
+            if mine is not None and not _is_ours(there, ours, theirs):
+                write_atomic(path, mine, within=book.root, durable=book.durable)
         self.examination.reported.discard(path)
         says = f", also where {', '.join(changed)} referred to it" if changed else ""
         return f"theirs is {new_id} now{says}; then type: {self.examination.git_add()}"
@@ -186,7 +194,7 @@ class _Mend:
         """By their numbers, the runs that they had in this entry: in conflict, or theirs alone."""
         at = f"runs/{entry_id}/"
         names = {p.split("/")[2] for p in (*self.conflicts.files, *self.conflicts.theirs_alone) if p.startswith(at)}
-        numbers = sorted(int(n) for n in names if n.isdigit())
+        numbers = sorted(number for n in names if (number := run_number(n)) is not None)
         return {n: run for n in numbers if (run := self.their_run(entry_id, n)) is not None}
 
     def their_run(self, entry_id: str, number: int) -> Run | None:
@@ -197,7 +205,7 @@ class _Mend:
         if sides is not None:
             return None if sides.has_base else run_in(sides.theirs, file)
         if name in self.conflicts.theirs_alone and file.exists():
-            return run_in(file.read_bytes(), file)
+            return run_in(content(self.examination.book, file), file)
         return None
 
     def runs_left(self, entry_id: str) -> bool:
@@ -219,7 +227,7 @@ class _Mend:
         book = self.examination.book
         heirs = [i for i in book.entry_ids() if (e := readable(book.entry_path(i))) and entry_id in e.aliases]
         places = (p for i in (entry_id, *heirs) for p in sorted((book.runs_folder / i).glob("*/run.json")))
-        for folder in (p.parent for p in places if p.parent.name.isdigit()):
+        for folder in (p.parent for p in places if run_number(p.parent.name) is not None):
             if theirs is None or folder == book.run_folder(entry_id, number):
                 continue
             run = run_at(folder)
@@ -236,7 +244,7 @@ class _Mend:
         if sides is None:
             to_number = self._claim(to_entry, old)
             new = book.run_folder(to_entry, to_number)
-            _take(old, new)
+            _take(old, new, book.root)
             readdress(self.examination, new, to_entry, to_number)
             return to_entry, to_number
         theirs, to_number = run_in(sides.theirs, old / "run.json"), number
@@ -255,65 +263,64 @@ class _Mend:
         """The number of a run in another entry, or the next free one; its folder is created, so it is nobody else's."""
         book = self.examination.book
         folder = book.run_folder(entry_id, int(old.name))
-        make_folder(folder.parent)
+        make_folder(folder.parent, within=book.root)
         # In the same entry the number is ours, whether its folder is there or not.
-        if folder == old or folder.exists():
+        if folder == old or not create_folder(folder, within=book.root):
             return book.new_run(entry_id)
-        try:
-            folder.mkdir()
-        except OSError as error:
-            raise write_error(folder, error) from error
         return int(old.name)
 
     def _make_run(self, run: Run, old: Path, at: str) -> None:
         """Their run, whole at once: it is put together beside the folder that was created for it."""
-        new = self.examination.book.run_folder(run.entry, run.run)
+        book = self.examination.book
+        new = book.run_folder(run.entry, run.run)
         made = new.with_name(f".doctor-{new.name}")
-        shutil.rmtree(made, ignore_errors=True)
+        remove_tree(made, within=book.root)
         try:
-            make_folder(made)
+            make_folder(made, within=book.root)
             for name in sorted(_named(run)):
                 self._copy(old / name, self.conflicts.files.get(at + name), made / name)
-            records.write_run(made / "run.json", run, durable=self.examination.book.durable)
-            _take(made, new)
+            records.write_run(made / "run.json", run, durable=book.durable)
+            _take(made, new, book.root)
         finally:
-            shutil.rmtree(made, ignore_errors=True)
-            _give_back(new)
+            remove_tree(made, within=book.root)
+            _give_back(new, book.root)
 
     def _copy(self, file: Path, sides: Sides | None, to: Path) -> None:
-        content = sides.theirs if sides is not None else file.read_bytes() if file.exists() else None
-        if content is not None:
-            make_folder(to.parent)
-            write_atomic(to, content, durable=self.examination.book.durable)
+        book = self.examination.book
+        data = sides.theirs if sides is not None else content(book, file) if file.exists() else None
+        if data is not None:
+            make_folder(to.parent, within=book.root)
+            write_atomic(to, data, within=book.root, durable=book.durable)
 
     def _restore(self, folder: Path, at: str, names: set[str], files: Mapping[str, Sides]) -> None:
         """Our side of a run's files; those that only theirs named are gone from here. run.json comes last."""
         mine = [p for p in files if p.startswith(at)] + [p for p in self.conflicts.theirs_alone if p.startswith(at)]
+        book = self.examination.book
         for path in sorted(set(mine), key=lambda p: p.endswith("/run.json")):
-            file = self.examination.book.folder / path
+            file = book.folder / path
             sides = files.get(path)
             if file.exists():
                 self.examination.backup(file)
             if sides is not None and sides.ours is not None:
-                make_folder(file.parent)
-                write_atomic(file, sides.ours, durable=self.examination.book.durable)
+                make_folder(file.parent, within=book.root)
+                write_atomic(file, sides.ours, within=book.root, durable=book.durable)
             elif path.removeprefix(at) not in {*names, "run.json"}:
-                remove(file)
+                self.examination.remove(file)
 
 
-def _take(folder: Path, claimed: Path) -> None:
+def _take(folder: Path, claimed: Path, within: Path) -> None:
     """Move a folder to a name that was created for it; whatever is in there already stays, and this is refused."""
     try:
-        folder.rename(claimed)
-    except OSError as error:
-        _give_back(claimed)
-        raise write_error(claimed, error) from error
+        move(folder, claimed, within=within)
+    except StoreError:
+        _give_back(claimed, within)
+        raise
 
 
-def _give_back(claimed: Path) -> None:
+def _give_back(claimed: Path, within: Path) -> None:
     """Remove a folder that could not be filled, so that the next attempt finds its number free."""
-    with contextlib.suppress(OSError):
-        claimed.rmdir()
+    with contextlib.suppress(StoreError):
+        remove_folder(claimed, within=within)
 
 
 def _named(run: Run) -> set[str]:
@@ -321,6 +328,4 @@ def _named(run: Run) -> set[str]:
     code = run.code
     if code is None:
         return set()
-    kept = [code.diff_kept, *(file.kept for file in code.untracked)]
-    # A name is a path below the run's folder, and the record is text from outside.
-    return {name for name in kept if name is not None and ".." not in Path(name).parts and not name.startswith("/")}
+    return {name for name in (code.diff_kept, *(file.kept for file in code.untracked)) if name is not None}

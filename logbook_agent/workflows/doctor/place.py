@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from logbook_agent.errors import StoreError
 from logbook_agent.store.book import Book
+from logbook_agent.store.locate import prefix_of
 from logbook_agent.workflows.workspace import Workspace
 
 
@@ -11,16 +11,9 @@ def find_book(workspace: Workspace) -> Book:
     """The logbook that is named, or the only one. Raises what every command raises."""
     there = workspace.books()
     name = workspace.logbook_option or workspace.environ.get("LOGBOOK") or workspace.config.logbook
-    named = [b for b in there if b.topic == name] or [b for b in there if name and _prefix(b) == name]
+    named = [b for b in there if b.topic == name] or [b for b in there if name and prefix_of(b) == name]
     if named:
         return named[0]
     if len(there) == 1 and not name:
         return there[0]
     return workspace.book()
-
-
-def _prefix(book: Book) -> str | None:
-    try:
-        return book.header.prefix
-    except StoreError:
-        return None

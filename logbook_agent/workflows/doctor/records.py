@@ -7,6 +7,7 @@ from pathlib import Path
 
 from logbook_agent.errors import StoreError
 from logbook_agent.store import records
+from logbook_agent.workflows.doctor.every_run import every_run
 from logbook_agent.workflows.doctor.finding import Examination, Finding
 
 
@@ -29,13 +30,9 @@ def check_records(examination: Examination) -> Iterator[Finding]:
             records.read_entry(path)
         except StoreError as error:
             yield unreadable(path, error, check="entry")
-    for path in sorted(book.runs_folder.glob("*/*/run.json")):
-        if path in examination.reported:
-            continue
-        try:
-            records.read_run(path)
-        except StoreError as error:
-            yield unreadable(path, error, check="run")
+    for found in every_run(book):
+        if isinstance(found.run, StoreError) and found.path not in examination.reported:
+            yield unreadable(found.path, found.run, check="run")
 
 
 def unreadable(path: Path, error: StoreError, *, check: str) -> Finding:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 from logbook_agent.commands.flags import flags
+from logbook_agent.errors import StoreError
 from logbook_agent.model.run import Exit, Output, Run
+from logbook_agent.reading import open_file
 from logbook_agent.redaction import Redactor
 from logbook_agent.report.times import stamp
 from logbook_agent.results import ResultReader
@@ -32,7 +35,7 @@ def finish(examination: Examination, entry_id: str, number: int, why: str) -> Ru
         if run.exit is not None or life(run) != "gone":
             return None
         examination.backup(path)
-        reader, output, last = _read_log(book.log_path(entry_id, number), examination.workspace.redactor)
+        reader, output, last = _read_log(book.log_path(entry_id, number), book.root, examination.workspace.redactor)
         reading = reader.finish(
             declared=book.header.metrics, axes=book.header.case_keys, argv_flags=flags(run.argv), config=run.config
         )
@@ -49,13 +52,13 @@ def finish(examination: Examination, entry_id: str, number: int, why: str) -> Ru
     return done
 
 
-def _read_log(path: Path, redactor: Redactor) -> tuple[ResultReader, Output | None, str | None]:
+def _read_log(path: Path, within: Path, redactor: Redactor) -> tuple[ResultReader, Output | None, str | None]:
     """What was printed up to the end of the tool, as far as it reached the log. Streams are not told apart."""
     reader, splitter, collector = ResultReader(), LineSplitter(), LineCollector()
     excerpt = Excerpt(HEAD_LINES, TAIL_LINES, redactor.text)
     digest, size, lines, last = hashlib.sha256(), 0, 0, b""
     try:
-        with path.open("rb") as log:
+        with open_file(path, within=within) as log:
             while data := log.read(_CHUNK):
                 digest.update(data)
                 size += len(data)
@@ -64,8 +67,8 @@ def _read_log(path: Path, redactor: Redactor) -> tuple[ResultReader, Output | No
                 excerpt.add(collector.feed(data, max(HEAD_LINES, TAIL_LINES)))
                 for line in splitter.feed(data):
                     reader.feed(line)
-            written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    except OSError:
+            written = datetime.fromtimestamp(os.fstat(log.fileno()).st_mtime, UTC)
+    except (StoreError, OSError):
         return reader, None, None
     excerpt.add(collector.finish())
     for line in splitter.finish():

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from logbook_agent.errors import StoreError
-from logbook_agent.model.codec import CodecError
 from logbook_agent.model.entry import Entry, entry_of
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
@@ -117,9 +116,9 @@ def relate(examination: Examination, ids: Iterable[str], relations: Mapping[str,
 def readdress(examination: Examination, folder: Path, entry_id: str, number: int) -> None:
     """Let the record in a run's folder say which entry and run it is."""
     path = folder / "run.json"
-    if not path.exists():
+    if not os.path.lexists(path):
         return
-    run = records.read_run(path)
+    run = records.load_run(path)
     if (run.entry, run.run) != (entry_id, number):
         examination.backup(path)
         new = dataclasses.replace(run, entry=entry_id, run=number)
@@ -146,11 +145,13 @@ def run_in(data: bytes | None, path: Path) -> Run | None:
     """The run of one side of a conflict."""
     try:
         return None if data is None else records.run_of(data, path)
-    except (StoreError, CodecError, json.JSONDecodeError, UnicodeDecodeError):
+    except StoreError:
         return None
 
 
 def run_at(folder: Path) -> Run | None:
     """The run whose record stands in this folder."""
-    path = folder / "run.json"
-    return run_in(path.read_bytes(), path) if path.is_file() else None
+    try:
+        return records.load_run(folder / "run.json")
+    except StoreError:
+        return None

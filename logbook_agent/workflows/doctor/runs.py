@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from logbook_agent.commands.title import title_of
 from logbook_agent.errors import StoreError
 from logbook_agent.model.entry import Entry
-from logbook_agent.model.ids import id_number
+from logbook_agent.model.ids import id_number, run_number
 from logbook_agent.model.run import Run
 from logbook_agent.provenance.merge import in_head
 from logbook_agent.store import records
-from logbook_agent.store.files import write_error
-from logbook_agent.workflows.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix, rename
+from logbook_agent.store.files import remove_folder
+from logbook_agent.workflows.doctor.every_run import names, runs_in
+from logbook_agent.workflows.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix
 from logbook_agent.workflows.doctor.leftovers import OLD_S, age_s
 from logbook_agent.workflows.doctor.renumber import readable, readdress
 
@@ -23,6 +25,9 @@ def check_runs(examination: Examination) -> Iterator[Finding]:
     if not book.runs_folder.is_dir():
         return
     for folder in sorted(book.runs_folder.iterdir()):
+        if folder.is_symlink():
+            yield _lost(folder, "a symbolic link, which is not followed", "put the folder itself in its place")
+            continue
         if not folder.is_dir():
             continue
         entry_id = folder.name
@@ -34,8 +39,10 @@ def check_runs(examination: Examination) -> Iterator[Finding]:
             if finding is not None:
                 yield finding
             continue
-        for run in sorted(folder.iterdir()):
-            yield from _check_run(examination, entry_id, run)
+        good = {found.number for found in runs_in(book, entry_id) if found.is_in_place}
+        for name in names(book, folder):
+            if name not in good:
+                yield from _check_run(examination, entry_id, folder / name)
 
 
 def _lost(folder: Path, message: str, mend: str, fix: Fix | None = None) -> Finding:
@@ -72,10 +79,10 @@ def _of_no_entry(examination: Examination, folder: Path) -> Finding | None:
 
 def _moved_to(examination: Examination, folder: Path, entry_id: str) -> str:
     new = examination.book.runs_folder / entry_id
-    rename(folder, new)
+    examination.rename(folder, new)
     for run in new.iterdir():
-        if run.name.isdigit():
-            readdress(examination, run, entry_id, int(run.name))
+        if (number := run_number(run.name)) is not None:
+            readdress(examination, run, entry_id, number)
     return f"moved to {entry_id}"
 
 
@@ -90,7 +97,7 @@ def _readable_runs(folder: Path) -> list[Run]:
     found = []
     for path in sorted(folder.glob("*/run.json")):
         try:
-            found.append(records.read_run(path))
+            found.append(records.load_run(path))
         except StoreError:
             continue
     return found
@@ -100,7 +107,8 @@ def _readable_runs(folder: Path) -> list[Run]:
 
 
 def _check_run(examination: Examination, entry_id: str, folder: Path) -> Iterator[Finding]:
-    if not folder.is_dir() or not folder.name.isdigit() or f"{int(folder.name):02d}" != folder.name:
+    number = run_number(folder.name)
+    if number is None or folder.is_symlink() or not folder.is_dir():
         book = examination.book
         if not folder.name.startswith(".") and folder not in (book.sweep_csv(entry_id), book.sweep_log(entry_id)):
             yield Finding(
@@ -114,14 +122,15 @@ def _check_run(examination: Examination, entry_id: str, folder: Path) -> Iterato
     path = folder / "run.json"
     if path in examination.reported:
         return
-    if not path.exists():
+    if not os.path.lexists(path):
         yield from _without_record(examination, folder)
         return
     try:
-        run = records.read_run(path)
+        run = records.load_run(path)
     except StoreError:
         return  # the check of records tells
-    if (run.entry, run.run) != (entry_id, int(folder.name)):
+    if (run.entry, run.run) != (entry_id, number):
+        examination.reported.add(path)
         yield _misplaced(examination, folder, run)
 
 
@@ -142,16 +151,13 @@ def _without_record(examination: Examination, folder: Path) -> Iterator[Finding]
         # `run` makes the folder, looks at the code, and then writes the record.
         def fix() -> str:
             kept = sorted((p for p in folder.rglob("*")), reverse=True)
-            try:
-                for path in kept:
-                    if path.is_dir():
-                        path.rmdir()
-                    else:
-                        examination.backup(path)
-                        path.unlink()
-                folder.rmdir()
-            except OSError as error:
-                raise write_error(folder, error) from error
+            for path in kept:
+                if path.is_dir() and not path.is_symlink():
+                    remove_folder(path, within=examination.book.root)
+                else:
+                    examination.backup(path)
+                    examination.remove(path)
+            remove_folder(folder, within=examination.book.root)
             return "removed"
 
         yield Finding(
@@ -177,7 +183,7 @@ def _misplaced(examination: Examination, folder: Path, run: Run) -> Finding:
     if place is not None and not place.exists() and not formerly:
 
         def move() -> str:
-            rename(folder, place)
+            examination.rename(folder, place)
             return f"moved to {examination.shown(place)}"
 
         return _place(path, said, f"{DOCTOR_FIX} moves it to {examination.shown(place)}", move)

@@ -7,8 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from logbook_agent.errors import StoreError
+from logbook_agent.model.run import Run
 from logbook_agent.provenance.merge import BASE, OURS, THEIRS, Merge, merge_below
+from logbook_agent.reading import RUN_BYTES, read_bytes
 from logbook_agent.store.book import Book
+from logbook_agent.workflows.doctor.every_run import every_run
 from logbook_agent.workflows.doctor.joined import Joined, merges_of
 
 _OPEN, _BASE, _MIDDLE, _CLOSE = b"<<<<<<< ", b"||||||| ", b"=======", b">>>>>>> "
@@ -38,8 +42,8 @@ def conflicts_in(book: Book) -> Conflicts:
     files: dict[str, Sides] = {}
     for path in merge.conflicts if merge is not None else ():
         if merge is not None:
-            files[path] = _of_index(merge, path, book.folder / path)
-    marked = {p.relative_to(book.folder).as_posix(): p.read_bytes() for p in _marked(book)}
+            files[path] = _of_index(merge, path, book)
+    marked = {p.relative_to(book.folder).as_posix(): data for p, data in _marked(book)}
     for path, data in marked.items():
         if path not in files:
             ours, theirs = split(data)
@@ -52,7 +56,7 @@ def conflicts_in(book: Book) -> Conflicts:
     for path in _brought(joined, marked):
         files[path] = dataclasses.replace(files[path], has_base=joined.read(joined.base, path) is not None)
         if path.startswith("runs/"):
-            files.update(_beside(joined, path, book.folder))
+            files.update(_beside(joined, path, book))
     return Conflicts(files=files, theirs_alone=joined.theirs_alone())
 
 
@@ -73,31 +77,42 @@ def _brought(joined: Joined, marked: Iterable[str]) -> list[str]:
     ]
 
 
-def _beside(joined: Joined, record: str, folder: Path) -> Iterator[tuple[str, Sides]]:
+def _beside(joined: Joined, record: str, book: Book) -> Iterator[tuple[str, Sides]]:
     """The other files of a run with markers that both sides have, and not alike."""
     at = record.removesuffix("run.json")
     for path in sorted(joined.names(joined.ours, at) & joined.names(joined.theirs, at) - {record}):
         ours, theirs = joined.read(joined.ours, path), joined.read(joined.theirs, path)
         if ours != theirs:
-            file = folder / path
-            marked = file.is_file() and has_markers(file.read_bytes())
+            marked = has_markers(content(book, book.folder / path))
             yield path, Sides(ours=ours, theirs=theirs, has_base=False, marked=marked)
 
 
-def _of_index(merge: Merge, path: str, file: Path) -> Sides:
+def _of_index(merge: Merge, path: str, book: Book) -> Sides:
     return Sides(
         ours=merge.read(path, OURS),
         theirs=merge.read(path, THEIRS),
         has_base=BASE in merge.conflicts[path],
-        marked=file.is_file() and has_markers(file.read_bytes()),
+        marked=has_markers(content(book, book.folder / path)),
     )
 
 
-def _marked(book: Book) -> Iterator[Path]:
-    for pattern in ("entries/*.yaml", "runs/*/*/run.json"):
-        for path in sorted(book.folder.glob(pattern)):
-            if has_markers(path.read_bytes()):
-                yield path
+def _marked(book: Book) -> Iterator[tuple[Path, bytes]]:
+    for path in sorted(book.folder.glob("entries/*.yaml")):
+        data = content(book, path)
+        if has_markers(data):
+            yield path, data
+    for found in every_run(book):
+        # What can be read as a record is JSON, in which no line starts with a marker.
+        if not isinstance(found.run, Run) and has_markers(data := content(book, found.path)):
+            yield found.path, data
+
+
+def content(book: Book, path: Path) -> bytes:
+    """What a file of the logbook holds; nothing where it cannot be read, of which other checks tell."""
+    try:
+        return read_bytes(path, within=book.root, limit=RUN_BYTES)
+    except StoreError:
+        return b""
 
 
 def has_markers(data: bytes) -> bool:

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from logbook_agent.errors import StoreError
-from logbook_agent.model.ids import id_number
+from logbook_agent.model.ids import id_number, run_number
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
 from logbook_agent.store.liveness import life
-from logbook_agent.workflows.doctor.finding import DOCTOR_FIX, Examination, Finding, remove
+from logbook_agent.workflows.doctor.every_run import every_run
+from logbook_agent.workflows.doctor.finding import DOCTOR_FIX, Examination, Finding
 from logbook_agent.workflows.doctor.recover import finish
 
-# The key as the tool writes it: most records have ended, and need not be decoded for that.
-_ENDED = b'\n "exit": '
 GONE = "tool and command were gone"
 
 
 def check_unfinished(examination: Examination) -> Iterator[Finding]:
     book = examination.book
     elsewhere = 0
-    for path in sorted(book.runs_folder.glob("*/*/run.json")):
-        run = _unfinished(path)
-        if run is None:
+    for found in every_run(book):
+        run = found.run
+        # (Of what is damaged or misplaced other checks tell.)
+        if not isinstance(run, Run) or run.exit is not None or not found.is_in_place:
             continue
         state = life(run)
         elsewhere += state == "elsewhere"
         if state in ("gone", "child"):
-            yield _interrupted(examination, run, path) if state == "gone" else _orphaned(run, path)
+            yield _interrupted(examination, run, found.path) if state == "gone" else _orphaned(run, found.path)
     if elsewhere:
         yield Finding(
             check="unfinished",
@@ -36,18 +37,6 @@ def check_unfinished(examination: Examination) -> Iterator[Finding]:
             message=f"{elsewhere} unfinished {'runs' if elsewhere > 1 else 'run'} of another host",
             mend="logbook doctor, on that host",
         )
-
-
-def _unfinished(path: Path) -> Run | None:
-    """The run of a record without an end; of what is damaged or misplaced other checks tell."""
-    if _ENDED in path.read_bytes():
-        return None
-    try:
-        run = records.read_run(path)
-    except StoreError:
-        return None
-    in_place = (run.entry, f"{run.run:02d}") == path.parts[-3:-1]
-    return run if in_place and run.exit is None else None
 
 
 def _interrupted(examination: Examination, run: Run, path: Path) -> Finding:
@@ -89,7 +78,7 @@ def check_markers(examination: Examination) -> Iterator[Finding]:
             continue
 
         def fix(marker: Path = marker) -> str:
-            remove(marker)
+            examination.remove(marker)
             return "removed"
 
         yield Finding(
@@ -105,11 +94,12 @@ def check_markers(examination: Examination) -> Iterator[Finding]:
 def _why_not(examination: Examination, name: str) -> str | None:
     """Why this marker marks nothing; None when it does, or when that cannot be told."""
     book = examination.book
-    entry_id, _, number = name.rpartition(".")
-    if id_number(entry_id, book.header.prefix) is None or not number.isdigit():
+    entry_id, _, digits = name.rpartition(".")
+    number = run_number(digits)
+    if id_number(entry_id, book.header.prefix) is None or number is None:
         return "its name is no run's"
-    path = book.run_folder(entry_id, int(number)) / "run.json"
-    if not path.exists():
+    path = book.run_folder(entry_id, number) / "run.json"
+    if not os.path.lexists(path):
         return "there is no such run"
     try:
         return "the run has ended" if records.read_run(path).exit is not None else None

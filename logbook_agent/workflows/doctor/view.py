@@ -83,7 +83,18 @@ def _edited(examination: Examination, text: str, there: Mapping[str, Block]) -> 
 def _out_of_date(examination: Examination, text: str, there: Mapping[str, Block]) -> Iterator[Finding]:
     book = examination.book
     said = len(examination.workspace.warnings)
-    wanted = dict(all_blocks(examination.workspace, book))
+    try:
+        wanted = dict(all_blocks(examination.workspace, book))
+    except StoreError as error:
+        # A template of the project, say. The other checks do without it.
+        yield Finding(
+            check="view-block",
+            severity="error",
+            message=f"cannot be rendered: {error.message} ({error.cause})",
+            mend=error.hint,
+            path=book.view_path,
+        )
+        return
     del examination.workspace.warnings[said:]  # of damaged records another check tells
     ids = set(book.entry_ids())
     busy = {i for i in ids if _is_running(examination, i)}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from logbook_agent.errors import RemoteError, UsageError
-from logbook_agent.issues.address import RepositoryAddress, parse_issue
+from logbook_agent.issues.address import IssueAddress, RepositoryAddress, parse_issue
 from logbook_agent.issues.plan import first_body, make_plan
 from logbook_agent.issues.steps import Create, Plan, check_texts
 from logbook_agent.issues.values import Issue
@@ -94,7 +94,8 @@ def create_issue(
         issue = open_issue(calls, new)
     except RemoteError as error:
         raise with_progress(error, 0) from None
-    adopt(workspace, book, issue.url, author=issue.author)
+    # Not the address of the answer: what the header names is where the next token goes.
+    adopt(workspace, book, IssueAddress(repository=repository, number=issue.number).web, author=issue.author)
     return create
 
 

@@ -14,7 +14,7 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.header import Criterion, Header, Judgement
 from logbook_agent.model.ids import parse_id
 from logbook_agent.store.book import Book
-from logbook_agent.store.records import parse_yaml
+from logbook_agent.store.parse import parse_yaml
 from logbook_agent.workflows.criteria import checked_predicate
 from logbook_agent.workflows.sweep_recipes import choose_any
 from logbook_agent.workflows.sync.header import change_header

@@ -15,13 +15,17 @@ from logbook_agent.issues.fit import size
 from logbook_agent.issues.links import Links
 from logbook_agent.issues.markers import book_key
 from logbook_agent.issues.wanted import EntryWanted, Stage, Wanted
-from logbook_agent.model.codec import encode
+from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.report.issue import IssueDocuments
+from logbook_agent.report.issue_entries import KnownRuns
+from logbook_agent.report.measured import measured
+from logbook_agent.report.said import Said, is_long
 from logbook_agent.store.book import Book
 from logbook_agent.workflows.compare import BaselineLikeness
 from logbook_agent.workflows.criteria import with_outcomes
+from logbook_agent.workflows.said import Look, look, said_in
 from logbook_agent.workflows.summaries import summaries
 from logbook_agent.workflows.views import compared_texts, negative_verdicts
 from logbook_agent.workflows.workspace import Workspace
@@ -142,9 +146,17 @@ class BookDocuments:
         return self._safe(self.texts.block, room)
 
     def update(self, entry_ids: Sequence[str], room: int) -> str:
-        records = [self._record(entry_id) for entry_id in entry_ids]
+        known: dict[str, KnownRuns] = {}
+        records = []
+        for entry_id in entry_ids:
+            seen = look(self.workspace, self.book, entry_id)
+            if seen.is_whole and not is_long(len(seen.record.runs)):
+                records.append(self._without_secrets(seen.record))
+            else:
+                known[entry_id] = self._known(seen)
+                records.append(self._without_secrets(dataclasses.replace(seen.record, runs=())))
         compared = {record.id: compared_texts(self.book, record) for record in records}
-        return self._safe(lambda left: self.texts.update(records, self.later, left, compared), room)
+        return self._safe(lambda left: self.texts.update(records, self.later, left, compared, known), room)
 
     def snapshot(self, name: str, room: int) -> str:
         snapshot = next(s for s in self.header.snapshots if s.name == name)
@@ -157,9 +169,27 @@ class BookDocuments:
     def link_back(self, label: str) -> str:
         return self.workspace.redactor.text(self.texts.link_back(label))
 
+    def _known(self, seen: Look) -> KnownRuns:
+        """What the runs of a long entry say, without secrets: of so many, not each is read again."""
+        workspace, record = self.workspace, seen.record
+        said = said_in(self.book, workspace.blocks(self.book), seen)
+        commands = tuple(
+            dataclasses.replace(c, argv=workspace.redactor.argv(c.argv), env=workspace.redactor.mapping(c.env))
+            for c in said.commands
+        )
+        said = decode(Said, workspace.redacted(encode(dataclasses.replace(said, commands=commands))))
+        header = self.header.as_of(record.id, record.entry.opened)
+        if header.baseline == self.header.baseline:
+            found = next(e["measured"] for e in self.entries if e["id"] == record.id)
+        else:
+            found = measured(self.book.record(record.id), header)
+        return KnownRuns(said=said, measured=workspace.redacted(found))
+
     def _record(self, entry_id: str) -> Record:
+        return self._without_secrets(self.book.record(entry_id))
+
+    def _without_secrets(self, record: Record) -> Record:
         """A record without secrets: what people wrote into a file by hand was seen by nobody yet."""
-        record = self.book.record(entry_id)
         runs = tuple(dataclasses.replace(s, run=self.workspace.redacted_run(s.run)) for s in record.runs)
         return dataclasses.replace(record, entry=self.workspace.redacted_entry(record.entry), runs=runs)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logbook_agent.errors import Taken, UsageError
-from logbook_agent.issues.address import parse_issue
+from logbook_agent.issues.address import IssueAddress, parse_issue
 from logbook_agent.markdown.text import one_line_code
 from logbook_agent.model.header import ExperimentIssue, Header, Link
 from logbook_agent.store.book import Book
@@ -32,8 +32,8 @@ class LinkRequest:
     trusted: Sequence[str] = ()
 
 
-def link(workspace: Workspace, request: LinkRequest) -> tuple[Book, str]:
-    """Write a link into the header; its URL. The next sync does the rest. Raises UsageError or Taken."""
+def link(workspace: Workspace, request: LinkRequest) -> tuple[Book, IssueAddress]:
+    """Write a link into the header; where it leads. The next sync does the rest. Raises UsageError or Taken."""
     book = workspace.book()
     own = issue_of(book)
     default = default_repository(workspace) or (own.repository if own is not None else None)
@@ -52,7 +52,7 @@ def link(workspace: Workspace, request: LinkRequest) -> tuple[Book, str]:
         if not label:
             raise UsageError("no label", cause="--as says what the issue is to this thread", hint="--as 'Prior issue'")
         change_header(workspace, book, lambda header: _linked(header, Link(label=label, url=url), request))
-    return book, url
+    return book, address
 
 
 def _adopted(header: Header, url: str, request: LinkRequest) -> Header:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Sequence
 
-from logbook_agent.errors import Forbidden, IssueLocked, IssueMissing, IssueMoved, NoToken, RemoteError
+from logbook_agent.errors import (
+    Forbidden,
+    HostNotConfirmed,
+    IssueLocked,
+    IssueMissing,
+    IssueMoved,
+    NoToken,
+    RemoteError,
+)
 from logbook_agent.issues import markers
 from logbook_agent.issues.address import parse_issue
 from logbook_agent.issues.markers import book_key
@@ -14,6 +22,7 @@ from logbook_agent.issues.values import Comment
 from logbook_agent.model.header import Header, Link
 from logbook_agent.store.book import Book
 from logbook_agent.sync.calls import Calls
+from logbook_agent.sync.edits import edit_comment
 from logbook_agent.workflows.sync.gather import BookDocuments
 from logbook_agent.workflows.sync.header import change_header
 from logbook_agent.workflows.sync.place import Wire, connect, typed
@@ -48,10 +57,11 @@ def carry_out_link_backs(workspace: Workspace, book: Book, documents: BookDocume
     troubles: list[RemoteError] = []
     for step in planned_link_backs(book, documents):
         try:
-            calls = connect(workspace, parse_issue(step.url).repository, wire)
+            where = f"the link {step.label!r} in {book.topic}/{book.header_path.name}"
+            calls = connect(workspace, parse_issue(step.url).repository, wire, named_by=where)
             wire.say(str(step))
             _note(workspace, book, step.url, _ensured(workspace, calls, step, book).url)
-        except (Forbidden, IssueLocked, IssueMissing, IssueMoved, NoToken) as error:
+        except (Forbidden, HostNotConfirmed, IssueLocked, IssueMissing, IssueMoved, NoToken) as error:
             troubles.append(_without(workspace, error, step, wire.again or typed(workspace, "sync")))
         else:
             done.append(step)
@@ -101,8 +111,7 @@ def _posted(calls: Calls, number: int, step: LinkBack, key: str, trusted: Sequen
             hint="have it unlocked",
         )
     if found is not None:
-        comment_id = found.id
-        return calls.writing(lambda: calls.remote.edit_comment(comment_id, step.text))
+        return edit_comment(calls, found.id, old=found.body, new=step.text)
     return calls.writing(lambda: calls.remote.post_comment(number, step.text))
 
 

@@ -7,9 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from logbook_agent.errors import UsageError
+from logbook_agent.errors import StoreError, UsageError
 from logbook_agent.issues.steps import Create, LinkBack, Plan, Post
+from logbook_agent.reading import PROSE_BYTES, read_bytes
 from logbook_agent.store.book import Book
+from logbook_agent.store.files import make_folder, remove, write_text
 from logbook_agent.workflows.sync.create import first_plan
 from logbook_agent.workflows.sync.gather import gather
 from logbook_agent.workflows.sync.place import default_repository, issue_of, links_of
@@ -68,27 +70,32 @@ def _texts(plan: Plan) -> dict[str, str]:
 
 def _write(folder: Path, texts: Mapping[str, str], key: str) -> list[Path]:
     """What an earlier call wrote and this one does not goes."""
+    place = folder.absolute()
     before = sorted(p for p in folder.iterdir() if _OURS.fullmatch(p.name)) if folder.is_dir() else []
     _check_ours(before, key)
     for path in before:
         if path.name not in texts:
-            path.unlink()
-    folder.mkdir(parents=True, exist_ok=True)
+            remove(place / path.name, within=place)
+    make_folder(place, within=place)
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        write_text(place / name, text, within=place, durable=False)
     return [folder / name for name in texts]
 
 
 def _check_ours(paths: Sequence[Path], key: str) -> None:
     head = re.compile(_HEAD.format(re.escape(key)))
     for path in paths:
-        if (
-            path.is_symlink()
-            or not path.is_file()
-            or head.match(path.read_text(encoding="utf-8", errors="replace")) is None
-        ):
+        if not _begins(path.absolute(), head):
             raise UsageError(
                 f"{path} is not a document of this logbook",
                 cause="a file of that name would be replaced or removed",
                 hint="name another folder, or put that file elsewhere",
             )
+
+
+def _begins(path: Path, head: re.Pattern[str]) -> bool:
+    try:
+        data = read_bytes(path, within=path.parent, limit=PROSE_BYTES)
+    except StoreError:
+        return False
+    return head.match(data.decode("utf-8", "replace")) is not None

@@ -10,9 +10,12 @@ from typing import Any
 
 from logbook_agent.errors import NoToken, UsageError
 from logbook_agent.issues.address import (
+    GITHUB_HOST,
     IssueAddress,
     RepositoryAddress,
     Site,
+    api_url,
+    parse_api,
     parse_issue,
     parse_remote,
     parse_repository,
@@ -21,10 +24,12 @@ from logbook_agent.issues.links import Links
 from logbook_agent.provenance.pushed import published, remote_of
 from logbook_agent.repository import repository_of
 from logbook_agent.store.book import Book
+from logbook_agent.store.user_config import load_user_config
 from logbook_agent.sync.answers import Typed
 from logbook_agent.sync.calls import Calls
 from logbook_agent.sync.pace import MAX_WAIT_S, Pace
 from logbook_agent.sync.token import token_for
+from logbook_agent.workflows.sync.hosts import check_confirmed
 from logbook_agent.workflows.workspace import Workspace
 
 
@@ -95,6 +100,11 @@ def issue_of(book: Book) -> IssueAddress | None:
     return parse_issue(book.header.issue.url) if book.header.issue is not None else None
 
 
+def issue_line(book: Book) -> str:
+    """Where the address of the experiment issue stands, for a message."""
+    return f"`issue` in {book.topic}/{book.header_path.name}"
+
+
 def _remote_repository(workspace: Workspace) -> RepositoryAddress | None:
     remote = remote_of(workspace.root, workspace.environ, workspace.config.github.remote)
     return parse_remote(remote.url) if remote is not None else None
@@ -120,36 +130,41 @@ def links_of(workspace: Workspace, book: Book, issue: RepositoryAddress | None) 
     )
 
 
-def connect(workspace: Workspace, repository: RepositoryAddress, wire: Wire, *, read_only: bool = False) -> Calls:
+def named_by(workspace: Workspace, repository: RepositoryAddress, option: str | None = None) -> str:
+    """What names the host of a repository that no record names, for a message."""
+    if option is not None and "://" in option:
+        return "--repo"
+    settings, file = workspace.config.github, workspace.config.file
+    if settings.host is not None and file is not None and repository.site == settings.site:
+        return f"`host` in {file.name}"
+    return "the git remote"
+
+
+def connect(
+    workspace: Workspace, repository: RepositoryAddress, wire: Wire, *, named_by: str, read_only: bool = False
+) -> Calls:
     """The way to a repository, with the token of its host and of no other.
 
-    `read_only`: without a token it is read as anybody may read it. Raises NoToken.
+    `named_by`: what names the host, for a message. `read_only`: without a token it is read as anybody may read it.
+    Raises HostNotConfirmed before anything is asked for, and NoToken.
     """
+    again = wire.again or typed(workspace, "sync")
+    api = _api_of(workspace, repository, named_by=named_by, again=again)
+    value = _token_of(workspace, repository, read_only=read_only)
     # Here, because nothing but a request needs it: it takes longer to load than most commands to run.
     from logbook_agent.sync.github import GitHub
 
     settings = workspace.config.github
-    ours = configured_site(workspace) == repository.site
-    value: str | None = None
-    try:
-        configured = settings.site.host if settings.host is not None else None
-        token = token_for(repository.host, workspace.environ, configured=configured)
-        value = token.value
-        workspace.learn_secrets({"GH_TOKEN": value}, ())
-    except NoToken as error:
-        if not read_only:
-            raise
-        workspace.warnings.append(f"{error.message}: reading without one ({error.hint})")
     say = _redacting(workspace, wire.say)
-    pause_s = settings.pause_s if ours else 1.0
+    pause_s = settings.pause_s if configured_site(workspace) == repository.site else 1.0
     timing: Mapping[str, Any] = workspace.timing
     if repository.host not in wire.paces:
         wire.paces[repository.host] = Pace(say=say, max_wait_s=wire.max_wait_s, pause_s=pause_s, **timing)
     pace = wire.paces[repository.host]
-    pace.again = again = wire.again or typed(workspace, "sync")
+    pace.again = again
     sleep = workspace.timing.get("sleep", time.sleep)
     remote = GitHub(
-        api=(settings.api if ours else None) or repository.api,
+        api=api,
         token=value,
         repository=repository.slug,
         timeout_s=settings.timeout_s,
@@ -158,6 +173,34 @@ def connect(workspace: Workspace, repository: RepositoryAddress, wire: Wire, *, 
         typed=Typed(again=again, preview=_preview(workspace, again), options=_options(workspace)),
     )
     return Calls(remote=remote, pace=pace, say=say, again=again)
+
+
+def _api_of(workspace: Workspace, repository: RepositoryAddress, *, named_by: str, again: str) -> str:
+    """The address of the API, on hosts that the user has confirmed. Raises HostNotConfirmed."""
+    check_confirmed(repository.host, workspace.environ, named_by=named_by, again=again)
+    settings, file = workspace.config.github, workspace.config.file
+    if settings.api is None or configured_site(workspace) != repository.site:
+        return repository.api
+    host = parse_api(settings.api).host
+    if host != repository.host:
+        where = file.name if file is not None else "the settings"
+        check_confirmed(host, workspace.environ, named_by=f"`api` in {where}", again=again)
+    return api_url(settings.api)
+
+
+def _token_of(workspace: Workspace, repository: RepositoryAddress, *, read_only: bool) -> str | None:
+    """None: there is none, and reading needs none. Raises NoToken."""
+    environ = workspace.environ
+    confirmed = () if repository.host == GITHUB_HOST else load_user_config(environ).confirmed_hosts
+    try:
+        token = token_for(repository.host, environ, confirmed=confirmed)
+    except NoToken as error:
+        if not read_only:
+            raise
+        workspace.warnings.append(f"{error.message}: reading without one ({error.hint})")
+        return None
+    workspace.learn_secrets({"GH_TOKEN": token.value}, ())
+    return token.value
 
 
 def _preview(workspace: Workspace, again: str) -> str:

@@ -14,7 +14,7 @@ from logbook_agent.provenance.pushed import dirty_outside, head_commit, is_pushe
 from logbook_agent.store.book import Book
 from logbook_agent.sync.calls import Calls
 from logbook_agent.workflows.sync.header import change_header
-from logbook_agent.workflows.sync.place import Wire, connect, default_repository, issue_of, links_of, typed
+from logbook_agent.workflows.sync.place import Wire, connect, default_repository, issue_of, links_of, named_by, typed
 from logbook_agent.workflows.sync.sync import SyncRequest, SyncResult, sync
 from logbook_agent.workflows.workspace import Workspace
 
@@ -58,7 +58,8 @@ def snapshot(workspace: Workspace, request: SnapshotRequest, wire: Wire) -> Snap
     )
     before = _recorded(book.header, made)
     _warn_unpushed(workspace, book, before or made)
-    calls = connect(workspace, repository, wire, read_only=request.dry_run)
+    who = named_by(workspace, repository)
+    calls = connect(workspace, repository, wire, named_by=who, read_only=request.dry_run)
     # The token is known only now.
     _check_name(workspace, request.name)
     tried: list[str] = []

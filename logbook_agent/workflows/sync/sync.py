@@ -22,8 +22,10 @@ from logbook_agent.workflows.sync.place import (
     Wire,
     connect,
     default_repository,
+    issue_line,
     issue_of,
     links_of,
+    named_by,
     needed_repository,
     typed,
 )
@@ -170,7 +172,7 @@ def _shown(run: _Run) -> SyncResult:
         return _result(run, plan.steps, links, gathered)
     links = links_of(run.workspace, book, issue.repository)
     gathered = _gather(run, links)
-    calls = connect(run.workspace, issue.repository, run.telling, read_only=True)
+    calls = connect(run.workspace, issue.repository, run.telling, named_by=issue_line(book), read_only=True)
     plan = _syncing(run, calls, issue.number, gathered, NoMemory()).plan()
     run.workspace.warnings += plan.warnings
     return _result(run, (*plan.steps, *planned_link_backs(book, gathered.documents)), links, gathered)
@@ -182,12 +184,13 @@ def _applied(run: _Run) -> SyncResult:
     if issue is None:
         _check_create(run)
         repository = needed_repository(workspace, run.request.repository)
-        calls = connect(workspace, repository, run.telling)
+        who = named_by(workspace, repository, run.request.repository)
+        calls = connect(workspace, repository, run.telling, named_by=who)
         run.done.append(create_issue(workspace, book, calls, repository, run.request.labels))
         issue = issue_of(book)
         assert issue is not None  # noqa: S101  it was just written
     # Once it is open, another command goes on.
-    calls = connect(workspace, issue.repository, run.telling)
+    calls = connect(workspace, issue.repository, run.telling, named_by=issue_line(book))
     links = links_of(workspace, book, issue.repository)
     gathered = _gather(run, links)
     syncing = _syncing(run, calls, issue.number, gathered, HeaderMemory(workspace=workspace, book=book))

@@ -1,0 +1,201 @@
+"""YAML, JSON and TOML as plain data, of any text that somebody may have put there.
+
+What parsers pay for without a bound is bounded before they start: depth, which ends Python's and C's stack, and what
+aliases of YAML stand for. Numbers are no longer than any that the tool writes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NoReturn
+
+from logbook_agent.errors import RecordError
+
+# The records nest five levels deep.
+MAX_DEPTH = 64
+# Nodes of a YAML document, and those that aliases may stand for. A node takes some 20 microseconds.
+MAX_NODES = 50_000
+MAX_ALIASED = 10_000
+# Shorter text cannot have many more nodes than that.
+_FEW_CHARS = 100_000
+# The longest number of the tool's own has 300 digits.
+MAX_NUMBER_CHARS = 400
+
+_BRACKETS = b"[]{}"
+_OTHERS = bytes(set(range(256)) - set(_BRACKETS))
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_TOML_STRING = re.compile(
+    r'"""(?:[^\\]|\\.)*?"""|' + r"'''.*?'''|" + r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|' + r"'[^'\n]*'|#[^\n]*", re.DOTALL
+)
+# Collections in block style begin further right, the deeper they are; those of a sequence perhaps on one line.
+_INDENTED = re.compile(rf"^[ \t?:-]{{{MAX_DEPTH},}}", re.MULTILINE)
+_ANCHOR, _ALIAS = re.compile(r"&[A-Za-z0-9_-]"), re.compile(r"\*[A-Za-z0-9_-]")
+_TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
+
+
+def parse_json(text: str, where: str | Path) -> Any:
+    """Plain data of JSON text. Raises RecordError with the place and line of the trouble."""
+    try:
+        return json.loads(text, parse_constant=_not_json)
+    except RecursionError:
+        # The parser counts its own depth, and stops. Counting brackets before would double the time of large records.
+        raise _damaged(where, None, "nested too deep") from None
+    except json.JSONDecodeError as error:
+        raise _damaged(where, error.lineno, error.msg) from error
+    except ValueError as error:  # NaN, or an integer of more digits than Python reads
+        raise _damaged(where, None, str(error).partition(";")[0]) from error
+
+
+def _not_json(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _damaged(where: str | Path, line: int | None, problem: str) -> RecordError:
+    at = f", line {line}" if line is not None else ""
+    found = RecordError(
+        f"{place_of(where)}{at}: {problem}",
+        cause="the file was edited or cut off by something other than the tool",
+        hint="restore it from git; the other entries are not affected",
+    )
+    found.line = line
+    return found
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Plain data of TOML text. Raises ValueError."""
+    import tomllib
+
+    if _is_deep(text):
+        raise ValueError(_TOO_DEEP)
+    return tomllib.loads(text)
+
+
+def _is_deep(text: str) -> bool:
+    """Whether brackets outside of strings and comments of TOML nest deeper than is allowed."""
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return False
+    bare = _TOML_STRING.sub("", text).encode("utf-8", "replace").translate(None, _OTHERS)
+    return max(accumulate(map(_STEPS.__getitem__, bare)), default=0) > MAX_DEPTH
+
+
+# -- YAML --------------------------------------------------------------------------------------------
+
+
+def parse_yaml(text: str, where: str | Path) -> Any:
+    """Plain data of YAML text. Raises RecordError with the place, line and column of the trouble."""
+    import yaml
+
+    try:
+        check_yaml(text)
+        return yaml.load(text, Loader=_loader())  # noqa: S506  a safe loader
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        at = f", line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
+        problem = getattr(error, "problem", None) or str(error).split("\n")[0]
+        found = RecordError(
+            f"{place_of(where)}{at}: {problem}",
+            cause="the file is not valid YAML",
+            hint="correct that line; text of several lines is safest as a block: `text: |`",
+        )
+        found.line = mark.line + 1 if mark is not None else None
+        raise found from error
+
+
+def safe_loader() -> Any:
+    """PyYAML's safe loader, the quick one where it is there."""
+    import yaml
+
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def check_yaml(text: str) -> None:
+    """Raise yaml.YAMLError for text that nests too deep, has too many nodes, or whose aliases stand for too much.
+
+    Counting brackets and indentation tells for nearly every text; the rest is read as events, which do not nest.
+    """
+    brackets = text.count("[") + text.count("{")
+    aliases = "*" in text and "&" in text and _ANCHOR.search(text) is not None and _ALIAS.search(text) is not None
+    if len(text) > _FEW_CHARS or brackets > MAX_DEPTH or aliases or _INDENTED.search(text) is not None:
+        _check_events(text)
+
+
+def _check_events(text: str) -> None:
+    import yaml
+
+    # Of each collection that is open, its anchor and how many nodes it has; of each anchor, how many it stands for.
+    stack: list[tuple[str | None, int]] = []
+    nodes, aliased = 0, 0
+    sizes: dict[str, int] = {}
+    for event in yaml.parse(text, Loader=safe_loader()):
+        if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            stack.append((event.anchor, nodes))
+            nodes += 1
+            if len(stack) > MAX_DEPTH:
+                _refuse(_TOO_DEEP, event)
+        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            anchor, before = stack.pop()
+            if anchor is not None:
+                sizes[anchor] = nodes - before
+        elif isinstance(event, yaml.ScalarEvent):
+            nodes += 1
+            if event.anchor is not None:
+                sizes[event.anchor] = 1
+        elif isinstance(event, yaml.AliasEvent):
+            size = sizes.get(str(event.anchor), 1)
+            nodes, aliased = nodes + size, aliased + size
+            if aliased > MAX_ALIASED or any(anchor == event.anchor for anchor, _ in stack):
+                _refuse("an alias stands for itself, or for too much", event)
+        if nodes > MAX_NODES:
+            _refuse(f"more than {MAX_NODES} values", event)
+
+
+def _refuse(problem: str, event: Any) -> NoReturn:
+    from yaml.composer import ComposerError
+
+    raise ComposerError(None, None, problem, event.start_mark)
+
+
+@cache
+def _loader() -> Any:
+    """The safe loader; a scalar that is not what it looks like, or is tagged as, is an error with its place."""
+    from yaml.constructor import ConstructorError
+
+    class Loader(safe_loader()):  # type: ignore[misc]
+        pass
+
+    def guarded(kind: str) -> Any:
+        construct = getattr(Loader, f"construct_yaml_{kind}")
+
+        def convert(loader: Any, node: Any) -> Any:
+            value = node.value
+            if isinstance(value, str) and len(value) > MAX_NUMBER_CHARS:
+                raise ConstructorError(
+                    None, None, f"a number or date of more than {MAX_NUMBER_CHARS} characters", node.start_mark
+                )
+            try:
+                return construct(loader, node)
+            except (ArithmeticError, AttributeError, LookupError, ValueError) as error:
+                shown = repr(value) if isinstance(value, str) else "a collection"
+                why = f" ({error})" if isinstance(error, ValueError) else ""
+                problem = f"{shown} looks like a {_NAMES[kind]} and is none{why}: correct it, or quote it"
+                raise ConstructorError(None, None, problem, node.start_mark) from error
+
+        return convert
+
+    for kind in _NAMES:
+        Loader.add_constructor(f"tag:yaml.org,2002:{kind}", guarded(kind))
+    return Loader
+
+
+_NAMES = {"int": "number", "float": "number", "bool": "truth value", "timestamp": "date"}
+
+
+def place_of(path: str | Path) -> str:
+    """The file as a reader finds it: the last folders tell which entry and run it is."""
+    if isinstance(path, str):
+        return path
+    return "/".join(path.parts[-4:] if path.name == "run.json" else path.parts[-2:])

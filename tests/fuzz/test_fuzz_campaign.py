@@ -1,0 +1,121 @@
+"""A short campaign with every run of the tests, and whether one would notice what it looks for."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz import harness
+from tests.fuzz.arena import REPOSITORY
+from tests.fuzz.campaign import as_plain, signature
+from tests.fuzz.harness import Answer, TooSlow, judged
+from tests.fuzz.known import KNOWN
+from tests.fuzz.mutations import CANARY, SECRET
+from tests.fuzz.values import Document, Words
+
+DOCUMENTS = 250
+
+
+def fuzz(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tests.fuzz", *words],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+def test_a_short_campaign(tmp_path: Path) -> None:
+    """All that once failed, then documents of one seed. `make fuzz` goes on from there."""
+    done = fuzz("--documents", str(DOCUMENTS), "--seed", "1", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"fuzz: {DOCUMENTS} documents" in done.stdout
+    assert f"next {DOCUMENTS}" in done.stdout
+    commands = re.search(r"(\d+) commands", done.stdout)
+    assert commands is not None
+    assert int(commands[1]) > sum(len(document.commands) for document in KNOWN)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_what_is_written_outside_is_found(tmp_path: Path) -> None:
+    document = Document(
+        kind="entry", path=None, content=b"", commands=(("sync", "--offline", "{top}/outside"), ("list", "--json"))
+    )
+    path = tmp_path / "document.json"
+    path.write_text(json.dumps({"kind": "entry", **as_plain(document)}))
+    done = fuzz("--replay", str(path))
+    assert done.returncode == 1, done.stderr
+    assert "changed: outside/" in done.stdout
+
+
+def answer(code: int = 0, out: bytes = b"", err: bytes = b"", cpu_s: float = 0.0, crash: str | None = None) -> Answer:
+    return Answer(code=code, out=out, err=err, cpu_s=cpu_s, crash=crash)
+
+
+SOUND = b"error: a\n  cause: b\n  next:  c\n"
+JSON_ERROR = b'{"schema": "logbook/error/1", "error": {"code": "a", "message": "b", "cause": "c", "hint": ""}}'
+
+
+@pytest.mark.parametrize(
+    ("words", "given", "problem"),
+    [
+        (("list",), answer(crash="KeyError: 'x' at a.py:1 f"), "KeyError: 'x' at a.py:1 f"),
+        (("list",), answer(139), "exit code 139"),
+        (("list",), answer(cpu_s=2.5), "2.5 s of processor time"),
+        (("list",), answer(out=SECRET.encode()), "shows a secret"),
+        (("list",), answer(err=CANARY.encode()), "shows a file outside"),
+        (("list",), answer(3, err=b"Traceback (most recent call last):\n" + SOUND), "a traceback on stderr"),
+        (("list",), answer(3, err=b"error: a\n  cause: b\n"), "an error without its three parts: "),
+        (("list",), answer(out=b"\x1b[2J"), "stdout holds '\\x1b'"),
+        (("list", "--json"), answer(out=b"{"), "stdout is no JSON (JSONDecodeError): b'{'"),
+        (("list", "--json"), answer(out=b'{"schema": NaN}'), "stdout is no JSON (ValueError): "),
+        (("list", "--json"), answer(3, out=JSON_ERROR), "an error without its three parts: "),
+        (("list", "--json"), answer(3, out=b'{"schema": "logbook/list/1"}'), "exit code 3 with an answer"),
+    ],
+)
+def test_what_is_wrong_with_an_answer(words: Words, given: Answer, problem: str) -> None:
+    found = list(judged(words, given))
+    assert found
+    assert found[0].startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        (("list",), answer(out="é\n".encode())),
+        (("list",), answer(3, err=SOUND)),
+        (("doctor", "--json"), answer(1, out=b'{"schema": "logbook/doctor/1"}')),
+        (("run", "--", "cat", "x"), answer(7, out=b"\x1b[2J" + SECRET.encode())),
+    ],
+)
+def test_what_is_right_with_an_answer(words: Words, given: Answer) -> None:
+    assert list(judged(words, given)) == []
+
+
+def test_what_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(harness, "LONGEST_S", 0.05)
+
+    def spin() -> None:
+        until = time.monotonic() + 10
+        while time.monotonic() < until:
+            pass
+
+    with pytest.raises(TooSlow), harness.limited():
+        spin()
+
+
+def test_like_problems_have_one_signature() -> None:
+    first = "list --json: KeyError: 'a' at store/book.py:12 runs < cli/reading.py:3 f"
+    other = "show MOE-001: KeyError: 'b' at store/book.py:12 runs < cli/x.py:9 g"
+    assert signature("run", first) == signature("run", other) == "run: KeyError at store/book.py:12 runs"
+    assert signature("run", "list: not listed: ['MOE-001']") == signature("run", "status: not listed: ['MOE-002']")

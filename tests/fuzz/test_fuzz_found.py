@@ -1,0 +1,151 @@
+"""What fuzzing found, each with the smallest document that shows it."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.errors import RecordError, StoreError
+from logbook_agent.markdown import view
+from logbook_agent.model.codec import encode
+from logbook_agent.model.entry import Entry
+from logbook_agent.recipes.parse import parse_recipe
+from logbook_agent.recipes.problem import RecipeProblem
+from logbook_agent.store import records
+from tests.conftest import Cli
+
+ENTRY = "format: 1\nid: MOE-000\ntitle: t\nopened: '2026-02-10T10:43:00+00:00'\n"
+
+
+@pytest.fixture
+def two(started: Cli, folder: Path) -> Path:
+    """A sound entry, and the folder of another one's records."""
+    assert started("note", "--title", "sound").code == 0
+    assert started("run", "--", "echo", "RESULT tflops=1.5").code == 0
+    return folder / "logbooks" / "moe"
+
+
+def listed(cli: Cli) -> tuple[list[str], list[str]]:
+    answer = json.loads(cli("list", "--json").out)
+    return [entry["id"] for entry in answer["data"]], answer["warnings"]
+
+
+def test_a_measurement_without_a_sample_is_damage(two: Path, cli: Cli) -> None:
+    path = two / "runs" / "MOE-001" / "01" / "run.json"
+    run = json.loads(path.read_text())
+    run["rows"][0]["metrics"]["tflops"]["samples"] = []
+    path.write_text(json.dumps(run))
+    there, warnings = listed(cli)
+    assert there == ["MOE-000"]
+    assert warnings == [
+        "runs/MOE-001/01/run.json: rows[0].metrics.tflops.samples: expected one sample or more, got none"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [
+        ("{references: [MOE-001]}", "expected two, got 1"),
+        ("{references: []}", "expected two, got 0"),
+        ("{references: [MOE-000, MOE-001, MOE-001/1]}", "expected two, got 3"),
+        ("{references: [], axis: quant_mode}", "expected one or more, got 0"),
+    ],
+)
+def test_a_kept_comparison_of_too_few_or_too_many(two: Path, cli: Cli, asked: str, problem: str) -> None:
+    (two / "entries" / "MOE-000.yaml").write_text(f"{ENTRY}comparisons: [{asked}]\n")
+    there, warnings = listed(cli)
+    assert there == ["MOE-001"]
+    assert warnings == [f"entries/MOE-000.yaml: comparisons[0].references: {problem}"]
+
+
+def test_bytes_that_are_not_utf8_are_told_with_their_run(two: Path, cli: Cli) -> None:
+    path = two / "runs" / "MOE-001" / "01" / "run.json"
+    path.write_bytes(b'{"entry": "caf\xe9"}')
+    there, warnings = listed(cli)
+    assert there == ["MOE-000"]
+    assert warnings == [f"{path} is not UTF-8 text (byte 14)"]
+    with pytest.raises(StoreError) as caught:
+        records.read_run(path)
+    assert caught.value.cause == "it was written by another program"
+
+
+RECIPE = {"name": "x", "question": "q", "command": ["true"], "metrics": ["tflops"]}
+
+
+@pytest.mark.parametrize("axes", [1, [{"topk": [1]}], "topk"])
+def test_axes_of_a_recipe_that_are_no_table(axes: object) -> None:
+    data = {**RECIPE, "axes": axes, "scale": {"tiny": {"axes": {"topk": [1]}}}}
+    with pytest.raises(RecipeProblem, match="unknown axis 'topk'") as caught:
+        parse_recipe(data, scale="tiny")
+    assert caught.value.cause == "there is no axis here"
+    assert caught.value.hint
+
+
+def test_scales_whose_names_are_no_texts() -> None:
+    with pytest.raises(RecipeProblem, match="unknown scale 'tiny'") as caught:
+        parse_recipe({**RECIPE, "scale": {1: {}, None: {}}}, scale="tiny")
+    assert caught.value.cause == "there is: 1, None"
+
+
+def test_markers_that_do_not_pair_are_told_in_time() -> None:
+    strays: list[str] = []
+    began = time.process_time()
+    view.parse("text\n\n" + "<!-- logbook:end x -->\n" * 40_000, strays)
+    assert time.process_time() - began < 1
+    assert (strays[0], strays[-1]) == (
+        "line 3: the end marker of x has no begin",
+        "line 40002: the end marker of x has no begin",
+    )
+
+
+@pytest.mark.parametrize("end", ["\x85", "\u2028", "\u2029"])
+@pytest.mark.parametrize("text", ["a{}b", "a\nb{}c\n", "{}", "a: {} # b", "{}\n{}"])
+def test_ends_of_lines_that_only_unicode_has_are_kept(end: str, text: str) -> None:
+    entry = Entry(id="MOE-000", title=text.format(*[end] * 2), opened="2026-02-10T10:43:00+00:00")
+    written = records.dump_yaml(encode(entry))
+    assert records.entry_of(written.encode(), Path("entries/MOE-000.yaml")) == entry
+
+
+def test_an_entry_of_nothing_but_such_an_end(two: Path, cli: Cli) -> None:
+    (two / "entries" / "MOE-000.yaml").write_bytes("\x85".encode())
+    there, warnings = listed(cli)
+    assert there == ["MOE-001"]
+    assert "MOE-000.yaml" in warnings[0]
+    with pytest.raises(RecordError):
+        records.read_entry(two / "entries" / "MOE-000.yaml")
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"axes": {"topk": {"from": 10**400, "to": 10**400, "count": 1}}},
+        {"axes": {"topk": {"from": 0.5, "to": 10**400, "count": 2}}},
+        {"axes": {"topk": {"from": 1, "to": float("inf"), "count": 2}}},
+        {"axes": {"topk": {"from": 1, "to": 2, "count": float("nan")}}},
+        {"timeout_s": 10**400},
+    ],
+)
+def test_numbers_of_a_recipe_that_no_float_can_be(parts: dict[str, object]) -> None:
+    with pytest.raises(RecipeProblem) as caught:
+        parse_recipe({**RECIPE, "axes": {"topk": [1]}, **parts})
+    assert caught.value.cause
+    assert caught.value.hint
+
+
+def test_a_value_that_no_float_can_be() -> None:
+    data = {**RECIPE, "axes": {"lr": [0.5]}}
+    with pytest.raises(RecipeProblem, match="lr=9"):
+        parse_recipe(data, sets=("lr=" + "9" * 350,))
+
+
+@pytest.mark.parametrize("seconds", ["9" * 400, "1e300", "86401"])
+@pytest.mark.parametrize("key", ["pause_s", "timeout_s"])
+def test_seconds_that_no_system_can_wait(started: Cli, folder: Path, key: str, seconds: str) -> None:
+    (folder / "logbook.toml").write_text(f"[github]\n{key} = {seconds}\n")
+    answer = started("list", "--json")
+    assert answer.code == 2
+    assert answer.error["message"] == f"logbook.toml: github.{key} must be a number of seconds"
+    assert answer.error["hint"].endswith("; the most is 86400")

@@ -1,0 +1,39 @@
+"""What a document is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Words = tuple[str, ...]
+
+BOOK = "work/logbooks/moe"
+VIEW = "work/logbooks/moe.md"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A symbolic link. `{top}` is the folder around everything."""
+
+    to: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipe:
+    """A named pipe, which nobody writes to."""
+
+
+Content = bytes | Link | Pipe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """`path` lies below the folder around everything; None: it is handed to a reader or a server alone.
+
+    `commands`: none for a document that goes to the readers alone. `name`: what a report of damage has to mention.
+    """
+
+    kind: str
+    path: str | None
+    content: Content
+    commands: tuple[Words, ...] = ()
+    name: str | None = None

@@ -1,0 +1,240 @@
+"""Nothing below a folder of logbooks leads a write, or a read, out of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.errors import StoreError
+from logbook_agent.paths import check_place
+from logbook_agent.store import files
+from logbook_agent.store.locks import locked
+from logbook_agent.store.tried import Tried
+from tests.conftest import Cli
+
+SECRET = "SECRET-WORD"
+
+FOLDERS = ["", "entries", "runs", "runs/MOE-000", "runs/MOE-000/01", "runs/MOE-001", "open", "backups"]
+FILES = [
+    "logbook.yaml", "entries/MOE-000.yaml", "entries/MOE-001.yaml", "runs/MOE-000/01/run.json",
+    "runs/MOE-000/01/output.log", "runs/MOE-000/sweep.csv", "runs/MOE-000/sweep.log", "open/MOE-000.01", ".lock",
+    "open/.sync.lock", ".index.sqlite", ".index.sqlite-journal", ".index.sqlite-wal", "../moe.md", "../.gitignore",
+    "../.gitattributes",
+]  # fmt: skip
+COMMANDS = [
+    ["list"], ["status"], ["show", "MOE-000"], ["show", "MOE-000", "--log"], ["search", "one"], ["table", "MOE-000"],
+    ["sync", "--offline", "out"], ["note", "--title", "n"], ["edit", "MOE-000", "--next", "q"],
+    ["run", "--id", "MOE-000", "--", "true"], ["render", "--discard-edits"], ["absorb"], ["doctor", "--fix"],
+    ["prune", "--keep-days", "0"], ["migrate"],
+]  # fmt: skip
+
+
+@pytest.fixture
+def one(started: Cli) -> Cli:
+    assert started("run", "--title", "one", "--", "echo", "RESULT tflops=1").code == 0
+    return started
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A folder with a file of every name that the tool has."""
+    place = tmp_path / "outside"
+    (place / "01").mkdir(parents=True)
+    for name in ("MOE-000.yaml", "run.json", "output.log", "logbook.yaml", ".lock", "01/run.json", "01/output.log"):
+        (place / name).write_text(f"{SECRET}: 1\n")
+    return place
+
+
+def picture(place: Path) -> dict[str, tuple[bytes | None, int]]:
+    return {
+        p.relative_to(place).as_posix(): (p.read_bytes() if p.is_file() else None, p.lstat().st_mtime_ns)
+        for p in sorted(place.rglob("*"))
+    }
+
+
+def linked(path: Path, to: Path) -> None:
+    """A link in the place of what is there, as a branch may bring it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(to)
+
+
+def attacked(cli: Cli, outside: Path, tmp_path: Path) -> dict[str, int]:
+    """The exit codes of all commands; nothing outside is changed, made or shown by any."""
+    before = picture(outside)
+    codes = {}
+    for words in COMMANDS:
+        answer = cli(*words)
+        codes[words[0]] = answer.code
+        assert answer.code in (0, 1, 2, 3), words
+        assert SECRET not in answer.out + answer.err, words
+        assert picture(outside) == before, words
+    for written in tmp_path.rglob("*"):
+        if written.is_file() and not written.is_symlink() and not written.is_relative_to(outside):
+            assert SECRET.encode() not in written.read_bytes(), written
+    return codes
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+@pytest.mark.slow
+def test_a_folder_that_is_a_link(one: Cli, folder: Path, outside: Path, tmp_path: Path, name: str) -> None:
+    linked(folder / "logbooks/moe" / name, outside)
+    codes = attacked(one, outside, tmp_path)
+    if name not in ("backups", "runs/MOE-001"):
+        assert codes["doctor"] == 1
+        assert codes["run"] == (0 if name == "runs/MOE-000/01" else 3)
+
+
+@pytest.mark.parametrize("to", ["output.log", "new"])
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.slow
+def test_a_file_that_is_a_link(one: Cli, folder: Path, outside: Path, tmp_path: Path, name: str, to: str) -> None:
+    linked(folder / "logbooks/moe" / name, outside / to)
+    attacked(one, outside, tmp_path)
+
+
+def test_reservations_outside_of_git(one: Cli, folder: Path, outside: Path) -> None:
+    linked(folder / "logbooks/.ids", outside)
+    before = picture(outside)
+    answer = one("note", "--title", "n")
+    assert answer.code == 3
+    assert ".ids is a symbolic link" in answer.err
+    assert one("status").code == 0
+    assert picture(outside) == before
+
+
+def test_a_root_that_is_a_link(started: Cli, folder: Path, outside: Path, git: object) -> None:
+    """One that a branch brings is refused, and one that the user names is not."""
+    (folder / "logbooks").rename(outside / "logbooks")
+    linked(folder / "logbooks", outside / "logbooks")
+    before = picture(outside)
+    refused = started("note", "--title", "n")
+    assert refused.code == 2
+    assert "a setting or a link of the repository leads there" in refused.err
+    assert picture(outside) == before
+    assert started("note", "--title", "n", "--root", "logbooks").code == 0
+    assert (outside / "logbooks/moe/entries/MOE-000.yaml").is_file()
+
+
+def test_a_logbook_that_is_a_link_stops_no_other(one: Cli, folder: Path, outside: Path) -> None:
+    linked(folder / "logbooks/zoo", outside)
+    assert one("list", "-L", "moe").code == 0
+    assert one("show", "MOE-000").code == 0
+    assert one("start", "new", "--prefix", "NEW").code == 0
+    assert "zoo is a symbolic link" in one("status", "-L", "zoo").err
+
+
+def test_recipes_that_are_links(started: Cli, folder: Path, outside: Path) -> None:
+    (folder / "recipes").mkdir()
+    (folder / "recipes/mine.yaml").symlink_to(outside / "MOE-000.yaml")
+    answer = started("sweep", "mine")
+    assert answer.code == 2
+    assert "mine.yaml is a symbolic link" in answer.err
+    (folder / "recipes/mine.yaml").unlink()
+    (folder / "recipes").rmdir()
+    (folder / "recipes").symlink_to(outside)
+    answer = started("sweep", "MOE-000")
+    assert "recipes is a symbolic link" in answer.err
+    assert SECRET not in answer.err
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE VIEW about AS WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r)"
+        " SELECT x AS key, x AS value FROM r",
+        "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries; END",
+        "CREATE TABLE about (key TEXT, value TEXT AS (hex(zeroblob(900000000))))",
+    ],
+    ids=["view", "trigger", "column"],
+)
+def test_an_index_that_computes_is_discarded(one: Cli, folder: Path, statement: str) -> None:
+    path = folder / "logbooks/moe/.index.sqlite"
+    path.unlink(missing_ok=True)
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE entries (id TEXT PRIMARY KEY, stamp TEXT, summary TEXT)")
+        database.execute(statement)
+    assert "the index is damaged" in one("doctor").out
+    assert one("list").code == 0
+    assert one("status").code == 0
+    assert one("run", "--", "true").code == 0
+
+
+def test_a_journal_of_somebody_else_is_not_played_back(tmp_path: Path) -> None:
+    """SQLite would do so with the next question, and may delete a file that it names."""
+    path, journal = tmp_path / "index", tmp_path / "index-journal"
+    hints = Tried(path, within=tmp_path)
+    hints.keep({"MOE-000": [("key", 0)]})
+    assert [hint.id for hint in hints.found("key")] == ["MOE-000"]
+    journal.write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + b"\0" * 504)
+    assert hints.found("key") == []
+    assert journal.exists(), "a write may be going on"
+    os.utime(journal, (0, 0))
+    assert hints.found("key") == []
+    assert not journal.exists()
+    hints.keep({"MOE-000": [("key", 0)]})
+    assert [hint.id for hint in hints.found("key")] == ["MOE-000"]
+
+
+# -- the functions -----------------------------------------------------------------------------------
+
+ACTS: dict[str, Callable[[Path, Path], object]] = {
+    "write": lambda path, top: files.write_atomic(path, b"x", within=top),
+    "text": lambda path, top: files.write_text(path, "x", within=top),
+    "create": lambda path, top: files.create_exclusive(path, b"x", within=top),
+    "log": lambda path, top: files.create_log(path, within=top),
+    "lock": lambda path, top: locked(path, within=top).__enter__(),
+    "folder": lambda path, top: files.make_folder(path, within=top),
+    "new folder": lambda path, top: files.create_folder(path, within=top),
+    "remove": lambda path, top: files.remove(path, within=top),
+    "remove folder": lambda path, top: files.remove_folder(path, within=top),
+    "remove tree": lambda path, top: files.remove_tree(path, within=top),
+    "move to": lambda path, top: files.move(top / "here", path, within=top),
+    "move from": lambda path, top: files.move(path, top / "gone", within=top),
+    "copy to": lambda path, top: files.copy(top / "here", path, within=top),
+    "copy from": lambda path, top: files.copy(path, top / "copied", within=top),
+}
+
+
+@pytest.mark.parametrize("way", ["link/new", "link/x", "../outside/new", "sub/../../outside/x", "/abs"])
+@pytest.mark.parametrize("act", ACTS)
+def test_no_act_leads_outside(tmp_path: Path, act: str, way: str) -> None:
+    top, outside = tmp_path / "top", tmp_path / "outside"
+    for place in (top, outside):
+        place.mkdir()
+    (outside / "x").write_text("x")
+    (top / "here").write_text("here")
+    (top / "sub").mkdir()
+    (top / "link").symlink_to(outside)
+    before = picture(outside)
+    with pytest.raises(StoreError):
+        ACTS[act](Path(f"{top}/{way}") if way != "/abs" else outside / "x", top)
+    assert picture(outside) == before
+    assert (top / "here").read_text() == "here"
+
+
+@pytest.mark.parametrize("act", ["write", "text", "lock"])
+def test_a_target_that_is_a_link(tmp_path: Path, act: str) -> None:
+    (tmp_path / "victim").write_text("x")
+    (tmp_path / "top").mkdir()
+    (tmp_path / "top/name").symlink_to(tmp_path / "victim")
+    with pytest.raises(StoreError, match="name is a symbolic link"):
+        ACTS[act](tmp_path / "top/name", tmp_path / "top")
+    assert (tmp_path / "victim").read_text() == "x"
+
+
+def test_the_folder_itself_may_be_reached_through_links(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "way").symlink_to(tmp_path / "real")
+    files.write_text(tmp_path / "way/sub", "x", within=tmp_path / "way")
+    check_place(tmp_path / "way/sub", tmp_path / "way")
+    assert (tmp_path / "real/sub").read_text() == "x"

@@ -1,0 +1,147 @@
+"""Files are changed in `store/files.py` alone, and those of a repository are read in `reading.py` alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent / "logbook_agent"
+
+# Methods of Path and functions of os, shutil and tempfile that change what is on disk.
+WRITES = {
+    "write_text", "write_bytes", "mkdir", "makedirs", "unlink", "rmdir", "removedirs", "rename", "renames", "touch",
+    "symlink_to", "hardlink_to", "symlink", "chmod", "lchmod", "chown", "utime", "truncate", "mkfifo", "mknod",
+    "rmtree", "copyfile", "copy2", "copytree", "copymode", "copystat", "mkstemp", "mkdtemp", "NamedTemporaryFile",
+    "TemporaryFile", "TemporaryDirectory", "SpooledTemporaryFile",
+}  # fmt: skip
+# Names that mean other things too: of these modules, they write.
+OF_MODULES = {("os", "replace"), ("os", "remove"), ("os", "link"), ("shutil", "copy"), ("shutil", "move")}
+OF_MODULES |= {("sqlite3", "connect")}
+# Of ours, with such a name: a rule of redaction, and the method that calls `store/files.py`.
+NO_WRITERS = {"rule.replace", "examination.rename"}
+
+WRITERS = {
+    "store/files.py": "the one place",
+    "store/index_file.py": "SQLite opens the index itself, after its files were looked at",
+    "workflows/execution.py": "the temporary folder of $LOGBOOK_RESULT_FILE",
+}
+READERS = {
+    "reading.py": "the one place",
+    "repository.py": "the files of git itself",
+    "processes.py": "/proc",
+    "provenance/others.py": "/proc",
+    "provenance/host.py": "/proc",
+    "provenance/devices.py": "/proc and /sys",
+    "provenance/software.py": "the environment of the command",
+    "provenance/named_files.py": "the files that the user's command names",
+    "report/template_files.py": "links within the folder of templates are resolved first",
+    "report/confined_child.py": "/proc",
+    "workflows/header_file.py": "--from names the file",
+    "cli/options.py": "@FILE names the file",
+    "cli/__init__.py": "/dev/null",
+}
+
+
+def called(node: ast.Call) -> tuple[str, str]:
+    """What stands in front of the dot of a call, and what behind it; a bare name stands behind one of nothing."""
+    if isinstance(node.func, ast.Attribute):
+        return ast.unparse(node.func.value), node.func.attr
+    return "", ast.unparse(node.func)
+
+
+def opens(node: ast.Call, *, to_write: bool) -> bool:
+    owner, name = called(node)
+    if name != "open" or owner == "Logbook":
+        return False
+    if owner == "os" and name == "open":
+        # Whatever the flags are called: who calls it is on one of the two lists.
+        return to_write == any(flag in ast.unparse(node) for flag in ("O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"))
+    words = [*node.args[:2], *(k.value for k in node.keywords if k.arg == "mode")]
+    texts = [w.value for w in words if isinstance(w, ast.Constant) and isinstance(w.value, str)]
+    writing = any(len(mode) <= 3 and set(mode) & set("wax+") for mode in texts)
+    return writing == to_write
+
+
+def writes(node: ast.Call) -> bool:
+    owner, name = called(node)
+    # `Path.replace` takes one place; `str.replace` two texts, and `dataclasses.replace` keywords.
+    replaces = name == "replace" and len(node.args) == 1 and not node.keywords and bool(owner)
+    # A bare name is one of `store/files.py`; that no module imports those of os and shutil is seen below.
+    changes = bool(owner) and name in WRITES
+    return ast.unparse(node.func) not in NO_WRITERS and (
+        changes or (owner, name) in OF_MODULES or replaces or opens(node, to_write=True)
+    )
+
+
+def reads(node: ast.Call) -> bool:
+    owner, name = called(node)
+    return (bool(owner) and name in ("read_text", "read_bytes")) or opens(node, to_write=False)
+
+
+def found(is_one: Callable[[ast.Call], bool]) -> dict[str, list[str]]:
+    """By file the lines with such a call."""
+    by_file: dict[str, list[str]] = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and is_one(node):
+                by_file.setdefault(path.relative_to(ROOT).as_posix(), []).append(f"{node.lineno}: {ast.unparse(node)}")
+    return by_file
+
+
+def test_files_are_changed_in_one_place() -> None:
+    assert {file: lines for file, lines in found(writes).items() if file not in WRITERS} == {}
+
+
+def test_files_are_read_in_one_place() -> None:
+    assert {file: lines for file, lines in found(reads).items() if file not in READERS | WRITERS} == {}
+
+
+def test_no_exception_is_left_over() -> None:
+    assert set(found(writes)) >= set(WRITERS)
+    assert set(found(reads)) >= set(READERS)
+
+
+def test_no_module_imports_a_writer_by_its_name() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in ROOT.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and node.module in ("os", "shutil", "tempfile", "io")
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Path('x').write_text('')",
+        "p.mkdir()",
+        "os.replace(a, b)",
+        "open('x', 'w')",
+        "p.open('ab')",
+        "p.replace(q)",
+        "shutil.rmtree(p)",
+        "sqlite3.connect(p)",
+        "p.open(mode='r+')",
+        "os.remove(p)",
+    ],
+)
+def test_what_is_found(line: str) -> None:
+    assert writes(call(line))
+
+
+@pytest.mark.parametrize(
+    "line", ["text.replace('a', 'b')", "dataclasses.replace(x, a=1)", "remove(p, within=q)", "p.open('rb')"]
+)
+def test_what_is_not_found(line: str) -> None:
+    assert not writes(call(line))
+
+
+def call(line: str) -> ast.Call:
+    [statement] = ast.parse(line).body
+    assert isinstance(statement, ast.Expr)
+    assert isinstance(statement.value, ast.Call)
+    return statement.value
