@@ -44,7 +44,7 @@ _STATED = (
     rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})[\"'\]]{{0,2}}(?P<close>)"
     r"(?P<sep>[(\s]\s{0,40})(?=[\"'`][^\"'`]{1,1000}[\"'`]\)?;)"
 )
-_QUOTED = re.compile(r"""(?P<open>\\{0,7}["'`])(?P<value>(?:\\.|.){0,4096}?)(?P=open)""")
+_QUOTED = re.compile(r"""(?P<open>'"'"'|'\\''|\\{0,7}["'`])(?P<value>(?:\\.|.){0,4096}?)(?P=open)""")
 _WORD = re.compile(r"""["']?(?P<value>[^\s"'`;&|()<>\\\x1b]*)""", re.ASCII)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 # The other way round: the value stands first.

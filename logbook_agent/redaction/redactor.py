@@ -27,6 +27,9 @@ _ASSIGNMENT = re.compile(r"(?P<head>(?P<name>(?:--?)?[A-Za-z_][\w.-]*)=)(?P<valu
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 # A replacement may, together with its surroundings, look like another secret; twice is already rare.
 _MAX_PASSES = 8
+# Of so many texts up to this length it is remembered whether they may hold a secret.
+_SHORT = 64
+_MOST_SHORT = 4096
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class Redactor:
     _extra: Names = field(init=False, repr=False, compare=False)
     _shapes: ShapeFinders = field(init=False, repr=False, compare=False)
     _named: NamedFinders = field(init=False, repr=False, compare=False)
+    _short: dict[str, bool] = field(init=False, repr=False, compare=False, default_factory=dict)
     gate: Gate = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -87,7 +91,15 @@ class Redactor:
 
     def may_hold_some(self, text: str) -> bool:
         """A cheap look at the whole: most texts hold none, and the rules would look at every line of them."""
-        return self.gate.flags(text.encode("utf-8", "surrogatepass"))
+        if len(text) > _SHORT:
+            return self.gate.flags(text.encode("utf-8", "surrogatepass"))
+        # Records repeat the same keys and words.
+        answer = self._short.get(text)
+        if answer is None:
+            answer = self.gate.flags(text.encode("utf-8", "surrogatepass"))
+            if len(self._short) < _MOST_SHORT:
+                self._short[text] = answer
+        return answer
 
     def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
         """An argument vector. The word after a flag such as `--token` is its value; so is the one after a secret's name

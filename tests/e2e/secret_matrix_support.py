@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import re2
+import pytest
 
 from tests.conftest import Answer, Cli
 from tests.redaction.kinds_support import BLOCKS, KEYS, PHRASES, TOKENS, Kind, Maker, Sample
 
+# No secret is shorter.
+_START = 8
 # One of each way in which a secret is known: the quick part of the matrix.
-FEW = (*TOKENS[::12], KEYS[1], *PHRASES[::6], *BLOCKS[:2])
+FEW = (*TOKENS[::16], KEYS[1], *PHRASES[::9], BLOCKS[1])
 EVERY = (*TOKENS, *KEYS, *PHRASES, *BLOCKS)
 # Names whose values are secrets, whatever they look like.
 NAMES = (
@@ -30,9 +30,9 @@ NAMES = (
 class Matrix:
     """The samples of one test. A sample is made for its place: a leak names kind and place."""
 
-    kinds: tuple[Kind, ...]
-    planted: dict[bytes, str] = field(default_factory=dict)
-    said: list[tuple[str, str]] = field(default_factory=list)
+    kinds: tuple[Kind, ...] = field(repr=False)
+    planted: dict[bytes, str] = field(default_factory=dict, repr=False)
+    said: list[tuple[str, str]] = field(default_factory=list, repr=False)
 
     @property
     def words(self) -> tuple[Kind, ...]:
@@ -67,10 +67,17 @@ class Matrix:
     def leaks(self, data: bytes) -> list[str]:
         """Kind and place of every planted secret in the data, also where a backslash or a sign that nobody sees parts
         its letters."""
-        found = _searched(frozenset(self.planted))
         plain = re.sub(rb"\\|\xe2\x80[\x8b-\x8f]|\xe2\x81[\xa0-\xa4]", b"", data)
-        hits = {m.group() for text in (data, plain) for m in found.finditer(text)}
-        return sorted({self.planted[hit] for hit in hits})
+        starts: dict[bytes, list[bytes]] = {}
+        for needle in self.planted:
+            starts.setdefault(needle[:_START], []).append(needle)
+        hits = set()
+        for text in {data, plain}:
+            for at in range(len(text) - _START + 1):
+                for needle in starts.get(text[at : at + _START], ()):
+                    if text.startswith(needle, at):
+                        hits.add(self.planted[needle])
+        return sorted(hits)
 
     def in_files(self, *folders: Path) -> dict[str, list[str]]:
         """Leaks in the names and contents of all files below these folders."""
@@ -92,35 +99,23 @@ class Matrix:
         assert self.planted
         there = [place for place in (folder / "logbooks", folder / ".git/logbook-agent") if place.is_dir()]
         found = self.in_files(*there) | self.in_answers()
-        assert not found, json.dumps(found, indent=1)
-
-
-@functools.lru_cache(maxsize=1)
-def _searched(needles: frozenset[bytes]) -> Any:
-    options = re2.Options()
-    options.max_mem = 2**30
-    options.encoding = re2.Options.Encoding.LATIN1
-    return re2.compile(b"|".join(re.escape(needle) for needle in sorted(needles)), options)
+        if found:
+            pytest.fail(json.dumps(found, indent=1), pytrace=False)
 
 
 def read_all(cli: Cli, matrix: Matrix, *ids: str) -> None:
-    """Everything that only reads, as text and as JSON."""
-    commands: list[list[str]] = [
-        ["list"],
-        ["status"],
-        ["search", "keep"],
-        ["criteria"],
-        ["tried"],
-        ["doctor"],
-        ["table"],
-    ]
-    commands += [["show", i] for i in ids] + [["table", i, "--csv"] for i in ids]
+    """What only reads, as text and as JSON: all of it for a few kinds; for every kind one of each way out."""
+    commands = [["show", i] for i in ids] + [["table", i, "--csv"] for i in ids]
     commands += [["compare", ids[0], ids[-1]]] if len(ids) > 1 else []
-    for words in commands:
-        for more in ([], ["--json"]):
-            matrix.hear(" ".join(words), cli(*words, *more))
-    for entry in ids:
-        matrix.hear("show --full", cli("show", entry, "--full", "--json"))
+    if matrix.kinds is not EVERY:
+        more = (["list"], ["status"], ["search", "keep"], ["criteria"], ["tried"], ["doctor"], ["table"])
+        for words in (*more, *commands):
+            matrix.hear(" ".join(words), cli(*words))
+            matrix.hear(f"{' '.join(words)} --json", cli(*words, "--json"))
+    else:
+        for words in (["list"], ["status"], commands[0], commands[len(ids)]):
+            matrix.hear(" ".join(words), cli(*words))
+    matrix.hear("show --full", cli("show", ids[0], "--full", "--json"))
 
 
 def offline(cli: Cli, matrix: Matrix, folder: Path) -> None:
@@ -130,7 +125,8 @@ def offline(cli: Cli, matrix: Matrix, folder: Path) -> None:
     assert answer.code == 0, answer
     assert any(path.is_file() for path in there.rglob("*"))
     found = matrix.in_files(there)
-    assert not found, json.dumps(found, indent=1)
+    if found:
+        pytest.fail(json.dumps(found, indent=1), pytrace=False)
 
 
 def in_git(matrix: Matrix, folder: Path, *args: str) -> list[str]:
