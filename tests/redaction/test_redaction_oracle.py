@@ -54,7 +54,10 @@ def _is_name_of_it(kind: str, value: str, line: str) -> bool:
 
 def _is_described(kind: str, value: str, line: str) -> bool:
     """The last word of the name says where the secret is, or of what kind: password_file, secret_name, api_key_url."""
-    described = r"(?:file|path|sock|dir|mode|type|kind|method|url|uri|host|port|user|name|timeout|length|len|count|size|rate|ttl)\W"
+    words = (
+        "file path sock dir mode type kind method url uri host port user name timeout length len count size rate ttl"
+    )
+    described = rf"(?:{words.replace(' ', '|')})\W"
     return kind == KEYWORD and re.search(rf"(?i)(?:key|pass\w*|pwd|secret)[\w.-]*{described}", line) is not None
 
 
@@ -105,7 +108,7 @@ EXCEPTIONS = {
     "a prefix that nothing stands behind is no token": (_is_behind_it, "//h/:_authToken=npm_ x"),
     "a line of base64 is longer than an encrypted password": (_is_base64, "AP5" + (ALNUM + "x") * 2),
     "ACCA stands in digests in capital letters": (_is_digest, "SHA1 ACCA" + "0123456789ABCDEF" * 2),
-    "dotted names have the shape of Discord's tokens, seconds and a name that of Telegram's, APERTURE of Artifactory's": (
+    "dotted names look like Discord's tokens, seconds and a name like Telegram's, APERTURE like Artifactory's": (
         _is_ordinary,
         "MixtureOfExpertsLayerBlock.module.shared_expert_projection_weight",
     ),
