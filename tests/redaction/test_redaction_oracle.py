@@ -117,7 +117,8 @@ EXCEPTIONS = {
 
 def missed(line: str) -> list[tuple[str, str]]:
     """Findings of the oracle whose value is still in our line."""
-    done = PLAIN.text(line)
+    # A value of one letter stands in every mark.
+    done = re.sub(r"\[redacted:[a-z0-9-]+\]|\$[A-Za-z_]\w*", "", PLAIN.text(line))
     return [(kind, value) for kind, value in by_oracle(line) if value in done]
 
 
@@ -143,7 +144,7 @@ def plugin_examples() -> Iterator[tuple[str, str]]:
 def test_every_pattern_of_the_oracle(kind: str, pattern: str) -> None:
     flags = re.VERBOSE if pattern.startswith("\n") else 0
 
-    @settings(max_examples=5, deadline=None, phases=[Phase.generate])
+    @settings(max_examples=5, deadline=None, derandomize=True, phases=[Phase.generate])
     @given(
         st.from_regex(
             re.compile(pattern, re.ASCII | flags),
@@ -239,7 +240,7 @@ PARTS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(st.lists(PARTS, max_size=7).map("".join))
 @example('my_secret_value = @"hunter2";')
 def test_whatever_the_oracle_flags_is_gone(text: str) -> None:
