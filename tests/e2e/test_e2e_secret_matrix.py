@@ -1,6 +1,7 @@
 """Every kind of secret at every place where text comes in: none is written, said or sent.
 
-Excepted are bare words of high entropy that no name and no shape tells apart from a digest; none is among the kinds.
+Excepted are bare words of high entropy that no name and no shape tells apart from a digest; there is none among the
+kinds.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def test_texts_of_an_entry_and_a_header(cli: Cli, folder: Path, matrix: Matrix) 
         *(f"--matrix={name}={value},2" for name, value in matrix.values("--matrix").items()),
         *(f"--matrix=a{n}={text}" for n, text in enumerate(matrix.plant("--matrix a", matrix.words))),
         *(f"--link=L{n}={text}" for n, text in enumerate(matrix.plant("--link", matrix.words))),
-        *(f"--link={text}=https://h.example/{n}" for n, text in enumerate(matrix.plant("--link label", matrix.words))),
+        *(f"--link={text}=https://a.example/{n}" for n, text in enumerate(matrix.plant("--link label", matrix.words))),
         *(f"--command-template=T{n}: run {shlex.quote(text)}" for n, text in enumerate(matrix.plant("--template"))),
     )  # fmt: skip
     assert matrix.hear("start", started).code == 0, started

@@ -54,7 +54,10 @@ def _is_name_of_it(kind: str, value: str, line: str) -> bool:
 
 def _is_described(kind: str, value: str, line: str) -> bool:
     """The last word of the name says where the secret is, or of what kind: password_file, secret_name, api_key_url."""
-    described = r"(?:file|path|sock|dir|mode|type|kind|method|url|uri|host|port|user|name|timeout|length|len|count|size|rate|ttl)\W"
+    words = (
+        "file path sock dir mode type kind method url uri host port user name timeout length len count size rate ttl"
+    )
+    described = rf"(?:{words.replace(' ', '|')})\W"
     return kind == KEYWORD and re.search(rf"(?i)(?:key|pass\w*|pwd|secret)[\w.-]*{described}", line) is not None
 
 
@@ -105,7 +108,7 @@ EXCEPTIONS = {
     "a prefix that nothing stands behind is no token": (_is_behind_it, "//h/:_authToken=npm_ x"),
     "a line of base64 is longer than an encrypted password": (_is_base64, "AP5" + (ALNUM + "x") * 2),
     "ACCA stands in digests in capital letters": (_is_digest, "SHA1 ACCA" + "0123456789ABCDEF" * 2),
-    "dotted names have the shape of Discord's tokens, seconds and a name that of Telegram's, APERTURE of Artifactory's": (
+    "dotted names look like Discord's tokens, seconds and a name like Telegram's, APERTURE like Artifactory's": (
         _is_ordinary,
         "MixtureOfExpertsLayerBlock.module.shared_expert_projection_weight",
     ),
@@ -114,7 +117,8 @@ EXCEPTIONS = {
 
 def missed(line: str) -> list[tuple[str, str]]:
     """Findings of the oracle whose value is still in our line."""
-    done = PLAIN.text(line)
+    # A value of one letter stands in every mark.
+    done = re.sub(r"\[redacted:[a-z0-9-]+\]|\$[A-Za-z_]\w*", "", PLAIN.text(line))
     return [(kind, value) for kind, value in by_oracle(line) if value in done]
 
 
@@ -140,7 +144,7 @@ def plugin_examples() -> Iterator[tuple[str, str]]:
 def test_every_pattern_of_the_oracle(kind: str, pattern: str) -> None:
     flags = re.VERBOSE if pattern.startswith("\n") else 0
 
-    @settings(max_examples=5, deadline=None, phases=[Phase.generate])
+    @settings(max_examples=5, deadline=None, derandomize=True, phases=[Phase.generate])
     @given(
         st.from_regex(
             re.compile(pattern, re.ASCII | flags),
@@ -236,7 +240,7 @@ PARTS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(st.lists(PARTS, max_size=7).map("".join))
 @example('my_secret_value = @"hunter2";')
 def test_whatever_the_oracle_flags_is_gone(text: str) -> None:

@@ -69,25 +69,20 @@ def test_ordinary_output_of_every_kind_is_fast() -> None:
     assert speed(CLOSELY) > 300_000
 
 
+# Assignments that documents show as examples of secrets.
+EXAMPLES = ("password=VALUE", "password=12345678")
+
+
 def test_texts_of_this_repository() -> None:
     """Documents, logbooks and golden files stay, but for lines that show what a secret looks like."""
-    listed = subprocess.run(["git", "ls-files", "*.md", "*.yaml", "*.json", "*.toml", "tests/golden"], cwd=REPOSITORY, capture_output=True, text=True, check=True)  # fmt: skip
-    found: dict[str, list[str]] = {}
+    kinds = ("*.md", "*.yaml", "*.json", "*.toml", "tests/golden")
+    listed = subprocess.run(["git", "ls-files", *kinds], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    alarms = []
     count = 0
-    for name in listed.stdout.split("\n"):
-        path = REPOSITORY / name
-        if path.is_file() and not name.endswith("rules.toml"):
-            text = path.read_bytes().decode("utf-8", "replace")
-            count += text.count("\n")
-            if alarms := [line.strip() for line, _ in changed(text)]:
-                found[name] = alarms
+    for path in (REPOSITORY / name for name in listed.stdout.split("\n") if name and not name.endswith("rules.toml")):
+        text = path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
+        count += text.count("\n")
+        alarms += [(path.name, line) for line, _ in changed(text)]
     assert count > 10_000
-    assert found == EXPECTED
-
-
-# The document about it shows the form of such a value.
-EXPECTED = {
-    "docs/explanation/provenance.md": [
-        "| values after secret-looking names: `--api-key VALUE`, `password=VALUE` | `$NAME` or `[redacted:KIND]` |"
-    ]
-}
+    assert [alarm for alarm in alarms if not any(example in alarm[1] for example in EXAMPLES)] == []
+    assert [e for e in EXAMPLES if not any(e in line for _, line in alarms)] == []
