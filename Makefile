@@ -37,7 +37,7 @@ format: setup  ## put the code into shape
 	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format .
 
 stress: setup  ## the store under writers, kills and failing disks, for long
-	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/stress
+	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/stress tests/e2e/test_e2e_secret_matrix.py
 
 fuzz: setup  ## 100,000 damaged and hostile documents (half an hour); FUZZ="--seed 2 --first 0 --documents 1000" for others
 	@$(BIN)/python -m tests.fuzz $(FUZZ)

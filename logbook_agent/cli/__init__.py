@@ -129,7 +129,8 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code. Errors go to stderr as text, with --json to stdout as JSON."""
     _never_unwritable()
     words = _shared_options_last(list(sys.argv[1:] if args is None else args) or ["--help"])
-    wanted = words[0] if words[0] in _NAMES else None
+    first = words[0]  # the parser takes words out of the list
+    wanted = first if first in _NAMES else None
     as_json = wants_json(words)
     try:
         # Not by `main` of the command, which keeps Ctrl-C and a closed pipe to itself.
@@ -141,7 +142,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except LogbookError as error:
         return report_error(error, as_json=as_json)
     except typer.TyperException as error:
-        return report_error(_usage(error, words[0], wanted), as_json=as_json)
+        return report_error(_usage(error, first, wanted), as_json=as_json)
     except (KeyboardInterrupt, typer.Abort):
         print("interrupted", file=sys.stderr)
         return 130

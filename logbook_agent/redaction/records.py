@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
-from logbook_agent.redaction.names import is_secret_value, last_kind
+from logbook_agent.redaction.names import is_secret_value, secret_kind
 from logbook_agent.redaction.plain import redacted
 from logbook_agent.redaction.redactor import Redactor
 
@@ -31,7 +31,8 @@ def clean_run(run: Run, redactor: Redactor) -> Run:
     hidden = sorted({name for row in run.rows for name in _secret_numbers(row)})
     if hidden:
         rows = tuple(_without(row, frozenset(hidden)) for row in run.rows)
-        said = f"left out: {', '.join(hidden)}: a number under a secret's name is no measurement"
+        shown = ", ".join(redactor.text(name) for name in hidden)
+        said = f"left out: {shown}: a number under a secret's name is no measurement"
         run = dataclasses.replace(run, rows=rows, problems=(*run.problems, said))
     return _cleaned(run, redactor)
 
@@ -50,8 +51,8 @@ def _secret_numbers(row: Row) -> list[str]:
 
 
 def _is_secret(name: str, values: tuple[float, ...]) -> bool:
-    kind = last_kind(name)
-    return kind is not None and any(is_secret_value(name, kind, f"{value:g}") for value in values)
+    kind = secret_kind(name)
+    return kind is not None and any(is_secret_value(name, kind, str(value)) for value in values)
 
 
 def _without(row: Row, names: frozenset[str]) -> Row:
