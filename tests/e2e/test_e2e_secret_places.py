@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
-from tests.e2e.secret_matrix_support import EVERY, FEW, Matrix, in_git, offline, read_all
-from tests.e2e.test_e2e_secret_matrix import SIZES, matrix
+from tests.e2e.secret_matrix_support import EVERY, FEW, Matrix, offline, read_all
+from tests.e2e.test_e2e_secret_matrix import matrix
 
 __all__ = ["matrix"]
 
@@ -218,8 +218,3 @@ def test_errors_repeat_no_secret(cli: Cli, folder: Path, kinds: tuple[object, ..
             matrix.hear(f"logbook.toml {n}", cli("run", "--json", "--", "true"))
     (folder / "logbook.toml").unlink()
     matrix.nothing_leaked(folder)
-
-
-def test_there_are_sizes() -> None:
-    assert len(SIZES) == 2
-    assert in_git is not None
