@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup quickstart tutorial test test-fast check stress fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-noise bench-compare bench-recipes calibrate aot wheel
+.PHONY: help setup quickstart tutorial test test-fast check stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-noise bench-compare bench-recipes calibrate aot wheel
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -37,7 +37,10 @@ format: setup  ## put the code into shape
 	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format .
 
 stress: setup  ## the store under writers, kills and failing disks, for long
-	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/stress tests/e2e/test_e2e_secret_matrix.py
+	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/stress
+
+secrets: setup  ## every kind of secret at every place (six minutes)
+	@LOGBOOK_SECRETS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal tests/e2e -k secret
 
 fuzz: setup  ## 100,000 damaged and hostile documents (half an hour); FUZZ="--seed 2 --first 0 --documents 1000" for others
 	@$(BIN)/python -m tests.fuzz $(FUZZ)

@@ -14,7 +14,7 @@ from logbook_agent.paths import check_place, not_regular
 # Far above what the tool writes and people type, and little enough to parse within seconds. A run keeps at most 20,000
 # rows of 64 Mi characters together, which are some 160 MiB as JSON.
 SETTINGS_BYTES = 2**20
-PROSE_BYTES = 4 * 2**20
+PROSE_BYTES = 16 * 2**20
 RUN_BYTES = 256 * 2**20
 VIEW_BYTES = 256 * 2**20
 

@@ -12,6 +12,7 @@ import gc
 import importlib
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -64,6 +65,7 @@ SUBCOMMANDS = (
 # Start-up makes ten thousands of objects and no garbage; looking for some in between costs a tenth of it.
 gc.set_threshold(50_000, 20, 20)
 
+_NO_OPTION = "No such option: "
 _NAMES = [c.name for c in SUBCOMMANDS]
 
 
@@ -128,7 +130,14 @@ def entry() -> None:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code. Errors go to stderr as text, with --json to stdout as JSON."""
     _never_unwritable()
-    words = _shared_options_last(list(sys.argv[1:] if args is None else args) or ["--help"])
+    try:
+        return _main(list(sys.argv[1:] if args is None else args) or ["--help"])
+    except BrokenPipeError:
+        return _without_reader()
+
+
+def _main(args: list[str]) -> int:
+    words = _shared_options_last(args)
     first = words[0]  # the parser takes words out of the list
     wanted = first if first in _NAMES else None
     as_json = wants_json(words)
@@ -147,7 +156,7 @@ def main(args: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        return _without_reader()
+        raise
     except OSError as error:
         return report_error(_system_error(error), as_json=as_json)
     return result if isinstance(result, int) else 0
@@ -194,11 +203,14 @@ def _system_error(error: OSError) -> StoreError:
 def _usage(error: typer.TyperException, first: str, wanted: str | None) -> UsageError:
     """A misuse that the option parser found, in the form of all our errors."""
     message = error.format_message().rstrip(".")
+    if message.startswith(_NO_OPTION):
+        # An option has no blank in it: what follows one was meant as something else.
+        message = _NO_OPTION + re.split(r"\s|\\x", message.removeprefix(_NO_OPTION))[0]
     if wanted is None:
         near = difflib.get_close_matches(first, _NAMES, n=1)
         hint = f"logbook {near[0]} --help" if near else "logbook --help"
         return UsageError(message, cause=f"the commands are {', '.join(_NAMES)}", hint=hint)
-    if "No such option" in message and wanted in ("run", "bench", "ab"):
+    if message.startswith(_NO_OPTION) and wanted in ("run", "bench", "ab"):
         return UsageError(
             message, cause="options of the command itself go behind --", hint=f"logbook {wanted} [OPTIONS] -- CMD"
         )

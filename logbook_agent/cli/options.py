@@ -86,7 +86,7 @@ def prose(text: str | None) -> str | None:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}",
+            f"cannot read {text[1:]}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}",
             cause="a text that starts with @ names a file",
             hint=f"write @{text} for text that starts with @",
         ) from error

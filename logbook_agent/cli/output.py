@@ -16,6 +16,8 @@ from logbook_agent.errors import LogbookError
 if TYPE_CHECKING:
     from logbook_agent.redaction import Redactor
 
+# The most of one part of an error.
+_ERROR_CHARS = 1200
 # The redactor of the workspace that this command works in, once there is one.
 _of_workspace: list[Callable[[], Redactor]] = []
 
@@ -79,15 +81,22 @@ def _json(answer: dict[str, Any]) -> str:
 def report_error(error: LogbookError, *, as_json: bool) -> int:
     """Print an error in its three parts; the exit code that goes with it."""
     if as_json:
-        body = {"code": error.code, "message": error.message, "cause": error.cause, "hint": error.hint}
+        texts = {"message": error.message, "cause": error.cause, "hint": error.hint}
+        body = {"code": error.code, **{name: _short(_redactor().text(text)) for name, text in texts.items()}}
         print(_json({"schema": "logbook/error/1", "error": body}))
     else:
-        say(f"error: {error.message}")
+        say(f"error: {_short(clean(error.message))}")
         if error.cause:
-            say(f"  cause: {error.cause}")
+            say(f"  cause: {_short(clean(error.cause))}")
         if error.hint:
-            say(f"  next:  {error.hint}")
+            say(f"  next:  {_short(clean(error.hint))}")
     return error.exit_code
+
+
+def _short(text: str) -> str:
+    """An error may repeat all that was typed. It is shortened here, without its secrets: one that is cut off would no
+    longer be known."""
+    return text if len(text) <= _ERROR_CHARS else f"{text[: _ERROR_CHARS // 2]} … {text[-_ERROR_CHARS // 2 :]}"
 
 
 # A message may quote a file of somebody else's: what a terminal would obey is shown as text.

@@ -69,7 +69,7 @@ _NAMED: tuple[tuple[bytes, bytes], ...] = (
         + rb"[a-z0-9_.-]{0,63}[\"']?\s",
     ),
 )
-_ADDRESS = (b"://", rb"""[^\s/"'<>`\\]+@""")
+_ADDRESS = (b":/", rb"""(?:/[^\s/"'<>`\\]+|[^\s/:"'<>`\\]*:[^\s/"'<>`\\]+)@""")
 _COMPARED = tuple((sign, rb"=?\s{0,40}[a-z0-9_.-]{0,127}?" + _WORDS) for sign in (b"==", b"!="))
 _TRIGGERS = (*_NAMED, _ADDRESS, *_COMPARED)
 # Every line that a trigger finds holds a match of one of these, which RE2 finds quickly in a large block.
@@ -81,7 +81,7 @@ _PARTS = (
 _LOOSE = (
     rf"""(?:{_PARTS})[a-z0-9_.-]*[\\"'\]\[0-9]*\s*(?:[:=!,("'`]|\S{{0,2}}\s*["'`])""",
     r"(?:token|auth|pat)[\\\"'\]\[0-9]*\s*(?:[:=!,(\"'`]|\S{0,2}\s*[\"'`])",
-    r"://[^\s/]+@",
+    r":/(?:/[^\s/]+|[^\s/:]*:[^\s/]+)@",
     rf"""(?:name|key|variable|env)[\\"']*\s*[:=]\s*[\\"']*[a-z0-9_.-]*(?:{_PARTS})""",
     rf"[!=]=\s*[a-z0-9_.-]*(?:{_PARTS})",
     rf"-[a-z0-9_.-]*(?:[ =]\s*[\"']?[a-z0-9_.-]*)?(?:{_PARTS}|token|auth|pat)[a-z0-9_.-]*[\"']?\s",
@@ -109,7 +109,7 @@ class Gate:
         self._triggers = tuple((lit, re.escape(lit) + rest) for lit, rest in _TRIGGERS + extra)
         # In a line that is not complete, even the start of a secret counts.
         named = (lit for lit, _ in _NAMED if len(lit) > 2)
-        self._starts = (b"-----", b"://", *self._keywords, *named, *self._extra)
+        self._starts = (b"-----", b":/", *self._keywords, *named, *self._extra)
 
     def flags(self, data: bytes) -> bool:
         """Whether any line of the data may need redaction."""

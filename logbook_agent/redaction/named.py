@@ -17,6 +17,8 @@ from logbook_agent.redaction.rules import Edit, Finder
 Match = re.Match[str]
 
 _WORD_NAME = r"[A-Za-z_][A-Za-z0-9_.-]{2,127}"
+# A quote; what a shell makes of one within quotes is `'"'"'`, and of that again a longer one.
+_QUOTE = r"""[\\"']{1,200}+"""
 # What stands before a value. The value is matched apart, so that a name inside the value of another one
 # (`env:HF_TOKEN=...`) is seen too.
 _FLAG = (
@@ -24,7 +26,7 @@ _FLAG = (
     r"(?P<sep>=|(?:\s|\\n|\\(?=[\\\s])){1,32}+(?!-))"
 )
 _NAME = (
-    rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})(?P<close>(?:\\{{0,7}}[\"'])?(?:\[[0-9]{{0,9}}\])?\]?)"
+    rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})(?P<close>(?:{_QUOTE})?(?:\[[0-9]{{0,9}}\])?\]?)"
     r"(?P<sep>\s{0,40}(?:={2,3}|=>|!==?|:?=)\s{0,40}@?|\s{0,40}::?\s{0,40}@?)"
 )
 _PAIR = (
@@ -32,24 +34,25 @@ _PAIR = (
     rf"(?P<name>{_WORD_NAME})[\"']?(?P<close>)(?P<sep>\s{{1,40}})(?!-)"
 )
 _LISTED = (
-    rf"(?P<open>\\{{0,7}}[\"'])(?:--?)?(?P<name>{_WORD_NAME})(?P<close>(?P=open))"
-    r"(?P<sep>\s{0,40},\s{0,40})(?=\\{0,7}[\"'])"
+    rf"(?P<open>{_QUOTE})(?:--?)?(?P<name>{_WORD_NAME})(?P<close>(?P=open))"
+    rf"(?P<sep>\s{{0,40}},\s{{0,40}})(?={_QUOTE})"
 )
 _KEYED = (
-    rf"(?i:\b(?:name|key|variable|env))(?:\\{{0,7}}[\"'])?\s{{0,40}}[:=]\s{{0,40}}(?:\\{{0,7}}[\"'])?(?P<name>{_WORD_NAME})"
-    r"(?P<close>(?:\\{0,7}[\"'])?)(?P<sep>\s{0,40}(?:[,;]|\\{1,7}n)(?:\s|\\{1,7}n){0,16}(?:\\{0,7}[\"'])?(?i:value)"
-    r"(?:\\{0,7}[\"'])?\s{0,40}[:=]\s{0,40})"
+    rf"(?i:\b(?:name|key|variable|env))(?:{_QUOTE})?\s{{0,40}}[:=]\s{{0,40}}(?:{_QUOTE})?(?P<name>{_WORD_NAME})"
+    rf"(?P<close>(?:{_QUOTE}(?!n)|\\{{0,7}}[\"'])?)(?P<sep>(?:[\s,;]|\\{{1,7}}n){{1,40}}+(?:{_QUOTE})?(?i:value)"
+    rf"(?:{_QUOTE})?\s{{0,40}}[:=]\s{{0,40}})"
 )
 _STATED = (
     rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})[\"'\]]{{0,2}}(?P<close>)"
     r"(?P<sep>[(\s]\s{0,40})(?=[\"'`][^\"'`]{1,1000}[\"'`]\)?;)"
 )
-_QUOTED = re.compile(r"""(?P<open>'"'"'|'\\''|\\{0,7}["'`])(?P<value>(?:\\.|.){0,4096}?)(?P=open)""")
+_QUOTED = re.compile(r"""(?P<open>["'\\]{4,200}|\\{0,7}["'`])(?P<value>(?:\\.|.){0,4096}?)(?P=open)""")
 _WORD = re.compile(r"""["']?(?P<value>[^\s"'`;&|()<>\\\x1b]*)""", re.ASCII)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 # The other way round: the value stands first.
 _COMPARED = (
-    rf"(?P<open>[\"'`])(?P<value>[^\"'`]{{1,1000}})(?P=open)\s{{0,40}}[!=]={{1,2}}\s{{0,40}}(?P<name>{_WORD_NAME})"
+    rf"(?P<open>`|{_QUOTE})(?P<value>[^\\\"'`]{{1,1000}})(?P=open)\s{{0,40}}[!=]={{1,2}}\s{{0,40}}"
+    rf"(?P<name>{_WORD_NAME})"
 )
 # Their `-e NAME` passes a variable on by its name alone: the next word is no value.
 _NAME_ALONE = frozenset({"docker", "podman", "nerdctl", "finch"})
@@ -133,7 +136,7 @@ def _compared(text: str, *, extra: Names) -> Iterator[Edit]:
     for m in _compiled(_COMPARED).finditer(text):
         kind = kind_of(m["name"], extra)
         if kind is not None and is_secret_value(m["name"], kind, m["value"]):
-            yield Edit(m.start(), m.start("value"), m.end("value"), mark(kind), kind)
+            yield Edit(m.start(), m.start("value"), m.end("value"), mark(kind), kind, m.end())
 
 
 def may_stand_alone(words: str) -> bool:

@@ -12,6 +12,7 @@ from logbook_agent.redaction.secrets import MIN_LENGTH, Secret
 
 # Keys under which a name and its value, or its values, stand as two.
 _PAIRS = (("name", "value"), ("key", "value"), ("label", "text"), ("axis", "values"), ("name", "values"))
+_NAME = re.compile(r"[\w.-]*")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 
 
@@ -21,25 +22,25 @@ def redacted(plain: Any, redactor: Redactor) -> Any:
     A value that is a secret by its name or shape in one place is one everywhere in this data: the text of a problem may
     repeat what a row holds. Most data hold none, and one look at all texts tells.
     """
-    if not redactor.may_hold_some("\n".join(_texts(plain))):
+    if not redactor.may_hold_some("\n".join(texts(plain))):
         return plain
     return _Cleaner(redactor.knowing(_found(plain, redactor))).clean(plain)
 
 
-def _texts(plain: Any, name: str = "") -> Iterator[str]:
+def texts(plain: Any, name: str = "") -> Iterator[str]:
     """Every text in it; one that has a name stands as `name=text`, as secrets are known by their names too."""
     if isinstance(plain, str):
         yield f"{name}={plain}"
     elif isinstance(plain, dict):
         for key, value in plain.items():
             yield str(key)
-            yield from _texts(value, str(key))
+            yield from texts(value, str(key))
         yield from (f"{re.sub(r'[^A-Za-z0-9]+', '_', own)}={value}" for own, _, value in _pairs(plain))
     elif isinstance(plain, list | tuple):
         if _is_argv(plain):
             yield " ".join(plain)
         for value in plain:
-            yield from _texts(value, name)
+            yield from texts(value, name)
     elif _is_number(plain):
         yield f"{name}={plain}"
 
@@ -95,13 +96,39 @@ class _Cleaner:
         return mark(kind) if kind is not None and is_secret_value(name, kind, str(plain)) else plain
 
     def _mapping(self, plain: dict[Any, Any]) -> dict[Any, Any]:
-        done = {self.clean(key): self.clean(value, str(key)) for key, value in plain.items()}
+        done = dict(self._pair(key, value) for key, value in plain.items())
         for own, key, value in _pairs(plain):
             kind = _pair_kind(self._redactor, own, value)
+            beside = plain[key]
             if kind is not None:
-                beside = plain[key]
                 done[key] = mark(kind) if isinstance(beside, str) else [mark(kind)] * len(beside)
+            elif isinstance(beside, str):
+                done[key] = self._below(own, done[key])
+        if (apart := self._apart(plain.get("label"), plain.get("text"))) is not None:
+            done["label"], done["text"] = apart
         return done
+
+    def _pair(self, key: Any, value: Any) -> tuple[Any, Any]:
+        """A key and its value, which may have been one text once: `=` was a part of it."""
+        apart = self._apart(key, value)
+        return apart if apart is not None else (self.clean(key), self.clean(value, str(key)))
+
+    def _apart(self, key: Any, value: Any) -> tuple[str, str] | None:
+        """`key=value` without the secrets that are seen in the whole alone; None where there are none."""
+        if not isinstance(key, str) or not isinstance(value, str) or _NAME.fullmatch(key) is not None:
+            return None
+        together = f"{key}={value}"
+        read = self._redactor.text(together)
+        if read in (together, f"{self.clean(key)}={self.clean(value, key)}"):
+            return None
+        head, _, tail = read.partition("=")
+        return self.clean(head), self.clean(tail)
+
+    def _below(self, label: str, text: str) -> str:
+        """A text under its label, read as the lines of a document: `name: DB_PASSWORD` and below it `value: X`."""
+        head = f"{label}: "
+        read = self._redactor.text(head + text)
+        return read.removeprefix(head) if read.startswith(head) else text
 
 
 def _pairs(plain: dict[Any, Any]) -> Iterator[tuple[str, str, str]]:

@@ -9,7 +9,7 @@ from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
 from logbook_agent.redaction.names import is_secret_value, secret_kind
-from logbook_agent.redaction.plain import redacted
+from logbook_agent.redaction.plain import redacted, texts
 from logbook_agent.redaction.redactor import Redactor
 
 _R = TypeVar("_R")
@@ -40,8 +40,9 @@ def clean_run(run: Run, redactor: Redactor) -> Run:
 def _cleaned(record: _R, redactor: Redactor) -> _R:
     plain = encode(record)
     safe = redacted(plain, redactor)
-    # Most records hold none; reading one again takes longer than looking at it.
-    return record if safe is plain else decode(type(record), safe)
+    # Most records hold none; reading one again takes longer than looking at it. But what is returned is what a file
+    # holds, and there a byte that is no UTF-8 is escaped.
+    return record if safe is plain and not any("\\" in text for text in texts(plain)) else decode(type(record), safe)
 
 
 def _secret_numbers(row: Row) -> list[str]:

@@ -117,6 +117,9 @@ class Redactor:
         before: _Before | None = None
         for word in self._across(argv):
             word = self._known_but_in_keys(word)
+            if before is not None and word == "\\":  # what ended a line that goes on
+                out.append(word)
+                continue
             if before is not None and before.takes(word):
                 out.append(mark(before.kind))
                 before = None
@@ -134,20 +137,21 @@ class Redactor:
         low = joined.lower()
         starts = list(itertools.accumulate((len(word) + 1 for word in words), initial=0))
         finders = (*self._shapes.for_line(low), *self._named.in_words)
-        spans = [(e.begin, e.start, e.end, e.new) for find in finders for e in find(joined, low)]
+        edits = [edit for find in finders for edit in find(joined, low)]
 
         def at(place: int) -> int:
             return bisect.bisect_right(starts, place) - 1
 
         # A key within one word is seen there, line by line.
         split = [key for key in key_blocks(joined) if at(key[0]) < at(key[1] - 1)]
-        keys = [(start, start, end, mark("private-key")) for start, _, end in split]
+        keys = [Edit(start, start, end, mark("private-key"), "private-key") for start, _, end in split]
         cuts: dict[int, list[Edit]] = {}
-        for begin, start, end, new in (*keys, *spans):
-            for i in range(at(start), at(end - 1) + 1) if at(begin) < at(end - 1) else ():
-                a, b = max(start - starts[i], 0), min(end - starts[i], len(words[i]))
+        for e in (*keys, *edits):
+            is_split = at(e.begin) < at(max(e.end, e.last) - 1)
+            for i in range(at(e.start), at(e.end - 1) + 1) if is_split else ():
+                a, b = max(e.start - starts[i], 0), min(e.end - starts[i], len(words[i]))
                 if all(b <= cut.start or cut.end <= a for cut in cuts.get(i, ())):
-                    cuts.setdefault(i, []).append(Edit(a, a, b, new, ""))
+                    cuts.setdefault(i, []).append(Edit(a, a, b, e.new, e.kind))
         return [_edited(word, sorted(cuts.get(i, ()), key=lambda cut: cut.start)) for i, word in enumerate(words)]
 
     def _awaited(self, word: str, shown: Sequence[str]) -> _Before | None:

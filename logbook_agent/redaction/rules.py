@@ -32,13 +32,15 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """`text[start:end]`, a secret of a kind, becomes `new`; the whole finding begins at `begin`."""
+    """`text[start:end]`, a secret of a kind, becomes `new`; the whole finding begins at `begin`, and ends at `last`
+    where that is behind the secret."""
 
     begin: int
     start: int
     end: int
     new: str
     kind: str
+    last: int = 0
 
 
 # Takes a line and the same in lower case; gives what it finds, in order and without overlap.
@@ -124,19 +126,23 @@ def _whole_characters(data: bytes, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-_ADDRESS = re.compile(r"://([^\s/\"'<>`\\]+)@(?!sha256:)", re.ASCII)
+# A program that takes an address for a path shows it with one slash.
+_ADDRESS = re.compile(
+    r":/(?:/(?P<any>[^\s/\"'<>`\\]+)|(?P<both>[^\s/:\"'<>`\\]*:[^\s/\"'<>`\\]+))@(?!sha256:)", re.ASCII
+)
 
 
 def _credentials(text: str, low: str) -> list[Edit]:
     """User and password in an address. A name alone is none (ssh://git@host); a long one is a token in its place, and
     an image's digest (docker://name:tag@sha256:...) is no host."""
     found = []
-    for m in _ADDRESS.finditer(text) if "://" in low else ():
-        user, colon, password = m[1].partition(":")
-        if is_reference(m[1]) or is_reference(password if colon else user):
+    for m in _ADDRESS.finditer(text) if ":/" in low else ():
+        group = m.lastgroup or ""
+        user, colon, password = m[group].partition(":")
+        if is_reference(m[group]) or is_reference(password if colon else user):
             continue
         if colon or (len(user) >= 16 and any(c.isdigit() for c in user)):
-            found.append(Edit(m.start(), m.start(1), m.end(1), mark("credentials"), "credentials"))
+            found.append(Edit(m.start(), m.start(group), m.end(group), mark("credentials"), "credentials"))
     return found
 
 

@@ -11,7 +11,13 @@ TABLE: tuple[tuple[str, str, int | None, tuple[str, ...], float], ...] = (
         ("private key",),
         0.0,
     ),
-    ("private-key", "PuTTY-User-Key-File-[0-9]:?.*", None, ("putty-user-key-file",), 0.0),
+    (
+        "private-key",
+        "PuTTY-User-Key-File-[0-9]:?(?:.*?Private-(?:MAC|Hash): ?[0-9a-f]*|.*)",
+        None,
+        ("putty-user-key-file",),
+        0.0,
+    ),
     ("age-key", "(?i)AGE-SECRET-KEY-(?:PQ-)?1[02-9AC-HJ-NP-Z]{20,}", None, ("age-secret-key-",), 0.0),
     (
         "github-token",
@@ -328,7 +334,7 @@ TABLE: tuple[tuple[str, str, int | None, tuple[str, ...], float], ...] = (
     ),
     (
         "password",
-        "(?i)(?:^|[^A-Za-z0-9]|[0-9;\\[][A-Za-z]|\\\\[abefnrtv]|%[0-9A-F]{2}|\\\\u00[0-9a-f]{2})login(?:\\s|\\\\{1,4}[nrt]){1,8}\\S{1,256}?(?:\\s|\\\\{1,4}[nrt]){1,8}(?:account(?:\\s|\\\\{1,4}[nrt]){1,8}\\S{1,256}?(?:\\s|\\\\{1,4}[nrt]){1,8})?password(?:\\s|\\\\{1,4}[nrt]){1,8}((?:[^\\s\\\\]|\\\\[^nrt\\s])+)",
+        "(?i)(?:^|[^A-Za-z0-9]|[0-9;\\[][A-Za-z]|\\\\[abefnrtv]|\\\\x0[9ad]|%[0-9A-F]{2}|\\\\u00[0-9a-f]{2})login(?:\\s|\\\\{1,4}(?:[nrt]|x0[9ad])){1,8}\\S{1,256}?(?:\\s|\\\\{1,4}(?:[nrt]|x0[9ad])){1,8}(?:account(?:\\s|\\\\{1,4}(?:[nrt]|x0[9ad])){1,8}\\S{1,256}?(?:\\s|\\\\{1,4}(?:[nrt]|x0[9ad])){1,8})?password(?:\\s|\\\\{1,4}(?:[nrt]|x0[9ad])){1,8}((?:[^\\s\\\\]|\\\\[^nrtx\\s])+)",
         None,
         ("login",),
         0.0,

@@ -18,8 +18,9 @@ Problem = Callable[[str], None]
 _ROW_KEYS = ("config", "metrics", "observations", "labels", "devices", "software", "host", "failed")
 
 
-def rows_from_json(text: str, problem: Problem) -> list[Row]:
-    """The rows of one JSON text: an object, a list of them, or `{"rows": [...]}`."""
+def rows_from_json(text: str, problem: Problem, clean: Callable[[Any], Any]) -> list[Row]:
+    """The rows of one JSON text: an object, a list of them, or `{"rows": [...]}`. `clean` takes the secrets out of its
+    data."""
     try:
         data = json.loads(text)
         if "\\ud" in text.lower():
@@ -28,6 +29,7 @@ def rows_from_json(text: str, problem: Problem) -> list[Row]:
     except (ValueError, RecursionError) as error:
         problem(f"not JSON ({cut(str(error), 80)})")
         return []
+    data = clean(data)
     if isinstance(data, dict) and "rows" in data:
         for key in data.keys() - {"rows"}:
             problem(f"unknown key {cut(key, 40)!r} beside rows")

@@ -37,27 +37,28 @@ def split_line(line: str) -> tuple[Kind, str] | None:
     return word[1], body  # type: ignore[return-value]
 
 
-def split_pairs(body: str) -> tuple[dict[str, str], list[str]]:
+def split_pairs(body: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
     """The `key=value` pairs of a RESULT line, values unquoted, and what is wrong with the line.
 
-    The pairs that can be read count even where others cannot; of a repeated key, the first does.
+    The pairs that can be read count even where others cannot; of a repeated key, the first does. What is
+    wrong is a word of the line, or nothing, and what is wrong with it.
     """
-    problems: list[str] = []
+    problems: list[tuple[str, str]] = []
     words = body.split()
     if any(c in body for c in "'\"\\"):
         try:
             words = shlex.split(body)
         except ValueError as error:
-            problems.append(f"{str(error).lower()}; split at blanks")
+            problems.append(("", f"{str(error).lower()}; split at blanks"))
     pairs: dict[str, str] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key:
-            problems.append(f"{cut(word, 40)!r} is no key=value")
+            problems.append((word, "is no key=value"))
         elif pairs.setdefault(key, value) != value:
-            problems.append(f"{cut(key, 40)} is given twice")
+            problems.append((key, "is given twice"))
     if not pairs and not problems:
-        problems.append("no key=value")
+        problems.append(("", "no key=value"))
     return pairs, problems
 
 

@@ -5,8 +5,10 @@ A line that cannot be read is a problem of the run, never an exception: the comm
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Measurement, Row, Scalar
@@ -22,6 +24,8 @@ MAX_TEXT_CHARS = 64 * 2**20
 MAX_LINE_CHARS = 16 * 2**20
 MAX_PROBLEMS = 50
 _LAST_CHARS = 120
+# Plain data without its secrets, in the form it came in.
+Clean = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +60,12 @@ class Problems:
 class ResultReader:
     """Feed it every line; `finish` gives the rows. `last` is the last result line, short, or None.
 
-    At most 20,000 lines and 64 MiB of result text are kept; what is beyond is counted as a problem.
+    At most 20,000 lines and 64 MiB of result text are kept; what is beyond is counted as a problem. What is read passes
+    `clean` before anything is said of it: a secret that was shortened first would no longer be known as one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clean: Clean) -> None:
+        self._clean = clean
         self.last: str | None = None
         self._pairs: list[dict[str, str]] = []
         self._metrics: list[tuple[str, float, str | None]] = []
@@ -88,27 +94,34 @@ class ResultReader:
 
     def _feed_pairs(self, body: str) -> None:
         pairs, wrong = split_pairs(body)
-        for what in wrong:
-            self._problems.add(f"RESULT line: {what}: {cut(body, 120)}")
+        clean = self._clean(body)
+        if wrong and clean != body:
+            # Taken apart at the wrong place, a secret may no longer stand behind its name.
+            pairs, wrong = split_pairs(clean)
+        for word, why in wrong:
+            what = f"{cut(word, 40)!r} {why}" if word else why
+            self._problems.add(f"RESULT line: {what}: {cut(clean, 120)}")
         if pairs:
-            self._pairs.append(pairs)
-            self.last = cut(body, _LAST_CHARS)
+            self._pairs.append(self._clean(pairs))
+            self.last = cut(clean, _LAST_CHARS)
 
     def _feed_metric(self, body: str) -> None:
         parts = split_metric(body)
+        shown = cut(self._clean(body), 120)
         if parts is None:
-            self._problems.add(f"METRIC line: expected name=value [unit]: {cut(body, 120)}")
+            self._problems.add(f"METRIC line: expected name=value [unit]: {shown}")
             return
         name, text, unit = parts
         value = finite(parse_scalar(text))
         if value is None:
-            self._problems.add(f"METRIC line: {cut(text, 40)} is no measurement: {cut(body, 120)}")
+            self._problems.add(f"METRIC line: no measurement: {shown}")
             return
-        self._metrics.append((name, value, unit))
-        self.last = cut(body, _LAST_CHARS)
+        self._metrics.append((self._clean(name), value, self._clean(unit)))
+        self.last = shown
 
     def _feed_json(self, body: str) -> None:
-        rows = rows_from_json(body, lambda text: self._problems.add(f"RESULT_JSON: {text}: {cut(body, 120)}"))
+        shown = functools.cache(lambda: cut(self._clean(body), 120))
+        rows = rows_from_json(body, lambda text: self._problems.add(f"RESULT_JSON: {text}: {shown()}"), self._clean)
         self._json += rows
         if rows:
             config = [f"{k}={v}" for k, v in list(rows[-1].config.items())[:3]]
@@ -130,17 +143,18 @@ class ResultReader:
         its rows are JSON rows. Classification: see `classify`; folding: see `fold`.
         """
         problem = self._problems.add
+        config = self._clean(dict(config or {}))
         explicit = list(self._json)
         if file_text is not None and file_text.strip():
-            explicit += rows_from_json(file_text, lambda text: problem(f"result file: {text}"))
+            explicit += rows_from_json(file_text, lambda text: problem(f"result file: {text}"), self._clean)
         if self._beyond:
             problem(f"{self._beyond} result lines were not kept: over the limit of rows or size")
         context = Context(
             declared={m.name: m for m in declared},
             metrics=frozenset(n for n, _, _ in self._metrics) | {n for row in explicit for n in row.metrics},
-            config_keys=frozenset(axes) | {k for row in explicit for k in row.config} | set(config or {}),
+            config_keys=frozenset(axes) | {k for row in explicit for k in row.config} | set(config),
             flags=frozenset(argv_flags or {}),
-            run_config=dict(config or {}),
+            run_config=config,
             quantities=_quantities(explicit, self._metrics),
         )
         classifier = Classifier(context, problem)

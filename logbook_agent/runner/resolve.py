@@ -43,7 +43,7 @@ def _by_path(name: str, cwd: Path) -> str:
         raise NotExecutable(f"cannot run {name}", cause="it is a directory", hint=f"ls {name}")
     if not path.exists():
         where = "" if Path(name).is_absolute() else f" in {cwd}"
-        hint = f"ls {Path(name).parent}"
+        hint = f"ls {os.path.dirname(name)}"  # noqa: PTH120 - as it was typed: an address is no path
         raise CommandNotFound(f"command not found: {name}", cause=f"there is no such file{where}", hint=hint)
     if not os.access(path, os.X_OK):
         raise _not_executable(path)

@@ -13,6 +13,7 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.entry import entry_of as entry_named
 from logbook_agent.model.header import Header
 from logbook_agent.model.ids import PREFIX, TOPIC, parse_id
+from logbook_agent.redaction import by_shape
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
@@ -82,7 +83,8 @@ def check_run_place(run: Run, path: Path) -> None:
 
 def _check(place: str, name: str, is_one: Callable[[str], bool], wanted: str) -> None:
     if not is_one(name):
-        shown = name if len(name) <= _MOST_CHARS else f"{name[:_MOST_CHARS]}…"
+        shown = by_shape().text(name)  # a secret that is cut is no longer known as one
+        shown = shown if len(shown) <= _MOST_CHARS else f"{shown[:_MOST_CHARS]}…"
         raise CodecError(f"expected {wanted}, got {shown!r}", f".{place}")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from logbook_agent.issues.values import Comment, Issue
+from logbook_agent.redaction import by_shape
 
 # An account that was deleted leaves its texts to this one.
 GHOST = "ghost"
@@ -113,6 +114,7 @@ class Answer:
 def one_line(text: str) -> str:
     """A text of the server for a message: one line, bounded, with nothing in it that a terminal obeys."""
     plain = " ".join("".join(c if c.isprintable() else " " for c in text[: 10 * _LONGEST]).split())
+    plain = by_shape().text(plain)  # a secret that is cut is no longer known as one
     return plain if len(plain) <= _LONGEST else plain[:_LONGEST] + "…"
 
 

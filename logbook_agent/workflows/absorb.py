@@ -111,6 +111,7 @@ def _step(workspace: Workspace, book: Book, view: str, block: views.Block) -> _S
         text=block.text(view),
         line=view.count("\n", 0, block.text_start) + 1,
         is_first=lambda text: views.digest(views.protect(text.strip("\n"))) == block.hash,
+        clean=workspace.redactor.text,
     )
     taken: Taken = take(record, form.sections(record, later=later, compared=compared), rendered, standing)
     # Without its secrets, as it will be written: what was understood must be what a reader of the next view finds.

@@ -176,7 +176,7 @@ def parse_planned(text: str, *, shell: bool) -> PlannedCommand:
         label, rest = "", text
     if not rest.isprintable() and clean(rest) != rest.rstrip("\n "):
         raise UsageError(
-            f"the command {one_line(rest)[:60]!r} cannot be written down",
+            f"the command {one_line(rest)!r} cannot be written down",
             cause="it holds control characters, or bytes that are no UTF-8",
             hint="put it into a script and plan that, or run it at once: logbook run -- CMD",
         )
@@ -191,14 +191,14 @@ def _words(command: str) -> tuple[str, ...]:
         words = tuple(shlex.split(command))
     except ValueError as error:
         raise UsageError(
-            f"the command {one_line(command)[:60]!r} cannot be read: {error}",
+            f"the command {one_line(command)!r} cannot be read: {error}",
             cause="a quote is open",
             hint="quote it as in a shell: --command \"Baseline: bash -lc 'a; b'\"",
         ) from error
     syntax = shell_syntax(command)
     if syntax is not None:
         raise UsageError(
-            f"the command {one_line(command)[:60]!r} needs a shell: {syntax}",
+            f"the command {one_line(command)!r} needs a shell: {syntax}",
             cause="a planned command is run as words, in which that would be plain text",
             hint="add --shell to have /bin/sh read it, quote it, or write the shell out: bash -lc '...'",
         )

@@ -123,7 +123,7 @@ def run_once(workspace: Workspace, book: Book, plan: Plan, display: Display, sto
         state["run"] = dataclasses.replace(state["run"], child=child)
         book.write_run(workspace.redacted_run(state["run"]))
 
-    reader = ResultReader()
+    reader = ResultReader(workspace.redacted)
     create = functools.partial(create_log, within=book.root)
     log = OutputLog(folder / "output.log", workspace.redactor, create=create, max_bytes=workspace.config.log_bytes)
     sinks = _Sinks(log, reader, display, on_start)

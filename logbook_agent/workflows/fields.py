@@ -25,7 +25,7 @@ def parse_field(text: str) -> Field:
     label = clean(label).strip()
     if not separator or not label:
         raise UsageError(
-            f"--field {one_line(text)[:60]!r} is not LABEL=TEXT",
+            f"--field {one_line(text)!r} is not LABEL=TEXT",
             cause="the = or the label is missing",
             hint="write: --field 'Observation=modes are forced to full'",
         )
@@ -35,7 +35,7 @@ def parse_field(text: str) -> Field:
 def checked_label(label: str) -> str:
     if len(label) > 100 or ":" in label or "\n" in label or label[0] in "#-*>|`<":
         raise UsageError(
-            f"{one_line(label)[:60]!r} cannot be a field's label",
+            f"{one_line(label)!r} cannot be a field's label",
             cause="a label is one line of at most 100 characters, without a colon, that starts with a word",
             hint="put the rest into the text",
         )

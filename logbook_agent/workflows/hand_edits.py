@@ -21,11 +21,12 @@ _SHOWN = 80
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """A block as it stands in the view. `line` is that of its first line in the file, from 1; `is_first` says
-    whether a text is the one that the tool wrote."""
+    whether a text is the one that the tool wrote; `clean` takes the secrets out of a line before it is shown."""
 
     text: str
     line: int
     is_first: Callable[[str], bool]
+    clean: Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +176,7 @@ def _first_difference(now: Part, view: Part) -> Part:
 
 
 def _at(block: Standing, part: Part, why: str) -> str:
-    line = part.raw.split("\n")[0].strip()
+    line = block.clean(part.raw.split("\n")[0].strip())
     return f"line {block.line + part.line} ({line[:_SHOWN]}{'…' if len(line) > _SHOWN else ''}): {why}"
 
 

@@ -74,8 +74,8 @@ def start(workspace: Workspace, request: StartRequest) -> Book:
 def header_of(workspace: Workspace, request: StartRequest) -> Header:
     """The header that a request describes. Raises UsageError naming the option that does not fit."""
     data = _stated(workspace, request)
-    topic = checked_topic(request.topic or data.get("topic"))
-    prefix = checked_prefix(request.prefix or data.get("prefix"))
+    topic = checked_topic(_no_secret(workspace, "topic", request.topic or data.get("topic")))
+    prefix = checked_prefix(_no_secret(workspace, "prefix", request.prefix or data.get("prefix")))
     zone = request.zone or data.get("zone") or workspace.config.zone or "UTC"
     zone_of(zone)
     metrics = (*data.get("metrics", ()), *(parse_metric(m) for m in request.metrics))
@@ -99,6 +99,17 @@ def header_of(workspace: Workspace, request: StartRequest) -> Header:
         matrix=(*data.get("matrix", ()), *map(parse_axis, request.matrix)),
         command_templates=(*data.get("command_templates", ()), *map(parse_template, request.command_templates)),
     )
+
+
+def _no_secret(workspace: Workspace, what: str, name: str | None) -> str | None:
+    """What files are called cannot be written under another name."""
+    if name is not None and workspace.redactor.text(name) != name:
+        raise UsageError(
+            f"the {what} looks like a secret: {workspace.redactor.text(name)}",
+            cause="files and entries are called by it, and everybody who reads the logbook would see it",
+            hint="choose another one, such as: logbook start moe_ep_int8 --prefix MOE-I8",
+        )
+    return name
 
 
 def _stated(workspace: Workspace, request: StartRequest) -> dict[str, Any]:

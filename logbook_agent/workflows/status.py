@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from logbook_agent.errors import StoreError
+from logbook_agent.errors import LogbookError, StoreError
 from logbook_agent.markdown.text import one_line
 from logbook_agent.model.header import BaselineNumbers, Criterion, Header, Link
 from logbook_agent.store.book import Book, Summaries
@@ -31,7 +31,7 @@ def status(workspace: Workspace, book: Book) -> dict[str, Any]:
     """Scope, baseline, best row, last entries, what is open, next actions, criteria; within the limit."""
     found = summaries(book)
     found = dataclasses.replace(found, header=with_outcomes(workspace, book, found.header))
-    workspace.warnings += [f"cannot be read: {e.message}"[:_WARNING_CHARACTERS] for e in found.damaged[:3]]
+    workspace.warnings += [_unreadable(workspace, error) for error in found.damaged[:3]]
     edited, void = _if_readable(workspace, lambda: edited_blocks(book)), _if_readable(workspace, lambda: _voids(book))
     for text_limit, list_limit in _STEPS:
         answer = _answer(book, found, edited, void, text_limit, list_limit)
@@ -46,8 +46,12 @@ def _if_readable(workspace: Workspace, ask: Callable[[], list[str]]) -> list[str
     try:
         return ask()
     except StoreError as error:
-        workspace.warnings.append(f"cannot be read: {error.message}"[:_WARNING_CHARACTERS])
+        workspace.warnings.append(_unreadable(workspace, error))
         return []
+
+
+def _unreadable(workspace: Workspace, error: LogbookError) -> str:
+    return f"cannot be read: {workspace.redactor.text(error.message)}"[:_WARNING_CHARACTERS]
 
 
 def _voids(book: Book) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
-from tests.e2e.secret_matrix_support import EVERY, FEW, Matrix, offline, read_all
+from tests.e2e.secret_matrix_support import EVERY, FEW, Matrix, offline, read_all, sizes
 from tests.e2e.test_e2e_secret_matrix import matrix
 
 __all__ = ["matrix"]
@@ -191,9 +191,7 @@ TYPOS = (
 )
 
 
-@pytest.mark.parametrize(
-    "kinds", [pytest.param(FEW[:4], id="few"), pytest.param(FEW, id="more", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("kinds", sizes(FEW[:4]))
 def test_errors_repeat_no_secret(cli: Cli, folder: Path, kinds: tuple[object, ...]) -> None:
     matrix = Matrix(kinds=tuple(kind for kind in EVERY if kind in kinds))
     assert cli("start", "moe", "--prefix", "MOE").code == 0

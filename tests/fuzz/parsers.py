@@ -139,7 +139,7 @@ class Readers:
     def _results(self, document: Document) -> None:
         assert isinstance(document.content, bytes)
         text = document.content.decode("utf-8", "replace")
-        reader = ResultReader()
+        reader = ResultReader(lambda plain: redacted(plain, _REDACTOR))
         for line in text.split("\n"):
             reader.feed(line)
         reading = reader.finish(

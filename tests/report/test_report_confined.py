@@ -51,7 +51,7 @@ LOOP = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% end
         ("{{ '{:>999999999}'.format(1) }}", MEMORY),
         ("{{ 'a'|center(10**9) }}", MEMORY),
         ("{{ 'a'|indent(10**9, true) }}", MEMORY),
-        ("{{ (['a' * 10**6] * 10**4)|join }}", MEMORY),
+        ("{{ (['a' * 10**6] * 10**4)|join }}", "takes more than"),
         ("{% set n = namespace(s='a') %}{% for i in range(99) %}{% set n.s = n.s ~ n.s %}{% endfor %}", MEMORY),
         ("{{ 9**(9**9) }}", CPU),
         ("{% set x = 9 %}{{ x**(x**x) }}", CPU),

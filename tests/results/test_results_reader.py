@@ -18,8 +18,12 @@ TFLOPS = Metric(name="tflops", direction="max", unit="TF/s")
 TOKENS = Metric(name="tokens_per_s", direction="max", unit="tokens/s")
 
 
+def as_it_is(plain: Any) -> Any:
+    return plain
+
+
 def read(*lines: str, **known: Any) -> Reading:
-    reader = ResultReader()
+    reader = ResultReader(as_it_is)
     for line in lines:
         reader.feed(line)
     return reader.finish(**known)
@@ -262,9 +266,9 @@ def test_the_rows_own_config_wins_and_the_disagreement_is_said() -> None:
         ("RESULT", "RESULT line: no key=value:"),
         ("RESULT of it all", "RESULT line: 'of' is no key=value: of it all"),
         ("RESULT a=it's b=2", "RESULT line: no closing quotation; split at blanks: a=it's b=2"),
-        ("RESULT a=1 a=2", "RESULT line: a is given twice: a=1 a=2"),
+        ("RESULT a=1 a=2", "RESULT line: 'a' is given twice: a=1 a=2"),
         ("METRIC loss", "METRIC line: expected name=value [unit]: loss"),
-        ("METRIC loss=inf", "METRIC line: inf is no measurement: loss=inf"),
+        ("METRIC loss=inf", "METRIC line: no measurement: loss=inf"),
         ("RESULT_JSON {", "RESULT_JSON: not JSON"),
         ("RESULT_JSON 3", "RESULT_JSON: a row is not an object: 3: 3"),
         ('RESULT_JSON {"tflops": 3}', "RESULT_JSON: unknown key 'tflops'"),
@@ -298,7 +302,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_last_result_is_kept_for_the_progress_line() -> None:
-    reader = ResultReader()
+    reader = ResultReader(as_it_is)
     assert [reader.last] == [None]
     reader.feed("RESULT topk=2 tflops=1 " + "x=y " * 100)
     assert reader.last

@@ -13,14 +13,14 @@ from tests.sync.sync_support import Bench
 
 pytestmark = pytest.mark.slow
 
-KEY_LIKE = "sk-gmm-sweep-20260210"
+KEY = "sk" + "-" + "a1B2" * 12
 TOKEN = "gh" + "p_" + "a1B2" * 9
 
 
 # -- names ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [KEY_LIKE, f"moe-{TOKEN}", "my-s3cr3t-value"])
+@pytest.mark.parametrize("name", [KEY, f"moe-{TOKEN}", "my-s3cr3t-value"])
 def test_a_snapshot_whose_name_is_a_secret(published: Pushed, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = published.bench
     bench.sync("--create")

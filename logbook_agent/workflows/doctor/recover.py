@@ -13,6 +13,7 @@ from logbook_agent.errors import StoreError
 from logbook_agent.model.run import Exit, Output, Run
 from logbook_agent.reading import open_file
 from logbook_agent.redaction import Redactor
+from logbook_agent.redaction.plain import redacted
 from logbook_agent.report.times import stamp
 from logbook_agent.results import ResultReader
 from logbook_agent.runner import LineSplitter
@@ -54,7 +55,7 @@ def finish(examination: Examination, entry_id: str, number: int, why: str) -> Ru
 
 def _read_log(path: Path, within: Path, redactor: Redactor) -> tuple[ResultReader, Output | None, str | None]:
     """What was printed up to the end of the tool, as far as it reached the log. Streams are not told apart."""
-    reader, splitter, collector = ResultReader(), LineSplitter(), LineCollector()
+    reader, splitter, collector = ResultReader(lambda plain: redacted(plain, redactor)), LineSplitter(), LineCollector()
     excerpt = Excerpt(HEAD_LINES, TAIL_LINES, redactor.text)
     digest, size, lines, last = hashlib.sha256(), 0, 0, b""
     try:
