@@ -17,6 +17,7 @@ LOGBOOK = (
     {"api"},
     {"workflows"},
     {"store", "runner", "provenance", "report", "sync"},
+    {"findings"},
     {"criteria"},
     {"evidence"},
     {"tables"},
@@ -40,6 +41,7 @@ BENCH = (
 )
 # Pure packages: no files, processes, network or clock.
 PURE = {
+    "findings",
     "evidence",
     "tables",
     "redaction",

@@ -144,9 +144,7 @@ class Ground:
         config = trial.case.row.config
         place = trial.command, trial.cwd, tuple(config), switches(trial.case), results(trial.case)
         if place not in self._commands:
-            keys = frozenset(explained(config, self.terms))
-            command = None if self.terms.declared(ARGV) else parts(trial.command, keys, *place[3:])
-            self._commands[place] = command, None if self.terms.declared(CWD) else trial.cwd
+            self._commands[place] = said_by_command(trial, self.terms)
         return self._commands[place]
 
     def _paired(
@@ -188,6 +186,14 @@ class Ground:
 
     def _names(self) -> list[str]:
         return [*self.varying, *([self.terms.axis] if self.terms.axis else [])]
+
+
+def said_by_command(trial: Trial, terms: Terms) -> Hashable:
+    """What a command and its folder say beyond config and what the terms declare."""
+    case = trial.case
+    keys = frozenset(explained(case.row.config, terms))
+    command = None if terms.declared(ARGV) else parts(trial.command, keys, switches(case), results(case))
+    return command, None if terms.declared(CWD) else trial.cwd
 
 
 def compare_sides(ground: Ground, of_base: int, names: tuple[str, str]) -> Pairing:

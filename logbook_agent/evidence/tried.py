@@ -14,7 +14,7 @@ from logbook_agent.commands.flags import flags, normal_name
 from logbook_agent.commands.words import split_env_words
 from logbook_agent.markdown.lead import lead
 from logbook_agent.markdown.text import one_line
-from logbook_agent.model.entry import NEGATIVE_RESULT
+from logbook_agent.model.entry import ABANDONED, NEGATIVE_RESULT, VOID
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.scalar import Scalar
@@ -25,7 +25,6 @@ from logbook_agent.results.values import canonical, parse_scalar
 Item: TypeAlias = dict[str, Any]
 
 VERDICT, FAILURE, MARKED = "verdict", "failure", "marked"
-ABANDONED = "abandoned"
 # In front of an ID: the key of the entries that keep a comparison with its rows.
 COMPARED = "of "
 _FAILED = ("failed", "timeout")
@@ -78,7 +77,7 @@ def mark_of(record: Record) -> tuple[str, str] | None:
     """`negative result` or `abandoned`, and why; None for an entry that nobody marked."""
     entry = record.entry
     text = entry.text(NEGATIVE_RESULT)
-    if record.state == "void":
+    if record.state == VOID:
         return None
     if text:
         return NEGATIVE_RESULT.lower(), _brief(lead(text) or text)
@@ -90,7 +89,7 @@ def mark_of(record: Record) -> tuple[str, str] | None:
 
 def items_of(record: Record) -> list[Item]:
     """The failures of an entry, each once however often it was repeated, and what it was marked with."""
-    if record.state == "void":
+    if record.state == VOID:
         return []
     found: dict[str, Item] = {}
     for status in record.runs:

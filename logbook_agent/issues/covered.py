@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Snapshot
 from logbook_agent.model.ids import parse_id
 
@@ -18,9 +19,7 @@ def covered_ids(snapshot: Snapshot, summaries: Sequence[Mapping[str, Any]]) -> l
         return [s["id"] for s in summaries if s["id"] in snapshot.entries]
     last = _number(snapshot.last_entry or "")
     return [
-        s["id"]
-        for s in summaries
-        if s["kind"] == "experiment" and s["state"] != "void" and 0 <= _number(s["id"]) <= last
+        s["id"] for s in summaries if s["kind"] == "experiment" and s["state"] != VOID and 0 <= _number(s["id"]) <= last
     ]
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from logbook_agent.model.entry import State
+from logbook_agent.model.entry import ABANDONED, State
 
 # Blocked work goes on one day; a void ID never was an entry.
-_SETTLED: frozenset[State] = frozenset({"finished", "failed", "timeout", "interrupted", "abandoned", "noted"})
+_SETTLED: frozenset[State] = frozenset({"finished", "failed", "timeout", "interrupted", ABANDONED, "noted"})
 # In the order of how much they want attention.
 OPEN: tuple[State, ...] = ("running", "orphaned", "blocked", "planned")
 

@@ -31,6 +31,16 @@ State = Literal[
     "noted",
 ]
 
+# What somebody took back: it counts for nothing, and says nothing of other entries.
+VOID: State = "void"
+ABANDONED: State = "abandoned"
+
+
+def is_withdrawn(state: State | None) -> bool:
+    """Whether an entry in this state was taken back. (`findings.standing` says what follows from it.)"""
+    return state in (VOID, ABANDONED)
+
+
 HYPOTHESIS = "Hypothesis"
 COMMAND = "Command"
 CONFIG = "Config"

@@ -8,10 +8,10 @@ from difflib import get_close_matches
 from logbook_agent.errors import UsageError
 from logbook_agent.evidence.alike import Terms, Trial
 from logbook_agent.evidence.answers import Answer, Ask, answer_sides, answer_values
+from logbook_agent.findings.cases import trials
 from logbook_agent.model.entry import Comparison, entry_of
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
-from logbook_agent.report.cases import trials
 from logbook_agent.tables import matching
 from logbook_agent.tables.frame import listed, show
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from logbook_agent.commands.words import command_line, split_env_words
+from logbook_agent.findings.cases import cases, code_names, launcher_text, short
+from logbook_agent.findings.measured import without_mended
 from logbook_agent.markdown import text as md
 from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record, RunStatus
-from logbook_agent.report.cases import cases, code_names, launcher_text, short
-from logbook_agent.report.measured import without_mended
 from logbook_agent.report.times import duration
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from logbook_agent.findings.thread import Summary
 from logbook_agent.issues import fit, neutral
 from logbook_agent.issues.links import Links
 from logbook_agent.markdown import text as md
@@ -18,7 +19,7 @@ from logbook_agent.report.blocks import table_text
 from logbook_agent.report.issue_best import Unlike
 from logbook_agent.report.issue_entries import KnownRuns, Told, commit_url, entry_values, snapshot_values
 from logbook_agent.report.issue_texts import BUDGETS, Room, escape, is_address, title_start
-from logbook_agent.report.issue_values import Summary, Thread
+from logbook_agent.report.issue_values import IssueValues
 from logbook_agent.report.sections import NO_LATER
 from logbook_agent.report.templates import Templates
 
@@ -47,7 +48,7 @@ class IssueDocuments:
     ) -> None:
         self._templates = templates
         self._header = header
-        self._thread = Thread(header=header, links=links, summaries=summaries, unlike=unlike)
+        self._thread = IssueValues(header=header, links=links, summaries=summaries, unlike=unlike)
         self.declared = _declared(header, links)
 
     def title(self) -> str:

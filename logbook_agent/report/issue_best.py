@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from logbook_agent.findings.best import CaseBest, best_of, ranked
+from logbook_agent.findings.measured import baseline_cases, unit_of
+from logbook_agent.findings.thread import Thread
 from logbook_agent.markdown import text as md
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.report.issue_texts import counted, escape, number, words
-from logbook_agent.report.measured import baseline_cases, unit_of
 from logbook_agent.results.values import canonical
 from logbook_agent.units import format_delta
 
@@ -20,32 +22,25 @@ _DIFFERS_BYTES = 300
 _BETTER = {"max": "higher is better", "min": "lower is better"}
 
 
-def best_lines(
-    header: Header,
-    summaries: Sequence[Mapping[str, Any]],
-    id_link: Callable[[str], str],
-    case_bytes: int,
-    unlike: Unlike,
-) -> list[dict[str, Any]]:
+def best_lines(thread: Thread, id_link: Callable[[str], str], case_bytes: int, unlike: Unlike) -> list[dict[str, Any]]:
     """By primary metric with a direction: `against` the baseline (one for each of its cases that was measured)
     and `other`, the best of all where it is of another case, with `why` it is not compared."""
-    found = []
+    found, header = [], thread.header
     for metric in (m for m in header.metrics if m.primary and m.direction is not None):
-        entries = [s for s in summaries if "best" in s["measured"].get(metric.name, {})]
-        if not entries:
+        cases = ranked(thread, metric)
+        if not cases:
             continue
         against = [
-            _against(header, metric, place, entries, id_link, case_bytes, unlike)
+            _against(thread, metric, place, cases, id_link, case_bytes, unlike)
             for place in range(len(baseline_cases(header)))
         ]
-        top = _best(metric, [(s["measured"][metric.name]["best"], s) for s in entries])
-        other = None
-        if top is not None and not top[0]["of_baseline"]:
-            differing = _differing(header, top[0])
+        top, other = cases[0], None
+        if not top["of"]:
+            differing = _differing(header, top)
             other = {
-                **_told(metric, *top, id_link, case_bytes),
-                "why": _why_apart(header, top[0], differing),
-                "case": words(case_text(top[0], first=differing), case_bytes),
+                **_told(thread, metric, top, id_link, case_bytes),
+                "why": _why_apart(header, top, differing),
+                "case": words(case_text(top, first=differing), case_bytes),
             }
         lines = [a for a in against if a is not None]
         if lines or other is not None:
@@ -60,11 +55,9 @@ def best_lines(
     return found
 
 
-def headline(
-    header: Header, summaries: Sequence[Mapping[str, Any]], id_link: Callable[[str], str], unlike: Unlike
-) -> list[str]:
+def headline(thread: Thread, id_link: Callable[[str], str], unlike: Unlike) -> list[str]:
     """The first primary metric that says anything, in one sentence."""
-    for best in best_lines(header, summaries, id_link, 200, unlike):
+    for best in best_lines(thread, id_link, 200, unlike):
         for told in sorted(best["against"], key=lambda t: t["delta"] is None):
             start = f"Best {best['metric']} at the baseline's case: {told['value']} in {_entry(told)}"
             if told["delta"] is None:
@@ -107,29 +100,32 @@ def _apart(differs: str) -> str:
 
 
 def _against(
-    header: Header,
+    thread: Thread,
     metric: Metric,
     place: int,
-    entries: Sequence[Mapping[str, Any]],
+    cases: Sequence[CaseBest],
     id_link: Callable[[str], str],
     case_bytes: int,
     unlike: Unlike,
 ) -> dict[str, Any] | None:
-    """The best row of one of the baseline's cases, but for those of the entry that the baseline itself is."""
-    own = header.baseline.entry if header.baseline is not None else None
-    rows = [(s["measured"][metric.name]["against"][place], s) for s in entries if s["id"] != own]
-    top = _best(metric, [(best, s) for best, s in rows if best is not None])
-    if top is None:
+    """The best that is of one of the baseline's cases. Where that is what the baseline itself measured, nothing was
+    gained: further runs of it are its noise, and its drift."""
+    header = thread.header
+    top = best_of(cases, place)
+    if top is None or (top["is_baseline"] and len(top["entries"]) == 1):
         return None
-    beyond = case_text(top[0], without=baseline_cases(header)[place])
-    told = {**_told(metric, *top, id_link, case_bytes), "case": words(beyond, case_bytes)}
+    beyond = case_text(top, without=baseline_cases(header)[place])
+    told = {**_told(thread, metric, top, id_link, case_bytes), "case": words(beyond, case_bytes)}
     stated = _stated(header, metric, place)
     if stated is None:
         return {**told, "why": "the baseline states no number"}
-    if not _comparable(metric, top[0]):
+    if not _comparable(metric, top):
         return {**told, "why": f"not compared: the baseline's number is in {escape(unit_of(metric) or '?')}"}
-    evidence = told["evidence"] + _apart(unlike(top[1]["id"], top[0]["run"]))
-    return {**told, **_change(metric, stated, top[0]), "evidence": evidence}
+    if top["is_baseline"]:
+        baseline = number(metric.name, stated, unit_of(metric))
+        return {**told, "why": f"the baseline itself, measured again; its number is {baseline}"}
+    evidence = told["evidence"] + _apart(unlike(top["entry"], top["run"]))
+    return {**told, **_change(metric, stated, top), "evidence": evidence}
 
 
 def _change(metric: Metric, stated: float, best: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,19 +134,6 @@ def _change(metric: Metric, stated: float, best: Mapping[str, Any]) -> dict[str,
     if stated <= 0:
         return {"baseline": baseline, "delta": None, "why": f"the baseline is {baseline}, so there is no percentage"}
     return {"baseline": baseline, "delta": format_delta(stated, best["value"]), "why": ""}
-
-
-def _best(
-    metric: Metric, found: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
-) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
-    """The best of several entries, the first of equal ones; of those in the metric's unit when they come in
-    several, and None when it has none."""
-    wanted = unit_of(metric)
-    if len({unit for best, _ in found if (unit := best["unit"] or wanted) is not None}) > 1:
-        found = [f for f in found if wanted is not None and f[0]["unit"] in (None, wanted)]
-    if not found:
-        return None
-    return (max if metric.direction == "max" else min)(found, key=lambda f: f[0]["value"])
 
 
 def _why_apart(header: Header, best: Mapping[str, Any], differing: Sequence[str]) -> str:
@@ -173,15 +156,16 @@ def _comparable(metric: Metric, best: Mapping[str, Any]) -> bool:
 
 
 def _told(
+    thread: Thread,
     metric: Metric,
-    best: Mapping[str, Any],
-    summary: Mapping[str, Any],
+    best: CaseBest,
     id_link: Callable[[str], str],
     case_bytes: int,
 ) -> dict[str, Any]:
+    summary = thread.by_id[best["entry"]]
     return {
         "value": number(metric.name, best["value"], best["unit"] or unit_of(metric)),
-        "entry": id_link(summary["id"]),
+        "entry": id_link(best["entry"]),
         "state": "" if summary["state"] in ("finished", "noted") else summary["state"],
         "confidence": summary["confidence"] or "",
         "case": words(case_text(best), case_bytes),
@@ -216,8 +200,9 @@ def _differing(header: Header, best: Mapping[str, Any]) -> list[str]:
 
 
 def _evidence(metric: Metric, best: Mapping[str, Any]) -> str:
-    run = "run" if best["in_sweep"] is None else "fresh run"
+    run = "fresh run" if best.get("fresh") or best.get("in_sweep") is not None else "run"
     if best["runs"] == 1:
         return f"a single {run}, no noise estimate"
     low, high = (number(metric.name, best[key], None) for key in ("low", "high"))
-    return f"median of {counted(best['runs'], run)} [{low}, {high}]"
+    entries = f" in {len(best['entries'])} entries" if len(best.get("entries", ())) > 1 else ""
+    return f"median of {counted(best['runs'], run)}{entries} [{low}, {high}]"

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.commands.words import command_line
+from logbook_agent.findings.measured import measured
 from logbook_agent.markdown import text as md
 from logbook_agent.model.entry import HYPOTHESIS, INTERPRETATION, NEXT_ACTION, RESULT
 from logbook_agent.model.header import Header, Snapshot
@@ -16,8 +17,7 @@ from logbook_agent.report import facts
 from logbook_agent.report.issue_best import deltas
 from logbook_agent.report.issue_results import Results
 from logbook_agent.report.issue_texts import Room, escape, line, link, prose, shortened, words
-from logbook_agent.report.issue_values import Thread
-from logbook_agent.report.measured import measured
+from logbook_agent.report.issue_values import IssueValues
 from logbook_agent.report.said import Said, trust_in
 from logbook_agent.report.trust import trust_of
 
@@ -48,7 +48,7 @@ class Told:
 
     def __init__(
         self,
-        thread: Thread,
+        thread: IssueValues,
         record: Record,
         render: RenderTable,
         compared: Sequence[str] = (),
@@ -196,14 +196,14 @@ def _command(label: str | None, text: str, times: int, room: Room) -> dict[str, 
     }
 
 
-def _link(thread: Thread, entry_id: str | None) -> str | None:
+def _link(thread: IssueValues, entry_id: str | None) -> str | None:
     return thread.id_link(entry_id) if entry_id is not None else None
 
 
 # -- snapshots ---------------------------------------------------------------------------------------
 
 
-def snapshot_values(thread: Thread, snapshot: Snapshot, records: Sequence[Record], room: Room) -> dict[str, Any]:
+def snapshot_values(thread: IssueValues, snapshot: Snapshot, records: Sequence[Record], room: Room) -> dict[str, Any]:
     """The repro bundle of the entries that it covers: exact commands, what they ran on and with, and the results."""
     runs = [(record.id, status.run) for record in records for status in record.runs]
     return {

@@ -10,7 +10,8 @@ from logbook_agent.report.issue_best import case_text
 from logbook_agent.report.issue_texts import cell, counted, newest, number, words
 
 if TYPE_CHECKING:
-    from logbook_agent.report.issue_values import Summary, Thread
+    from logbook_agent.findings.thread import Summary
+    from logbook_agent.report.issue_values import IssueValues
 
 _TITLE_BYTES = 200
 _CASE_BYTES = 120
@@ -20,7 +21,7 @@ _SAME_BYTES = 600
 class Results:
     """The rows of some entries (`only`; None: of all), each made once however often a document is rendered."""
 
-    def __init__(self, thread: Thread, only: Collection[str] | None = None) -> None:
+    def __init__(self, thread: IssueValues, only: Collection[str] | None = None) -> None:
         self._thread = thread
         self._found = [s for s in thread.summaries if s["settled"] and s["runs"] and (only is None or s["id"] in only)]
         self._metrics = [m.name for m in thread.header.metrics if m.primary]
@@ -49,11 +50,11 @@ class Results:
         return " | ".join([row["id"], row["title"], row["state"], row["confidence"], *row["cells"], row["case"], "..."])
 
 
-def _row(thread: Thread, summary: Summary, metrics: Sequence[str], same: Collection[str]) -> dict[str, Any]:
+def _row(thread: IssueValues, summary: Summary, metrics: Sequence[str], same: Collection[str]) -> dict[str, Any]:
     state = summary["state"]
     if summary["failed_rows"]:
         state += f", {summary['failed_rows']:,} of {counted(summary['rows'], 'case')} failed"
-    if later := thread.superseded.get(summary["id"]):
+    if later := thread.thread.superseded_by(summary["id"]):
         state += f", superseded by {', '.join(later)}"
     cells = [_cell(summary["measured"].get(name), name) for name in metrics]
     return {

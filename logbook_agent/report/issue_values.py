@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
+from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.issues.links import Links
-from logbook_agent.issues.stages import OPEN
 from logbook_agent.markdown import text as md
 from logbook_agent.model.header import Computed, Criterion, Header
 from logbook_agent.report.blocks import baseline_text, config_text, metric_text, number_text, runs_text
@@ -28,29 +28,22 @@ from logbook_agent.report.issue_texts import (
 )
 from logbook_agent.report.times import minute
 
-# What workflows.summaries says of an entry.
-Summary: TypeAlias = Mapping[str, Any]
-
 _TITLE_BYTES = 200
 _CASE_BYTES = 300
 
 
 @dataclass(frozen=True, kw_only=True)
-class Thread:
+class IssueValues:
     """A logbook as an issue shows it. `summaries` are in order, the newest last; `unlike` looks at the baseline."""
 
     header: Header
     links: Links
     summaries: Sequence[Summary]
     unlike: Unlike
-    superseded: Mapping[str, Sequence[str]] = field(init=False)
 
-    def __post_init__(self) -> None:
-        found: dict[str, list[str]] = {}
-        for summary in self.summaries:
-            if summary["supersedes"] is not None and summary["state"] != "void":
-                found.setdefault(summary["supersedes"], []).append(summary["id"])
-        object.__setattr__(self, "superseded", found)
+    @cached_property
+    def thread(self) -> Thread:
+        return Thread(self.header, self.summaries)
 
     @cached_property
     def logbook(self) -> dict[str, Any]:
@@ -150,20 +143,13 @@ class Thread:
         return [{"name": link(s.name, s.url), "commit": s.commit, "at": self.date(s.at)} for s in self.header.snapshots]
 
     def best(self, room: Room) -> list[dict[str, Any]]:
-        return best_lines(self.header, self._counted, self.id_link, min(room.prose, _CASE_BYTES), self.unlike)
-
-    @property
-    def _counted(self) -> list[Summary]:
-        """Entries whose numbers may be told: settled, and corrected by no later one."""
-        return [s for s in self.summaries if s["settled"] and s["id"] not in self.superseded]
+        return best_lines(self.thread, self.id_link, min(room.prose, _CASE_BYTES), self.unlike)
 
     # -- the body ----------------------------------------------------------------------------------
 
     def body(self, room: Room) -> dict[str, Any]:
         """All values of the body; what there is nothing to say of is none, or an empty list."""
         own = self.header.issue.url if self.header.issue is not None else None
-        decided = [s for s in self.summaries if s["decision"] is not None and s["state"] != "void"]
-        negative = [s for s in self.summaries if s["negative"] and s["state"] != "void"]
         return {
             "summary": prose(self.header.summary, room.prose),
             "facts": self._facts(),
@@ -172,11 +158,11 @@ class Thread:
             "best": self.best(room),
             "criteria": self.criteria(room),
             "results": self.results.values(room.table),
-            "decisions": self._list(decided, "decision", room),
-            "negative_results": self._list(negative, "negative", room),
+            "decisions": self._list(self.thread.decisions, "decision", room),
+            "negative_results": self._list(self.thread.negative, "negative", room),
             "conclusion": self.closing(room),
-            "open": self._list(self._open(), "next_lead", room),
-            "next_actions": self._list(self._next_actions(), "next_lead", room),
+            "open": self._list(self.thread.open, "next_lead", room),
+            "next_actions": self._list(self.thread.next_actions, "next_lead", room),
             "links": [link(f.label, f.url) for f in self.header.links if f.url != own],
             "snapshots": self.snapshots(),
             "logbook": self.logbook,
@@ -201,31 +187,17 @@ class Thread:
 
     def _facts(self) -> list[str]:
         """What the records carry without anybody's judgement, in sentences."""
-        experiments = [s for s in self.summaries if s["kind"] == "experiment" and s["state"] != "void"]
+        experiments = self.thread.experiments
         if not experiments:
             return ["No experiments yet."]
         found = [f"{counted(len(experiments), 'experiment')}: {listed(_states(experiments))}."]
-        found += headline(self.header, self._counted, self.id_link, self.unlike)
+        found += headline(self.thread, self.id_link, self.unlike)
         if criteria := self.header.stop_criteria:
             whole = counted(len(criteria), "stop criterion", "stop criteria")
             found.append(f"{sum(c.met for c in criteria)} of {whole} met.")
-        if actions := self._next_actions():
+        if actions := self.thread.next_actions:
             found.append(f"{counted(len(actions), 'next action')} to be taken up.")
         return found
-
-    def _open(self) -> list[Summary]:
-        return [s for state in OPEN for s in self.summaries if s["state"] == state]
-
-    def _next_actions(self) -> list[Summary]:
-        """Settled entries whose next action no later entry took up; none once the thread is closed."""
-        if self.header.closing is not None:
-            return []
-        taken = {target for s in self.summaries if s["state"] != "void" for target in s["takes_up"]}
-        return [
-            s
-            for s in self.summaries
-            if s["next"] and s["settled"] and s["id"] not in taken and s["state"] != "abandoned"
-        ]
 
     def _list(self, found: Sequence[Summary], key: str, room: Room) -> dict[str, Any]:
         """Entries with a text each; the newest that have room."""
@@ -238,7 +210,7 @@ class Thread:
                     "state": s["state"],
                     "opened": self.date(s["opened"]),
                     "text": line(s[key], room.prose),
-                    "superseded_by": [self.id_link(i) for i in self.superseded.get(s["id"], ())],
+                    "superseded_by": [self.id_link(i) for i in self.thread.superseded_by(s["id"])],
                 }
                 for s in kept
             ],

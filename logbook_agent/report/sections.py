@@ -16,6 +16,7 @@ from logbook_agent.model.entry import (
     INTERPRETATION,
     NEXT_ACTION,
     RESULT,
+    SETTABLE_STATES,
 )
 from logbook_agent.model.record import Record
 from logbook_agent.report import facts
@@ -113,7 +114,7 @@ def _relations(record: Record, later: Mapping[str, Sequence[str]], taken: set[st
         ("Supersedes", entry.supersedes),
         *((label, ", ".join(later.get(key, ())) or None) for key, label in LATER.items()),
     ]
-    if record.state in ("planned", "blocked", "abandoned", "void"):
+    if record.state in SETTABLE_STATES:
         pairs.append(("State", record.state))
     return [
         Section(label=_free(label, "recorded", taken), text=clean(text), computed=True) for label, text in pairs if text

@@ -184,7 +184,7 @@ def _of_repeats(record: Record, metrics: Sequence[Metric]) -> Iterator[Conclusio
     """Where nothing is compared: whether the runs of each case agree in the first metric. Nothing when no case has
     several."""
     from logbook_agent.evidence.confidence import Conclusion, InSetting, confidence
-    from logbook_agent.report.cases import cases
+    from logbook_agent.findings.cases import cases
     from logbook_agent.stats.noise import noise_floor
     from logbook_agent.tables import repeats
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from logbook_agent.errors import UsageError
+from logbook_agent.findings.cases import cases
+from logbook_agent.findings.measured import is_case, represented, unit_of
 from logbook_agent.markdown.text import clean, one_line
 from logbook_agent.model.codec import CodecError
 from logbook_agent.model.entry import entry_of
@@ -15,8 +17,6 @@ from logbook_agent.model.header import Baseline, BaselineMove, BaselineNumbers, 
 from logbook_agent.model.record import Record
 from logbook_agent.model.scalar import Scalar
 from logbook_agent.report.blocks import config_text
-from logbook_agent.report.cases import cases
-from logbook_agent.report.measured import is_case, represented, unit_of
 from logbook_agent.results.values import is_number, row_key
 from logbook_agent.stats import median
 from logbook_agent.store.book import Book

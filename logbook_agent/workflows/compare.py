@@ -12,15 +12,15 @@ from logbook_agent.errors import LogbookError, UsageError
 from logbook_agent.evidence.alike import Terms, Trial
 from logbook_agent.evidence.answers import Answer, StatedCase, answer_stated
 from logbook_agent.evidence.pairs import Ground, compare_sides
+from logbook_agent.findings.cases import trials
+from logbook_agent.findings.measured import baseline_cases, is_case, unit_of
 from logbook_agent.issues.stages import settled
 from logbook_agent.model.entry import Comparison, entry_of
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.scalar import Scalar
 from logbook_agent.report.asked import answers_of, ask_of, rows_of
-from logbook_agent.report.cases import trials
 from logbook_agent.report.compared import data, lines, unanswered
-from logbook_agent.report.measured import baseline_cases, is_case, unit_of
 from logbook_agent.store.book import Book
 from logbook_agent.workflows.views import refresh
 from logbook_agent.workflows.workspace import Workspace

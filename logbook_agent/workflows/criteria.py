@@ -8,6 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.errors import StoreError, UsageError
+from logbook_agent.findings.standing import claim_of, standings
 from logbook_agent.model.header import Computed, Criterion, Header
 
 if TYPE_CHECKING:
@@ -50,11 +51,11 @@ def _computed(criterion: Criterion, facts: Facts) -> Criterion:
 
 def _facts(workspace: Workspace, book: Book, header: Header) -> Facts:
     from logbook_agent.criteria.evaluate import Facts
-    from logbook_agent.report.cases import trials
+    from logbook_agent.findings.cases import trials
 
     records = list(_records(book))
-    replaced = {r.entry.supersedes for r in records if r.state != "void"}
-    counted = [r for r in records if r.state != "void" and r.id not in replaced]
+    standing = standings(claim_of(r.entry, r.state) for r in records)
+    counted = [r for r in records if standing[r.id].counts]
     runs = [status.run for record in records for status in record.runs]
     return Facts(
         trials=trials(*counted),

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from logbook_agent.errors import UsageError
+from logbook_agent.findings.measured import counted_rows
 from logbook_agent.markdown.text import one_line
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import KINDS, State
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.report.facts import executed, planned
-from logbook_agent.report.measured import counted_rows
 from logbook_agent.report.trust import Answered, own_answers, trust_of
 from logbook_agent.stats import median
 from logbook_agent.store.book import Book

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from logbook_agent.errors import LogbookError, StoreError
+from logbook_agent.findings.best import CaseBest, best_of, ranked
+from logbook_agent.findings.measured import baseline_cases
+from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.markdown.text import one_line
-from logbook_agent.model.header import BaselineNumbers, Criterion, Header, Link
+from logbook_agent.model.header import BaselineNumbers, Criterion, Header, Link, Metric
 from logbook_agent.store.book import Book, Summaries
 from logbook_agent.workflows.criteria import with_outcomes
 from logbook_agent.workflows.summaries import summaries
 from logbook_agent.workflows.views import edited_blocks
 from logbook_agent.workflows.workspace import Workspace
-
-Summary = dict[str, Any]
 
 LIMIT_BYTES = 8000
 # Room for the envelope of the answer: schema, warnings.
@@ -97,6 +98,7 @@ def _answer(
 ) -> dict[str, Any]:
     cut = _Cutter(text_limit, list_limit)
     header, entries = found.header, found.entries
+    thread = Thread(header, entries)
     counts: dict[str, int] = {}
     for entry in entries:
         counts[entry["state"]] = counts.get(entry["state"], 0) + 1
@@ -111,7 +113,7 @@ def _answer(
             "constraints": cut.first("constraints", [cut.text(c) for c in header.constraints]),
         },
         "baseline": _baseline(header, cut),
-        "best": _best(header, entries, cut),
+        "best": _best(thread, cut),
         "entries": {"total": len(entries), **counts},
         "open": {
             state: cut.last(f"open.{state}", [_open(e, cut) for e in entries if e["state"] == state])
@@ -119,7 +121,7 @@ def _answer(
             if counts.get(state)
         },
         "last": [_last(e, cut) for e in cut.last("last", list(entries[-5:]))],
-        "next_actions": cut.last("next_actions", _next_actions(entries, cut)),
+        "next_actions": cut.last("next_actions", [_next(e, cut) for e in thread.next_actions]),
         "criteria": cut.first("criteria", [_criterion(c, cut) for c in header.stop_criteria]),
         "issue": header.issue.url if header.issue is not None else None,
         "links": cut.first("links", [_link(link, cut) for link in header.links]),
@@ -185,33 +187,38 @@ def _link(link: Link, cut: _Cutter) -> str:
     return f"{cut.text(link.label)}: {cut.text(link.url, at_least=120)}"
 
 
-def _best(header: Header, entries: Sequence[Summary], cut: _Cutter) -> list[dict[str, Any]]:
-    """The best case for each primary metric whose direction is known, as the issue ranks them, with its whole
-    config: cases are not ranked against the baseline here."""
-    superseded = {e["supersedes"] for e in entries if e["state"] != "void"}
-    counted = [e for e in entries if e["settled"] and e["id"] not in superseded]
+def _best(thread: Thread, cut: _Cutter) -> list[dict[str, Any]]:
+    """The best case for each primary metric whose direction is known: where the baseline's case was measured the best
+    of that, and where one of another case is better, that too."""
     found = []
-    for metric in header.metrics:
-        measured = [(e["measured"][metric.name], e["id"]) for e in counted if metric.name in e["measured"]]
-        ranked = [(m["best"], entry_id) for m, entry_id in measured if "best" in m]
-        if not ranked:
-            continue
-        best, entry_id = (max if metric.direction == "max" else min)(ranked, key=lambda r: r[0]["value"])
-        found.append(
-            {
-                "metric": metric.name,
-                "value": best["value"],
-                "unit": cut.text(best["unit"]),
-                "entry": entry_id,
-                "run": best["run"],
-                "runs": best["runs"],
-                "in_sweep": best["in_sweep"],
-                "label": cut.text(best["label"]),
-                "config": cut.text(" ".join(f"{k}={v}" for k, v in best["config"].items())),
-                "among_cases": sum(m["cases"] for m, _ in measured if "best" in m),
-            }
-        )
+    for metric in thread.header.metrics:
+        cases = ranked(thread, metric) if metric.primary else []
+        places = range(len(baseline_cases(thread.header)))
+        own = [best for place in places if (best := best_of(cases, place)) is not None]
+        found += [_case(metric, best, len(cases), cut) for best in own]
+        if cases and cases[0] not in own:
+            found.append(_case(metric, cases[0], len(cases), cut) | ({"another_case": True} if places else {}))
     return cut.first("best", found)
+
+
+def _case(metric: Metric, best: CaseBest, among: int, cut: _Cutter) -> dict[str, Any]:
+    return {
+        "metric": metric.name,
+        **{key: best[key] for key in ("value", "low", "high", "runs")},
+        "unit": cut.text(best["unit"]),
+        "entry": best["entry"],
+        "run": best["run"],
+        **({"entries": len(best["entries"])} if len(best["entries"]) > 1 else {}),
+        **({"fresh": True} if best["fresh"] else {}),
+        **({"is_baseline": True} if best["is_baseline"] else {}),
+        "label": cut.text(best["label"]),
+        "config": cut.text(" ".join(f"{k}={v}" for k, v in best["config"].items())),
+        "among_cases": among,
+    }
+
+
+def _next(entry: Summary, cut: _Cutter) -> dict[str, Any]:
+    return {"id": entry["id"], "next": cut.text(entry["next"])}
 
 
 def _open(entry: Summary, cut: _Cutter) -> dict[str, Any]:
@@ -229,13 +236,3 @@ def _last(entry: Summary, cut: _Cutter) -> dict[str, Any]:
         "confidence": cut.text(entry["confidence_text"]),
         "interpretation": cut.text(entry["interpretation"]),
     }
-
-
-def _next_actions(entries: Sequence[Summary], cut: _Cutter) -> list[dict[str, Any]]:
-    """Next actions that no later entry took up (by continuing, completing or superseding)."""
-    taken = {target for e in entries for target in e["takes_up"]}
-    return [
-        {"id": e["id"], "next": cut.text(e["next"])}
-        for e in entries
-        if e["next"] and e["id"] not in taken and e["state"] not in ("abandoned", "void")
-    ]

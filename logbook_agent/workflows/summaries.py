@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from logbook_agent.evidence.tried import items_of, keys_of, latest
+from logbook_agent.findings.measured import measured, row_counts
 from logbook_agent.issues.digest import digest, record_digest
 from logbook_agent.issues.stages import settled
 from logbook_agent.markdown.lead import lead
@@ -12,14 +13,13 @@ from logbook_agent.markdown.text import one_line
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.report.blocks import DECISION, NEGATIVE_RESULT
-from logbook_agent.report.measured import measured, row_counts
 from logbook_agent.store.book import Book, Summaries
 from logbook_agent.workflows.reading import line_of
 
 # No answer shows more of a text than this.
 TEXT_CHARS = 600
 # Of what is stored: a new number whenever `summary_of` says something else of the same entry.
-FORM = 11
+FORM = 12
 
 
 def summaries(book: Book) -> Summaries:
@@ -40,7 +40,7 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "interpretation": _text(entry.text("Interpretation")),
         "next": _text(record.next_action),
         "next_lead": _lead(record.next_action),
-        "takes_up": [t for t in (entry.continues, entry.completes, entry.supersedes) if t is not None],
+        "continues": entry.continues,
         "settled": settled(record.state),
         "mark": digest(entry.opened)[:4],
         "aliases": list(entry.aliases),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.errors import NotFound, UsageError
-from logbook_agent.model.entry import Comparison, Entry, Field, PlannedCommand, RecipeUse
+from logbook_agent.model.entry import Comparison, Entry, Field, PlannedCommand, RecipeUse, is_withdrawn
 from logbook_agent.model.header import Metric
 from logbook_agent.paths import is_inside
 from logbook_agent.recipes.estimate import Estimate, estimate
@@ -117,7 +117,7 @@ def _begun(
         return None
     digest = chosen.plan.digest if earlier else ""
     same = [s for s in earlier if s.use.digest == digest and s.use.on == request.on]
-    same = [s for s in same if s.entry.state not in ("void", "abandoned")]
+    same = [s for s in same if not is_withdrawn(s.entry.state)]
     if request.is_stage:
         return next(iter(same), None)
     retried = [s for s in same if s.failed] if request.retry_failed else []

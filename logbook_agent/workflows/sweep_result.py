@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from logbook_agent.findings.cases import cases
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.run import Row, Run
 from logbook_agent.recipes.expand import Plan, describe
-from logbook_agent.report.cases import cases
 from logbook_agent.results.values import canonical
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import write_atomic

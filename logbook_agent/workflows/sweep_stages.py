@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.errors import UsageError
+from logbook_agent.findings.measured import is_case
 from logbook_agent.recipes.rules import Violation
 from logbook_agent.recipes.stages import Stage
 from logbook_agent.report.blocks import config_text
-from logbook_agent.report.measured import is_case
 from logbook_agent.results.values import canonical
 from logbook_agent.workflows.execution import ProgressDisplay
 from logbook_agent.workflows.sweep import sweep

@@ -7,12 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from logbook_agent.findings.measured import unit_of
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import ended_badly
 from logbook_agent.model.run import Row, Run
 from logbook_agent.recipes.expand import Plan, describe
 from logbook_agent.recipes.recipe import Order
-from logbook_agent.report.measured import unit_of
 from logbook_agent.results.values import canonical
 from logbook_agent.stats import median
 from logbook_agent.workflows.sweep_state import RunKey, run_key

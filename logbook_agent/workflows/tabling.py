@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from logbook_agent.errors import UsageError
-from logbook_agent.report.cases import cases
-from logbook_agent.report.measured import without_mended
+from logbook_agent.findings.cases import cases
+from logbook_agent.findings.measured import without_mended
 from logbook_agent.store.book import Book
 from logbook_agent.tables import Case, Table, TableSpec, tabulate
 from logbook_agent.workflows.workspace import Workspace

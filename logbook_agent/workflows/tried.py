@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from logbook_agent.commands.flags import normal_name
 from logbook_agent.errors import LogbookError, UsageError
 from logbook_agent.evidence.tried import FAILURE, MARKED, VERDICT, Item, command_key, holds
+from logbook_agent.model.entry import VOID
 from logbook_agent.model.record import Record
 from logbook_agent.report.tried import verdict_lines
 from logbook_agent.store.book import Book
@@ -25,7 +26,7 @@ KINDS = (VERDICT, FAILURE, MARKED)
 def verdicts(book: Book, record: Record) -> list[Item]:
     """What the comparisons that an entry keeps found to be no gain: verdicts `regressive` and `neutral`, as they
     stand now, each about the configuration on the other side."""
-    if record.state == "void" or not record.entry.comparisons:
+    if record.state == VOID or not record.entry.comparisons:
         return []
     # Tables and statistics, which few entries need.
     from logbook_agent.workflows.compare import compare

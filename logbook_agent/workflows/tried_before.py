@@ -20,7 +20,7 @@ from logbook_agent.evidence.tried import (
     mark_of,
     planned_commands,
 )
-from logbook_agent.model.entry import PlannedCommand
+from logbook_agent.model.entry import VOID, PlannedCommand
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Code, Device, Launch, Run
 from logbook_agent.model.scalar import Scalar
@@ -158,7 +158,7 @@ class _Looking:
         for hint in self._hints(own_id, measured):
             entry_id = hint.id
             record = _record(self._book, entry_id)
-            if record is None or record.state == "void":
+            if record is None or record.state == VOID:
                 continue
             runs = [s for s in record.runs if self._is_same(s)]
             said = self._negative(record, runs, mended=mended)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from logbook_agent.errors import LogbookError, StoreError
+from logbook_agent.findings.standing import Claim, claim_of, standing_of
 from logbook_agent.markdown import view as views
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import Record
@@ -131,10 +132,8 @@ def later_entries(
     book: Book, entry_id: str, order: Sequence[str], mentions: Sequence[Entry] | None = None
 ) -> dict[str, list[str]]:
     """Entries that complete or supersede this one; `mentions` as of `mentioning`, where it was asked already."""
-    found: dict[str, list[str]] = {}
-    for later in mentioning(book, entry_id, order) if mentions is None else mentions:
-        _note_relations(found, later, entry_id)
-    return found
+    later = mentioning(book, entry_id, order) if mentions is None else mentions
+    return standing_of(entry_id, "noted", map(claim_of, later)).later
 
 
 def mentioning(book: Book, entry_id: str, order: Sequence[str]) -> list[Entry]:
@@ -172,13 +171,6 @@ def negative_verdicts(book: Book, records: Sequence[Record]) -> dict[str, list[s
     from logbook_agent.workflows.tried import verdict_texts
 
     return {r.id: texts for r in keeping if (texts := verdict_texts(book, r))}
-
-
-def _note_relations(found: dict[str, list[str]], entry: Entry, target: str) -> None:
-    if entry.completes == target:
-        found.setdefault("completed_by", []).append(entry.id)
-    if entry.supersedes == target:
-        found.setdefault("superseded_by", []).append(entry.id)
 
 
 def _blocks(workspace: Workspace, book: Book) -> Blocks:
@@ -220,7 +212,7 @@ def _scanned(book: Book, order: Sequence[str]) -> tuple[dict[str, dict[str, list
 
     Only entries whose text can be one of these are read as records.
     """
-    later: dict[str, dict[str, list[str]]] = {}
+    claims: list[Claim] = []
     gathered: list[Record] = []
     for entry_id in order:
         try:
@@ -232,11 +224,11 @@ def _scanned(book: Book, order: Sequence[str]) -> tuple[dict[str, dict[str, list
             record = book.record(entry_id)
         except StoreError:
             continue  # warned about where it is rendered
-        for target in {record.entry.completes, record.entry.supersedes} - {None}:
-            _note_relations(later.setdefault(str(target), {}), record.entry, str(target))
+        claims.append(claim_of(record.entry))
         if in_footer(record):
             gathered.append(record)
-    return later, gathered
+    targets = {str(t) for c in claims for t in (c.completes, c.supersedes) if t is not None}
+    return {t: standing_of(t, "noted", claims).later for t in targets}, gathered
 
 
 def _damage(book: Book, entry_id: str) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 import yaml
 
 from logbook_agent.evidence.alike import Trial
+from logbook_agent.findings.cases import trials
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Code, Device, Env, Exit, Host, Launch, Measurement, Row, Run, UntrackedFile
-from logbook_agent.report.cases import trials
 
 MATRIX: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "like_for_like.yaml").read_text(encoding="utf-8"))
 METRIC = "tflops"

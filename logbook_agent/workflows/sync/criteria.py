@@ -11,6 +11,7 @@ from typing import Any
 from logbook_agent.errors import StoreError, UsageError
 from logbook_agent.markdown.text import clean, one_line
 from logbook_agent.model.codec import encode
+from logbook_agent.model.entry import is_withdrawn
 from logbook_agent.model.header import Criterion, Header, Judgement
 from logbook_agent.model.ids import parse_id
 from logbook_agent.store.book import Book
@@ -137,9 +138,9 @@ def _evidence(book: Book, request: JudgeRequest) -> str:
         )
     if parse_id(text) is not None:
         entry_id = book.resolve(text)
-        if book.entry(entry_id).state == "void":
+        if is_withdrawn(state := book.entry(entry_id).state):
             raise UsageError(
-                f"{entry_id} is void, and shows nothing",
+                f"{entry_id} is {state}, and shows nothing",
                 cause="somebody took it back",
                 hint="name an entry that stands: logbook list",
             )

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.errors import UsageError
+from logbook_agent.findings.measured import measured
+from logbook_agent.findings.standing import claim_in, standings
 from logbook_agent.issues.covered import covered_ids
 from logbook_agent.issues.digest import digest
 from logbook_agent.issues.fit import size
@@ -16,11 +18,11 @@ from logbook_agent.issues.links import Links
 from logbook_agent.issues.markers import book_key
 from logbook_agent.issues.wanted import EntryWanted, Stage, Wanted
 from logbook_agent.model.codec import decode, encode
+from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.report.issue import IssueDocuments
 from logbook_agent.report.issue_entries import KnownRuns
-from logbook_agent.report.measured import measured
 from logbook_agent.report.said import Said, is_long
 from logbook_agent.store.book import Book
 from logbook_agent.workflows.compare import BaselineLikeness
@@ -48,7 +50,7 @@ def gather(
     found = summaries(book)
     workspace.warnings += [f"not synced: {error.message}" for error in found.damaged]
     header = workspace.redacted_header(with_outcomes(workspace, book, found.header))
-    later = _later(found.entries)
+    later = {i: s.later for i, s in standings(map(claim_in, found.entries)).items() if s.later}
     digests = {e["id"]: e["digest"] for e in found.entries}
     wanted = Wanted(
         book=book_key(found.header),
@@ -102,7 +104,7 @@ def _unreadable(book: Book, found: Sequence[Mapping[str, Any]]) -> tuple[str, ..
 
 
 def _stage(summary: Mapping[str, Any]) -> Stage:
-    if summary["state"] == "void":
+    if summary["state"] == VOID:
         return "void"
     return "settled" if summary["settled"] else "open"
 
@@ -116,16 +118,6 @@ def _chosen(book: Book, found: Sequence[Mapping[str, Any]], chosen: Sequence[str
                 f"{entry_id} cannot be read, so it is not synced", cause="its record is damaged", hint="logbook doctor"
             )
     return ids
-
-
-def _later(found: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, list[str]]]:
-    """What entries say of others, by the entry it is said of."""
-    later: dict[str, dict[str, list[str]]] = {}
-    for entry in found:
-        for key, relation in (("completes", "completed_by"), ("supersedes", "superseded_by")):
-            if entry[key] is not None and entry["state"] != "void":
-                later.setdefault(entry[key], {}).setdefault(relation, []).append(entry["id"])
-    return later
 
 
 @dataclass(kw_only=True)

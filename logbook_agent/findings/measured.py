@@ -13,15 +13,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from logbook_agent.findings.case import keyed_trials
+from logbook_agent.findings.cases import cases as cases_of
+from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, ended_badly, is_made, mended, plan_runs
 from logbook_agent.model.run import Row, Run, Scalar
-from logbook_agent.report.cases import cases as cases_of
 from logbook_agent.results.values import canonical, row_key
 from logbook_agent.stats import median
 from logbook_agent.units import known
 
 if TYPE_CHECKING:
+    from logbook_agent.evidence.alike import Trial
     from logbook_agent.results.values import Key
     from logbook_agent.tables import Case, Repeats
 
@@ -32,6 +35,8 @@ Best: TypeAlias = dict[str, Any]
 
 CONFIG_CHARS = 600
 _APART_CHARS = 300
+# So many cases of an entry say what they are; of the others there are the numbers.
+_DESCRIBED = 64
 
 
 def baseline_cases(header: Header) -> tuple[dict[str, Scalar], ...]:
@@ -59,7 +64,7 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
     are not ranked. Where no run that measured a metric finished, there are the first four alone, and `states`.
     """
     primary = [m for m in header.metrics if m.primary]
-    if record.state == "void" or not any(m.name in row.metrics for m in primary for row in _rows(record)):
+    if record.state == VOID or not any(m.name in row.metrics for m in primary for row in _rows(record)):
         return {}
     # Imported where rows are met, as in `cases`.
     from logbook_agent.tables import Repeats, repeats
@@ -73,11 +78,57 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
     decides = (use.metric if use is not None else None) or primary[0].name
     against = baseline_cases(header)
     found = {}
+    keyed = keyed_trials(record)
     for metric in primary:
         if groups := _groups(rows, metric):
             groups = [_confirmed(g, _groups(fresh, metric), configs) for g in groups]
             found[metric.name] = _measured(groups, metric, against, chosen=metric.name == decides)
+            if metric.direction is not None:
+                found[metric.name]["trials"] = tried_cases(keyed, metric, against)
     return found
+
+
+def tried_cases(
+    keyed: Sequence[tuple[Trial, str]], metric: Metric, places: Sequence[Mapping[str, Scalar]]
+) -> list[dict[str, Any]]:
+    """By case of an entry the value of each of its runs that finished, for `findings.best`; the best ones say what they
+    are. Of a sweep that confirmed its best case only the fresh runs speak: any other number may be luck."""
+    of: dict[str, list[tuple[Trial, float, str | None]]] = {}
+    for trial, key in keyed:
+        taken = trial.case.row.metrics.get(metric.name)
+        if taken is None or not taken.samples or trial.case.row.failed is not None or trial.case.state != "finished":
+            continue
+        if math.isfinite(value := median(taken.samples)):
+            of.setdefault(key, []).append((trial, value, taken.unit or unit_of(metric)))
+
+    def is_fresh(trial: Trial) -> bool:
+        return trial.confirms in ("", metric.name)
+
+    if any(is_fresh(t) for own in of.values() for t, *_ in own):
+        of = {key: fresh for key, own in of.items() if (fresh := [o for o in own if is_fresh(o[0])])}
+    found = [_tried_case(key, own, places) for key, own in of.items()]
+    found.sort(key=lambda case: median(case["values"]), reverse=metric.direction == "max")
+    for case in found[_DESCRIBED:]:
+        case |= {"label": None, "config": {}, "config_left_out": 0}
+    return found
+
+
+def _tried_case(
+    key: str, own: Sequence[tuple[Trial, float, str | None]], places: Sequence[Mapping[str, Scalar]]
+) -> dict[str, Any]:
+    first, _, unit = own[0]
+    config = _bounded(first.case.row.config, CONFIG_CHARS)
+    return {
+        "key": key,
+        "unit": unit,
+        "values": [value for _, value, _ in own],
+        "run": first.case.run,
+        "fresh": first.confirms is not None,
+        "of": [at for at, place in enumerate(places) if is_case(first.case.row.config, place)],
+        "label": first.case.label,
+        "config": config,
+        "config_left_out": len(first.case.row.config) - len(config),
+    }
 
 
 def represented(record: Record) -> Record:

@@ -1,0 +1,66 @@
+"""The best case of the thread by a metric: over all its runs that count, in whatever entries they were made.
+
+A case is ranked by the median of its runs. One lucky run of a case that was measured again does not make it the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from logbook_agent.findings.measured import unit_of
+from logbook_agent.findings.thread import Summary, Thread
+from logbook_agent.model.header import Metric
+from logbook_agent.stats import median
+
+# One case: `value` (the median of its runs), `low`, `high`, `runs`, `unit`; `entries` it was measured in, of which
+# `entry` is the first, there in `run`; `label`, `config` (as far as it is kept), `config_left_out`; `fresh`: all of its
+# runs were made because it came out best of a sweep; `of`: the places of the baseline's cases that it is of;
+# `is_baseline`: the entry of the baseline measured it.
+CaseBest: TypeAlias = dict[str, Any]
+
+
+def ranked(thread: Thread, metric: Metric) -> list[CaseBest]:
+    """Every case by a metric whose direction is known, the best first, the first measured of equal ones. Of values in
+    several units there are those in the metric's unit, and none where it has no unit."""
+    if metric.direction is None:
+        return []
+    found: dict[tuple[str, str | None], list[tuple[Summary, dict[str, Any]]]] = {}
+    for summary in thread.counted:
+        for case in summary["measured"].get(metric.name, {}).get("trials", ()):
+            found.setdefault((case["key"], case["unit"]), []).append((summary, case))
+    wanted = unit_of(metric)
+    if len({unit for _, unit in found} - {None}) > 1:
+        found = {key: own for key, own in found.items() if wanted is not None and key[1] in (None, wanted)}
+    baseline = thread.header.baseline
+    own_entry = baseline.entry if baseline is not None else None
+    cases = [_case(own, own_entry) for own in found.values()]
+    return sorted(cases, key=lambda case: case["value"], reverse=metric.direction == "max")
+
+
+def best_of(cases: Sequence[CaseBest], place: int | None = None) -> CaseBest | None:
+    """The best of all, or of one of the baseline's cases, of what `ranked` gives."""
+    return next((case for case in cases if place is None or place in case["of"]), None)
+
+
+def _case(own: Sequence[tuple[Summary, dict[str, Any]]], baseline_entry: str | None) -> CaseBest:
+    values = [value for _, case in own for value in case["values"]]
+    told = next((case for _, case in own if case["config"]), own[0][1])
+    summary, first = own[0]
+    return {
+        "value": median(values),
+        "low": min(values),
+        "high": max(values),
+        "runs": len(values),
+        "unit": first["unit"],
+        "entries": [s["id"] for s, _ in own],
+        "entry": summary["id"],
+        "run": first["run"],
+        "label": told["label"],
+        "config": told["config"],
+        "config_left_out": told["config_left_out"],
+        "apart": {},
+        "fresh": all(case["fresh"] for _, case in own),
+        "of": first["of"],
+        "is_baseline": baseline_entry in {s["id"] for s, _ in own},
+    }

@@ -1,0 +1,70 @@
+"""What a thread says as a whole, from what the index keeps of each entry (`workflows.summaries`), in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from logbook_agent.findings.standing import Standing, claim_in, standings
+from logbook_agent.issues.stages import OPEN
+from logbook_agent.model.entry import VOID
+from logbook_agent.model.header import Header
+
+Summary: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Thread:
+    """Each answer is computed when it is asked for the first time."""
+
+    header: Header
+    summaries: Sequence[Summary]
+
+    @cached_property
+    def by_id(self) -> dict[str, Summary]:
+        return {s["id"]: s for s in self.summaries}
+
+    @cached_property
+    def standing(self) -> dict[str, Standing]:
+        return standings(map(claim_in, self.summaries))
+
+    def superseded_by(self, entry_id: str) -> tuple[str, ...]:
+        found = self.standing.get(entry_id)
+        return found.superseded_by if found is not None else ()
+
+    @cached_property
+    def counted(self) -> list[Summary]:
+        """Entries whose numbers may be told: settled, and they count."""
+        return [s for s in self.summaries if s["settled"] and self.standing[s["id"]].counts]
+
+    @cached_property
+    def experiments(self) -> list[Summary]:
+        return [s for s in self.summaries if s["kind"] == "experiment" and s["state"] != VOID]
+
+    @cached_property
+    def decisions(self) -> list[Summary]:
+        """What was decided and not taken back. One that was superseded is history, and says by which."""
+        return [s for s in self.summaries if s["decision"] is not None and self.standing[s["id"]].withdrawn is None]
+
+    @cached_property
+    def negative(self) -> list[Summary]:
+        """What did not work out. That work was abandoned takes nothing away from it."""
+        return [s for s in self.summaries if s["negative"] and s["state"] != VOID]
+
+    @cached_property
+    def open(self) -> list[Summary]:
+        """Entries that wait for something, in the order of how much they want attention."""
+        return [s for state in OPEN for s in self.summaries if s["state"] == state]
+
+    @cached_property
+    def next_actions(self) -> list[Summary]:
+        """Settled entries whose next action nothing took up that stands; none once the thread is closed."""
+        if self.header.closing is not None:
+            return []
+        return [s for s in self.summaries if s["next"] and s["settled"] and self._is_left(self.standing[s["id"]])]
+
+    @staticmethod
+    def _is_left(standing: Standing) -> bool:
+        return standing.withdrawn is None and not standing.taken_up_by
