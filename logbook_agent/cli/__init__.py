@@ -65,6 +65,7 @@ SUBCOMMANDS = (
 # Start-up makes ten thousands of objects and no garbage; looking for some in between costs a tenth of it.
 gc.set_threshold(50_000, 20, 20)
 
+_EXTRA = "Got unexpected extra argument"
 _NO_OPTION = "No such option: "
 _NAMES = [c.name for c in SUBCOMMANDS]
 
@@ -206,6 +207,8 @@ def _usage(error: typer.TyperException, first: str, wanted: str | None) -> Usage
     if message.startswith(_NO_OPTION):
         # An option has no blank in it: what follows one was meant as something else.
         message = _NO_OPTION + re.split(r"\s|\\x", message.removeprefix(_NO_OPTION))[0]
+    if message.startswith(_EXTRA):
+        message = "more arguments than the command takes"  # without them: one may be the value of another
     if wanted is None:
         near = difflib.get_close_matches(first, _NAMES, n=1)
         hint = f"logbook {near[0]} --help" if near else "logbook --help"

@@ -52,16 +52,21 @@ _NAME_OF = rb"""(?:\\{0,7}["'])?\s{0,40}[:=]\s{0,40}(?:\\{0,7}["'])?[a-z0-9_.-]{
 _NAMED: tuple[tuple[bytes, bytes], ...] = (
     (b"token", _NO_UNIT + _TOKEN + _VALUE + _NO_COUNT),
     (b"secret", _VALUE),
-    (b"pass", rb"(?:(?:w|phrase)" + _VALUE + rb"|" + _PASS + _END + rb")"),
+    (b"pass", rb"(?:(?:w|phrase)" + _VALUE + rb"|" + _PASS + rb"[0-9]{0,9}" + _END + rb")"),
     (b"key", _KEY + _VALUE),
     (b"auth", rb"(?!or|entic)" + _VALUE + _NO_COUNT),
     (b"credential", _VALUE),
     (b"jwt", _VALUE),
     (b"bearer", _VALUE),
     (b"contrasena", _VALUE),
-    (b"pwd", _END),
-    (b"pat", rb"(?<=[a-z0-9_.-]pat)" + _END),
+    (b"pwd", _VALUE),
+    (b"pat", rb"(?<=[a-z0-9_.-]pat)[0-9]{0,9}" + _END),
     *((lit, _NAME_OF) for lit in (b"name", b"key", b"variable", b"env")),
+    *(
+        (lit, rb"\s{1,40}(?:[\w-]{1,40}\s{1,40}){0,4}?[a-z0-9_.-]{0,127}?" + _WORDS)
+        for lit in (b"config", b"configure", b"setenv")
+    ),
+    (b"pw", rb"[0-9]{0,3}" + _VALUE),
     (
         b"-",
         rb"-?(?=[a-z])[a-z0-9_.-]{0,63}?(?:[ =]\s{0,7}[\"']?[a-z0-9_.-]{0,127}?)?"
@@ -79,7 +84,8 @@ _PARTS = (
     r"|credential|jwt|bearer|pwd|[a-z0-9_.-]pat(?:[^a-z]|$)|contrasena"
 )
 _LOOSE = (
-    rf"""(?:{_PARTS})[a-z0-9_.-]*[\\"'\]\[0-9]*\s*(?:[:=!,("'`]|\S{{0,2}}\s*["'`])""",
+    rf"""(?:{_PARTS}|pw)[a-z0-9_.-]*[\\"'\]\[0-9]*\s*(?:[:=!,("'`]|\S{{0,2}}\s*["'`])""",
+    rf"(?:config|configure|setenv)\s[a-z0-9_.\s-]*(?:{_PARTS})",
     r"(?:token|auth|pat)[\\\"'\]\[0-9]*\s*(?:[:=!,(\"'`]|\S{0,2}\s*[\"'`])",
     r":/(?:/[^\s/]+|[^\s/:]*:[^\s/]+)@",
     rf"""(?:name|key|variable|env)[\\"']*\s*[:=]\s*[\\"']*[a-z0-9_.-]*(?:{_PARTS})""",
@@ -115,6 +121,7 @@ class Gate:
         """Whether any line of the data may need redaction."""
         if len(data) > _SMALL_BYTES:
             return bool(self.flagged_lines(data))
+        data = _SGR.sub(b"", data) if b"\x1b[" in data else data
         low = data.lower()
         return (
             self._has_keyword(low)
@@ -135,12 +142,20 @@ class Gate:
         """Where the lines start that may need redaction, ascending; `block` is whole lines."""
         found = {start for start, _ in _lines(self._shapes, block)}
         found.update(start for start, end in _lines(_names(), block) if self.names_value(block[start:end].lower()))
+        if b"\x1b[" in block:
+            found.update(start for start, end in _lines(_coloured(), block) if self.flags(block[start:end]))
         return sorted(found)
 
     def first_start(self, data: bytes) -> int:
         """Where the first thing stands that may become part of a secret by its shape; else the length."""
         low = data.lower()
         first = min((i for s in self._starts if (i := low.find(s)) >= 0), default=len(data))
+        # Keywords of several words may have begun.
+        for keyword in (k for k in self._keywords if b" " in k):
+            begun = next((n for n in range(len(keyword) - 1, 2, -1) if low.endswith(keyword[:n])), 0)
+            first = min(first, len(data) - begun)
+        if (open_flag := _FLAG_OPEN.search(data)) is not None:
+            first = min(first, open_flag.start("flag"))
         # A variable may stand behind a flag (`-e NAME value`), which tells that its value follows.
         flag = _FLAG_BEFORE.search(data[: _word_start(data, first)]) if first < len(data) else None
         return first if flag is None else flag.start("flag")
@@ -171,11 +186,21 @@ def _lines(pattern: Any, block: bytes) -> Iterator[tuple[int, int]]:
         at = end + 1
 
 
+# What colours a part of a line.
+_SGR = re.compile(rb"\x1b\[[0-9;:]{0,40}m")
+
+
+@functools.cache
+def _coloured() -> Any:
+    return compile_linear(r"\x1b\[[0-9;:]*m")
+
+
 @functools.cache
 def _names() -> Any:
     return compile_linear(f"(?i:{'|'.join(_LOOSE)})")
 
 
+_FLAG_OPEN = re.compile(rb"(?:^|\s)(?P<flag>--?[A-Za-z][\w-]{0,63}[ =][ ]{0,7}[\"']?[\w.-]{0,127})$")
 _FLAG_BEFORE = re.compile(rb"(?:^|\s)(?P<flag>--?[A-Za-z][\w-]{0,63}[ =][ ]{0,7}[\"']?)$")
 
 

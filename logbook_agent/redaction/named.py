@@ -11,7 +11,7 @@ import functools
 import re
 from collections.abc import Callable, Iterator
 
-from logbook_agent.redaction.names import NAME_PARTS, Names, is_secret_value, kind_of, mark
+from logbook_agent.redaction.names import NAME_PARTS, Names, is_secret_value, kind_of, looks_secret, mark
 from logbook_agent.redaction.rules import Edit, Finder
 
 Match = re.Match[str]
@@ -27,7 +27,22 @@ _FLAG = (
 )
 _NAME = (
     rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})(?P<close>(?:{_QUOTE})?(?:\[[0-9]{{0,9}}\])?\]?)"
-    r"(?P<sep>\s{0,40}(?:={2,3}|=>|!==?|:?=)\s{0,40}@?|\s{0,40}::?\s{0,40}@?)"
+    r"(?P<sep>\s{0,40}(?::\s{0,4}(?:str|bytes|SecretStr|Optional\[str\])(?:\s?\|\s?None)?\s{0,40})?(?:={2,3}|=>|!==?|:?=)"
+    r"\s{0,40}@?|\s{0,40}::?\s{0,40}@?)"
+)
+# A quoted value in a call, a list or below a key of its own: `"password": {"value": "X"}`, `b'X'`, `SecretStr("X")`.
+_OPENERS = (
+    rf"(?:[rbfuRBFU]{{1,2}}|(?:SecretStr|Secret|str|bytes)\(|[\[{{(]\s{{0,40}}(?:(?:{_QUOTE})?\w{{1,40}}(?:{_QUOTE})?"
+    rf"\s{{0,40}}[:=]\s{{0,40}})?){{1,3}}(?={_QUOTE})"
+)
+_NESTED = (
+    rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})(?P<close>(?:{_QUOTE})?\]?)(?P<sep>\s{{0,40}}[:=]\s{{0,40}}"
+    rf"(?={_OPENERS}))"
+)
+# Settings that are given as two words: `git config user.password X`, `setenv NAME X`.
+_SET = (
+    rf"\b(?:setenv|config|configure\s+set|config\s+set)\s{{1,40}}(?:--[\w-]+\s{{1,40}}){{0,4}}(?P<name>{_WORD_NAME})"
+    r"(?P<close>)(?P<sep>\s{1,40})(?!-)"
 )
 _PAIR = (
     rf"(?:(?<!\S)|(?<=[0-9;\[]m)|(?<=[\"'`(]))--?[A-Za-z][\w-]{{0,63}}[ =]\s{{0,7}}[\"']?"
@@ -46,7 +61,7 @@ _STATED = (
     rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})[\"'\]]{{0,2}}(?P<close>)"
     r"(?P<sep>[(\s]\s{0,40})(?=[\"'`][^\"'`]{1,1000}[\"'`]\)?;)"
 )
-_QUOTED = re.compile(r"""(?P<open>["'\\]{4,200}|\\{0,7}["'`])(?P<value>(?:\\.|.){0,4096}?)(?P=open)""")
+_QUOTED = re.compile(r"""(?P<open>["'\\]{4,200}|\"{3}|'{3}|\\{0,7}["'`])(?P<value>(?:\\.|.){0,4096}?)(?P=open)""")
 _WORD = re.compile(r"""["']?(?P<value>[^\s"'`;&|()<>\\\x1b]*)""", re.ASCII)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 # The other way round: the value stands first.
@@ -68,11 +83,12 @@ _KEY_GOES_ON = re.compile(
     re.ASCII,
 )
 _BLOCK_SCALAR = re.compile(rf"(?P<tail>(?<![A-Za-z_.-]){_WORD_NAME}:)\s{{1,40}}[|>][+-]?\s*$", re.ASCII)
+_BRACKETS = ("", "[", "{", "(")
 _LONGEST_END = 300
 _LONGEST_FOLLOWED = 4096
-_HEADS = (_FLAG, _NAME, _PAIR, _LISTED, _KEYED, _STATED)
+_HEADS = (_FLAG, _NAME, _PAIR, _LISTED, _KEYED, _STATED, _NESTED, _SET)
 # Heads after which an ordinary word may stand, too: the value has to look like a secret.
-_LOOSE = frozenset({_PAIR, _LISTED, _STATED})
+_LOOSE = frozenset({_PAIR, _LISTED, _STATED, _NESTED, _SET})
 
 
 class NamedFinders:
@@ -98,8 +114,10 @@ def _values(text: str, *, head: str, extra: Names) -> Iterator[Edit]:
         kind = kind_of(m["name"], extra)
         if kind is None:
             continue
-        found = _QUOTED.match(text, m.end()) or _WORD.match(text, m.end())
-        if found is None:
+        opened = _compiled(_OPENERS).match(text, m.end()) if head is _NESTED else None
+        at = m.end() if opened is None else opened.end()
+        found = _QUOTED.match(text, at) or _WORD.match(text, at)
+        if found is None or found["value"] in _BRACKETS:
             continue
         is_quoted = found.re is _QUOTED
         value = found["value"] if is_quoted else _without_closers(found["value"])
@@ -147,12 +165,6 @@ def may_stand_alone(words: str) -> bool:
 def is_no_image(value: str) -> bool:
     """Whether a word behind such a name is its value, and not the image that is run."""
     return looks_secret(value) and "/" not in value and ":" not in value
-
-
-def looks_secret(value: str) -> bool:
-    """Whether a value is more than an ordinary lower-case word: it has a digit, mixed case or a special sign, or is
-    long."""
-    return len(value) >= 20 or re.fullmatch(r"[A-Z]?[a-z]+(?:[-_ ,./][a-z]+)*[:.,]?|[A-Z_]+", value) is None
 
 
 @functools.cache

@@ -8,11 +8,16 @@ A name is cut into words at underscores, hyphens, dots and camelCase humps; it l
 - the last of several words is PWD or PAT, or PASS after a service (DB_PASS, but not BENCH_PASS), or it is pwd in
   other than capital letters, which are the working folder's;
 
+a number behind a word, or its plural, makes no difference (PASSWORD2, api_keys),
+
 unless its last word says that the value only describes or locates the secret (SSH_AUTH_SOCK, RAY_AUTH_MODE,
 TOKEN_FILE), or TOKEN is a unit or a vocabulary item there (flops_per_token, eos_token).
 
-A value under such a name still is no secret when it is a switch or null word, a reference such as `$NAME`,
-a placeholder such as `<token>`, the name itself (`token=token`), a plain number under TOKEN or AUTH (a
+Where the name goes on behind the word (token_mixer, access_key_pattern), the value must look like a secret, too: an
+ordinary word is none, and under TOKEN, AUTH and CREDENTIAL it has a digit and 16 characters.
+
+A value under such a name still is no secret when it is a quantity (12.3ms), a switch or null word, a reference such as
+`$NAME`, a placeholder such as `<token>`, the name itself (`token=token`), a plain number under TOKEN or AUTH (a
 count) or under a name that goes on behind the word (password_hashes_per_s), under PWD a path, or under AUTH and
 CREDENTIAL a path or a word of less than eight characters.
 """
@@ -23,11 +28,13 @@ import functools
 import re
 
 _STRONG = ("PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "APIKEY", "CONTRASENA")
+_OTHER_WORDS = ("SECRETAR", "SECRETE", "SECRETI", "SECRETLY", "SECRETSTORAGE")
 _WEAK = frozenset({"AUTH", "CREDENTIAL", "CREDENTIALS", "JWT", "BEARER"})
 KEY_KINDS = frozenset(
     {
         *("API", "ACCESS", "PRIVATE", "SECRET", "SIGNING", "ENCRYPTION", "MASTER", "ACCOUNT"),
         *("AUTH", "SERVICE", "DB", "DATABASE", "PRIV", "CLIENT", "SSH", "LICENSE", "STORAGE"),
+        *("OPENAI", "WANDB", "ANTHROPIC", "MISTRAL", "GEMINI", "COHERE", "GROQ", "COMET", "NEPTUNE"),
     }
 )
 PASS_OWNERS = frozenset(
@@ -117,9 +124,16 @@ _DESCRIBES = frozenset(
     }
 )
 
+_PLURAL = re.compile(r"(PASSWORD|PASSWD|PASSPHRASE|SECRET|KEY)S$")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BREAK = re.compile(r"[^A-Za-z0-9]+")
 _NUMBER = re.compile(r"[-+]?[0-9][0-9_,]*(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?")
+# 12.3ms: what was measured.
+_QUANTITY = re.compile(
+    r"[-+]?[0-9][0-9_,]*(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)? ?"
+    r"(?:[num\u00b5]?s|min|h|[kKMGT]?i?[bB]|%|x|[kMG]?Hz|\w{1,6}/s)(?:/\w{1,8})?"
+)
+_VERSION = re.compile(r"v?[0-9]+(?:\.[0-9]+){1,4}[a-z0-9.+-]{0,16}")
 _REFERENCE = re.compile(r"\$(?:[A-Za-z_]\w*|\{\{?[^}]*\}{0,2}|\(.*)|%[A-Za-z_]\w*%", re.DOTALL)
 _PLACEHOLDER = re.compile(r"<[^>]*>?|\{[^}]*\}?|[*.xX…]+|\.\.\.")
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.(\w+)")
@@ -135,13 +149,13 @@ Names = frozenset[str]
 @functools.lru_cache(maxsize=4096)
 def secret_kind(name: str) -> str | None:
     """`password`, `secret`, `api-key`, `token` ... for a secret-looking name, else None."""
-    words = [w for w in _BREAK.split(_HUMP.sub("_", name).upper()) if w]
+    words = _words(name)
     if not words or words[-1] in _DESCRIBES:
         return None
     for i, word in enumerate(words):
         before = words[i - 1] if i else ""
         for strong in _STRONG:
-            if word.endswith(strong):
+            if strong in word and not word.startswith(_OTHER_WORDS):
                 return "api-key" if strong == "APIKEY" else "secret" if strong == "SECRET" else "password"
         if word.endswith("TOKEN") and before not in TOKEN_UNITS:
             return "token"
@@ -153,12 +167,27 @@ def secret_kind(name: str) -> str | None:
             return "auth" if word == "AUTH" else "token" if word in ("JWT", "BEARER") else "credential"
     if words == ["PWD"] and name != "PWD":
         return "password"
+    if len(words) > 1 and ("PWD" in words or words[-1] == "PW"):
+        return "password"
+    if words[-1].endswith("PWD") and words[-1] not in ("PWD", "OLDPWD"):
+        return "password"
     if (len(words) > 1 and words[-1] in ("PAT", "PWD", "PASS")) or len(words[-1]) > 4:
         if words[-1] == "PAT":
             return "token"
-        if words[-1] == "PWD" or _is_pass(words):
+        if _is_pass(words):
             return "password"
     return None
+
+
+def _words(name: str) -> list[str]:
+    """The words of a name in capital letters. A number behind one makes it no other, nor does a plural but of TOKEN."""
+    words = [w.rstrip("0123456789") for w in _BREAK.split(_HUMP.sub("_", name).upper())]
+    return [_PLURAL.sub(r"\1", w) for w in words if w]
+
+
+def is_told_by_its_end(name: str) -> bool:
+    """Whether the name ends with what makes it a secret's, and with no number: `hf_token`, not `token_mixer`."""
+    return last_kind(name) is not None and not name[-1:].isdigit()
 
 
 def _is_pass(words: list[str]) -> bool:
@@ -206,6 +235,19 @@ def is_reference(value: str) -> bool:
     )
 
 
+def looks_secret(value: str) -> bool:
+    """Whether a value is more than an ordinary lower-case word: it has a digit, mixed case or a special sign, or is
+    long."""
+    return len(value) >= 20 or re.fullmatch(r"[A-Z]?[a-z]+(?:[-_ ,./][a-z]+)*[:.,]?|[A-Z_]+", value) is None
+
+
+def _looks_like(kind: str, value: str) -> bool:
+    """The same under a name that goes on behind the word: a model's `token_mixer` has many values."""
+    if kind in ("token", "auth", "credential"):
+        return len(value) >= 16 and any(c.isdigit() for c in value) and not value.startswith(("[", "(", "{"))
+    return looks_secret(value) and _VERSION.fullmatch(value) is None
+
+
 def is_secret_value(name: str, kind: str, value: str) -> bool:
     """Whether a value under a secret-looking name is worth hiding; the exceptions stand above."""
     if is_reference(value) or value.lower() in _SWITCHES:
@@ -214,6 +256,12 @@ def is_secret_value(name: str, kind: str, value: str) -> bool:
     attribute = _ATTRIBUTE.fullmatch(value)
     if own == plain or own.endswith("_" + plain) or (attribute is not None and is_secret_name(attribute[1])):
         return False
+    if _QUANTITY.fullmatch(value) is not None:
+        return False
+    if not is_told_by_its_end(name) and is_secret_name(name) and not _looks_like(kind, value):
+        return False
+    if own.endswith("PAT") and not _looks_like(kind, value):
+        return False  # access_pat=stride-16
     if _NUMBER.fullmatch(value) is not None and (kind in ("token", "auth") or last_kind(name) is None):
         return False
     if own.endswith("PWD") and _PATH.fullmatch(value) is not None:

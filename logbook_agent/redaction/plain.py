@@ -11,7 +11,10 @@ from logbook_agent.redaction.redactor import Redactor
 from logbook_agent.redaction.secrets import MIN_LENGTH, Secret
 
 # Keys under which a name and its value, or its values, stand as two.
-_PAIRS = (("name", "value"), ("key", "value"), ("label", "text"), ("axis", "values"), ("name", "values"))
+_PAIRS = (
+    *(("name", "value"), ("key", "value"), ("label", "text"), ("axis", "values"), ("name", "values")),
+    *(("env", "value"), ("variable", "value"), ("header", "value"), ("name", "default")),
+)
 _NAME = re.compile(r"[\w.-]*")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 
@@ -34,7 +37,9 @@ def texts(plain: Any, name: str = "") -> Iterator[str]:
     elif isinstance(plain, dict):
         for key, value in plain.items():
             yield str(key)
-            yield from texts(value, str(key))
+            yield from texts(value, str(key) if isinstance(value, str) or not name else f"{name}_{key}")
+            if name and isinstance(value, str):
+                yield f"{name}={value}"
         yield from (f"{re.sub(r'[^A-Za-z0-9]+', '_', own)}={value}" for own, _, value in _pairs(plain))
     elif isinstance(plain, list | tuple):
         if _is_argv(plain):
@@ -51,7 +56,7 @@ def _found(plain: Any, redactor: Redactor, name: str = "") -> Iterator[Secret]:
         for own, _, value in _pairs(plain):
             yield from _secret(own, _pair_kind(redactor, own, value), value)
         for key, value in plain.items():
-            yield from _found(value, redactor, str(key))
+            yield from _found(value, redactor, _name_below(redactor, name, key))
     elif isinstance(plain, list | tuple):
         if _is_argv(plain):
             yield from redactor.secrets_in_argv(plain)
@@ -87,16 +92,19 @@ class _Cleaner:
         if isinstance(plain, str):
             return self._redactor.named(name, plain) if name else self._redactor.text(plain)
         if isinstance(plain, dict):
-            return self._mapping(plain)
+            return self._mapping(plain, name)
         if isinstance(plain, list | tuple):
             if _is_argv(plain) and self._redactor.kind_of(name) is None:
                 return list(self._redactor.argv(plain))
+            if self._redactor.kind_of(name) is None and _has_words(plain):
+                shown = self._redactor.argv([str(word) for word in plain])
+                plain = [b if isinstance(a, str) or str(a) != b else a for a, b in zip(plain, shown, strict=True)]
             return [self.clean(value, name) for value in plain]
         kind = self._redactor.kind_of(name) if _is_number(plain) else None
         return mark(kind) if kind is not None and is_secret_value(name, kind, str(plain)) else plain
 
-    def _mapping(self, plain: dict[Any, Any]) -> dict[Any, Any]:
-        done = dict(self._pair(key, value) for key, value in plain.items())
+    def _mapping(self, plain: dict[Any, Any], name: str = "") -> dict[Any, Any]:
+        done = dict(self._pair(key, value, _name_below(self._redactor, name, key)) for key, value in plain.items())
         for own, key, value in _pairs(plain):
             kind = _pair_kind(self._redactor, own, value)
             beside = plain[key]
@@ -108,10 +116,10 @@ class _Cleaner:
             done["label"], done["text"] = apart
         return done
 
-    def _pair(self, key: Any, value: Any) -> tuple[Any, Any]:
+    def _pair(self, key: Any, value: Any, name: str) -> tuple[Any, Any]:
         """A key and its value, which may have been one text once: `=` was a part of it."""
         apart = self._apart(key, value)
-        return apart if apart is not None else (self.clean(key), self.clean(value, str(key)))
+        return apart if apart is not None else (self.clean(key), self.clean(value, name))
 
     def _apart(self, key: Any, value: Any) -> tuple[str, str] | None:
         """`key=value` without the secrets that are seen in the whole alone; None where there are none."""
@@ -129,6 +137,19 @@ class _Cleaner:
         head = f"{label}: "
         read = self._redactor.text(head + text)
         return read.removeprefix(head) if read.startswith(head) else text
+
+
+def _name_below(redactor: Redactor, name: str, key: Any) -> str:
+    """Under what name the value of a key stands: `{"password": {"value": X}}` is one of the password. Below AUTH or
+    CREDENTIAL there is more than the secret, and below a TOKEN there may be a model's."""
+    kind = redactor.kind_of(name)
+    if kind is None or kind in ("token", "auth", "credential") or redactor.kind_of(str(key)) is not None:
+        return str(key)
+    return name
+
+
+def _has_words(plain: Sequence[Any]) -> bool:
+    return any(isinstance(w, str) for w in plain) and all(isinstance(w, str | int | float) for w in plain)
 
 
 def _pairs(plain: dict[Any, Any]) -> Iterator[tuple[str, str, str]]:

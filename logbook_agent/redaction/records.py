@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, TypeVar
 
-from logbook_agent.model.codec import decode, encode
+from logbook_agent.errors import RecordError
+from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
 from logbook_agent.redaction.names import is_secret_value, secret_kind
@@ -13,6 +14,8 @@ from logbook_agent.redaction.plain import redacted, texts
 from logbook_agent.redaction.redactor import Redactor
 
 _R = TypeVar("_R")
+# What files are called and found by.
+_NEEDED = ("id", "entry", "topic", "prefix", "opened")
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Row, Run
@@ -42,7 +45,24 @@ def _cleaned(record: _R, redactor: Redactor) -> _R:
     safe = redacted(plain, redactor)
     # Most records hold none; reading one again takes longer than looking at it. But what is returned is what a file
     # holds, and there a byte that is no UTF-8 is escaped.
-    return record if safe is plain and not any("\\" in text for text in texts(plain)) else decode(type(record), safe)
+    if safe is plain and not any("\\" in text for text in texts(plain)):
+        return record
+    try:
+        done = decode(type(record), safe)
+    except CodecError as error:
+        raise _too_much(str(error)) from error
+    for name in _NEEDED:
+        if getattr(done, name, None) != getattr(record, name, None):
+            raise _too_much(f"{name} is {getattr(done, name)}")
+    return done
+
+
+def _too_much(what: str) -> RecordError:
+    return RecordError(
+        f"a rule for secrets hides what a record needs: {what}",
+        cause="a rule of [[secret_rules]] in logbook.toml matches more than a secret",
+        hint="make it narrower, or take it out of logbook.toml",
+    )
 
 
 def _secret_numbers(row: Row) -> list[str]:

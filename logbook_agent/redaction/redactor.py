@@ -25,6 +25,8 @@ _FLAG = re.compile(r"--?[A-Za-z][\w.-]*", re.ASCII)
 _SHELL_FLAG = re.compile(r"-[a-z]*c", re.ASCII)
 _ASSIGNMENT = re.compile(r"(?P<head>(?P<name>(?:--?)?[A-Za-z_][\w.-]*)=)(?P<value>.*)", re.ASCII | re.DOTALL)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
+_MARK = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
+_SGR = re.compile(r"\x1b\[[0-9;:]{0,40}m")
 # A replacement may, together with its surroundings, look like another secret; twice is already rare.
 _MAX_PASSES = 8
 # Of so many texts up to this length it is remembered whether they may hold a secret.
@@ -226,6 +228,15 @@ class Redactor:
 
     def line(self, text: str) -> str:
         """One line without secrets, apart from a key block that goes on in the next."""
+        plain = _SGR.sub("", text) if "\x1b[" in text else text
+        done = self._fixed(text)
+        if plain is text:
+            return done
+        # Colours may stand between a name and its value. Where they hid something, the line goes without them.
+        other = self._fixed(plain)
+        return done if _SGR.sub("", done) == other else other
+
+    def _fixed(self, text: str) -> str:
         for _ in range(_MAX_PASSES):
             done = self._once(self.known(text))
             if done == text:
@@ -242,6 +253,11 @@ class Redactor:
         findings that overlap nothing is left."""
         low = text.lower()
         edits = [edit for find in self._finders(low) for edit in find(text, low)]
+        if not edits:
+            return text
+        # What stands for a secret is none: a rule that matches there would go on for ever.
+        marks = [m.span() for m in _MARK.finditer(text)]
+        edits = [e for e in edits if not any(a <= e.start and e.end <= b for a, b in marks)]
         return _edited(text, sorted(edits, key=lambda edit: edit.start)) if edits else text
 
     def spans(self, text: str) -> list[tuple[int, int]]:

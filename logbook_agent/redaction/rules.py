@@ -139,6 +139,8 @@ def _credentials(text: str, low: str) -> list[Edit]:
     for m in _ADDRESS.finditer(text) if ":/" in low else ():
         group = m.lastgroup or ""
         user, colon, password = m[group].partition(":")
+        if group == "both" and (len(password) < 6 or not any(c.isalpha() for c in password)):
+            continue  # pci:/0000:01:00.0@x, host:/path:ro@x
         if is_reference(m[group]) or is_reference(password if colon else user):
             continue
         if colon or (len(user) >= 16 and any(c.isdigit() for c in user)):

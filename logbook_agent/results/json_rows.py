@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from logbook_agent.model.run import Device, Failure, Measurement, Row, Scalar
-from logbook_agent.results.lines import cut
+from logbook_agent.results.lines import MAX_KEYS, cut
 from logbook_agent.results.values import is_number
 from logbook_agent.units import DIRECTIONS, Direction
 
@@ -77,6 +77,9 @@ def _object(data: Mapping[str, Any], key: str, problem: Problem) -> dict[str, An
     if not isinstance(value, dict):
         problem(f"{key} is not an object")
         return {}
+    if len(value) > MAX_KEYS:
+        problem(f"{key}: {len(value) - MAX_KEYS} keys were not kept: at most {MAX_KEYS} are")
+        return dict(list(value.items())[:MAX_KEYS])
     return value
 
 

@@ -37,6 +37,10 @@ def split_line(line: str) -> tuple[Kind, str] | None:
     return word[1], body  # type: ignore[return-value]
 
 
+# Of one row; what has more is no result, and every reader would pay for it.
+MAX_KEYS = 1_000
+
+
 def split_pairs(body: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
     """The `key=value` pairs of a RESULT line, values unquoted, and what is wrong with the line.
 

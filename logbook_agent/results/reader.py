@@ -15,7 +15,7 @@ from logbook_agent.model.run import Measurement, Row, Scalar
 from logbook_agent.results.classify import Classifier, Context
 from logbook_agent.results.fold import fold
 from logbook_agent.results.json_rows import finite, rows_from_json
-from logbook_agent.results.lines import cut, split_line, split_metric, split_pairs
+from logbook_agent.results.lines import MAX_KEYS, cut, split_line, split_metric, split_pairs
 from logbook_agent.results.merge import join_loose, merge_lines
 from logbook_agent.results.values import parse_scalar
 
@@ -101,6 +101,9 @@ class ResultReader:
         for word, why in wrong:
             what = f"{cut(word, 40)!r} {why}" if word else why
             self._problems.add(f"RESULT line: {what}: {cut(clean, 120)}")
+        if len(pairs) > MAX_KEYS:
+            self._problems.add(f"RESULT line: {len(pairs) - MAX_KEYS} keys were not kept: a row has at most {MAX_KEYS}")
+            pairs = dict(list(pairs.items())[:MAX_KEYS])
         if pairs:
             self._pairs.append(self._clean(pairs))
             self.last = cut(clean, _LAST_CHARS)

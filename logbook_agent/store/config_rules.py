@@ -18,6 +18,11 @@ MOST_RULES = 100
 MOST_CHARACTERS = 2_000
 MOST_INSTRUCTIONS = 4_000
 _RULE_BYTES = 2**20
+# What records consist of. A rule that hides any of it would leave nothing to read.
+_EVERYDAY = (
+    *("experiment", "note", "decision", "incident", "finished", "planned", "exploratory", "replicated", "stable"),
+    *("MOE-I8-003", "2026-02-10T10:43:00+00:00", "tflops", "Hypothesis", "0.5", "12345"),
+)
 
 
 def secret_rules(value: object) -> tuple[Rule, ...]:
@@ -66,3 +71,5 @@ def _check_pattern(regex: str, group: int | None, where: str) -> None:
         raise SettingError(f"{where}: regex matches the empty text", "demand at least one character")
     if group is not None and not 0 <= group <= pattern.groups:
         raise SettingError(f"{where}: regex has no group {group}", f"it has {pattern.groups}")
+    if any(pattern.search(word.encode()) is not None for word in _EVERYDAY):
+        raise SettingError(f"{where}: regex matches ordinary words", "demand what tells the secret from other words")

@@ -33,7 +33,7 @@ def with_fields(record: Record, fields: list[Field]) -> Record:
 def taken(now: Record, first: Record, standing: str) -> Taken:
     """What is taken from a block that was written for `first` and stands so, while the entry is `now`."""
     written = digest(protect(BLOCKS.entry(first).strip("\n")))
-    block = Standing(text=standing, line=1, is_first=lambda t: digest(protect(t.strip("\n"))) == written)
+    block = Standing(text=standing, line=1, is_first=lambda t: digest(protect(t.strip("\n"))) == written, clean=str)
     return take(now, BLOCKS.sections(now), BLOCKS.entry(now), block)
 
 

@@ -94,6 +94,10 @@ def _is_digest(kind: str, value: str, line: str) -> bool:
     return kind == "AWS Access Key" and re.fullmatch("ACCA[0-9A-F]{16}", value) is not None
 
 
+def _is_another_word(kind: str, value: str, line: str) -> bool:
+    return kind == "Secret Keyword" and re.search(r"(?i)(?:pwd|key)[a-z]{1,20}(?![a-z])", line) is not None
+
+
 EXCEPTIONS = {
     "a public address names a machine, and is part of what was measured": (_is_address, "worker at 8.8.8.8 is up"),
     "the words of a frame without its dashes are no key": (_is_frame, "a file with BEGIN RSA PRIVATE KEY in it"),
@@ -101,6 +105,7 @@ EXCEPTIONS = {
     "a switch, a null word or a path under such a name is none": (_is_no_value, 'use_password = "none"'),
     "a name in the place of the value": (_is_name_of_it, 'secret = "secret"'),
     "the name says that the value only locates or describes the secret": (_is_described, 'secret_name = "acme/prod"'),
+    "letters behind PWD or KEY make another word": (_is_another_word, 'privatekeyfoo = "hunt7r-Xq92"'),
     "44 characters under a plain name such as key are a digest as often": (_is_plain_key, f"key: {ALNUM[:44]}"),
     "an address ends at a quote or a bracket": (_is_no_address, "see <https://host:80>me@example.org"),
     "dots of a host are no other signs": (_is_no_host, "https://api0softlayer0com/soap/v3/" + "0a" * 32),
@@ -160,6 +165,30 @@ def test_every_pattern_of_the_oracle(kind: str, pattern: str) -> None:
 
 
 NAMES = (
+    *(
+        "password2",
+        "passwords",
+        "PASSWORD1",
+        "secrets",
+        "secret2",
+        "api_keys",
+        "api_key2",
+        "apikeys",
+        "apikey1",
+        "pwd2",
+    ),
+    *(
+        "mypwd",
+        "rootpwd",
+        "DBPWD",
+        "db_pwd_prod",
+        "pwd_x",
+        "passwdfoo",
+        "passwordhash",
+        "secretvalue",
+        "dbpasswordprod",
+    ),
+    *("db_pass2", "service_key2", "client_keys"),
     *("password", "db_password", "PASSWORD", "passwd", "pwd", "db_pwd", "secret", "client_secret", "my_secret_value"),
     *("api_key", "apikey", "API_KEY", "auth_key", "service_key", "account_key", "db_key", "database_key", "priv_key"),
     *(
