@@ -14,8 +14,9 @@ from logbook_agent.model.header import Metric
 from logbook_agent.stats import median
 
 # One case: `value` (the median of its runs), `low`, `high`, `runs`, `unit`; `entries` it was measured in, of which
-# `entry` is the first, there in `run`; `label`, `config` (as far as it is kept), `config_left_out`; `fresh`: all of its
-# runs were made because it came out best of a sweep; `of`: the places of the baseline's cases that it is of;
+# `entry` is the first, there in `run`; `label`, `config` (as far as it is kept), `config_left_out`, and `apart`, what
+# else tells it from the other cases of that entry; `fresh`: all of its runs were made because it came out best of a
+# sweep, where its value was `in_sweep`; `of`: the places of the baseline's cases that it is of;
 # `is_baseline`: the entry of the baseline measured it.
 CaseBest: TypeAlias = dict[str, Any]
 
@@ -36,6 +37,12 @@ def ranked(thread: Thread, metric: Metric) -> list[CaseBest]:
     own_entry = baseline.entry if baseline is not None else None
     cases = [_case(own, own_entry) for own in found.values()]
     return sorted(cases, key=lambda case: case["value"], reverse=metric.direction == "max")
+
+
+def among(thread: Thread, metric: Metric, cases: Sequence[CaseBest]) -> int:
+    """Of how many cases the first of `ranked` is the best: those that a sweep left for its fresh runs count, too."""
+    found = (s["measured"].get(metric.name, {}).get("unranked", 0) for s in thread.counted)
+    return len(cases) + sum(found)
 
 
 def best_of(cases: Sequence[CaseBest], place: int | None = None) -> CaseBest | None:
@@ -59,7 +66,8 @@ def _case(own: Sequence[tuple[Summary, dict[str, Any]]], baseline_entry: str | N
         "label": told["label"],
         "config": told["config"],
         "config_left_out": told["config_left_out"],
-        "apart": {},
+        "apart": told["apart"],
+        "in_sweep": first["in_sweep"] if len(own) == 1 else None,
         "fresh": all(case["fresh"] for _, case in own),
         "of": first["of"],
         "is_baseline": baseline_entry in {s["id"] for s, _ in own},

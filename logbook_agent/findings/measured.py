@@ -84,15 +84,16 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
             groups = [_confirmed(g, _groups(fresh, metric), configs) for g in groups]
             found[metric.name] = _measured(groups, metric, against, chosen=metric.name == decides)
             if metric.direction is not None:
-                found[metric.name]["trials"] = tried_cases(keyed, metric, against)
+                found[metric.name] |= tried_cases(keyed, metric, against)
     return found
 
 
 def tried_cases(
     keyed: Sequence[tuple[Trial, str]], metric: Metric, places: Sequence[Mapping[str, Scalar]]
-) -> list[dict[str, Any]]:
-    """By case of an entry the value of each of its runs that finished, for `findings.best`; the best ones say what they
-    are. Of a sweep that confirmed its best case only the fresh runs speak: any other number may be luck."""
+) -> dict[str, Any]:
+    """`trials`: by case of an entry the value of each of its runs that finished, for `findings.best`; the best ones say
+    what they are. Of a sweep that confirmed its best case only the fresh runs speak: any other number may be luck.
+    `unranked`: how many cases that leaves out."""
     of: dict[str, list[tuple[Trial, float, str | None]]] = {}
     for trial, key in keyed:
         taken = trial.case.row.metrics.get(metric.name)
@@ -104,13 +105,27 @@ def tried_cases(
     def is_fresh(trial: Trial) -> bool:
         return trial.confirms in ("", metric.name)
 
+    planned = {key: [value for trial, value, _ in own if trial.confirms is None] for key, own in of.items()}
     if any(is_fresh(t) for own in of.values() for t, *_ in own):
         of = {key: fresh for key, own in of.items() if (fresh := [o for o in own if is_fresh(o[0])])}
-    found = [_tried_case(key, own, places) for key, own in of.items()]
+    apart = _apart([own[0][0] for own in of.values()])
+    found = [
+        _tried_case(key, own, places)
+        | {"apart": apart[id(own[0][0].case)]}
+        | {"in_sweep": median(planned[key]) if own[0][0].confirms is not None and planned[key] else None}
+        for key, own in of.items()
+    ]
     found.sort(key=lambda case: median(case["values"]), reverse=metric.direction == "max")
     for case in found[_DESCRIBED:]:
-        case |= {"label": None, "config": {}, "config_left_out": 0}
-    return found
+        case |= {"label": None, "config": {}, "config_left_out": 0, "apart": {}}
+    return {"trials": found, "unranked": len(planned) - len(found)}
+
+
+def _apart(trials: Sequence[Trial]) -> dict[int, dict[str, str]]:
+    """What tells each of some cases from the others beyond its config, by the identity of the case."""
+    from logbook_agent.tables import repeats
+
+    return {id(case): _bounded(r.apart, _APART_CHARS) for r in repeats([t.case for t in trials]) for case in r.cases}
 
 
 def _tried_case(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from logbook_agent.errors import LogbookError, StoreError
-from logbook_agent.findings.best import CaseBest, best_of, ranked
+from logbook_agent.findings.best import CaseBest, among, best_of, ranked
 from logbook_agent.findings.measured import baseline_cases
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.markdown.text import one_line
@@ -195,13 +195,14 @@ def _best(thread: Thread, cut: _Cutter) -> list[dict[str, Any]]:
         cases = ranked(thread, metric) if metric.primary else []
         places = range(len(baseline_cases(thread.header)))
         own = [best for place in places if (best := best_of(cases, place)) is not None]
-        found += [_case(metric, best, len(cases), cut) for best in own]
+        tried = among(thread, metric, cases)
+        found += [_case(metric, best, tried, cut) for best in own]
         if cases and cases[0] not in own:
-            found.append(_case(metric, cases[0], len(cases), cut) | ({"another_case": True} if places else {}))
+            found.append(_case(metric, cases[0], tried, cut) | ({"another_case": True} if places else {}))
     return cut.first("best", found)
 
 
-def _case(metric: Metric, best: CaseBest, among: int, cut: _Cutter) -> dict[str, Any]:
+def _case(metric: Metric, best: CaseBest, tried: int, cut: _Cutter) -> dict[str, Any]:
     return {
         "metric": metric.name,
         **{key: best[key] for key in ("value", "low", "high", "runs")},
@@ -209,11 +210,11 @@ def _case(metric: Metric, best: CaseBest, among: int, cut: _Cutter) -> dict[str,
         "entry": best["entry"],
         "run": best["run"],
         **({"entries": len(best["entries"])} if len(best["entries"]) > 1 else {}),
-        **({"fresh": True} if best["fresh"] else {}),
+        "in_sweep": best["in_sweep"],
         **({"is_baseline": True} if best["is_baseline"] else {}),
         "label": cut.text(best["label"]),
         "config": cut.text(" ".join(f"{k}={v}" for k, v in best["config"].items())),
-        "among_cases": among,
+        "among_cases": tried,
     }
 
 
