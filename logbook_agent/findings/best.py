@@ -41,7 +41,7 @@ def ranked(thread: Thread, metric: Metric) -> list[CaseBest]:
 
 def among(thread: Thread, metric: Metric, cases: Sequence[CaseBest]) -> int:
     """Of how many cases the first of `ranked` is the best: those that a sweep left for its fresh runs count, too."""
-    found = (s["measured"].get(metric.name, {}).get("unranked", 0) for s in thread.counted)
+    found: list[int] = [s["measured"].get(metric.name, {}).get("unranked", 0) for s in thread.counted]
     return len(cases) + sum(found)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from logbook_agent.findings.claims import Claim
 from logbook_agent.findings.thread import Summary
 from logbook_agent.issues import fit, neutral
 from logbook_agent.issues.links import Links
@@ -34,7 +35,8 @@ TITLE_UNITS = 256
 class IssueDocuments:
     """Texts by the project's templates. `room` is always in bytes of UTF-8; markers are no part of a text.
 
-    `declared`: the addresses that stay live. `unlike` says in what a run differs from the baseline beyond its case.
+    `declared`: the addresses that stay live. `unlike` says in what a run differs from the baseline beyond its case;
+    `settled` are the claims of the thread, the strongest first.
     Every method raises StoreError when a template does not fit.
     """
 
@@ -45,10 +47,11 @@ class IssueDocuments:
         links: Links,
         summaries: Sequence[Summary],
         unlike: Unlike = lambda _entry, _run: "",
+        settled: Sequence[Claim] = (),
     ) -> None:
         self._templates = templates
         self._header = header
-        self._thread = IssueValues(header=header, links=links, summaries=summaries, unlike=unlike)
+        self._thread = IssueValues(header=header, links=links, summaries=summaries, unlike=unlike, settled=settled)
         self.declared = _declared(header, links)
 
     def title(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from logbook_agent.findings.claims import Claim, claim_text
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.issues.links import Links
 from logbook_agent.markdown import text as md
@@ -30,6 +31,8 @@ from logbook_agent.report.times import minute
 
 _TITLE_BYTES = 200
 _CASE_BYTES = 300
+# Of the settled ones in the first lines.
+_MOST_CLAIMS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +43,7 @@ class IssueValues:
     links: Links
     summaries: Sequence[Summary]
     unlike: Unlike
+    settled: Sequence[Claim] = ()
 
     @cached_property
     def thread(self) -> Thread:
@@ -190,7 +194,10 @@ class IssueValues:
         experiments = self.thread.experiments
         if not experiments:
             return ["No experiments yet."]
-        found = [f"{counted(len(experiments), 'experiment')}: {listed(_states(experiments))}."]
+        found = [f"Settled: {escape(claim_text(c))} ({self.id_link(c['entry'])})." for c in self.settled[:_MOST_CLAIMS]]
+        if (more := len(self.settled) - _MOST_CLAIMS) > 0:
+            found.append(f"{counted(more, 'further verdict')} below.")
+        found.append(f"{counted(len(experiments), 'experiment')}: {listed(_states(experiments))}.")
         found += headline(self.thread, self.id_link, self.unlike)
         if criteria := self.header.stop_criteria:
             whole = counted(len(criteria), "stop criterion", "stop criteria")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from logbook_agent.errors import StoreError, UsageError
 from logbook_agent.findings.standing import claim_of, standings
+from logbook_agent.issues.stages import settled
 from logbook_agent.model.header import Computed, Criterion, Header
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _facts(workspace: Workspace, book: Book, header: Header) -> Facts:
 
     records = list(_records(book))
     standing = standings(claim_of(r.entry, r.state) for r in records)
-    counted = [r for r in records if standing[r.id].counts]
+    counted = [r for r in records if settled(r.state) and standing[r.id].counts]
     runs = [status.run for record in records for status in record.runs]
     return Facts(
         trials=trials(*counted),

@@ -21,6 +21,7 @@ from logbook_agent.model.entry import (
     Field,
     PlannedCommand,
     SettableState,
+    is_withdrawn,
 )
 from logbook_agent.model.record import Record, record_of
 from logbook_agent.report.said import is_long
@@ -30,7 +31,7 @@ from logbook_agent.workflows.confidence import stated_confidence
 from logbook_agent.workflows.fields import edited_fields, parse_field, with_place_for_result
 from logbook_agent.workflows.tried_before import attempts_of, tried_before
 from logbook_agent.workflows.views import refresh
-from logbook_agent.workflows.withdrawn import WITHDRAWN, baseline_doubts
+from logbook_agent.workflows.withdrawn import baseline_doubts
 from logbook_agent.workflows.workspace import Workspace
 
 # Of a long entry, so many runs show what a template makes of it.
@@ -268,7 +269,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         new = workspace.redacted_entry(new)
         workspace.blocks(book).entry(dataclasses.replace(record, entry=new))
         book.write_entry(new)
-    if new.state in WITHDRAWN:
+    if is_withdrawn(new.state):
         workspace.warnings += baseline_doubts(book)
     refresh(workspace, book, [*touched(old), *touched(new)])
     return book, new

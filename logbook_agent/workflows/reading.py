@@ -45,9 +45,9 @@ def listed(
     return [{key: e[key] for key in LINE} for e in (found[-last:] if last else found)]
 
 
-def line_of(record: Record, header: Header) -> dict[str, Any]:
-    """An entry in one line: what it is, how it stands, what came out."""
-    answered = own_answers(record, header.metrics)
+def line_of(record: Record, header: Header, answered: Sequence[Answered] | None = None) -> dict[str, Any]:
+    """An entry in one line: what it is, how it stands, what came out. `answered` are its `own_answers`, if known."""
+    answered = own_answers(record, header.metrics) if answered is None else answered
     trust = trust_of(record, header.metrics, answered)
     return {
         "id": record.id,

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from logbook_agent.errors import LogbookError, StoreError
 from logbook_agent.findings.best import CaseBest, among, best_of, ranked
+from logbook_agent.findings.claims import Claim, claim_text
 from logbook_agent.findings.measured import baseline_cases
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.markdown.text import one_line
 from logbook_agent.model.header import BaselineNumbers, Criterion, Header, Link, Metric
 from logbook_agent.store.book import Book, Summaries
+from logbook_agent.workflows.claims import settled_claims
 from logbook_agent.workflows.criteria import with_outcomes
 from logbook_agent.workflows.summaries import summaries
 from logbook_agent.workflows.views import edited_blocks
@@ -34,8 +36,9 @@ def status(workspace: Workspace, book: Book) -> dict[str, Any]:
     found = dataclasses.replace(found, header=with_outcomes(workspace, book, found.header))
     workspace.warnings += [_unreadable(workspace, error) for error in found.damaged[:3]]
     edited, void = _if_readable(workspace, lambda: edited_blocks(book)), _if_readable(workspace, lambda: _voids(book))
+    settled = settled_claims(book, Thread(found.header, found.entries))
     for text_limit, list_limit in _STEPS:
-        answer = _answer(book, found, edited, void, text_limit, list_limit)
+        answer = _answer(book, found, settled, edited, void, text_limit, list_limit)
         size = len(json.dumps(answer, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass"))
         if size <= LIMIT_BYTES - _RESERVED_BYTES:
             break
@@ -94,7 +97,13 @@ class _Cutter:
 
 
 def _answer(
-    book: Book, found: Summaries, edited: list[str], void: list[str], text_limit: int, list_limit: int
+    book: Book,
+    found: Summaries,
+    settled: Sequence[Claim],
+    edited: list[str],
+    void: list[str],
+    text_limit: int,
+    list_limit: int,
 ) -> dict[str, Any]:
     cut = _Cutter(text_limit, list_limit)
     header, entries = found.header, found.entries
@@ -114,6 +123,9 @@ def _answer(
         },
         "baseline": _baseline(header, cut),
         "best": _best(thread, cut),
+        "settled": cut.first("settled", [_claim(c, cut) for c in settled]),
+        "decisions": cut.last("decisions", [_told(e, e["decision"], cut) for e in thread.decisions]),
+        "negative_results": cut.last("negative_results", [_told(e, e["negative"], cut) for e in thread.negative]),
         "entries": {"total": len(entries), **counts},
         "open": {
             state: cut.last(f"open.{state}", [_open(e, cut) for e in entries if e["state"] == state])
@@ -216,6 +228,14 @@ def _case(metric: Metric, best: CaseBest, tried: int, cut: _Cutter) -> dict[str,
         "config": cut.text(" ".join(f"{k}={v}" for k, v in best["config"].items())),
         "among_cases": tried,
     }
+
+
+def _claim(claim: Claim, cut: _Cutter) -> dict[str, Any]:
+    return {"entry": claim["entry"], "claim": cut.text(claim_text(claim), at_least=140)}
+
+
+def _told(entry: Summary, text: str | None, cut: _Cutter) -> dict[str, Any]:
+    return {"id": entry["id"], "title": cut.text(entry["title"]), **({"text": cut.text(text)} if text else {})}
 
 
 def _next(entry: Summary, cut: _Cutter) -> dict[str, Any]:

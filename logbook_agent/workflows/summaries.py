@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from logbook_agent.evidence.tried import items_of, keys_of, latest
+from logbook_agent.findings.claims import claims_of
 from logbook_agent.findings.measured import measured, row_counts
 from logbook_agent.issues.digest import digest, record_digest
 from logbook_agent.issues.stages import settled
@@ -13,6 +14,7 @@ from logbook_agent.markdown.text import one_line
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.report.blocks import DECISION, NEGATIVE_RESULT
+from logbook_agent.report.trust import own_answers
 from logbook_agent.store.book import Book, Summaries
 from logbook_agent.workflows.reading import line_of
 
@@ -35,8 +37,9 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
     """
     entry = record.entry
     rows, failed_rows = row_counts(record)
+    answered = own_answers(record, header.metrics)
     return {
-        **line_of(record, header),
+        **line_of(record, header, answered),
         "interpretation": _text(entry.text("Interpretation")),
         "next": _text(record.next_action),
         "next_lead": _lead(record.next_action),
@@ -50,6 +53,7 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "decision": _lead(entry.text(DECISION)) or "" if entry.kind == "decision" else None,
         "negative": _lead(entry.text(NEGATIVE_RESULT)),
         "comparisons": len(entry.comparisons),
+        "claims": claims_of(record.id, (answer for one in answered for answer in one.answers)),
         "tried": items_of(record),
         "latest": latest(record),
         "keys": keys_of(record),

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from logbook_agent.errors import NotFound
-from logbook_agent.model.entry import SettableState
 from logbook_agent.store.book import Book
-
-WITHDRAWN: tuple[SettableState, ...] = ("void", "abandoned")
 
 
 def baseline_doubts(book: Book) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 from logbook_agent.errors import UsageError
 from logbook_agent.findings.measured import measured
 from logbook_agent.findings.standing import claim_in, standings
+from logbook_agent.findings.thread import Thread
 from logbook_agent.issues.covered import covered_ids
 from logbook_agent.issues.digest import digest
 from logbook_agent.issues.fit import size
@@ -25,6 +26,7 @@ from logbook_agent.report.issue import IssueDocuments
 from logbook_agent.report.issue_entries import KnownRuns
 from logbook_agent.report.said import Said, is_long
 from logbook_agent.store.book import Book
+from logbook_agent.workflows.claims import settled_claims
 from logbook_agent.workflows.compare import BaselineLikeness
 from logbook_agent.workflows.criteria import with_outcomes
 from logbook_agent.workflows.said import Look, look, said_in
@@ -66,7 +68,8 @@ def gather(
         unreadable=_unreadable(book, found.entries),
     )
     told = [workspace.redacted(_with_verdicts(book, e)) for e in found.entries]
-    texts = IssueDocuments(workspace.templates, header, links, told, functools.cache(BaselineLikeness(book)))
+    settled = workspace.redacted(settled_claims(book, Thread(header, found.entries)))
+    texts = IssueDocuments(workspace.templates, header, links, told, functools.cache(BaselineLikeness(book)), settled)
     documents = BookDocuments(
         workspace=workspace, book=book, header=header, texts=texts, later=later, entries=found.entries
     )

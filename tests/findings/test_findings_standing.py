@@ -1,0 +1,131 @@
+"""Which entries count: one rule, and one answer of every reader."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.findings.standing import Claim, standings
+from logbook_agent.model.entry import State
+from tests.conftest import REPOSITORY, Cli
+
+RELATIONS = ("continues", "completes", "supersedes")
+STATES = (None, "blocked", "abandoned", "void")
+
+
+def _claim(entry_id: str, state: State = "finished", **said: str) -> Claim:
+    return Claim(id=entry_id, state=state, **said)
+
+
+def test_every_state_and_relation() -> None:
+    for state, relation in itertools.product(("finished", "noted", "blocked", "abandoned", "void"), RELATIONS):
+        found = standings([_claim("A"), _claim("B", state, **{relation: "A"})])
+        a, b = found["A"], found["B"]
+        stands = state not in ("abandoned", "void")
+        assert b.counts is stands
+        assert b.why == ("" if stands else state)
+        assert a.counts is not (stands and relation == "supersedes")
+        assert a.superseded_by == (("B",) if stands and relation == "supersedes" else ())
+        assert a.completed_by == (("B",) if stands and relation == "completes" else ())
+        assert a.taken_up_by == (("B",) if stands else ())
+
+
+def test_chains_and_circles() -> None:
+    chain = [_claim("A"), _claim("B", supersedes="A"), _claim("C", supersedes="B")]
+    assert {i: s.why for i, s in standings(chain).items()} == {"A": "superseded by B", "B": "superseded by C", "C": ""}
+    taken_back = [*chain[:2], _claim("C", "void", supersedes="B")]
+    assert {i: s.counts for i, s in standings(taken_back).items()} == {"A": False, "B": True, "C": False}
+    circle = [_claim("A", supersedes="B"), _claim("B", supersedes="A"), _claim("C", supersedes="C")]
+    assert {i: s.counts for i, s in standings(circle).items()} == {"A": False, "B": False, "C": True}
+    twice = [_claim("A"), _claim("B", supersedes="A"), _claim("C", supersedes="A")]
+    assert standings(twice)["A"].why == "superseded by B, C"
+    assert standings([_claim("B", supersedes="A")]).keys() == {"B"}
+
+
+class Readers:
+    """What each reader says of MOE-000, which measured 10, beside MOE-001, which measured 5."""
+
+    def __init__(self, cli: Cli, folder: Path) -> None:
+        self.status = cli("status", "--json").data
+        self.shown = cli("show", "MOE-000", "--json").data
+        self.text = cli("show", "MOE-000").out
+        assert cli("render").code == 0
+        self.view = (folder / "logbooks/moe.md").read_text()
+        self.criteria = cli("criteria", "--json").data["criteria"][0]
+        assert cli("sync", "--offline", "out").code == 0
+        self.issue = (folder / "out/issue.md").read_text()
+        self.update = "".join(path.read_text() for path in sorted((folder / "out").glob("update*.md")))
+
+    def best(self) -> set[str]:
+        """The entry that each calls best."""
+        found = {best["entry"] for best in self.status["best"]}
+        found |= set(re.findall(r"Best `tflops`: .*? in (MOE-\d+)", self.issue))
+        return found | set(re.findall(r"MOE-\d+", str(self.criteria["computed"])))
+
+    def superseded(self) -> set[bool]:
+        said = "Superseded by" in self.text, "Superseded by" in self.view, bool(self.shown["superseded_by"])
+        return {*said, "superseded by" in self.issue, "Superseded by" in self.update}
+
+    def completed(self) -> set[bool]:
+        return {"Completed by" in self.text, "Completed by" in self.view, bool(self.shown["completed_by"])}
+
+    def next_action(self) -> set[bool]:
+        """Whether that of MOE-000 is left to be done."""
+        of_status = any(action["id"] == "MOE-000" for action in self.status["next_actions"])
+        return {of_status, "- Next, from MOE-000: try topk" in self.issue}
+
+
+@pytest.mark.parametrize(("state", "relation"), list(itertools.product(STATES, RELATIONS)))
+def test_every_reader_gives_one_answer(started: Cli, folder: Path, state: str | None, relation: str) -> None:
+    predicate = json.dumps({"target": {"metric": "tflops", "at_least": 1}})
+    assert started("criteria", "--add", "Fast", "--predicate", predicate).code == 0
+    words = ["--next", "try topk", "--", "echo", "RESULT tflops=10"]
+    assert started("run", "--config", "topk=2", *words).code == 0
+    more = [f"--{relation}", "MOE-000", "--config", "topk=4"]
+    assert started("run", *more, "--", "echo", "RESULT tflops=5").code == 0
+    if state is not None:
+        assert started("edit", "MOE-001", "--state", state).code == 0
+    stands = state not in ("abandoned", "void")
+    said = Readers(started, folder)
+    replaced = stands and relation == "supersedes"
+    # Work that is blocked is not done: what it measured so far is not told yet.
+    assert said.best() == ({"MOE-000"} if not replaced else set() if state == "blocked" else {"MOE-001"})
+    assert said.superseded() == {replaced}
+    assert said.completed() == {stands and relation == "completes"}
+    assert said.next_action() == {not stands}
+
+
+def test_what_was_taken_back_measured_nothing(started: Cli, folder: Path) -> None:
+    predicate = json.dumps({"target": {"metric": "tflops", "at_least": 8}})
+    assert started("criteria", "--add", "Fast", "--predicate", predicate).code == 0
+    for value in (5, 10):
+        assert started("run", "--config", f"size={value}", "--", "echo", f"RESULT tflops={value}").code == 0
+    for state in ("abandoned", "void"):
+        assert started("edit", "MOE-001", "--state", state).code == 0
+        said = Readers(started, folder)
+        assert (said.best(), said.criteria["met"]) == ({"MOE-000"}, False)
+    assert started("edit", "MOE-001", "--state", "computed").code == 0
+    said = Readers(started, folder)
+    assert (said.best(), said.criteria["met"]) == ({"MOE-001"}, True)
+
+
+def test_the_states_that_take_back_are_named_in_one_place() -> None:
+    """Everybody else asks `is_withdrawn`, or what an entry's standing is."""
+    package = REPOSITORY / "logbook_agent"
+    # What IDs are called that were reserved and never used, and in a plan an entry of which there is nothing to tell.
+    others = {"workflows/status.py", "workflows/doctor/ids.py"}
+    others |= {"issues/wanted.py", "issues/plan.py", "workflows/sync/gather.py"}
+    found = set()
+    for path in package.rglob("*.py"):
+        name = str(path.relative_to(package))
+        if name.startswith(("model/", "findings/")) or name in others:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and node.value in ("void", "abandoned"):
+                found.add(f"{name}:{node.lineno}")
+    assert found == set()
