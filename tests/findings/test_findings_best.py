@@ -1,0 +1,99 @@
+"""The best is of a case, over all its runs that count, and every reader names the same one."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import Cli
+
+TARGET = json.dumps({"target": {"metric": "tflops", "at_least": 1}})
+
+
+def measure(cli: Cli, value: float, *words: str, topk: int = 2) -> None:
+    assert cli("run", "--config", f"topk={topk}", *words, "--", "echo", f"RESULT tflops={value}").code == 0
+
+
+def best(cli: Cli) -> dict[str, Any]:
+    found: dict[str, Any] = cli("status", "--json").data["best"][0]
+    return found
+
+
+def issue(cli: Cli, folder: Path) -> str:
+    assert cli("sync", "--offline", "out").code == 0
+    return (folder / "out/issue.md").read_text()
+
+
+def test_a_lucky_entry_is_pooled_with_the_others_of_its_case(started: Cli, folder: Path) -> None:
+    assert started("criteria", "--add", "Fast", "--predicate", TARGET).code == 0
+    for value in (75, 62, 36, 43):
+        measure(started, value)
+    measure(started, 50, topk=4)
+    found = best(started)
+    assert (found["value"], found["low"], found["high"]) == (52.5, 36, 75)
+    assert (found["runs"], found["entries"], found["among_cases"]) == (4, 4, 2)
+    [criterion] = started("criteria", "--json").data["criteria"]
+    assert "best tflops 52.5," in criterion["computed"]["reason"]
+    text = issue(started, folder)
+    assert "52.500 TF/s" in text
+    assert "median of 4 runs in 4 entries [36.000, 75.000]" in text
+    # What changes with a further run changes for every reader.
+    measure(started, 10)
+    assert best(started)["value"] == 50
+    assert "best tflops 50," in started("criteria", "--json").data["criteria"][0]["computed"]["reason"]
+    assert "50.000 TF/s" in issue(started, folder).partition("## Status")[0]
+
+
+def test_another_shape_is_not_the_best_of_the_thread(cli: Cli, folder: Path) -> None:
+    words = ("--baseline", "topk=2", "--baseline", "tflops=40", "--baseline-source", "a table")
+    assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s", *words).code == 0
+    measure(cli, 42)
+    measure(cli, 900, "--title", "smoke", topk=1)
+    first, second = cli("status", "--json").data["best"]
+    assert (first["value"], first.get("another_case")) == (42, None)
+    assert (second["value"], second["another_case"]) == (900, True)
+    text = issue(cli, folder).partition("## Status")[0]
+    assert "Best `tflops` at the baseline's case: 42.000 TF/s" in text
+    assert "900" not in text
+
+
+def test_that_the_baseline_was_measured_again_is_no_gain(started: Cli, folder: Path) -> None:
+    measure(started, 35.15)
+    assert started("baseline", "--entry", "MOE-000", "--config", "topk=2", "--reason", "the start").code == 0
+    for value in (29.3, 28.1):
+        measure(started, value)
+    text = issue(started, folder)
+    assert "%" not in text.partition("## Status")[0]
+    assert "the baseline itself, measured again; its number is 35.150 TF/s" in text
+    assert best(started)["is_baseline"] is True
+
+
+def test_the_issue_and_status_lead_with_what_is_settled(started: Cli, folder: Path) -> None:
+    script = "case $0 in a) echo RESULT tflops=$((100 + $$ % 2));; b) echo RESULT tflops=$((150 + $$ % 2));; esac"
+    words = ["ab", "--axis", "mode=a,b", "--repeat", "6", "--", "sh", "-c", script, "{mode}"]
+    assert started(*words).code == 0
+    [claim] = started("status", "--json").data["settled"]
+    assert claim["entry"] == "MOE-000"
+    assert re.match(r"a → b: tflops \+\d+\.\d+% \(.*\), beneficial", claim["claim"])
+    start = issue(started, folder).partition("## TL;DR")[2].lstrip()
+    assert start.startswith("Settled: a → b: tflops +")
+    # Taken back, it settles nothing.
+    assert started("edit", "MOE-000", "--state", "void").code == 0
+    assert started("status", "--json").data["settled"] == []
+    assert "Settled" not in issue(started, folder)
+
+
+def test_decisions_outlive_many_runs(started: Cli) -> None:
+    assert (
+        started("note", "--kind", "decision", "--title", "Never use -O3", "--field", "Decision=It miscompiles.").code
+        == 0
+    )
+    assert started("note", "--title", "x", "--field", "Negative result=Fusing did not help.").code == 0
+    for value in range(25):
+        measure(started, value)
+    data = started("status", "--json").data
+    assert data["decisions"] == [{"id": "MOE-000", "title": "Never use -O3", "text": "It miscompiles."}]
+    assert data["negative_results"][0]["text"] == "Fusing did not help."
+    assert len(started("status", "--json").out.encode()) <= 8000
