@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import shlex
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -23,8 +24,8 @@ def criteria_command(
     ] = None,
     by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who judges. [the user's name]")] = None,
     add: Annotated[str | None, typer.Option("--add", metavar="TEXT", help="Add a criterion, in words.")] = None,
-    predicate: Annotated[
-        str | None,
+    predicates: Annotated[
+        list[str] | None,
         typer.Option("--predicate", metavar="N=YAML", help="How criterion N is checked; N= takes it away."),
     ] = None,
     recipe: Annotated[
@@ -46,6 +47,13 @@ def criteria_command(
     space = workspace(logbook, root)
     if met is not None and unmet is not None:
         raise UsageError("--met and --unmet do not go together", cause="one judgement at a time", hint="leave one out")
+    if predicates is not None and len(predicates) > 1:
+        raise UsageError(
+            f"{len(predicates)} predicates at once",
+            cause="one criterion is changed at a time, so that none is changed when one does not fit",
+            hint=f"logbook criteria --predicate {shlex.quote(predicates[0])}",
+        )
+    predicate = predicates[0] if predicates else None
     number = met if met is not None else unmet
     if number is None and (evidence or by):
         raise UsageError(

@@ -18,7 +18,9 @@ Repeated = list[str] | None
 
 
 def table_command(
-    entry_ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Entries whose rows to show.")],
+    entry_ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID...]", help="Entries whose rows to show. [all that count]")
+    ] = None,
     metric: Annotated[
         Repeated,
         typer.Option("--metric", metavar="[HEADING=]NAME", help="A metric or observation; repeatable. [declared]"),
@@ -92,7 +94,7 @@ def table_command(
         means=means,
         where=dict(_pair(w) for w in where or ()),
     )
-    book, cases, made = table(space, entry_ids, spec)
+    book, cases, made = table(space, entry_ids or (), spec)
     if csv and not as_json:
         shaped = pivot or delta or ratio or means
         sys.stdout.write(to_csv(made if shaped else matching(cases, spec.where)))

@@ -42,6 +42,7 @@ def is_withdrawn(state: State | None) -> bool:
 
 
 HYPOTHESIS = "Hypothesis"
+EARLIER_HYPOTHESIS = "Earlier hypothesis"
 COMMAND = "Command"
 CONFIG = "Config"
 RESULT = "Result"

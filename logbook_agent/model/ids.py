@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 PREFIX = re.compile(r"[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*")
 ID = re.compile(rf"(?P<prefix>{PREFIX.pattern})-(?P<number>\d{{3,}})")
+_TYPED = re.compile(rf"(?P<prefix>{PREFIX.pattern})-(?P<number>\d{{1,9}})", re.ASCII | re.IGNORECASE)
 _RUN_DIGITS = 9
 TOPIC = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
@@ -23,6 +24,12 @@ def parse_id(text: str) -> tuple[str, int] | None:
         return None
     prefix, number = match["prefix"], int(match["number"])
     return (prefix, number) if format_id(prefix, number) == text else None
+
+
+def typed_id(text: str) -> str:
+    """An ID as people type it, in its one form: `s-2` is `S-002`. Other texts as they are."""
+    match = _TYPED.fullmatch(text)
+    return format_id(match["prefix"].upper(), int(match["number"])) if match is not None else text
 
 
 def id_number(entry_id: str, prefix: str) -> int | None:

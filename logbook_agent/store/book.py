@@ -16,7 +16,7 @@ from logbook_agent import __version__
 from logbook_agent.errors import LogbookError, NotFound, RecordError, StoreError, Taken
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
-from logbook_agent.model.ids import id_number, parse_id, run_number, sorted_ids
+from logbook_agent.model.ids import id_number, parse_id, run_number, sorted_ids, typed_id
 from logbook_agent.model.record import Record, record_of
 from logbook_agent.reading import VIEW_BYTES, names_in, read_text
 from logbook_agent.redaction import Redactor, by_shape
@@ -141,6 +141,7 @@ class Book:
 
     def resolve(self, entry_id: str) -> str:
         """The ID of the entry that is, or once was, called `entry_id`. Raises NotFound with the nearest IDs."""
+        entry_id = typed_id(entry_id)
         # An ID is part of a path: only what looks like one of ours may be.
         if id_number(entry_id, self.header.prefix) is not None:
             if self.has_entry(entry_id):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from logbook_agent.errors import NotFound, StoreError, UsageError
-from logbook_agent.model.ids import parse_id
+from logbook_agent.model.ids import parse_id, typed_id
 from logbook_agent.paths import is_inside
 from logbook_agent.redaction import Redactor, by_shape
 from logbook_agent.repository import repository_of
@@ -70,7 +70,7 @@ def choose(
     name = option or environ.get("LOGBOOK")
     if name:
         return _named(there, name)
-    parsed = parse_id(entry_id) if entry_id else None
+    parsed = parse_id(typed_id(entry_id)) if entry_id else None
     if parsed is not None:
         by_prefix = [b for b in there if prefix_of(b) == parsed[0]]
         if by_prefix:

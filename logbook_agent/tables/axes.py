@@ -25,6 +25,9 @@ def lay_out(frame: Frame, spec: TableSpec) -> Layout:
     if not spec.axes:
         _add_label(frame, spec, axes)
     axes = _between_repeats(frame, spec, axes)
+    entry = frame.pseudo["entry"]
+    if not spec.axes and spec.pivot is None and entry not in axes and varies(frame.items, entry):
+        axes = [entry, *axes]
     axes += within_a_run(frame, _cell_axes(spec, axes))
     pivot = spec.pivot
     return Layout(axes=tuple(axes), pivot=pivot, notes=tuple(_notes(frame, spec, axes)))

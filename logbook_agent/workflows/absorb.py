@@ -13,6 +13,7 @@ from logbook_agent.markdown import view as views
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.ids import id_number
 from logbook_agent.store.book import Book
+from logbook_agent.workflows.fields import with_earlier_hypothesis
 from logbook_agent.workflows.hand_edits import Standing, Taken, read_own, take
 from logbook_agent.workflows.views import FOOTER, HEADER, compared_texts, later_entries, refresh
 from logbook_agent.workflows.workspace import Workspace
@@ -115,7 +116,11 @@ def _step(workspace: Workspace, book: Book, view: str, block: views.Block) -> _S
     )
     taken: Taken = take(record, form.sections(record, later=later, compared=compared), rendered, standing)
     # Without its secrets, as it will be written: what was understood must be what a reader of the next view finds.
-    new = workspace.redacted_entry(taken.entry) if taken.changed else record.entry
+    changed = taken.entry
+    if record.runs:
+        fields = with_earlier_hypothesis(record.entry.fields, changed.fields, workspace.stamp()[:10])
+        changed = dataclasses.replace(changed, fields=fields)
+    new = workspace.redacted_entry(changed) if taken.changed else record.entry
     now = dataclasses.replace(record, entry=new)
     text = form.entry(now, later=later, compared=compared)
     read_own(now, form.sections(now, later=later, compared=compared), text)

@@ -28,7 +28,7 @@ from logbook_agent.report.said import is_long
 from logbook_agent.store.book import Book
 from logbook_agent.store.liveness import life
 from logbook_agent.workflows.confidence import stated_confidence
-from logbook_agent.workflows.fields import edited_fields, parse_field, with_place_for_result
+from logbook_agent.workflows.fields import edited_fields, parse_field, with_earlier_hypothesis, with_place_for_result
 from logbook_agent.workflows.tried_before import attempts_of, tried_before
 from logbook_agent.workflows.views import refresh
 from logbook_agent.workflows.withdrawn import baseline_doubts
@@ -260,6 +260,9 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
             completes=prose.completes or old.completes,
             supersedes=prose.supersedes or old.supersedes,
         )
+        if record.runs:
+            day = workspace.stamp()[:10]
+            new = dataclasses.replace(new, fields=with_earlier_hypothesis(old.fields, new.fields, day))
         if new == old:
             raise UsageError(
                 f"nothing to change in {entry_id}",

@@ -9,6 +9,7 @@ from logbook_agent.markdown.text import clean, one_line
 from logbook_agent.model.entry import (
     COMMAND,
     CONFIG,
+    EARLIER_HYPOTHESIS,
     HYPOTHESIS,
     INTERPRETATION,
     NEXT_ACTION,
@@ -61,6 +62,22 @@ def edited_fields(old: Sequence[Field], given: Sequence[tuple[str, str]], *, app
         else:
             del fields[at]
     return tuple(fields)
+
+
+def with_earlier_hypothesis(old: Sequence[Field], new: Sequence[Field], changed: str) -> tuple[Field, ...]:
+    """The fields with the hypothesis that stood there when there was a result already. `changed`: the day of the change.
+
+    What was found must not be made to look like what was expected."""
+    before, after = _text(old, HYPOTHESIS), _text(new, HYPOTHESIS)
+    if not before or before == after:
+        return tuple(new)
+    said = f"Changed after the result, {changed}. Before: {before}"
+    return edited_fields(new, [(EARLIER_HYPOTHESIS, said)], append=bool(_text(new, EARLIER_HYPOTHESIS)))
+
+
+def _text(fields: Sequence[Field], label: str) -> str:
+    at = _index(fields, label)
+    return fields[at].text if at is not None else ""
 
 
 def with_place_for_result(fields: Sequence[Field]) -> tuple[Field, ...]:

@@ -100,6 +100,10 @@ def run(
             runs = _execute_all(workspace, book, request, entry, commands, display, stops)
         finally:
             refresh(workspace, book, touched(entry))
+    if book.header.closing is not None:
+        workspace.warnings.append(
+            f"{book.header.topic} was closed on {book.header.closing.at[:10]}: logbook close --reopen opens it again"
+        )
     rest = _rest(request, entry, commands, runs)
     workspace.warnings += [rest] if rest is not None else []
     statuses = [exit_status(r.exit) for r in runs if r.exit is not None]
