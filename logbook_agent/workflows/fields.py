@@ -65,7 +65,7 @@ def edited_fields(old: Sequence[Field], given: Sequence[tuple[str, str]], *, app
 
 
 def with_earlier_hypothesis(old: Sequence[Field], new: Sequence[Field], changed: str) -> tuple[Field, ...]:
-    """The fields with the hypothesis that stood there when there was a result already. `changed`: the day of the change.
+    """The fields with the hypothesis that stood there when there was a result already. `changed`: the day of it.
 
     What was found must not be made to look like what was expected."""
     before, after = _text(old, HYPOTHESIS), _text(new, HYPOTHESIS)
