@@ -217,10 +217,12 @@ def _best(thread: Thread, cut: _Cutter) -> list[dict[str, Any]]:
 def _case(metric: Metric, best: CaseBest, tried: int, cut: _Cutter) -> dict[str, Any]:
     return {
         "metric": metric.name,
-        **{key: best[key] for key in ("value", "low", "high", "runs")},
+        "value": best["value"],
+        **({"low": best["low"], "high": best["high"]} if best["runs"] > 1 else {}),
         "unit": cut.text(best["unit"]),
         "entry": best["entry"],
         "run": best["run"],
+        "runs": best["runs"],
         **({"entries": len(best["entries"])} if len(best["entries"]) > 1 else {}),
         "in_sweep": best["in_sweep"],
         **({"is_baseline": True} if best["is_baseline"] else {}),
