@@ -34,7 +34,7 @@ from pathlib import Path
 
 from simulation import MODELS, Outcome, SweepOutcome, cells, run_cell, run_sweep, sweeps
 
-from logbook_agent.evidence.verdict import judge
+from logbook_agent.findings.evidence.verdict import judge
 
 
 def share(hits: int, of: int) -> str:

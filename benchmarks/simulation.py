@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from logbook_agent.evidence.stopping import FEWEST_PAIRS, enough
-from logbook_agent.evidence.verdict import Judgement, Verdict, judge
-from logbook_agent.evidence.winner import winner
+from logbook_agent.findings.evidence.stopping import FEWEST_PAIRS, enough
+from logbook_agent.findings.evidence.verdict import Judgement, Verdict, judge
+from logbook_agent.findings.evidence.winner import winner
 
 BUDGET_PAIRS = 60
 MINIMUM_EFFECT = 0.01

@@ -31,12 +31,12 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from store_scale import ENVIRON, LOGBOOK, store  # noqa: E402
 
-from logbook_agent.issues.links import Links  # noqa: E402
-from logbook_agent.issues.plan import first_body, make_plan  # noqa: E402
-from logbook_agent.issues.steps import Plan, Post  # noqa: E402
-from logbook_agent.issues.values import Comment, Issue  # noqa: E402
-from logbook_agent.workflows.sync.gather import gather  # noqa: E402
-from logbook_agent.workflows.workspace import Workspace  # noqa: E402
+from logbook_agent.issue.planning.plan import first_body, make_plan  # noqa: E402
+from logbook_agent.issue.planning.steps import Plan, Post  # noqa: E402
+from logbook_agent.issue.planning.values import Comment, Issue  # noqa: E402
+from logbook_agent.issue.sync.gather import gather  # noqa: E402
+from logbook_agent.store.workspace import Workspace  # noqa: E402
+from logbook_agent.text.links import Links  # noqa: E402
 from tests.emulator.proxy import Proxy, public_token  # noqa: E402
 from tests.emulator.server import Reply  # noqa: E402
 

@@ -15,18 +15,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from logbook_agent.entries import entries as writing
+from logbook_agent.entries.run import RunRequest, RunResult
+from logbook_agent.entries.run import run as run_experiment
+from logbook_agent.findings.reading import search
+from logbook_agent.findings.status import status
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.scalar import Scalar
+from logbook_agent.start.start import StartRequest
+from logbook_agent.start.start import start as start_logbook
 from logbook_agent.store.book import Book
-from logbook_agent.workflows import entries as writing
-from logbook_agent.workflows.reading import search
-from logbook_agent.workflows.run import RunRequest, RunResult
-from logbook_agent.workflows.run import run as run_experiment
-from logbook_agent.workflows.start import StartRequest
-from logbook_agent.workflows.start import start as start_logbook
-from logbook_agent.workflows.status import status
-from logbook_agent.workflows.workspace import Workspace
+from logbook_agent.store.workspace import Workspace
 
 
 class Logbook:

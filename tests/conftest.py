@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from logbook_agent.cli import main
-from logbook_agent.provenance.environment import relevant_env
+from logbook_agent.running.provenance.environment import relevant_env
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

@@ -21,7 +21,7 @@ import typer
 from typer.main import get_command
 
 from logbook_agent.cli.output import report_error, wants_json
-from logbook_agent.errors import LogbookError, StoreError, UsageError
+from logbook_agent.model.errors import LogbookError, StoreError, UsageError
 
 
 @dataclass(frozen=True, slots=True)

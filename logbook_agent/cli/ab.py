@@ -26,14 +26,21 @@ from logbook_agent.cli.options import (
 )
 from logbook_agent.cli.output import emit
 from logbook_agent.cli.run import ConfigOption, CwdOption, EnvOption, LabelOption, OnOption, TimeoutOption
-from logbook_agent.evidence.answers import Answer, Line
-from logbook_agent.evidence.compared import Compared
-from logbook_agent.evidence.noise import Noise, noise_of
-from logbook_agent.report.compared import delta_text, differences_text, doubts, evidence_text, number, verdict_text
-from logbook_agent.workflows.ab import AbResult, ab
-from logbook_agent.workflows.ab_prepare import MINIMUM_EFFECT, MOST_PAIRS, AbRequest
-from logbook_agent.workflows.prepare import parse_duration, parse_env, parse_pair
-from logbook_agent.workflows.run import RunRequest
+from logbook_agent.entries.run import RunRequest
+from logbook_agent.findings.comparisons.told import (
+    delta_text,
+    differences_text,
+    doubts,
+    evidence_text,
+    number,
+    verdict_text,
+)
+from logbook_agent.findings.evidence.answers import Answer, Line
+from logbook_agent.findings.evidence.compared import Compared
+from logbook_agent.findings.evidence.noise import Noise, noise_of
+from logbook_agent.running.prepare import parse_duration, parse_env, parse_pair
+from logbook_agent.sweeps.ab import AbResult, ab
+from logbook_agent.sweeps.ab_prepare import MINIMUM_EFFECT, MOST_PAIRS, AbRequest
 
 
 def ab_command(

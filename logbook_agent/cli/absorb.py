@@ -8,7 +8,7 @@ import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
 from logbook_agent.cli.output import emit, say
-from logbook_agent.workflows.absorb import Outcome, absorb
+from logbook_agent.entries.absorb import Outcome, absorb
 
 
 def absorb_command(

@@ -8,11 +8,11 @@ import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, prose, workspace
 from logbook_agent.cli.output import emit
+from logbook_agent.findings.doubts import baseline_doubts
 from logbook_agent.model.codec import encode
 from logbook_agent.model.header import Header
-from logbook_agent.report.blocks import baseline_text
-from logbook_agent.report.times import minute
-from logbook_agent.workflows.withdrawn import baseline_doubts
+from logbook_agent.pages.blocks import baseline_text
+from logbook_agent.text.times import minute
 
 
 def baseline_command(
@@ -44,7 +44,7 @@ def baseline_command(
 
     Example: logbook baseline --entry MOE-I8-004 --config quant_mode=none --reason "the kernel was fixed"
     """
-    from logbook_agent.workflows.baseline import MoveRequest, move
+    from logbook_agent.entries.baseline import MoveRequest, move
 
     space = workspace(logbook, root)
     book = space.book()

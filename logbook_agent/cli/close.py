@@ -9,7 +9,7 @@ import typer
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, prose, workspace
 from logbook_agent.cli.output import emit
 from logbook_agent.cli.sync import DryRunOption, MaxWaitOption, sync_data, sync_text, warned, wire
-from logbook_agent.errors import UsageError
+from logbook_agent.model.errors import UsageError
 
 
 def snapshot_command(
@@ -29,7 +29,7 @@ def snapshot_command(
 
     Refused while there are changes outside the logbook, or HEAD is not pushed. Example: logbook snapshot moe-20260210
     """
-    from logbook_agent.workflows.sync.snapshot import SnapshotRequest, snapshot
+    from logbook_agent.issue.sync.snapshot import SnapshotRequest, snapshot
 
     space = workspace(logbook, root)
     request = SnapshotRequest(name=name, entries=entry or (), message=message, dry_run=dry_run)
@@ -63,7 +63,7 @@ def summary_command(
 
     Without a text, what was said last. Example: logbook summary "int8 loses on this CPU at every shape"
     """
-    from logbook_agent.workflows.sync.header import summarise
+    from logbook_agent.entries.header import summarise
 
     space = workspace(logbook, root)
     book = space.book()
@@ -95,7 +95,7 @@ def close_command(
 
     Stop criteria that are not met are warned about. Example: logbook close --conclusion @conclusion.md
     """
-    from logbook_agent.workflows.sync.close import CloseRequest, close
+    from logbook_agent.issue.sync.close import CloseRequest, close
 
     space = workspace(logbook, root)
     if reopen and (conclusion or limitation or next_step):

@@ -8,12 +8,14 @@ import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, read_part, workspace
 from logbook_agent.cli.output import emit, say
-from logbook_agent.errors import UsageError
+from logbook_agent.entries.comparison import keep
+from logbook_agent.findings.comparisons.as_text import compared_text
+from logbook_agent.findings.comparisons.compare import compare
+from logbook_agent.findings.comparisons.told import data
 from logbook_agent.model.entry import Comparison, entry_of
-from logbook_agent.report.compared import data
-from logbook_agent.report.compared_text import compared_text
-from logbook_agent.results.values import parse_scalar
-from logbook_agent.workflows.compare import compare, keep
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.values import parse_scalar
+from logbook_agent.pages.blocks import blocks_of
 
 Repeated = list[str] | None
 
@@ -72,7 +74,7 @@ def compare_command(
     found = compare(book, asked, baseline=baseline)
     kept = keep(space, book, save, found) if save is not None else None
     answer = {**data(found.question, found.answers), "saved": kept}
-    text = "" if as_json else compared_text(found.answers, space.blocks(book).table)
+    text = "" if as_json else compared_text(found.answers, blocks_of(space, book).table)
     emit("compare", answer, text, as_json=as_json, warnings=space.warnings)
     if kept is not None and not as_json:
         say(f"kept with {kept}, which shows what comes out")

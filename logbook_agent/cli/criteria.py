@@ -11,7 +11,7 @@ import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, prose, workspace
 from logbook_agent.cli.output import emit
-from logbook_agent.errors import UsageError
+from logbook_agent.model.errors import UsageError
 
 _SHOWN_EVIDENCE = 3
 
@@ -41,8 +41,8 @@ def criteria_command(
     Listed, with exit code 1 while one is not met; 0 once a judgement is signed.
     Example: logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8]}'
     """
-    from logbook_agent.workflows.criteria import with_outcomes
-    from logbook_agent.workflows.sync.criteria import CriteriaRequest, JudgeRequest, change_criteria, criteria
+    from logbook_agent.findings.criteria.current import with_outcomes
+    from logbook_agent.issue.sync.criteria import CriteriaRequest, JudgeRequest, change_criteria, criteria
 
     space = workspace(logbook, root)
     if met is not None and unmet is not None:

@@ -9,7 +9,7 @@ import time
 from typing import BinaryIO, Literal
 
 from logbook_agent.cli.output import clean, say
-from logbook_agent.runner import progress_line
+from logbook_agent.running.launch import progress_line
 
 _REDRAW_S = 0.5
 

@@ -10,10 +10,10 @@ import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
 from logbook_agent.cli.output import emit
-from logbook_agent.errors import UsageError
-from logbook_agent.workflows.doctor.finding import Finding
-from logbook_agent.workflows.doctor.place import find_book
-from logbook_agent.workflows.workspace import Workspace
+from logbook_agent.doctor.finding import Finding
+from logbook_agent.doctor.place import find_book
+from logbook_agent.model.errors import UsageError
+from logbook_agent.store.workspace import Workspace
 
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
@@ -48,7 +48,7 @@ def doctor_command(
                 hint=f"logbook doctor --stop {stop_id}, then: logbook doctor --fix",
             )
         return _stop(space, stop_id, as_json=as_json)
-    from logbook_agent.workflows.doctor.examine import examine, summary
+    from logbook_agent.doctor.examine import examine, summary
 
     book = find_book(space)
     found = examine(space, book, fix=fix)
@@ -58,8 +58,8 @@ def doctor_command(
 
 
 def _secrets(space: Workspace, *, fix: bool, as_json: bool) -> int:
-    from logbook_agent.workflows.doctor.examine import summary
-    from logbook_agent.workflows.doctor.secrets import find_secrets
+    from logbook_agent.doctor.examine import summary
+    from logbook_agent.doctor.secrets import find_secrets
 
     if fix:
         raise UsageError(
@@ -75,7 +75,7 @@ def _secrets(space: Workspace, *, fix: bool, as_json: bool) -> int:
 
 
 def _stop(space: Workspace, entry_id: str, *, as_json: bool) -> int:
-    from logbook_agent.workflows.doctor.stop import stop
+    from logbook_agent.doctor.stop import stop
 
     found = stop(space, space.book(entry_id), entry_id)
     data = {"stopped": [{"id": s.run.entry, "run": s.run.run, "signal": s.signal} for s in found]}
@@ -166,7 +166,7 @@ def prune_command(
 
     The oldest go first; the head and the tail of each output stay in its record. Example: logbook prune --max-bytes 1G
     """
-    from logbook_agent.workflows.prune import prune
+    from logbook_agent.doctor.prune import prune
 
     if keep_days is not None and keep_days < 0:
         raise UsageError(f"--keep-days {keep_days} is no number of days", cause="it is below 0", hint="--keep-days 30")

@@ -24,10 +24,10 @@ from logbook_agent.cli.options import (
     workspace,
 )
 from logbook_agent.cli.output import emit, say
+from logbook_agent.entries.entries import EditRequest, edit, note, plan
 from logbook_agent.model.entry import Entry
 from logbook_agent.store.book import Book
-from logbook_agent.workflows.entries import EditRequest, edit, note, plan
-from logbook_agent.workflows.workspace import Workspace
+from logbook_agent.store.workspace import Workspace
 
 
 def plan_command(

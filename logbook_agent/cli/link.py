@@ -9,10 +9,10 @@ import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
 from logbook_agent.cli.output import emit
-from logbook_agent.errors import LogbookError, UsageError
-from logbook_agent.workflows.sync.hosts import ALWAYS, VARIABLE, confirm_host, forget_host, is_confirmed, known_hosts
-from logbook_agent.workflows.sync.link import LinkRequest, link
-from logbook_agent.workflows.workspace import Workspace
+from logbook_agent.issue.sync.hosts import ALWAYS, VARIABLE, confirm_host, forget_host, is_confirmed, known_hosts
+from logbook_agent.issue.sync.link import LinkRequest, link
+from logbook_agent.model.errors import LogbookError, UsageError
+from logbook_agent.store.workspace import Workspace
 
 _NO_ISSUE: dict[str, Any] = {"logbook": None, "url": None, "label": None}
 

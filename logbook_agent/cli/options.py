@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from logbook_agent.cli.output import redact_by
-from logbook_agent.errors import UsageError
-from logbook_agent.workflows.workspace import Workspace, utc_now
+from logbook_agent.model.errors import UsageError
+from logbook_agent.store.workspace import Workspace, utc_now
 
 if TYPE_CHECKING:
-    from logbook_agent.workflows.entries import Prose
+    from logbook_agent.entries.entries import Prose
 
 # The clock and sleep that waits go by; empty: this machine's. Tests put their own here.
 timing: dict[str, Callable[..., Any]] = {}
@@ -102,7 +102,7 @@ def read_prose(
 ) -> Prose:
     """The prose options of a command, each text read; `texts` are named as in `Prose`."""
     # Here, because commands that only read have no use for it.
-    from logbook_agent.workflows.entries import Prose
+    from logbook_agent.entries.entries import Prose
 
     return Prose(
         fields=prose_fields(fields),

@@ -11,10 +11,10 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.errors import LogbookError
+from logbook_agent.model.errors import LogbookError
 
 if TYPE_CHECKING:
-    from logbook_agent.redaction import Redactor
+    from logbook_agent.text.redaction import Redactor
 
 # The most of one part of an error.
 _ERROR_CHARS = 1200
@@ -34,7 +34,7 @@ def _redactor() -> Redactor:
             return given()
         except (LogbookError, OSError):
             break
-    from logbook_agent.redaction import Redactor, secrets_in
+    from logbook_agent.text.redaction import Redactor, secrets_in
 
     return Redactor(secrets=secrets_in(os.environ))
 
@@ -73,7 +73,7 @@ def _json(answer: dict[str, Any]) -> str:
     # One look at the whole is cheap, and most answers hold nothing.
     if not redactor.may_hold_some(text):
         return text
-    from logbook_agent.redaction.plain import redacted
+    from logbook_agent.text.redaction.plain import redacted
 
     return json.dumps(redacted(answer, redactor), ensure_ascii=False, indent=1)
 

@@ -10,14 +10,16 @@ import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
 from logbook_agent.cli.output import clean, columns, emit
-from logbook_agent.errors import UsageError
-from logbook_agent.markdown.text import one_line
-from logbook_agent.report.times import minute
+from logbook_agent.findings.later import later_entries
+from logbook_agent.findings.reading import listed, search, shown
+from logbook_agent.findings.status import status
+from logbook_agent.findings.summaries import summaries
+from logbook_agent.model.errors import UsageError
+from logbook_agent.pages.blocks import blocks_of
+from logbook_agent.pages.views import compared_texts
 from logbook_agent.store.files import pieces_of
-from logbook_agent.workflows.reading import listed, search, shown
-from logbook_agent.workflows.status import status
-from logbook_agent.workflows.summaries import summaries
-from logbook_agent.workflows.views import compared_texts, later_entries
+from logbook_agent.text.markdown import one_line
+from logbook_agent.text.times import minute
 
 
 def list_command(
@@ -91,7 +93,7 @@ def show_command(
     if not as_json:
         later = later_entries(book, entry_id, book.entry_ids())
         compared = compared_texts(book, record)
-        text = space.blocks(book).entry(record, later=later, compared=compared).strip("\n")
+        text = blocks_of(space, book).entry(record, later=later, compared=compared).strip("\n")
     data = shown(book, entry_id, full=full) if as_json else None
     if text and sys.stdout.isatty():
         _pretty(text)

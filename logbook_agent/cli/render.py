@@ -8,7 +8,8 @@ import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
 from logbook_agent.cli.output import emit
-from logbook_agent.workflows.views import edited_blocks, render
+from logbook_agent.findings.edited import edited_blocks
+from logbook_agent.pages.views import render
 
 
 def render_command(

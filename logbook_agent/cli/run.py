@@ -25,11 +25,11 @@ from logbook_agent.cli.options import (
     workspace,
 )
 from logbook_agent.cli.output import emit, say
-from logbook_agent.units import format_value, known
-from logbook_agent.workflows.bench import bench_argv, bench_folder
-from logbook_agent.workflows.entries import Prose
-from logbook_agent.workflows.prepare import parse_duration, parse_env, parse_pair
-from logbook_agent.workflows.run import RunRequest, RunResult, run
+from logbook_agent.entries.entries import Prose
+from logbook_agent.entries.run import RunRequest, RunResult, run
+from logbook_agent.model.units import format_value, known
+from logbook_agent.running.bench import bench_argv, bench_folder
+from logbook_agent.running.prepare import parse_duration, parse_env, parse_pair
 
 _SHOWN_ROWS = 12
 

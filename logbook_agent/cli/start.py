@@ -9,8 +9,8 @@ import typer
 
 from logbook_agent.cli.options import JsonOption, RootOption, prose, workspace
 from logbook_agent.cli.output import emit
-from logbook_agent.workflows.onward import naming, sweep_command
-from logbook_agent.workflows.start import StartRequest, start
+from logbook_agent.start.start import StartRequest, start
+from logbook_agent.store.onward import naming, sweep_command
 
 Repeated = list[str] | None
 

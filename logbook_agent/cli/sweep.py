@@ -17,14 +17,14 @@ from logbook_agent.cli.sweep_display import (
     stages_plan_text,
     stages_result_text,
 )
-from logbook_agent.errors import UsageError
-from logbook_agent.recipes.stages import StagedRecipe
-from logbook_agent.workflows.onward import naming
-from logbook_agent.workflows.sweep import sweep
-from logbook_agent.workflows.sweep_prepare import SweepRequest, prepare_sweep
-from logbook_agent.workflows.sweep_recipes import Listed, has_stages, list_recipes
-from logbook_agent.workflows.sweep_stages import prepare_stages, sweep_stages
-from logbook_agent.workflows.workspace import Workspace
+from logbook_agent.model.errors import UsageError
+from logbook_agent.store.onward import naming
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.sweeps.chosen import Listed, has_stages, list_recipes
+from logbook_agent.sweeps.prepare import SweepRequest, prepare_sweep
+from logbook_agent.sweeps.recipes.stages import StagedRecipe
+from logbook_agent.sweeps.stages import prepare_stages, sweep_stages
+from logbook_agent.sweeps.sweep import sweep
 
 
 def sweep_command(

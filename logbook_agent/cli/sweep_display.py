@@ -6,13 +6,13 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from logbook_agent.recipes.estimate import Estimate
-from logbook_agent.recipes.expand import Plan, PlannedRun, describe
-from logbook_agent.workflows.sweep import length
-from logbook_agent.workflows.sweep_prepare import Prepared
-from logbook_agent.workflows.sweep_result import SweepResult
-from logbook_agent.workflows.sweep_stages import PreparedStages, StagesResult
-from logbook_agent.workflows.sweep_tally import Best
+from logbook_agent.sweeps.prepare import Prepared
+from logbook_agent.sweeps.recipes.estimate import Estimate
+from logbook_agent.sweeps.recipes.expand import Plan, PlannedRun, describe
+from logbook_agent.sweeps.result import SweepResult
+from logbook_agent.sweeps.stages import PreparedStages, StagesResult
+from logbook_agent.sweeps.sweep import length
+from logbook_agent.sweeps.tally import Best
 
 _SHOWN_RUNS = 5
 _SHOWN_PROBLEMS = 10

@@ -10,14 +10,14 @@ import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
 from logbook_agent.cli.output import emit, say
-from logbook_agent.errors import LogbookError, UsageError
-from logbook_agent.issues.steps import Step, step_diff, step_values
-from logbook_agent.markdown.text import clean
-from logbook_agent.workflows.prepare import parse_duration
-from logbook_agent.workflows.sync.offline import write_offline
-from logbook_agent.workflows.sync.place import Wire
-from logbook_agent.workflows.sync.sync import SyncRequest, SyncResult, sync
-from logbook_agent.workflows.workspace import Workspace
+from logbook_agent.issue.planning.steps import Step, step_diff, step_values
+from logbook_agent.issue.sync.offline import write_offline
+from logbook_agent.issue.sync.place import Wire
+from logbook_agent.issue.sync.sync import SyncRequest, SyncResult, sync
+from logbook_agent.model.errors import LogbookError, UsageError
+from logbook_agent.running.prepare import parse_duration
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.markdown import clean
 
 MaxWaitOption = Annotated[
     str,

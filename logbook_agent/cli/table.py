@@ -10,9 +10,10 @@ import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
 from logbook_agent.cli.output import emit
-from logbook_agent.errors import UsageError
-from logbook_agent.tables import TableSpec, matching, parse_axes, parse_metrics, to_csv
-from logbook_agent.workflows.tabling import table
+from logbook_agent.findings.tables import TableSpec, matching, parse_axes, parse_metrics, to_csv
+from logbook_agent.findings.tabling import table
+from logbook_agent.model.errors import UsageError
+from logbook_agent.pages.blocks import blocks_of
 
 Repeated = list[str] | None
 
@@ -106,7 +107,7 @@ def table_command(
         "constants": made.constants,
         "notes": list(made.notes),
     }
-    emit("table", data, space.blocks(book).table(made), as_json=as_json, warnings=space.warnings)
+    emit("table", data, blocks_of(space, book).table(made), as_json=as_json, warnings=space.warnings)
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -10,12 +10,12 @@ import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
 from logbook_agent.cli.output import emit
-from logbook_agent.commands.flags import normal_name
-from logbook_agent.errors import UsageError
-from logbook_agent.markdown.text import one_line
-from logbook_agent.report.times import minute
-from logbook_agent.report.tried import case_text, outcome_text, where_text
-from logbook_agent.workflows.tried import TriedQuery, tried
+from logbook_agent.findings.tried.listed import TriedQuery, tried
+from logbook_agent.findings.tried.texts import case_text, outcome_text, where_text
+from logbook_agent.model.errors import UsageError
+from logbook_agent.running.commands.flags import normal_name
+from logbook_agent.text.markdown import one_line
+from logbook_agent.text.times import minute
 
 _SHOWN, _LIMIT_BYTES = 20, 8000
 _LINE_CHARACTERS = 160

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from logbook_agent.findings.measured import unit_of
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.model.header import Metric
-from logbook_agent.stats import median
+from logbook_agent.model.stats import median
 
 # One case: `value` (the median of its runs), `low`, `high`, `runs`, `unit`; `entries` it was measured in, of which
 # `entry` is the first, there in `run`; `label`, `config` (as far as it is kept), `config_left_out`, and `apart`, what

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from logbook_agent.findings.cases import trials
 
 if TYPE_CHECKING:
-    from logbook_agent.evidence.alike import Trial
+    from logbook_agent.findings.evidence.alike import Trial
     from logbook_agent.model.record import Record
 
 _DIGITS = 16
@@ -32,9 +32,9 @@ def keyed_trials(record: Record) -> list[tuple[Trial, str]]:
 
 
 def _key(trial: Trial, code: str | None) -> str:
-    from logbook_agent.evidence.alike import Terms
-    from logbook_agent.evidence.pairs import said_by_command
-    from logbook_agent.tables.frame import devices_text, key_of, on_accelerator
+    from logbook_agent.findings.evidence.alike import Terms
+    from logbook_agent.findings.evidence.pairs import said_by_command
+    from logbook_agent.findings.tables.frame import devices_text, key_of, on_accelerator
 
     case = trial.case
     facts = dict(case.facts)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from logbook_agent.evidence.alike import Trial
+    from logbook_agent.findings.evidence.alike import Trial
+    from logbook_agent.findings.tables import Case
     from logbook_agent.model.record import Record
     from logbook_agent.model.run import Code, Row, Run
-    from logbook_agent.tables import Case
 
 # What this tool adds to the software of a run says nothing about what ran.
 _TOOL = "logbook-agent"
@@ -19,7 +19,7 @@ _TOOL = "logbook-agent"
 def cases(*records: Record) -> list[Case]:
     """The rows of entries, in the order they were run, each with the devices it ran on and its run's facts."""
     # Imported where rows are met: most commands have none to show, and tables take as long to load as a fsync.
-    from logbook_agent.tables import Case
+    from logbook_agent.findings.tables import Case
 
     runs = [(record.id, status.state, status.run) for record in records for status in record.runs]
     names = code_names([run.code for *_, run in runs])
@@ -39,7 +39,7 @@ def cases(*records: Record) -> list[Case]:
 
 def trials(*records: Record) -> list[Trial]:
     """The rows of entries as `cases` has them, each with the command that measured it; for comparisons."""
-    from logbook_agent.evidence.alike import Trial
+    from logbook_agent.findings.evidence.alike import Trial
 
     runs = [status.run for record in records for status in record.runs for _ in status.run.rows]
     confirming = {

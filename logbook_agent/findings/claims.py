@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from logbook_agent.evidence.answers import Answer
+    from logbook_agent.findings.evidence.answers import Answer
 
 # One verdict: `entry` that keeps the comparison, `axis`, its values `base` and `other`, `case` (what tells the pair
 # from the others), `metric`, `ratio` (other / base), `low` and `high` of its interval or None, `verdict`, and how many

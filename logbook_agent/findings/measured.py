@@ -19,14 +19,14 @@ from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, ended_badly, is_made, mended, plan_runs
 from logbook_agent.model.run import Row, Run, Scalar
-from logbook_agent.results.values import canonical, row_key
-from logbook_agent.stats import median
-from logbook_agent.units import known
+from logbook_agent.model.stats import median
+from logbook_agent.model.units import known
+from logbook_agent.model.values import canonical, row_key
 
 if TYPE_CHECKING:
-    from logbook_agent.evidence.alike import Trial
-    from logbook_agent.results.values import Key
-    from logbook_agent.tables import Case, Repeats
+    from logbook_agent.findings.evidence.alike import Trial
+    from logbook_agent.findings.tables import Case, Repeats
+    from logbook_agent.model.values import Key
 
 # One case: value, lowest and highest of its runs, unit, runs, run (the first), label, config (as far as it is kept),
 # how many keys of it are not, what tells it apart beyond them (`apart`), and where all this is of fresh runs its value
@@ -67,7 +67,7 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
     if record.state == VOID or not any(m.name in row.metrics for m in primary for row in _rows(record)):
         return {}
     # Imported where rows are met, as in `cases`.
-    from logbook_agent.tables import Repeats, repeats
+    from logbook_agent.findings.tables import Repeats, repeats
 
     cases = cases_of(record)
     confirming = record.confirmations
@@ -123,7 +123,7 @@ def tried_cases(
 
 def _apart(trials: Sequence[Trial]) -> dict[int, dict[str, str]]:
     """What tells each of some cases from the others beyond its config, by the identity of the case."""
-    from logbook_agent.tables import repeats
+    from logbook_agent.findings.tables import repeats
 
     return {id(case): _bounded(r.apart, _APART_CHARS) for r in repeats([t.case for t in trials]) for case in r.cases}
 

@@ -51,6 +51,7 @@ CONFIDENCE = "Confidence"
 INTERPRETATION = "Interpretation"
 NEXT_ACTION = "Next action"
 NEGATIVE_RESULT = "Negative result"
+DECISION = "Decision"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from logbook_agent.model.ids import parse_id
 from logbook_agent.model.scalar import Scalar
-from logbook_agent.units import Direction
+from logbook_agent.model.units import Direction
 
 FORMAT = 1
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.errors import StoreError, UsageError
-from logbook_agent.paths import is_inside
-from logbook_agent.reading import SETTINGS_BYTES, read_bytes, text_of
-from logbook_agent.repository import repository_of
+from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.store.config_github import GitHubConfig, SettingError, github_config
 from logbook_agent.store.parse import parse_toml
+from logbook_agent.store.paths import is_inside
+from logbook_agent.store.reading import SETTINGS_BYTES, read_bytes, text_of
+from logbook_agent.store.repository import repository_of
 
 if TYPE_CHECKING:
-    from logbook_agent.redaction.rules import Rule
+    from logbook_agent.text.redaction.rules import Rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.errors import UsageError
+from logbook_agent.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from logbook_agent.issues.address import Site
+    from logbook_agent.text.address import Site
 
 # What GitHub asks of those who write much; an Enterprise may set other limits.
 LEAST_PAUSE_S = 1.0
@@ -34,7 +34,7 @@ class GitHubConfig:
     @property
     def site(self) -> Site:
         # Every command reads the settings; few need addresses, whose import takes some milliseconds.
-        from logbook_agent.issues.address import Site, parse_site
+        from logbook_agent.text.address import Site, parse_site
 
         return Site() if self.host is None else parse_site(self.host)
 
@@ -96,7 +96,7 @@ def _seconds(key: str, value: object) -> float:
 
 
 def _check_addresses(config: GitHubConfig) -> None:
-    from logbook_agent.issues.address import parse_api, parse_repository
+    from logbook_agent.text.address import parse_api, parse_repository
 
     try:
         key = "host"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from logbook_agent.store.config_github import SettingError
 
 if TYPE_CHECKING:
-    from logbook_agent.redaction.rules import Rule
+    from logbook_agent.text.redaction.rules import Rule
 
 _KEYS = ("id", "description", "regex", "secretGroup", "keywords", "entropy")
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
@@ -35,7 +35,7 @@ def secret_rules(value: object) -> tuple[Rule, ...]:
 
 
 def _rule(table: dict[str, Any], where: str) -> Rule:
-    from logbook_agent.redaction.rules import Rule
+    from logbook_agent.text.redaction.rules import Rule
 
     for key in table:
         if key not in _KEYS:
@@ -59,7 +59,7 @@ def _rule(table: dict[str, Any], where: str) -> Rule:
 
 
 def _check_pattern(regex: str, group: int | None, where: str) -> None:
-    from logbook_agent.redaction.rules import RuleError, compile_linear
+    from logbook_agent.text.redaction.rules import RuleError, compile_linear
 
     try:
         pattern = compile_linear(regex, max_bytes=_RULE_BYTES)

@@ -14,9 +14,9 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from logbook_agent.errors import StoreError
-from logbook_agent.paths import check_place, check_target, not_regular
-from logbook_agent.reading import open_file
+from logbook_agent.model.errors import StoreError
+from logbook_agent.store.paths import check_place, check_target, not_regular
+from logbook_agent.store.reading import open_file
 
 _PIECE_BYTES = 1 << 20
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.errors import StoreError
+from logbook_agent.model.errors import StoreError
 from logbook_agent.model.ids import format_id, id_number, sorted_ids
-from logbook_agent.processes import alive
-from logbook_agent.reading import SETTINGS_BYTES, names_in, read_text
-from logbook_agent.repository import repository_of
 from logbook_agent.store.files import create_exclusive, make_folder
 from logbook_agent.store.parse import parse_json
+from logbook_agent.store.processes import alive
+from logbook_agent.store.reading import SETTINGS_BYTES, names_in, read_text
+from logbook_agent.store.repository import repository_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from logbook_agent.errors import StoreError
-from logbook_agent.paths import check_place
+from logbook_agent.model.errors import StoreError
 from logbook_agent.store import files
+from logbook_agent.store.paths import check_place
 
 if TYPE_CHECKING:
     import sqlite3

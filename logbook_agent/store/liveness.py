@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from logbook_agent.model.record import Life
-from logbook_agent.processes import alive, create_time
+from logbook_agent.store.processes import alive, create_time
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Process, Run

@@ -8,13 +8,13 @@ import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from logbook_agent.errors import NotFound, StoreError, UsageError
+from logbook_agent.model.errors import NotFound, StoreError, UsageError
 from logbook_agent.model.ids import parse_id, typed_id
-from logbook_agent.paths import is_inside
-from logbook_agent.redaction import Redactor, by_shape
-from logbook_agent.repository import repository_of
 from logbook_agent.store.book import Book, books
 from logbook_agent.store.config import Config
+from logbook_agent.store.paths import is_inside
+from logbook_agent.store.repository import repository_of
+from logbook_agent.text.redaction import Redactor, by_shape
 
 START_LINE = "logbook start TOPIC --prefix PREFIX --goal 'What this thread should find out'"
 

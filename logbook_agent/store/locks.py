@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from logbook_agent.errors import Locked
+from logbook_agent.model.errors import Locked
 from logbook_agent.store.files import open_lock
 
 _PAUSE_S = 0.005

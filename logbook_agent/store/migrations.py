@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from logbook_agent.errors import RecordError, StoreError
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.entry import Entry
+from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
 from logbook_agent.model.run import Run
-from logbook_agent.processes import alive
-from logbook_agent.reading import PROSE_BYTES, RUN_BYTES, read_bytes, read_text
 from logbook_agent.store.files import make_folder, write_atomic
 from logbook_agent.store.locks import locked
 from logbook_agent.store.parse import parse_json, parse_yaml
+from logbook_agent.store.processes import alive
+from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, read_bytes, read_text
 from logbook_agent.store.records import FORMAT, check_format, dump_yaml
 
 Kind = Literal["header", "entry", "run"]

@@ -13,7 +13,7 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.entry import entry_of as entry_named
 from logbook_agent.model.header import Header
 from logbook_agent.model.ids import PREFIX, TOPIC, parse_id
-from logbook_agent.redaction import by_shape
+from logbook_agent.text.redaction import by_shape
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run

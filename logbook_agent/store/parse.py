@@ -13,7 +13,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, NoReturn
 
-from logbook_agent.errors import RecordError
+from logbook_agent.model.errors import RecordError
 
 # The records nest five levels deep.
 MAX_DEPTH = 64

@@ -8,20 +8,20 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from logbook_agent.errors import RecordError, StoreError
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import Entry
+from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
-from logbook_agent.reading import PROSE_BYTES, RUN_BYTES, read_text, text_of
-from logbook_agent.redaction.records import clean_run
 from logbook_agent.store.files import write_atomic
 from logbook_agent.store.lines import line_of
 from logbook_agent.store.names import check_entry, check_header, check_run, check_run_place
 from logbook_agent.store.parse import parse_json, parse_yaml, place_of
+from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, read_text, text_of
+from logbook_agent.text.redaction.records import clean_run
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
-    from logbook_agent.redaction import Redactor
+    from logbook_agent.text.redaction import Redactor
 
 T = TypeVar("T")
 FORMAT = 1

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from logbook_agent.errors import LogbookError, StoreError
 from logbook_agent.model.codec import encode, field_decoders
+from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.store import index_file
 from logbook_agent.store.index import RACY_NS
 

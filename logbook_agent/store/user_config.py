@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.errors import StoreError, UsageError
-from logbook_agent.reading import read_text
+from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.store.files import make_folder, write_atomic
 from logbook_agent.store.locks import locked
+from logbook_agent.store.reading import read_text
 
 MOST_BYTES = 1024 * 1024
 _HOSTS = "confirmed_hosts"
@@ -104,7 +104,7 @@ def _config_of(table: Mapping[str, Any], path: Path) -> UserConfig:
 
 
 def _host(text: str, path: Path) -> str:
-    from logbook_agent.issues.address import parse_site
+    from logbook_agent.text.address import parse_site
 
     try:
         return parse_site(text).host

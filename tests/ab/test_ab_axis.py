@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from logbook_agent.evidence.compared import Turns, turns_of
-from logbook_agent.workflows.ab_axis import in_turns
-from logbook_agent.workflows.ab_prepare import with_bench
-from logbook_agent.workflows.run import RunRequest
+from logbook_agent.entries.run import RunRequest
+from logbook_agent.findings.evidence.compared import Turns, turns_of
+from logbook_agent.sweeps.ab_axis import in_turns
+from logbook_agent.sweeps.ab_prepare import with_bench
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.errors import StoreError
-from logbook_agent.markdown.view import parse, render_block
+from logbook_agent.model.errors import StoreError
+from logbook_agent.text.marked import parse, render_block
 from tests.absorb.test_absorb_entry import OWN, Edit, at, book, edit, edited, entry_of, fields_of, view
 from tests.conftest import Cli, FixedClock
 

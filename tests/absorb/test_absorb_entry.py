@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.markdown.view import parse
 from logbook_agent.model.entry import Entry
 from logbook_agent.store.records import read_entry
+from logbook_agent.text.marked import parse
 from tests.conftest import Cli, FixedClock
 
 Edit = Callable[[str, str], None]

@@ -7,12 +7,12 @@ import dataclasses
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from logbook_agent.markdown.entry import EntryText, Part
-from logbook_agent.markdown.text import bullet, clean, one_line
-from logbook_agent.markdown.view import digest, protect
 from logbook_agent.model.entry import Field
 from logbook_agent.model.record import Record
-from logbook_agent.workflows.hand_edits import Standing, Taken, read_own, take
+from logbook_agent.pages.entry_text import EntryText, Part
+from logbook_agent.pages.hand_edits import Standing, Taken, read_own, take
+from logbook_agent.text.markdown import bullet, clean, one_line
+from logbook_agent.text.marked import digest, protect
 from tests.markdown.test_markdown_entry import BLOCKS, HOSTILE, RECORDS
 
 TEXT = HOSTILE.filter(lambda t: bool(clean(t).strip()))

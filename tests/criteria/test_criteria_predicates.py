@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from logbook_agent.criteria.evaluate import Facts, evaluate
-from logbook_agent.criteria.outcome import Outcome, State
-from logbook_agent.criteria.predicate import PredicateError, parse
-from logbook_agent.evidence.alike import Trial
+from logbook_agent.findings.criteria.evaluate import Facts, evaluate
+from logbook_agent.findings.criteria.outcome import Outcome, State
+from logbook_agent.findings.criteria.predicate import PredicateError, parse
+from logbook_agent.findings.evidence.alike import Trial
+from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row
 from logbook_agent.model.scalar import Scalar
-from logbook_agent.tables.spec import Case
 
 V5P = (Device(platform="tpu", kind="TPU v5p", count=4, used=4),)
 _numbers = itertools.count(1)

@@ -16,23 +16,23 @@ from typer.main import get_command
 from bench_core.cli import app as bench_app
 from logbook_agent.api import Logbook
 from logbook_agent.cli import SUBCOMMANDS, build
-from logbook_agent.errors import LogbookError, RemoteError
+from logbook_agent.findings.tables import Column, Table
 from logbook_agent.model import entry as entries
 from logbook_agent.model import header as headers
 from logbook_agent.model.entry import Entry, Field
+from logbook_agent.model.errors import LogbookError, RemoteError
 from logbook_agent.model.header import Baseline, Criterion, Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Row, Run
-from logbook_agent.provenance.environment import PATTERNS
-from logbook_agent.report.blocks import Blocks
-from logbook_agent.report.environment import environment
-from logbook_agent.report.templates import NAMES, Templates
+from logbook_agent.model.units import KNOWN
+from logbook_agent.pages.blocks import Blocks
+from logbook_agent.pages.templating.environment import environment
+from logbook_agent.pages.templating.templates import NAMES, Templates
+from logbook_agent.running.provenance.environment import PATTERNS
+from logbook_agent.start.header_file import _FILE_KEYS
 from logbook_agent.store.config import REQUIRABLE, Config
 from logbook_agent.store.config_github import GitHubConfig
 from logbook_agent.store.user_config import UserConfig
-from logbook_agent.tables import Column, Table
-from logbook_agent.units import KNOWN
-from logbook_agent.workflows.header_file import _FILE_KEYS
 
 REFERENCE = REPOSITORY / "docs/reference"
 COMMANDS = [c.name for c in SUBCOMMANDS]
@@ -101,7 +101,7 @@ def test_every_error_code_is_in_the_reference() -> None:
             yield child
             yield from below(child)
 
-    kinds = [c for c in below(LogbookError) if c.__module__ == "logbook_agent.errors"]
+    kinds = [c for c in below(LogbookError) if c.__module__ == "logbook_agent.model.errors"]
     rows = re.findall(r"^\| `(\w+)` \| (\d+) \|", section(text_of("json.md"), "Errors"), re.MULTILINE)
     assert {(c.code, str(c.exit_code)) for c in kinds} == set(rows)
     codes = section(text_of("cli.md"), "Exit codes")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.errors import RecordError, StoreError
+from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.record import Record
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import write_atomic

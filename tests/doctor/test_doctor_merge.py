@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.errors import StoreError
+from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
 from tests.conftest import Cli, FixedClock
 from tests.doctor.conftest import Found

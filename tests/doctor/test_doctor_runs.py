@@ -144,7 +144,7 @@ def test_a_lock_that_is_held(
 ) -> None:
     from logbook_agent.store.locks import locked
 
-    monkeypatch.setattr("logbook_agent.workflows.doctor.leftovers._LOCK_S", 0.05)
+    monkeypatch.setattr("logbook_agent.doctor.leftovers._LOCK_S", 0.05)
     with locked(book / ".lock", within=book):
         [found] = findings()
     assert f"locked by pid {os.getpid()}" in found["message"]

@@ -108,7 +108,7 @@ def test_a_missing_view(three: Cli, view: Path, healthy: Callable[[], None]) -> 
 
 
 def test_a_view_that_cannot_be_written(three: Cli, view: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from logbook_agent.errors import StoreError
+    from logbook_agent.model.errors import StoreError
     from logbook_agent.store.book import Book
 
     def full(self: Book, text: str) -> None:

@@ -24,6 +24,6 @@ def logbook(*words: str, cwd: Path, env: dict[str, str] | None = None) -> subpro
 
 
 def blocks_of(view: Path) -> list[str]:
-    from logbook_agent.markdown.view import parse
+    from logbook_agent.text.marked import parse
 
     return list(parse(view.read_text()))

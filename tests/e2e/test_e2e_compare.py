@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from logbook_agent.doctor.renumber import related
 from logbook_agent.model.entry import Comparison, Entry
-from logbook_agent.workflows.doctor.renumber import related
 from tests.conftest import Cli
 
 HEADER = """\

@@ -39,7 +39,7 @@ FLOODS = {
 MEASURED = """\
 import sys
 from logbook_agent.cli import main
-from logbook_agent.processes import own_peak_bytes
+from logbook_agent.store.processes import own_peak_bytes
 code = main(sys.argv[1:])
 print('PEAK', own_peak_bytes() // 2**20, file=sys.stderr)
 sys.exit(code)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from logbook_agent.markdown.text import clean, one_line
-from logbook_agent.markdown.view import parse
 from logbook_agent.store.records import read_entry
+from logbook_agent.text.markdown import clean, one_line
+from logbook_agent.text.marked import parse
 from tests.conftest import Cli
 
 TEXTS = {

@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from logbook_agent.evidence.alike import Trial
 from logbook_agent.findings.cases import trials
+from logbook_agent.findings.evidence.alike import Trial
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Code, Device, Env, Exit, Host, Launch, Measurement, Row, Run, UntrackedFile

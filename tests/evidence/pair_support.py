@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from logbook_agent.evidence.alike import Terms, Trial
-from logbook_agent.evidence.answers import Answer, Ask, answer_values
-from logbook_agent.evidence.compared import Compared
+from logbook_agent.findings.evidence.alike import Terms, Trial
+from logbook_agent.findings.evidence.answers import Answer, Ask, answer_values
+from logbook_agent.findings.evidence.compared import Compared
+from logbook_agent.findings.tables import Case
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row
-from logbook_agent.tables import Case
 
 DECLARED = (Metric(name="t", direction="max"),)
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.evidence.alike import Standing, Terms, Trial
-from logbook_agent.evidence.answers import Ask, answer_values
-from logbook_agent.evidence.compared import turns_of
-from logbook_agent.evidence.noise import noise_of
-from logbook_agent.evidence.verdict import Verdict
+from logbook_agent.findings.comparisons.told import data, evidence_text
+from logbook_agent.findings.evidence.alike import Standing, Terms, Trial
+from logbook_agent.findings.evidence.answers import Ask, answer_values
+from logbook_agent.findings.evidence.compared import turns_of
+from logbook_agent.findings.evidence.noise import noise_of
+from logbook_agent.findings.evidence.verdict import Verdict
 from logbook_agent.model.entry import Comparison
 from logbook_agent.model.run import Measurement
-from logbook_agent.report.compared import data, evidence_text
 from tests.evidence.pair_support import DECLARED, on_axis, only, trial
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from logbook_agent.evidence.confidence import InSetting, Setting, confidence
-from logbook_agent.evidence.verdict import Verdict
+from logbook_agent.findings.evidence.confidence import InSetting, Setting, confidence
+from logbook_agent.findings.evidence.verdict import Verdict
 
 # Ten runs that scatter by about 1%.
 NOISE = [0.987, 0.991, 0.994, 0.997, 0.999, 1.001, 1.003, 1.006, 1.009, 1.013]

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.evidence.alike import Standing, Terms
-from logbook_agent.evidence.compared import compared
-from logbook_agent.evidence.pairs import Ground, compare_sides
-from logbook_agent.evidence.verdict import Verdict
+from logbook_agent.findings.evidence.alike import Standing, Terms
+from logbook_agent.findings.evidence.compared import compared
+from logbook_agent.findings.evidence.pairs import Ground, compare_sides
+from logbook_agent.findings.evidence.verdict import Verdict
 from tests.evidence.like_support import MATRIX, METRIC, sides
 
 PAIRS: list[dict[str, Any]] = MATRIX["pairs"]

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from logbook_agent.errors import UsageError
-from logbook_agent.evidence.alike import Standing, Terms
-from logbook_agent.evidence.answers import Ask, answer_sides, answer_values
-from logbook_agent.evidence.noise import noise_of
-from logbook_agent.evidence.verdict import Verdict
-from logbook_agent.report.compared import notes
-from logbook_agent.report.compared_text import compared_table
+from logbook_agent.findings.comparisons.as_text import compared_table
+from logbook_agent.findings.comparisons.told import notes
+from logbook_agent.findings.evidence.alike import Standing, Terms
+from logbook_agent.findings.evidence.answers import Ask, answer_sides, answer_values
+from logbook_agent.findings.evidence.noise import noise_of
+from logbook_agent.findings.evidence.verdict import Verdict
+from logbook_agent.model.errors import UsageError
 from tests.evidence.pair_support import DECLARED, ask, on_axis, only, trial
 
 

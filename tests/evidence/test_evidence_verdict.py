@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.evidence.stopping import enough
-from logbook_agent.evidence.verdict import Basis, Verdict, judge
+from logbook_agent.findings.evidence.stopping import enough
+from logbook_agent.findings.evidence.verdict import Basis, Verdict, judge
 
 # Ten runs that scatter by about 1%, with a median of 1.
 NOISE = [0.987, 0.991, 0.994, 0.997, 0.999, 1.001, 1.003, 1.006, 1.009, 1.013]

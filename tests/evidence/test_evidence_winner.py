@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from logbook_agent.evidence.winner import winner
+from logbook_agent.findings.evidence.winner import winner
 
 # Ten runs that scatter by about 1%, with a median of 1.
 NOISE = [0.987, 0.991, 0.994, 0.997, 0.999, 1.001, 1.003, 1.006, 1.009, 1.013]

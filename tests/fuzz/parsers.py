@@ -12,27 +12,27 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from logbook_agent.errors import LogbookError
-from logbook_agent.issues import block, markers
-from logbook_agent.markdown import entry as entry_text
-from logbook_agent.markdown import view as views
+from logbook_agent.findings.summaries import summary_of
+from logbook_agent.issue.github import answers
+from logbook_agent.issue.planning import block, markers
 from logbook_agent.model.codec import encode
+from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.header import Metric
-from logbook_agent.recipes.expand import expand
-from logbook_agent.recipes.parse import parse_recipe
-from logbook_agent.recipes.stages import is_staged, parse_staged
-from logbook_agent.redaction import Redactor, Secret
-from logbook_agent.redaction.plain import redacted
-from logbook_agent.redaction.records import clean_run
-from logbook_agent.results import ResultReader
+from logbook_agent.pages import entry_text
+from logbook_agent.running.results import ResultReader
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.config import load_config
 from logbook_agent.store.parse import parse_json, parse_yaml
 from logbook_agent.store.user_config import load_user_config
-from logbook_agent.sync import answers
-from logbook_agent.workflows.recipe_files import RecipeFile, read_recipe
-from logbook_agent.workflows.summaries import summary_of
+from logbook_agent.sweeps.recipe_files import RecipeFile, read_recipe
+from logbook_agent.sweeps.recipes.expand import expand
+from logbook_agent.sweeps.recipes.parse import parse_recipe
+from logbook_agent.sweeps.recipes.stages import is_staged, parse_staged
+from logbook_agent.text import marked as views
+from logbook_agent.text.redaction import Redactor, Secret
+from logbook_agent.text.redaction.plain import redacted
+from logbook_agent.text.redaction.records import clean_run
 from tests.fuzz.mutations import SECRET
 from tests.fuzz.values import Document
 

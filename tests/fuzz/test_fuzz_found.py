@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.errors import RecordError, StoreError
-from logbook_agent.markdown import view
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import Entry
-from logbook_agent.recipes.parse import parse_recipe
-from logbook_agent.recipes.problem import RecipeProblem
+from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.store import records
+from logbook_agent.sweeps.recipes.parse import parse_recipe
+from logbook_agent.sweeps.recipes.problem import RecipeProblem
+from logbook_agent.text import marked as view
 from tests.conftest import Cli
 
 ENTRY = "format: 1\nid: MOE-000\ntitle: t\nopened: '2026-02-10T10:43:00+00:00'\n"

@@ -17,8 +17,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from logbook_agent.markdown.view import parse
-from logbook_agent.provenance.host import cpu_model
+from logbook_agent.running.provenance.host import cpu_model
+from logbook_agent.text.marked import parse
 from tests.conftest import Answer, Cli, FixedClock
 
 HERE = Path(__file__).resolve().parent

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from logbook_agent.errors import AnswerLost, IssueMissing, RateLimited, Unreachable
-from logbook_agent.issues.values import Comment, Issue, IssueState
+from logbook_agent.issue.planning.values import Comment, Issue, IssueState
+from logbook_agent.model.errors import AnswerLost, IssueMissing, RateLimited, Unreachable
 
 T = TypeVar("T")
 

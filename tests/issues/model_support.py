@@ -6,13 +6,13 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from logbook_agent.errors import LogbookError
-from logbook_agent.issues import block, markers
-from logbook_agent.issues.plan import LIMIT_BYTES
-from logbook_agent.issues.wanted import EntryWanted, Wanted
-from logbook_agent.sync.apply import Sync
-from logbook_agent.sync.calls import Calls
-from logbook_agent.sync.pace import Pace
+from logbook_agent.issue.github.apply import Sync
+from logbook_agent.issue.github.calls import Calls
+from logbook_agent.issue.github.pace import Pace
+from logbook_agent.issue.planning import block, markers
+from logbook_agent.issue.planning.plan import LIMIT_BYTES
+from logbook_agent.issue.planning.wanted import EntryWanted, Wanted
+from logbook_agent.model.errors import LogbookError
 from tests.issues.model_server import Client, Killed, Server
 
 BOOK = "MOE.12345678"

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from logbook_agent.errors import UsageError
-from logbook_agent.issues.address import (
+from logbook_agent.model.errors import UsageError
+from logbook_agent.text.address import (
     IssueAddress,
     RepositoryAddress,
     Site,

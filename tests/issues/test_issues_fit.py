@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from logbook_agent.issues import fit
+from logbook_agent.text import fit
 
 FAMILY = "👨‍👩‍👧‍👦"
 FLAG = "🇩🇪"

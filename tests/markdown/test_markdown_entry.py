@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logbook_agent.markdown.entry import EntryText, Unreadable, heading_title, parse
-from logbook_agent.markdown.text import bullet, clean, one_line
-from logbook_agent.markdown.view import build
-from logbook_agent.markdown.view import parse as parse_view
+from logbook_agent.findings.trust import trust_of
 from logbook_agent.model.entry import CONFIDENCES, KINDS, Entry, Field, PlannedCommand
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, record_of
 from logbook_agent.model.run import Exit, Measurement, Output, Row, Run
-from logbook_agent.report.blocks import Blocks
-from logbook_agent.report.sections import NO_LATER
-from logbook_agent.report.templates import Templates
-from logbook_agent.report.trust import trust_of
+from logbook_agent.pages.blocks import Blocks
+from logbook_agent.pages.entry_text import EntryText, Unreadable, heading_title, parse
+from logbook_agent.pages.sections import NO_LATER
+from logbook_agent.pages.templating.templates import Templates
+from logbook_agent.text.markdown import bullet, clean, one_line
+from logbook_agent.text.marked import build
+from logbook_agent.text.marked import parse as parse_view
 
 PIECES = [
     "<!-- logbook:block X-001 0123456789abcdef -->", "<!-- logbook:end X-000 -->", "<!--", "-->", "\n", "\n\n", " ",

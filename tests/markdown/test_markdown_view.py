@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.markdown import text as md
-from logbook_agent.markdown.view import ViewError, build, parse, render_block, splice
+from logbook_agent.text import markdown as md
+from logbook_agent.text.marked import ViewError, build, parse, render_block, splice
 
 HOSTILE = st.lists(
     st.sampled_from(

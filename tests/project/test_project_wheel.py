@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.report.templates import NAMES, builtin_folder
+from logbook_agent.pages.templating.templates import NAMES, builtin_folder
 from tests.conftest import REPOSITORY
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.provenance.git import CodeFacts, code_facts
+from logbook_agent.running.provenance.git import CodeFacts, code_facts
 
 Git = Callable[..., str]
 PART = 'a "pärt"\\'

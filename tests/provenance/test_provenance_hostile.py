@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.errors import StoreError
-from logbook_agent.issues.address import RepositoryAddress
-from logbook_agent.provenance import git_calls
-from logbook_agent.provenance.git import code_facts
-from logbook_agent.provenance.git_calls import read_git
-from logbook_agent.provenance.pushed import dirty_outside, published, remote_of
+from logbook_agent.issue.pushed import dirty_outside, published, remote_of
+from logbook_agent.model.errors import StoreError
+from logbook_agent.running.provenance import git_calls
+from logbook_agent.running.provenance.git import code_facts
+from logbook_agent.running.provenance.git_calls import read_git
+from logbook_agent.text.address import RepositoryAddress
 from tests.conftest import REPOSITORY, Cli, FixedClock
 
 Git = Callable[..., str]

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.run import Contention, Device
-from logbook_agent.provenance.devices import visible_devices
-from logbook_agent.provenance.environment import relevant_env
-from logbook_agent.provenance.host import cpu_model, host_facts
-from logbook_agent.provenance.others import other_users
+from logbook_agent.running.provenance.devices import visible_devices
+from logbook_agent.running.provenance.environment import relevant_env
+from logbook_agent.running.provenance.host import cpu_model, host_facts
+from logbook_agent.running.provenance.others import other_users
 
 
 def write(path: Path, text: str = "") -> None:
@@ -117,7 +117,7 @@ def test_the_environment_that_matters() -> None:
 
 def test_no_framework_is_imported() -> None:
     names = ("git", "host", "devices", "software", "environment")
-    code = "".join(f"import logbook_agent.provenance.{n}\n" for n in names) + "import sys; print(*sys.modules)"
+    code = "".join(f"import logbook_agent.running.provenance.{n}\n" for n in names) + "import sys; print(*sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert not {"jax", "torch", "numpy", "psutil", "tomllib", "importlib.metadata", "socket"} & set(out.split())
 

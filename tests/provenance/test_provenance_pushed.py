@@ -8,12 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.errors import StoreError, UsageError
-from logbook_agent.issues.address import RepositoryAddress
-from logbook_agent.issues.links import Links
-from logbook_agent.markdown.view import build
-from logbook_agent.provenance import git_calls
-from logbook_agent.provenance.pushed import (
+from logbook_agent.issue.pushed import (
     Outside,
     blob_sha,
     blobs_at,
@@ -26,6 +21,11 @@ from logbook_agent.provenance.pushed import (
     pushed_commit,
     remote_of,
 )
+from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.running.provenance import git_calls
+from logbook_agent.text.address import RepositoryAddress
+from logbook_agent.text.links import Links
+from logbook_agent.text.marked import build
 
 REPOSITORY = RepositoryAddress(owner="o", name="r")
 Git = Callable[..., str]

@@ -13,10 +13,10 @@ import pytest
 
 from bench_core.cli import main
 from bench_core.harness.case import Case
-from logbook_agent.recipes.expand import Plan
-from logbook_agent.recipes.rules import violations
-from logbook_agent.workflows.sweep_recipes import choose_recipe, choose_stages, list_recipes
-from logbook_agent.workflows.workspace import Workspace
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.sweeps.chosen import choose_recipe, choose_stages, list_recipes
+from logbook_agent.sweeps.recipes.expand import Plan
+from logbook_agent.sweeps.recipes.rules import violations
 from tests.conftest import REPOSITORY
 
 # name: cases at full scale, of them controls; cases at the tiny one, of them controls.

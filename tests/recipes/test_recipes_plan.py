@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.recipes.estimate import estimate
-from logbook_agent.recipes.expand import Plan, describe, expand
-from logbook_agent.recipes.parse import parse_recipe
-from logbook_agent.recipes.problem import RecipeProblem
-from logbook_agent.recipes.rules import violations
+from logbook_agent.sweeps.recipes.estimate import estimate
+from logbook_agent.sweeps.recipes.expand import Plan, describe, expand
+from logbook_agent.sweeps.recipes.parse import parse_recipe
+from logbook_agent.sweeps.recipes.problem import RecipeProblem
+from logbook_agent.sweeps.recipes.rules import violations
 
 BASE: dict[str, Any] = {
     "name": "demo",

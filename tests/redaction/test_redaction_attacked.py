@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.redaction import Redactor, StreamRedactor, by_shape
-from logbook_agent.redaction.plain import redacted
-from logbook_agent.redaction.rules import Rule
+from logbook_agent.text.redaction import Redactor, StreamRedactor, by_shape
+from logbook_agent.text.redaction.plain import redacted
+from logbook_agent.text.redaction.rules import Rule
 from tests.conftest import Cli
 from tests.redaction.kinds_support import HEX, Maker
 

@@ -11,9 +11,9 @@ from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_cla
 from hypothesis import Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
-from logbook_agent.redaction import Redactor
-from logbook_agent.redaction.names import is_reference, is_secret_value
-from logbook_agent.redaction.rules import entropy
+from logbook_agent.text.redaction import Redactor
+from logbook_agent.text.redaction.names import is_reference, is_secret_value
+from logbook_agent.text.redaction.rules import entropy
 from tests.redaction.kinds_support import ALL, ALNUM, Maker
 
 PLAIN = Redactor()

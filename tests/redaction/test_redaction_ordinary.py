@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.redaction import Redactor, StreamRedactor
-from logbook_agent.redaction.lines import LineRedactor
+from logbook_agent.text.redaction import Redactor, StreamRedactor
+from logbook_agent.text.redaction.lines import LineRedactor
 from tests.redaction.ordinary_support import KINDS, lines
 
 PLAIN = Redactor()

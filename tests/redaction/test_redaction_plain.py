@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from logbook_agent.redaction import Redactor, Secret
-from logbook_agent.redaction.plain import _Cleaner, _found, redacted
+from logbook_agent.text.redaction import Redactor, Secret
+from logbook_agent.text.redaction.plain import _Cleaner, _found, redacted
 
 GITHUB = "gh" + "p_abcdefghijklmnopqrstuvwxyz0123456789"
 KEY = "-----BEGIN PRI" + "VATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRI" + "VATE KEY-----"

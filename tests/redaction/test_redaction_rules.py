@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import logbook_agent.redaction
-from logbook_agent.redaction import Redactor, StreamRedactor
-from logbook_agent.redaction.lines import LineRedactor
-from logbook_agent.redaction.rules import BUILT_IN, ShapeFinders, compile_linear
+import logbook_agent.text.redaction
+from logbook_agent.text.redaction import Redactor, StreamRedactor
+from logbook_agent.text.redaction.lines import LineRedactor
+from logbook_agent.text.redaction.rules import BUILT_IN, ShapeFinders, compile_linear
 from tests.redaction.kinds_support import ALL, BLOCKS, KEYS, PHRASES, TOKENS, Kind
 
-FOLDER = Path(logbook_agent.redaction.__file__).parent
+FOLDER = Path(logbook_agent.text.redaction.__file__).parent
 REPOSITORY = Path(__file__).resolve().parents[2]
 PLAIN = Redactor()
 # Before and behind a token: quotes, brackets, colours, escapes, parts of a name, percent signs.
@@ -166,7 +166,7 @@ def test_the_table_is_made_from_the_file() -> None:
     script = runpy.run_path(str(REPOSITORY / "scripts/redaction_rules"), run_name="script")
     made: dict[str, object] = {}
     exec(script["table"]((FOLDER / "rules.toml").read_text(encoding="utf-8")), made)  # noqa: S102
-    from logbook_agent.redaction.rules_table import TABLE
+    from logbook_agent.text.redaction.rules_table import TABLE
 
     assert made["TABLE"] == TABLE, "run: make rules"
 

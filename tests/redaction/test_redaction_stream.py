@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logbook_agent.redaction import Redactor, Secret, StreamRedactor
+from logbook_agent.text.redaction import Redactor, Secret, StreamRedactor
 
 KNOWN = "known secret/value"
 TOKEN = "gh" + "p_" + "Aa0Bb1Cc2Dd3Ee4Ff5Gg6Hh7Ii8Jj9Kk0Ll1"

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.issues.links import Links
+from logbook_agent.findings.summaries import summary_of
+from logbook_agent.issue.told.document import IssueDocuments
 from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.header import (
     Baseline,
@@ -22,9 +23,8 @@ from logbook_agent.model.header import (
 )
 from logbook_agent.model.record import Record, record_of
 from logbook_agent.model.run import Code, Device, Env, Exit, Host, Measurement, Output, Row, Run, Scalar
-from logbook_agent.report.issue import IssueDocuments
-from logbook_agent.report.templates import Templates
-from logbook_agent.workflows.summaries import summary_of
+from logbook_agent.pages.templating.templates import Templates
+from logbook_agent.text.links import Links
 
 REPO = "https://github.com/example/moe"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

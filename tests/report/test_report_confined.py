@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.errors import StoreError
-from logbook_agent.report.confined import Limits
-from logbook_agent.report.templates import INCLUDED, NAMES, Templates
+from logbook_agent.model.errors import StoreError
+from logbook_agent.pages.templating.confined import Limits
+from logbook_agent.pages.templating.templates import INCLUDED, NAMES, Templates
 from tests.conftest import REPOSITORY
 
 NAME = "footer.md.j2"

@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.errors import StoreError
-from logbook_agent.issues import fit, neutral
-from logbook_agent.issues.links import Links
-from logbook_agent.issues.pieces import fences, tokens
-from logbook_agent.issues.stages import settled
+from logbook_agent.findings.reading import STATES
+from logbook_agent.findings.summaries import summary_of
+from logbook_agent.issue.told.document import IssueDocuments
 from logbook_agent.model.entry import Field, PlannedCommand
+from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Baseline, BaselineNumbers, Closing, Header, Metric
 from logbook_agent.model.run import Exit, Output
-from logbook_agent.report.issue import IssueDocuments
-from logbook_agent.report.templates import Templates
+from logbook_agent.model.stages import settled
+from logbook_agent.pages.templating.templates import Templates
 from logbook_agent.store.book import Book
-from logbook_agent.workflows.reading import STATES
-from logbook_agent.workflows.summaries import summary_of
+from logbook_agent.text import fit, neutral
+from logbook_agent.text.links import Links
+from logbook_agent.text.pieces import fences, tokens
 from tests.conftest import REPOSITORY, Cli
 from tests.report.report_support import (
     HEADER,

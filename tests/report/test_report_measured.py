@@ -10,15 +10,16 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.errors import StoreError
+from logbook_agent.findings import facts
 from logbook_agent.findings.measured import measured
-from logbook_agent.issues.covered import covered_ids
-from logbook_agent.markdown.lead import lead
+from logbook_agent.findings.summaries import FORM, summary_of
+from logbook_agent.issue.planning.covered import covered_ids
+from logbook_agent.issue.told import entries as issue_entries
+from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Baseline, BaselineNumbers, Metric
 from logbook_agent.model.run import Code, Device, Env, Exit
-from logbook_agent.report import facts, issue_entries
 from logbook_agent.store.book import Book
-from logbook_agent.workflows.summaries import FORM, summary_of
+from logbook_agent.text.lead import lead
 from tests.conftest import Cli
 from tests.report.report_support import (
     HEADER,

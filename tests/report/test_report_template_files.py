@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.errors import StoreError
-from logbook_agent.report.templates import Templates
+from logbook_agent.model.errors import StoreError
+from logbook_agent.pages.templating.templates import Templates
 from tests.conftest import Cli
 
 NAME = "footer.md.j2"

@@ -6,11 +6,11 @@ import dataclasses
 
 import pytest
 
+from logbook_agent.findings.trust import Trust, trust_of
 from logbook_agent.model.entry import Comparison, Confidence, Entry
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record, record_of
 from logbook_agent.model.run import Exit, Measurement, Row, Run
-from logbook_agent.report.trust import Trust, trust_of
 
 METRICS = (Metric(name="tflops", direction="max"),)
 AB = Comparison(references=("X-000",), axis="mode", base_value="old")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from logbook_agent.model.codec import encode
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row
-from logbook_agent.results import Reading, ResultReader, parse_scalar
-from logbook_agent.results import reader as reader_module
+from logbook_agent.running.results import Reading, ResultReader, parse_scalar
+from logbook_agent.running.results import reader as reader_module
 
 TFLOPS = Metric(name="tflops", direction="max", unit="TF/s")
 TOKENS = Metric(name="tokens_per_s", direction="max", unit="tokens/s")

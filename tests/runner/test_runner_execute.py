@@ -15,9 +15,9 @@ from typing import Any
 import psutil
 import pytest
 
-from logbook_agent.errors import CommandNotFound, NotExecutable, ToolError
+from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError
 from logbook_agent.model.run import Exit
-from logbook_agent.runner import Graces, Job, Outcome, execute, exit_status
+from logbook_agent.running.launch import Graces, Job, Outcome, execute, exit_status
 
 QUICK = Graces(interrupt_s=0.4, terminate_s=0.4, kill_s=2.0, drain_s=0.3)
 
@@ -151,7 +151,7 @@ def test_started_names_the_process() -> None:
 
 
 def test_create_time_is_the_one_psutil_tells() -> None:
-    from logbook_agent.processes import create_time
+    from logbook_agent.store.processes import create_time
 
     told = create_time(os.getpid())
     assert told is not None
@@ -164,7 +164,7 @@ def test_peak_memory_of_the_child() -> None:
     code = """
     import os, sys
     from pathlib import Path
-    from logbook_agent.runner import Job, execute
+    from logbook_agent.running.launch import Job, execute
     class Sinks:
         def started(self, pid, create_time): pass
         def output(self, stream, data): pass
@@ -272,7 +272,7 @@ def test_cannot_be_started(tmp_path: Path) -> None:
 TOOL = """
 import os, sys
 from pathlib import Path
-from logbook_agent.runner import Graces, Job, execute, exit_status
+from logbook_agent.running.launch import Graces, Job, execute, exit_status
 class Sinks:
     def started(self, pid, create_time): pass
     def output(self, stream, data): os.write(1, data)

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logbook_agent.redaction import Redactor, Secret
-from logbook_agent.runner import OutputLog
+from logbook_agent.running.launch import OutputLog
 from logbook_agent.store.files import create_log
+from logbook_agent.text.redaction import Redactor, Secret
 
 TOKEN = "correct-horse-battery"
 REDACTOR = Redactor(secrets=(Secret(name="MY_TOKEN", value=TOKEN),))
@@ -163,9 +163,9 @@ def test_excerpts_do_not_depend_on_chunks(data: st.DataObject) -> None:
 TOOL = """
 import os, sys
 from pathlib import Path
-from logbook_agent.redaction import Redactor, Secret
-from logbook_agent.processes import own_peak_bytes
-from logbook_agent.runner import Job, LineSplitter, OutputLog, execute
+from logbook_agent.text.redaction import Redactor, Secret
+from logbook_agent.store.processes import own_peak_bytes
+from logbook_agent.running.launch import Job, LineSplitter, OutputLog, execute
 from logbook_agent.store.files import create_log
 secrets = (Secret(name="MY_TOKEN", value="correct-horse-battery"),)
 path = Path(sys.argv[1])

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.errors import CommandNotFound, NotExecutable, UsageError
-from logbook_agent.runner import Graces, LineSplitter, progress_line, resolve
-from logbook_agent.runner.ladder import Ladder, steps
+from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
+from logbook_agent.running.launch import Graces, LineSplitter, progress_line, resolve
+from logbook_agent.running.launch.ladder import Ladder, steps
 
 INT, TERM, KILL = signal.SIGINT, signal.SIGTERM, signal.SIGKILL
 

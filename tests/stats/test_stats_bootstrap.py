@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.stats.bootstrap import (
+from logbook_agent.model.stats.bootstrap import (
     expanded_tail,
     interval_of_median,
     interval_of_ratio,
     median_weights,
     resampled_medians,
 )
-from logbook_agent.stats.distributions import normal_quantile_above, normal_tail, t_quantile_above, t_tail
+from logbook_agent.model.stats.distributions import normal_quantile_above, normal_tail, t_quantile_above, t_tail
 
 positive = st.floats(0.5, 2.0)
 

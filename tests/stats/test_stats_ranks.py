@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.stats.ranks import (
+from logbook_agent.model.stats.ranks import (
     doubled_ranks,
     mann_whitney,
     missing_paired,

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.stats import median
-from logbook_agent.stats.noise import noise_floor, pooled_floor, within_noise
-from logbook_agent.stats.summary import mad, mean, quantile, standard_deviation
+from logbook_agent.model.stats import median
+from logbook_agent.model.stats.noise import noise_floor, pooled_floor, within_noise
+from logbook_agent.model.stats.summary import mad, mean, quantile, standard_deviation
 
 
 def test_worked_by_hand() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.errors import RecordError
+from logbook_agent.model.errors import RecordError
 from logbook_agent.store.parse import MAX_DEPTH, parse_json, parse_toml, parse_yaml
 from logbook_agent.store.records import entry_of
 from tests.conftest import Cli

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.errors import RecordError
+from logbook_agent.model.errors import RecordError
 from logbook_agent.store.book import Book
 from logbook_agent.store.config import load_config
 from logbook_agent.store.parse import parse_yaml

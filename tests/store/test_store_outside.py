@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.errors import StoreError
-from logbook_agent.paths import check_place
+from logbook_agent.model.errors import StoreError
 from logbook_agent.store import files
 from logbook_agent.store.locks import locked
+from logbook_agent.store.paths import check_place
 from logbook_agent.store.tried import Tried
 from tests.conftest import Cli
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent import reading
-from logbook_agent.errors import StoreError
-from logbook_agent.reading import read_bytes, read_text
+from logbook_agent.model.errors import StoreError
+from logbook_agent.store import reading
+from logbook_agent.store.reading import read_bytes, read_text
 from tests.conftest import Cli
 
 MOE = "logbooks/moe"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.errors import LogbookError, StoreError, UsageError
+from logbook_agent.model.errors import LogbookError, StoreError, UsageError
 from logbook_agent.store.user_config import (
     MOST_BYTES,
     change_confirmed_hosts,

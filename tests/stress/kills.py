@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.markdown.view import parse
 from logbook_agent.store.book import Book
+from logbook_agent.text.marked import parse
 from tests.stress.harness import ACTS, TOUCH_FIRST, at_event, begin, check, check_view, digests, fork, kill_self
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.markdown.view import parse
+from logbook_agent.text.marked import parse
 from tests.conftest import Cli
 
 RUN = ("run", "--", "sh", "-c", "echo METRIC tflops=1.5")

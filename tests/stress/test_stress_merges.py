@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.markdown.view import parse
 from logbook_agent.store.book import Book
 from logbook_agent.store.ids import highest
+from logbook_agent.text.marked import parse
 from tests.conftest import Cli
 
 Git = Callable[..., str]

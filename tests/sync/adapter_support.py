@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.errors import (
+from logbook_agent.issue.github.github import GitHub
+from logbook_agent.model.errors import (
     BadToken,
     Forbidden,
     IssueLocked,
@@ -16,7 +17,6 @@ from logbook_agent.errors import (
     RateLimited,
     Rejected,
 )
-from logbook_agent.sync.github import GitHub
 from tests.emulator import faults
 from tests.emulator.faults import Fault
 from tests.emulator.fixtures import Hub

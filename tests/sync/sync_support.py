@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.issues import block, markers
+from logbook_agent.issue.planning import block, markers
+from logbook_agent.issue.sync.place import Wire
+from logbook_agent.issue.sync.sync import SyncRequest, SyncResult, sync
 from logbook_agent.store.book import Book
-from logbook_agent.workflows.sync.place import Wire
-from logbook_agent.workflows.sync.sync import SyncRequest, SyncResult, sync
-from logbook_agent.workflows.workspace import Workspace
+from logbook_agent.store.workspace import Workspace
 from tests.conftest import Answer, Cli
 from tests.emulator.fixtures import Hub
 

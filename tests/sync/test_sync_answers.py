@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.errors import AnswerLost, RemoteError, Unreachable
-from logbook_agent.sync import connection
-from logbook_agent.sync import github as adapter
-from logbook_agent.sync.github import GitHub
+from logbook_agent.issue.github import connection
+from logbook_agent.issue.github import github as adapter
+from logbook_agent.issue.github.github import GitHub
+from logbook_agent.model.errors import AnswerLost, RemoteError, Unreachable
 from tests.emulator.faults import JSON, Fault, Reply, Request
 from tests.emulator.fixtures import Hub
 from tests.sync.adapter_support import Connect, everything

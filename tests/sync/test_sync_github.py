@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
-from logbook_agent.errors import (
+from logbook_agent.issue.github import wire
+from logbook_agent.issue.github.github import GitHub
+from logbook_agent.model.errors import (
     BadToken,
     Forbidden,
     IssueLocked,
@@ -18,8 +20,6 @@ from logbook_agent.errors import (
     RemoteError,
     UsageError,
 )
-from logbook_agent.sync import wire
-from logbook_agent.sync.github import GitHub
 from tests.emulator import faults
 from tests.emulator.faults import Fault
 from tests.emulator.fixtures import Hub

@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from logbook_agent.errors import (
+from logbook_agent.issue.github.github import GitHub
+from logbook_agent.issue.github.refusals import wait_asked_s
+from logbook_agent.model.errors import (
     AnswerLost,
     RateLimited,
     Rejected,
     RemoteError,
     Unreachable,
 )
-from logbook_agent.sync.github import GitHub
-from logbook_agent.sync.refusals import wait_asked_s
 from tests.emulator import faults
 from tests.emulator.faults import Fault, Stall
 from tests.emulator.fixtures import Hub

@@ -15,11 +15,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from logbook_agent.errors import (
+from logbook_agent.issue.github.github import GitHub
+from logbook_agent.model.errors import (
     IssueMoved,
     Unreachable,
 )
-from logbook_agent.sync.github import GitHub
 from tests.emulator import faults
 from tests.emulator.faults import Fault
 from tests.emulator.fixtures import Hub

@@ -11,8 +11,8 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from logbook_agent.errors import RemoteError
-from logbook_agent.issues import block
+from logbook_agent.issue.planning import block
+from logbook_agent.model.errors import RemoteError
 from tests.emulator import faults
 from tests.emulator.faults import Fault, Request, Stall
 from tests.sync.sync_support import PEOPLE, WRITE, Bench, Machine, other_machine

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.issues import block, markers
+from logbook_agent.issue.planning import block, markers
 from tests.emulator import faults
 from tests.sync.sync_support import PEOPLE, Bench
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from logbook_agent.errors import RateLimited, Unreachable
-from logbook_agent.sync.pace import Pace
+from logbook_agent.issue.github.pace import Pace
+from logbook_agent.model.errors import RateLimited, Unreachable
 
 START = datetime(2026, 2, 10, 10, 43, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.sync import wire
+from logbook_agent.issue.github import wire
 from tests.emulator import faults
 from tests.emulator.faults import Fault, Reply, Request, Stall
 from tests.sync.sync_support import PEOPLE, WRITE, Bench
@@ -109,7 +109,7 @@ def test_writes_are_a_second_apart_wherever_they_go(thirty: Bench) -> None:
 def test_never_more_than_80_writes_in_a_minute(
     bench: Bench, made_entries: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("logbook_agent.issues.updates.UPDATE_ENTRIES", 1)
+    monkeypatch.setattr("logbook_agent.issue.planning.updates.UPDATE_ENTRIES", 1)
     ids = bench.entries(100, made_entries)
     bench.adopt()
     found = write_times(bench)

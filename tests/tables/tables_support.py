@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from logbook_agent.findings.tables import Case, Table, TableSpec, tabulate
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row, Scalar
-from logbook_agent.report.blocks import table_text
-from logbook_agent.report.templates import Templates
-from logbook_agent.tables import Case, Table, TableSpec, tabulate
+from logbook_agent.pages.blocks import table_text
+from logbook_agent.pages.templating.templates import Templates
 
 
 def to_markdown(table: Table) -> str:

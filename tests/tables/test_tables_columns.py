@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from logbook_agent.errors import UsageError
-from logbook_agent.markdown.text import cell, escape
+from logbook_agent.findings.tables import Case, Column, Table, TableSpec, parse_axes, parse_metrics, tabulate
+from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Measurement, Row, Scalar
-from logbook_agent.tables import Case, Column, Table, TableSpec, parse_axes, parse_metrics, tabulate
+from logbook_agent.text.markdown import cell, escape
 from tests.tables.tables_support import to_markdown
 
 

@@ -8,8 +8,8 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logbook_agent.findings.tables import Case, TableSpec, tabulate, to_csv
 from logbook_agent.model.run import Device, Failure, Measurement, Row
-from logbook_agent.tables import Case, TableSpec, tabulate, to_csv
 
 GPU = (Device(platform="gpu", kind="H200", count=1, used=1),)
 CASES = (

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.findings.cases import cases, code_names
+from logbook_agent.findings.facts import config_section
+from logbook_agent.findings.tables import Case, Table, TableSpec, matching, tabulate, to_csv
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Code, Device, Env, Failure, Host, Launch, Measurement, Row, Run, UntrackedFile
-from logbook_agent.report.facts import config_section
-from logbook_agent.tables import Case, Table, TableSpec, matching, tabulate, to_csv
 from tests.conftest import Cli
 
 TPU = (Device(platform="tpu", kind="TPU v5p", count=4, used=4),)

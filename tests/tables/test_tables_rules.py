@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.errors import UsageError
+from logbook_agent.findings.tables import Table, TableSpec, matching
+from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Scalar
-from logbook_agent.tables import Table, TableSpec, matching
 from tests.tables.tables_support import case, names, table, to_markdown
 
 
@@ -335,7 +335,7 @@ def test_importing_tables_is_cheap() -> None:
         "yaml",
         "rich",
     ]
-    code = f"import sys, logbook_agent.tables; print([m for m in {heavy} if m in sys.modules])"
+    code = f"import sys, logbook_agent.findings.tables; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 

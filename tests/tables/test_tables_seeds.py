@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from logbook_agent.findings.tables import Case, TableSpec, tabulate
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row, Scalar
-from logbook_agent.tables import Case, TableSpec, tabulate
 from tests.tables.tables_support import to_markdown
 
 V5P = (Device(platform="tpu", kind="TPU v5p", count=4, used=4),)

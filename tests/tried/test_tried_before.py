@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logbook_agent.evidence.tried import command_key
+from logbook_agent.findings.tried.keys import command_key
 from logbook_agent.store.tried import Tried
 from tests.conftest import Cli
 

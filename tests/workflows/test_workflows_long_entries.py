@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from logbook_agent.findings.said import first_part
 from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.run import Code, Exit, Failure, Host, Measurement, Output, Process, Row, Run
-from logbook_agent.processes import create_time
-from logbook_agent.report.said import first_part
 from logbook_agent.store.book import Book
+from logbook_agent.store.processes import create_time
 from tests.conftest import Cli
 
 ID = "MOE-000"
@@ -37,8 +37,8 @@ sys.__stdout__.write(str(len(set(map(str, opened)))))
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Long begins at 12 runs, and what has just changed is kept, too: the tests wait for the clock themselves."""
-    monkeypatch.setattr("logbook_agent.report.said.LONG", 12)
-    monkeypatch.setattr("logbook_agent.report.said.STEP", 5)
+    monkeypatch.setattr("logbook_agent.findings.said.LONG", 12)
+    monkeypatch.setattr("logbook_agent.findings.said.STEP", 5)
     monkeypatch.setattr("logbook_agent.store.runs_index.RACY_NS", -(10**9))
     monkeypatch.setattr("logbook_agent.store.index.RACY_NS", -(10**9))
 

@@ -1,0 +1,88 @@
+"""All checks in their order. With `fix`, what one finds is mended before the next one looks."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from logbook_agent.doctor.finding import Check, Examination, Finding
+from logbook_agent.doctor.ids import check_aliases, check_names, check_voids
+from logbook_agent.doctor.leftovers import check_index, check_lock, check_temporary_files
+from logbook_agent.doctor.logs import check_logs
+from logbook_agent.doctor.merges import check_merges
+from logbook_agent.doctor.records import check_header, check_records
+from logbook_agent.doctor.runs import check_runs
+from logbook_agent.doctor.unfinished import check_markers, check_unfinished
+from logbook_agent.doctor.view import check_view
+from logbook_agent.model.errors import StoreError
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+
+# The header decides whether anything else can be understood.
+# (The index is looked at before anything is read through it.)
+FIRST: tuple[Check, ...] = (check_temporary_files, check_header, check_index)
+# From the records to what is derived from them.
+CHECKS: tuple[Check, ...] = (
+    check_merges,
+    check_names,
+    check_runs,
+    check_records,
+    check_aliases,
+    check_unfinished,
+    check_markers,
+    check_lock,
+    check_logs,
+    check_view,
+    check_voids,
+)
+
+
+def examine(workspace: Workspace, book: Book, *, fix: bool) -> list[Finding]:
+    """What is wrong, in the order of the checks; with `fix`, mended where that is safe."""
+    stamp = workspace.now().strftime("%Y%m%dT%H%M%S%f")
+    examination = Examination(workspace=workspace, book=book, stamp=stamp)
+    found = [f for check in FIRST for f in _run(examination, check, fix=fix)]
+    if any(f.check in ("header", "newer-format", "older-format") for f in found):
+        return found
+    return _once([*found, *(f for check in CHECKS for f in _run(examination, check, fix=fix))])
+
+
+def _run(examination: Examination, check: Check, *, fix: bool) -> list[Finding]:
+    # All is found before anything is mended: a mend must not change what the check looks at.
+    try:
+        found = list(check(examination))
+    except StoreError as error:
+        # The folder or file that all of a check rests on. The other checks go on.
+        where = examination.book.folder
+        mend = error.hint or error.cause
+        return [Finding(check="unreadable", severity="error", message=error.message, mend=mend, path=where)]
+    return [_mended(f) for f in found] if fix else found
+
+
+def _once(found: list[Finding]) -> list[Finding]:
+    """Without what several checks have met alike."""
+    told = {f.message: f for f in reversed(found) if f.check == "unreadable"}
+    return [f for f in found if f.check != "unreadable" or told[f.message] is f]
+
+
+def _mended(finding: Finding) -> Finding:
+    if finding.fix is None:
+        return finding
+    try:
+        return dataclasses.replace(finding, mended=finding.fix())
+    except StoreError as error:
+        return dataclasses.replace(finding, mend=f"not mended: {error.message}; {error.hint or error.cause}")
+
+
+def summary(book: Book, found: list[Finding]) -> dict[str, Any]:
+    """For machines: every finding, and how many of which kind are left."""
+    left = [f for f in found if f.mended is None]
+    return {
+        "topic": book.topic,
+        "ok": not any(f.is_wrong for f in found),
+        "errors": sum(f.severity == "error" for f in left),
+        "warnings": sum(f.severity == "warning" for f in left),
+        "notes": sum(f.severity == "note" for f in left),
+        "mended": sum(f.mended is not None for f in found),
+        "findings": [f.data() for f in found],
+    }

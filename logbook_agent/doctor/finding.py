@@ -1,0 +1,95 @@
+"""One thing that is wrong in a store, and what an examination knows."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from logbook_agent.model.errors import StoreError
+from logbook_agent.store.backups import backup
+from logbook_agent.store.book import Book
+from logbook_agent.store.files import make_folder, move, remove
+from logbook_agent.store.workspace import Workspace
+
+Severity = Literal["error", "warning", "note"]
+# Does the mending and says what was done.
+Fix = Callable[[], str]
+DOCTOR_FIX = "logbook doctor --fix"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What is wrong, where, and how it is mended: `mend` says what to type, or what `--fix` does.
+
+    `items` are the names it is about when there are several; `mended` says what was done.
+    """
+
+    check: str
+    severity: Severity
+    message: str
+    mend: str = ""
+    path: Path | None = None
+    line: int | None = None
+    items: tuple[str, ...] = ()
+    fix: Fix | None = None
+    mended: str | None = None
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether somebody still has to act."""
+        return self.severity != "note" and self.mended is None
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "check": self.check,
+            "severity": self.severity,
+            "message": self.message,
+            "file": str(self.path) if self.path is not None else None,
+            "line": self.line,
+            "items": list(self.items),
+            "mend": self.mend,
+            "fixable": self.fix is not None,
+            "mended": self.mended,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examination:
+    """One examination of one logbook. `reported` are files of which something was said already."""
+
+    workspace: Workspace
+    book: Book
+    stamp: str
+    reported: set[Path] = field(default_factory=set)
+
+    def backup(self, path: Path) -> Path:
+        """Keep a file as it is, before it is changed or removed."""
+        return backup(self.book, self.stamp, path)
+
+    def remove(self, path: Path) -> None:
+        """Remove a file of the logbook."""
+        remove(path, within=self.book.root)
+
+    def rename(self, old: Path, new: Path) -> None:
+        """Move a file or folder of the logbook to a name that is free. Raises StoreError."""
+        make_folder(new.parent, within=self.book.root)
+        if os.path.lexists(new):
+            raise StoreError(f"{new} exists already", cause=f"{old.name} cannot be moved there", hint=f"look at {new}")
+        move(old, new, within=self.book.root)
+
+    def git_add(self) -> str:
+        """What to type when conflicts of this logbook are mended."""
+        places = [self.shown(self.book.folder), self.shown(self.book.view_path)]
+        return f"git add -- {shlex.join(places)}"
+
+    def shown(self, path: Path) -> str:
+        """A path as it is typed here."""
+        cwd = self.workspace.cwd
+        return path.relative_to(cwd).as_posix() if path.is_relative_to(cwd) else str(path)
+
+
+Check = Callable[[Examination], Iterator[Finding]]

@@ -1,0 +1,201 @@
+"""Folders of runs: of no entry, without a record, or saying that they belong elsewhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from logbook_agent.doctor.every_run import names, runs_in
+from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix
+from logbook_agent.doctor.leftovers import OLD_S, age_s
+from logbook_agent.doctor.renumber import readable, readdress
+from logbook_agent.model.entry import Entry
+from logbook_agent.model.errors import StoreError
+from logbook_agent.model.ids import id_number, run_number
+from logbook_agent.model.run import Run
+from logbook_agent.running.commands.title import title_of
+from logbook_agent.running.provenance.merge import in_head
+from logbook_agent.store import records
+from logbook_agent.store.files import remove_folder
+
+
+def check_runs(examination: Examination) -> Iterator[Finding]:
+    book = examination.book
+    if not book.runs_folder.is_dir():
+        return
+    for folder in sorted(book.runs_folder.iterdir()):
+        if folder.is_symlink():
+            yield _lost(folder, "a symbolic link, which is not followed", "put the folder itself in its place")
+            continue
+        if not folder.is_dir():
+            continue
+        entry_id = folder.name
+        if id_number(entry_id, book.header.prefix) is None:
+            yield _lost(folder, f"runs of {entry_id}, which is no ID of this logbook", "move them where they belong")
+            continue
+        if not book.has_entry(entry_id):
+            finding = _of_no_entry(examination, folder)
+            if finding is not None:
+                yield finding
+            continue
+        good = {found.number for found in runs_in(book, entry_id) if found.is_in_place}
+        for name in names(book, folder):
+            if name not in good:
+                yield from _check_run(examination, entry_id, folder / name)
+
+
+def _lost(folder: Path, message: str, mend: str, fix: Fix | None = None) -> Finding:
+    return Finding(check="orphaned-runs", severity="error", message=message, mend=mend, path=folder, fix=fix)
+
+
+# -- runs of no entry --------------------------------------------------------------------------------
+
+
+def _of_no_entry(examination: Examination, folder: Path) -> Finding | None:
+    book = examination.book
+    entry_id = folder.name
+    message = f"runs of {entry_id}, and there is no such entry"
+    heirs = [i for i in book.entry_ids() if (e := readable(book.entry_path(i))) is not None and entry_id in e.aliases]
+    if len(heirs) == 1 and not (book.runs_folder / heirs[0]).exists():
+        return _lost(
+            folder,
+            f"{message}: it is {heirs[0]} now",
+            f"{DOCTOR_FIX} moves them there",
+            lambda: _moved_to(examination, folder, heirs[0]),
+        )
+    if in_head(book.entry_path(entry_id)):
+        return _lost(folder, message, f"git restore -- {examination.shown(book.entry_path(entry_id))}")
+    runs = _readable_runs(folder)
+    if not runs:
+        return None if age_s(folder) < OLD_S else _lost(folder, f"{message}, nor a record", "look, and delete it")
+    return _lost(
+        folder,
+        message,
+        f"{DOCTOR_FIX} writes an entry for them, titled by their command",
+        lambda: _new_entry(examination, entry_id, runs[0]),
+    )
+
+
+def _moved_to(examination: Examination, folder: Path, entry_id: str) -> str:
+    new = examination.book.runs_folder / entry_id
+    examination.rename(folder, new)
+    for run in new.iterdir():
+        if (number := run_number(run.name)) is not None:
+            readdress(examination, run, entry_id, number)
+    return f"moved to {entry_id}"
+
+
+def _new_entry(examination: Examination, entry_id: str, first: Run) -> str:
+    argv = first.launcher.command if first.launcher is not None and first.launcher.command else first.argv
+    entry = Entry(id=entry_id, title=title_of(argv) or entry_id, opened=first.started)
+    examination.book.write_entry(entry)
+    return f"entry {entry_id} written: {entry.title}"
+
+
+def _readable_runs(folder: Path) -> list[Run]:
+    found = []
+    for path in sorted(folder.glob("*/run.json")):
+        try:
+            found.append(records.load_run(path))
+        except StoreError:
+            continue
+    return found
+
+
+# -- single runs -------------------------------------------------------------------------------------
+
+
+def _check_run(examination: Examination, entry_id: str, folder: Path) -> Iterator[Finding]:
+    number = run_number(folder.name)
+    if number is None or folder.is_symlink() or not folder.is_dir():
+        book = examination.book
+        if not folder.name.startswith(".") and folder not in (book.sweep_csv(entry_id), book.sweep_log(entry_id)):
+            yield Finding(
+                check="run-name",
+                severity="warning",
+                message=f"{folder.name} is no run: runs are folders 01, 02 ...",
+                mend="move it out of runs/",
+                path=folder,
+            )
+        return
+    path = folder / "run.json"
+    if path in examination.reported:
+        return
+    if not os.path.lexists(path):
+        yield from _without_record(examination, folder)
+        return
+    try:
+        run = records.load_run(path)
+    except StoreError:
+        return  # the check of records tells
+    if (run.entry, run.run) != (entry_id, number):
+        examination.reported.add(path)
+        yield _misplaced(examination, folder, run)
+
+
+def _without_record(examination: Examination, folder: Path) -> Iterator[Finding]:
+    inside = [p for p in folder.iterdir() if not p.name.startswith(".")]
+    if inside and in_head(folder / "run.json"):
+        typed = f"git restore -- {examination.shown(folder / 'run.json')}"
+        yield Finding(check="run-record", severity="error", message="its run.json is gone", mend=typed, path=folder)
+    elif (folder / "output.log").exists():
+        yield Finding(
+            check="run-record",
+            severity="error",
+            message="an output without a run.json",
+            mend="restore run.json from where it was lost, or delete the folder",
+            path=folder,
+        )
+    elif age_s(folder) >= OLD_S:
+        # `run` makes the folder, looks at the code, and then writes the record.
+        def fix() -> str:
+            kept = sorted((p for p in folder.rglob("*")), reverse=True)
+            for path in kept:
+                if path.is_dir() and not path.is_symlink():
+                    remove_folder(path, within=examination.book.root)
+                else:
+                    examination.backup(path)
+                    examination.remove(path)
+            remove_folder(folder, within=examination.book.root)
+            return "removed"
+
+        yield Finding(
+            check="run-record",
+            severity="warning",
+            message="a run that was cut off before anything was started",
+            mend=f"{DOCTOR_FIX} removes the folder",
+            path=folder,
+            fix=fix,
+        )
+
+
+def _misplaced(examination: Examination, folder: Path, run: Run) -> Finding:
+    """A run.json that says another entry or run than its place."""
+    book = examination.book
+    entry_id, number = folder.parent.name, int(folder.name)
+    said = f"it says run {run.run} of {run.entry}"
+    path = folder / "run.json"
+    known = id_number(run.entry, book.header.prefix) is not None and book.has_entry(run.entry)
+    place = book.run_folder(run.entry, run.run) if known else None
+    here = readable(book.entry_path(entry_id))
+    formerly = here is not None and run.entry in here.aliases
+    if place is not None and not place.exists() and not formerly:
+
+        def move() -> str:
+            examination.rename(folder, place)
+            return f"moved to {examination.shown(place)}"
+
+        return _place(path, said, f"{DOCTOR_FIX} moves it to {examination.shown(place)}", move)
+    if not known or formerly:
+
+        def correct() -> str:
+            readdress(examination, folder, entry_id, number)
+            return f"it says run {number} of {entry_id} now"
+
+        return _place(path, said, f"{DOCTOR_FIX} lets it say run {number} of {entry_id}", correct)
+    return _place(path, f"{said}, which is there too", "a copy: delete this folder, or the other one", None)
+
+
+def _place(path: Path, message: str, mend: str, fix: Fix | None) -> Finding:
+    return Finding(check="run-place", severity="error", message=message, mend=mend, path=path, fix=fix)

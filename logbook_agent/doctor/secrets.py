@@ -1,0 +1,154 @@
+"""`doctor --secrets`: the files of a logbook that hold a secret, now or in git's history. It changes nothing.
+
+Earlier versions knew fewer kinds of secrets, and people and other programs write files, too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from logbook_agent.doctor.finding import Finding
+from logbook_agent.model.errors import LogbookError, StoreError
+from logbook_agent.running.provenance.git_calls import GitError, GitProcesses, read_git
+from logbook_agent.store.book import Book
+from logbook_agent.store.parse import parse_json, parse_yaml
+from logbook_agent.store.reading import RUN_BYTES, open_file
+from logbook_agent.store.repository import Repository, repository_of
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.redaction import Redactor
+from logbook_agent.text.redaction.scan import Place, in_record, in_text
+
+_PIECE_BYTES = 8 * 2**20
+_HISTORY_S = 600.0
+_SHOWN = 5
+_WITH_COMMIT = 100
+_REVOKE = "take the secret back where it was issued"
+
+
+def find_secrets(workspace: Workspace, book: Book) -> list[Finding]:
+    """A finding for each file that holds a secret, and for each version of one in git's history."""
+    return [*_in_files(book, workspace.redactor), *_in_history(workspace, book)]
+
+
+def _in_files(book: Book, redactor: Redactor) -> Iterator[Finding]:
+    for path in _files(book):
+        try:
+            places = _places(path, book.root, redactor)
+        except StoreError as error:
+            said = f"not looked at: {error.message}"
+            yield Finding(check="secrets", severity="warning", message=said, path=path, mend=error.hint)
+            continue
+        if places:
+            mend = f"{_REVOKE}, then remove it from the file; what git tracks stays in its history"
+            yield _finding("holds", places, mend, path)
+
+
+def _files(book: Book) -> Iterator[Path]:
+    if os.path.lexists(book.view_path):
+        yield book.view_path
+    for folder, folders, names in os.walk(book.folder):
+        folders.sort()
+        yield from (Path(folder, name) for name in sorted(names) if name != ".lock")
+
+
+def _places(path: Path, root: Path, redactor: Redactor) -> list[Place]:
+    """Where secrets stand in a file, which is read in pieces of whole lines unless it is a record."""
+    with open_file(path, within=root) as file:
+        if _is_record(path.name) and os.fstat(file.fileno()).st_size <= RUN_BYTES:
+            return _in_content(path.name, file.read(), redactor)
+        found: list[Place] = []
+        lines, rest = 0, b""
+        while piece := file.read(_PIECE_BYTES):
+            block, _, tail = (rest + piece).rpartition(b"\n")
+            rest = tail if block else rest + piece
+            if block or len(rest) > _PIECE_BYTES:
+                block, rest = (block + b"\n", rest) if block else (rest, b"")
+                found += _moved(in_text(block, redactor), lines)
+                lines += block.count(b"\n")
+        return found + _moved(in_text(rest, redactor), lines)
+
+
+def _moved(places: Iterable[Place], lines: int) -> list[Place]:
+    return [Place(kind=place.kind, line=(place.line or 0) + lines) for place in places]
+
+
+def _is_record(name: str) -> bool:
+    return name == "run.json" or name.endswith(".yaml")
+
+
+def _in_content(name: str, data: bytes, redactor: Redactor) -> list[Place]:
+    """Where secrets stand in the content of a file; one that is no record after all is read as text."""
+    if _is_record(name):
+        try:
+            return in_record(_parsed(name, data), redactor)
+        except (LogbookError, ValueError):
+            pass
+    return in_text(data, redactor)
+
+
+def _parsed(name: str, data: bytes) -> Any:
+    text = data.decode()
+    return parse_json(text, name) if name.endswith(".json") else parse_yaml(text, name)
+
+
+def _in_history(workspace: Workspace, book: Book) -> Iterator[Finding]:
+    place = repository_of(book.root)
+    if place is None:
+        return
+    top = Path(os.path.realpath(book.root)).relative_to(place.top)
+    specs = [str(top / book.topic), str(top / book.view_path.name)]
+    environ = workspace.environ
+    for number, (sha, path, places) in enumerate(_blobs(place, specs, environ, workspace.redactor)):
+        # Asking for the commit of each of very many would take longer than finding them.
+        commit = _first_commit(place, sha, environ) if number < _WITH_COMMIT else ""
+        mend = f"{_REVOKE}: it stays in the history, which is not rewritten here"
+        yield _finding(f"{path} in git's history{commit} holds", places, mend)
+
+
+def _blobs(
+    place: Repository, specs: list[str], environ: Mapping[str, str], redactor: Redactor
+) -> Iterator[tuple[str, str, list[Place]]]:
+    """Every version of the files that git ever had and that holds a secret: its digest, its path, the places."""
+    listed = read_git(
+        place.top, ["rev-list", "--all", "--objects", "--", *(f":(top,literal){s}" for s in specs)], environ
+    )
+    if listed.code != 0:
+        raise StoreError("git could not list its history", cause=listed.words, hint="git fsck")
+    paths = dict(line.split(" ", 1) for line in listed.lines() if " " in line)
+    wanted = {sha: path for sha, path in paths.items() if any(path == s or path.startswith(f"{s}/") for s in specs)}
+    git = GitProcesses(environ, {}, _HISTORY_S)
+    try:
+        reader = git.start(place.top, ["cat-file", "--batch"], stdin=True)
+        assert reader.stdin is not None  # noqa: S101 - it was asked for
+        assert reader.stdout is not None  # noqa: S101 - it always is
+        for sha, path in wanted.items():
+            reader.stdin.write(f"{sha}\n".encode())
+            reader.stdin.flush()
+            _, kind, size = reader.stdout.readline().split()
+            data = reader.stdout.read(int(size) + 1)[:-1]
+            places = _in_content(PurePosixPath(path).name, data, redactor) if kind == b"blob" else []
+            if places:
+                yield sha, path, places
+        reader.stdin.close()
+        git.finish()
+    except (GitError, OSError, ValueError) as error:
+        raise StoreError("git's history could not be read to its end", cause=str(error), hint="git fsck") from error
+    finally:
+        git.close()
+
+
+def _first_commit(place: Repository, sha: str, environ: Mapping[str, str]) -> str:
+    words = ["log", "--all", "--format=%h", f"--find-object={sha}"]
+    answer = read_git(place.top, words, environ)
+    return f" (commit {answer.lines()[-1]})" if answer.code == 0 and answer.lines() else ""
+
+
+def _finding(holds: str, places: list[Place], mend: str, path: Path | None = None) -> Finding:
+    said = [f"{p.kind} ({f'line {p.line}' if p.line is not None else p.key or 'in a name'})" for p in places[:_SHOWN]]
+    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
+    kinds = tuple(dict.fromkeys(p.kind for p in places))
+    message = f"{holds} {', '.join(said)}{more}"
+    return Finding(check="secrets", severity="error", message=message, mend=mend, path=path, items=kinds)

@@ -1,0 +1,136 @@
+"""The view: conflicts, markers that do not pair, blocks that were edited, that are out of date or missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding
+from logbook_agent.model.errors import StoreError
+from logbook_agent.pages.views import all_blocks, render
+from logbook_agent.text import marked as views
+from logbook_agent.text.marked import Block
+
+_CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ")
+_SHOWN = 6
+
+
+def check_view(examination: Examination) -> Iterator[Finding]:
+    book = examination.book
+    text = book.read_view()
+    if text is None:
+        yield _rebuild(examination, "the view is missing", None)
+        return
+    if views.has_conflict(text):
+        yield _rebuild(examination, "a merge left its conflict markers in the view", _conflict_line(text))
+        return
+    strays: list[str] = []
+    there = views.parse(text, strays)
+    yield from (_stray(examination, stray) for stray in strays)
+    yield from _edited(examination, text, there)
+    yield from _out_of_date(examination, text, there)
+
+
+def _rebuild(examination: Examination, message: str, line: int | None) -> Finding:
+    return Finding(
+        check="view",
+        severity="error",
+        message=message,
+        mend=f"{DOCTOR_FIX} builds it anew" + (", after a backup" if line is not None else ""),
+        path=examination.book.view_path,
+        line=line,
+        fix=lambda: _render(examination, "built anew"),
+    )
+
+
+def _stray(examination: Examination, stray: str) -> Finding:
+    """A marker that does not pair. What stands around it may be somebody's words, so nothing is mended here."""
+    place, _, problem = stray.partition(": ")
+    return Finding(
+        check="view",
+        severity="error",
+        message=problem,
+        mend="logbook render puts a new block beside it; then take the words you need and delete those lines, or"
+        " logbook render --discard-edits, after a backup",
+        path=examination.book.view_path,
+        line=int(place.removeprefix("line ")),
+    )
+
+
+def _render(examination: Examination, done: str) -> str:
+    render(examination.workspace, examination.book)
+    return done
+
+
+def _conflict_line(text: str) -> int | None:
+    return next((n for n, line in enumerate(text.split("\n"), 1) if line.startswith(_CONFLICT)), None)
+
+
+def _edited(examination: Examination, text: str, there: Mapping[str, Block]) -> Iterator[Finding]:
+    for block in there.values():
+        if block.edited(text):
+            yield Finding(
+                check="edited-block",
+                severity="warning",
+                message=f"the block of {block.name} was edited by hand",
+                mend="logbook absorb takes the words into the entry;"
+                " logbook render --discard-edits drops them, after a backup",
+                path=examination.book.view_path,
+                line=text.count("\n", 0, block.start) + 1,
+                items=(block.name,),
+            )
+
+
+def _out_of_date(examination: Examination, text: str, there: Mapping[str, Block]) -> Iterator[Finding]:
+    book = examination.book
+    said = len(examination.workspace.warnings)
+    try:
+        wanted = dict(all_blocks(examination.workspace, book))
+    except StoreError as error:
+        # A template of the project, say. The other checks do without it.
+        yield Finding(
+            check="view-block",
+            severity="error",
+            message=f"cannot be rendered: {error.message} ({error.cause})",
+            mend=error.hint,
+            path=book.view_path,
+        )
+        return
+    del examination.workspace.warnings[said:]  # of damaged records another check tells
+    ids = set(book.entry_ids())
+    busy = {i for i in ids if _is_running(examination, i)}
+    settled = [n for n, b in there.items() if n in wanted and n not in busy and not b.edited(text)]
+    stale = [n for n in settled if views.protect(wanted[n].strip("\n")) != there[n].text(text)]
+    missing = [n for n in wanted if n not in there and n not in busy]
+    surplus = [n for n in there if n not in wanted and n not in ids and not there[n].edited(text)]
+    for names, what in (
+        (stale, "not what would be rendered now: records, templates or the header changed"),
+        (missing, "missing in the view"),
+        (surplus, "in the view without an entry"),
+    ):
+        if names:
+            yield Finding(
+                check="view-block",
+                severity="warning",
+                message=f"{_names(names)}: {what}",
+                mend=f"logbook render, or {DOCTOR_FIX}",
+                path=book.view_path,
+                line=text.count("\n", 0, there[names[0]].start) + 1 if names[0] in there else None,
+                items=tuple(names),
+                fix=lambda: _render(examination, "rendered"),
+            )
+
+
+def _is_running(examination: Examination, entry_id: str) -> bool:
+    """A run that goes on is rendered when it ends."""
+    markers = examination.book.open_folder
+    if not any(markers.glob(f"{entry_id}.*")):
+        return False
+    try:
+        return examination.book.record(entry_id).state in ("running", "orphaned")
+    except StoreError:
+        return False
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

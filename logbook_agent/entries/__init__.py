@@ -1,0 +1,1 @@
+"""What changes the record: entries, runs, the header's baseline, and edits taken over from the view."""

@@ -1,0 +1,247 @@
+"""`logbook baseline`: moving what results are compared with, as an event that has a reason."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from logbook_agent.entries.header import change_header
+from logbook_agent.findings.cases import cases
+from logbook_agent.findings.measured import is_case, represented, unit_of
+from logbook_agent.findings.tables import Repeats, repeats
+from logbook_agent.model.checks import checked_baseline
+from logbook_agent.model.codec import CodecError
+from logbook_agent.model.entry import entry_of
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Baseline, BaselineMove, BaselineNumbers, Header
+from logbook_agent.model.record import Record
+from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.stats import median
+from logbook_agent.model.values import is_number, row_key
+from logbook_agent.pages.blocks import config_text
+from logbook_agent.running.prepare import parse_pair
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.markdown import clean, one_line
+
+# A baseline of more cases than this is a sweep whose case was not named.
+_MOST_CASES = 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveRequest:
+    """The new baseline, as typed: an entry whose rows are taken over, or numbers from elsewhere; the case; why."""
+
+    entry_id: str | None = None
+    config: Sequence[str] = ()
+    numbers: Sequence[str] = ()
+    refs: Sequence[str] = ()
+    source: str | None = None
+    confidence: str | None = None
+    reason: str | None = None
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks for a move at all."""
+        return self != MoveRequest()
+
+
+def move(workspace: Workspace, book: Book, request: MoveRequest) -> Header:
+    """Write the new baseline into the header, beside what it was, when and why it moved. The view follows.
+
+    Raises UsageError without a reason, for what is no baseline, and for the one that there is already.
+    """
+    reason = one_line(clean(request.reason or "")).strip()
+    if not reason:
+        raise UsageError(
+            "no reason",
+            cause="that results are compared with something else from now on is told with why",
+            hint="add: --reason 'the kernel was fixed' (text, @FILE or - for standard input)",
+        )
+    new = _baseline(workspace, book, request)
+    ids = book.entry_ids()
+    event = BaselineMove(at=workspace.stamp(), reason=reason, last_entry=ids[-1] if ids else None)
+    return change_header(workspace, book, lambda header: _moved(header, new, event))
+
+
+def _moved(header: Header, new: Baseline, event: BaselineMove) -> Header:
+    old = header.baseline
+    if old is not None and dataclasses.replace(old, date=new.date) == new:
+        raise UsageError(
+            f"that is the baseline of {header.topic} already", cause="nothing else was given", hint="logbook baseline"
+        )
+    event = dataclasses.replace(event, before=old)
+    return dataclasses.replace(header, baseline=new, baseline_moves=(*header.baseline_moves, event))
+
+
+def _baseline(workspace: Workspace, book: Book, request: MoveRequest) -> Baseline:
+    config = dict(parse_pair(clean(text), "--config") for text in request.config)
+    if request.entry_id is not None and request.numbers:
+        raise UsageError(
+            "--entry and --number do not go together",
+            cause="the numbers of an entry are those that it measured",
+            hint="leave one out; numbers from elsewhere: --number tflops=239.15 --source '...'",
+        )
+    if request.entry_id is None and not config and not request.numbers:
+        raise UsageError(
+            "no baseline named",
+            cause="it is a case, with what was measured there",
+            hint="--entry ID, or --config K=V with --number METRIC=V",
+        )
+    entry_id = None
+    if request.entry_id is None:
+        stated = dict(_number(book.header, text) for text in request.numbers)
+        numbers: tuple[BaselineNumbers, ...] = (BaselineNumbers(metrics=stated),) if stated else ()
+    else:
+        record = book.record(entry_of(request.entry_id))
+        entry_id = record.id
+        config, numbers = _measured(_only(record, request.entry_id), book.header, config)
+    found = Baseline(
+        date=workspace.stamp()[:10],
+        code_refs=tuple(map(clean, request.refs)),
+        config=config,
+        numbers=numbers,
+        entry=entry_id,
+        source=clean(request.source or "") or None,
+        confidence=clean(request.confidence or "") or None,
+    )
+    try:
+        return checked_baseline(found)
+    except CodecError as error:
+        raise UsageError(
+            str(error), cause="an option says so", hint="--confidence 'replicated (three runs)'"
+        ) from error
+
+
+def _number(header: Header, text: str) -> tuple[str, float]:
+    name, value = parse_pair(clean(text), "--number")
+    names = [m.name for m in header.metrics]
+    if name not in names:
+        near = get_close_matches(name, names, n=1)
+        raise UsageError(
+            f"no metric named {name!r}",
+            cause=f"{header.topic} declares {', '.join(names) or 'none'}",
+            hint=f"--number {near[0]}={value}" if near else "a case is named by --config K=V",
+        )
+    if not is_number(value):
+        raise UsageError(f"--number {text!r} is no number", cause="a metric is one", hint=f"--number {name}=239.15")
+    return name, float(str(value))
+
+
+# -- numbers of an entry -----------------------------------------------------------------------------
+
+
+def _measured(
+    record: Record, header: Header, wanted: Mapping[str, Scalar]
+) -> tuple[dict[str, Scalar], tuple[BaselineNumbers, ...]]:
+    """The case that the rows have in common, and the median over runs of each primary metric in each case.
+
+    A case is told by the keys that were asked for and by those that the logbook names, else by the whole config. Rows
+    of one case that differ in anything else are no repeats, and are never merged.
+    """
+    metrics = [m for m in header.metrics if m.primary] or list(header.metrics)
+    groups = [g for g in repeats(cases(record)) if _counts(g, [m.name for m in metrics])]
+    _check_rows(record, groups, wanted)
+    groups = [g for g in groups if not wanted or is_case(g.cases[0].row.config, wanted)]
+    told = [k for k in dict.fromkeys((*wanted, *header.case_keys)) if any(k in g.cases[0].row.config for g in groups)]
+    by_case: dict[object, list[tuple[dict[str, Scalar], Repeats]]] = {}
+    for group in groups:
+        whole = group.cases[0].row.config
+        case = {k: whole[k] for k in told if k in whole} if told else dict(whole)
+        by_case.setdefault(row_key(case), []).append((case, group))
+    _check_cases(record, by_case)
+    chosen = [found[0] for found in by_case.values()]
+    common = {
+        k: v
+        for k, v in chosen[0][0].items()
+        if all(k in c and row_key({k: c[k]}) == row_key({k: v}) for c, _ in chosen)
+    }
+    numbers = tuple(
+        BaselineNumbers(
+            config={k: v for k, v in case.items() if k not in common},
+            metrics={m.name: value for m in metrics if (value := _median(group, m.name, unit_of(m))) is not None},
+        )
+        for case, group in chosen
+    )
+    return common, numbers
+
+
+def _only(record: Record, reference: str) -> Record:
+    """With the runs that `ID`, `ID/RUN` or `ID:LABEL` names; of a whole sweep the best case with its fresh runs.
+    Raises UsageError when there are none."""
+    rest = reference[len(entry_of(reference)) :]
+    record = record if rest else represented(record)
+    runs = tuple(s for s in record.runs if not rest or rest in (f"/{s.run.run}", f":{s.run.label}"))
+    if not runs and rest:
+        there = [f"{record.id}/{s.run.run}" for s in record.runs]
+        raise UsageError(
+            f"no run {reference}",
+            cause=f"{record.id} has {_some(there) or 'none'}",
+            hint=f"--entry {there[-1]}" if there else f"logbook show {record.id}",
+        )
+    return dataclasses.replace(record, runs=runs)
+
+
+def _counts(group: Repeats, metrics: Sequence[str]) -> bool:
+    """Whether a case was measured by a run that finished."""
+    first = group.cases[0]
+    return first.state == "finished" and first.row.failed is None and any(n in first.row.metrics for n in metrics)
+
+
+def _median(group: Repeats, metric: str, unit: str | None) -> float | None:
+    """The median over runs of the medians of their samples, in the declared unit; None when there is none."""
+    runs: dict[int, list[float]] = {}
+    for case in group.cases:
+        found = case.row.metrics.get(metric)
+        if found is not None and found.samples and found.unit in (None, unit):
+            runs.setdefault(case.run, []).extend(found.samples)
+    return median([median(samples) for samples in runs.values()]) if runs else None
+
+
+def _check_rows(record: Record, groups: Sequence[Repeats], wanted: Mapping[str, Scalar]) -> None:
+    if not groups:
+        raise UsageError(
+            f"{record.id} measured nothing that could be a baseline",
+            cause="no run of it finished with a row that has a declared metric",
+            hint=f"logbook show {record.id}",
+        )
+    if wanted and not any(is_case(g.cases[0].row.config, wanted) for g in groups):
+        raise UsageError(
+            f"no row of {record.id} has {config_text(dict(wanted))}",
+            cause=f"its rows have {_some([config_text(g.cases[0].row.config) for g in groups])}",
+            hint=f"see them: logbook table {record.id}",
+        )
+
+
+def _check_cases(record: Record, by_case: Mapping[object, Sequence[tuple[dict[str, Scalar], Repeats]]]) -> None:
+    for found in by_case.values():
+        if len(found) > 1:
+            differ = _differ([group for _, group in found])
+            raise UsageError(
+                f"rows of {record.id} in one case are unlike",
+                cause=f"they differ in {_some(differ)}",
+                hint=f"name what is meant: --config {differ[0]}=V"
+                if differ and differ[0] in found[0][1].cases[0].row.config
+                else f"name a run: --entry {record.id}/{found[0][1].cases[0].run}",
+            )
+    if len(by_case) > _MOST_CASES:
+        raise UsageError(
+            f"{record.id} has {len(by_case)} cases",
+            cause=f"a baseline has at most {_MOST_CASES}",
+            hint="name the case: --config K=V",
+        )
+
+
+def _differ(groups: Sequence[Repeats]) -> list[str]:
+    """The config keys and facts in which cases are unlike."""
+    configs = [dict(row_key(g.cases[0].row.config)) for g in groups]
+    keys = dict.fromkeys(k for c in configs for k in c)
+    return [k for k in keys if len({c.get(k) for c in configs}) > 1] + list(
+        dict.fromkeys(k for g in groups for k in (*g.apart, *(["label"] if g.cases[0].label else [])))
+    )
+
+
+def _some(texts: Sequence[str]) -> str:
+    return "; ".join(texts[:3]) + (f" and {len(texts) - 3} more" if len(texts) > 3 else "")

@@ -1,0 +1,62 @@
+"""Keeping the question of a comparison with an entry."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from logbook_agent.findings.comparisons.compare import CompareResult
+from logbook_agent.model.entry import Comparison
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.stages import settled
+from logbook_agent.pages.views import refresh
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+
+
+def keep(workspace: Workspace, book: Book, entry_id: str, compared: CompareResult) -> str:
+    """Store the question, never the numbers, with an entry whose rows it is about; its present ID. The view follows.
+
+    The other entries must be earlier ones that have come to an end: then what the entry says changes only when one of
+    these is run again, and whoever does that renders this entry, too (`findings.later.mentioning`). Asking the same
+    again replaces what was asked before. Raises UsageError for a question that the entry cannot keep.
+    """
+    asked = compared.question
+    with book.lock():
+        entry = book.entry(entry_id)
+        _check_keeping(book, entry.id, compared)
+        others = tuple(c for c in entry.comparisons if _asks(c) != _asks(asked))
+        new = workspace.redacted_entry(dataclasses.replace(entry, comparisons=(*others, asked)))
+        if new != entry:
+            book.write_entry(new)
+    refresh(workspace, book, [entry.id])
+    return entry.id
+
+
+def _asks(asked: Comparison) -> tuple[object, ...]:
+    """What makes two questions the same, on whatever terms they are asked."""
+    return asked.references, asked.axis, tuple(asked.where.items()), asked.metrics
+
+
+def _check_keeping(book: Book, entry_id: str, compared: CompareResult) -> None:
+    if compared.not_kept is not None:
+        raise UsageError(
+            f"{entry_id} cannot keep this comparison",
+            cause=compared.not_kept,
+            hint="name the rows on both sides: logbook compare A/1 B --save B",
+        )
+    entries = compared.question.entries
+    order = book.entry_ids()
+    if entry_id not in entries or any(order.index(e) > order.index(entry_id) for e in entries):
+        last = max(entries, key=order.index)
+        raise UsageError(
+            f"{entry_id} cannot keep a comparison of {' and '.join(entries)}",
+            cause="an entry keeps what compares its own rows, with each other or with those of earlier entries",
+            hint=f"--save {last}",
+        )
+    for other in entries:
+        if other != entry_id and not settled(book.record(other).state):
+            raise UsageError(
+                f"{other} has not come to an end",
+                cause="what is kept is told again whenever the view is rendered, and should not move by itself",
+                hint=f"keep it later; how it stands: logbook show {other}",
+            )

@@ -1,0 +1,211 @@
+"""`logbook run`: reserve, record, execute, record, show."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from logbook_agent.entries.entries import (
+    Prose,
+    check_required,
+    create_entry,
+    draft_entry,
+    touched,
+    with_relations,
+)
+from logbook_agent.findings.reading import brief_run
+from logbook_agent.findings.tried.before import attempt_of, tried_before
+from logbook_agent.model.entry import Entry
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.record import RunStatus, run_state
+from logbook_agent.model.run import Run, Scalar
+from logbook_agent.pages.views import refresh
+from logbook_agent.running.commands.title import title_of
+from logbook_agent.running.execution import Display, Plan, run_once
+from logbook_agent.running.launch import INTERRUPTED_STATUS, StopRequests, exit_status
+from logbook_agent.running.prepare import Command, prepare
+from logbook_agent.store.book import Book
+from logbook_agent.store.liveness import life
+from logbook_agent.store.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What to run and how to record it. Without `argv`, `entry_id`'s planned commands are executed.
+
+    Programs are looked for in the folder `search_first`, then on PATH.
+    """
+
+    argv: Sequence[str] = ()
+    prose: Prose = field(default_factory=Prose)
+    label: str | None = None
+    config: Mapping[str, Scalar] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    repeat: int = 1
+    timeout_s: float | None = None
+    cwd: str | None = None
+    on: str | None = None
+    entry_id: str | None = None
+    shell: bool = False
+    search_first: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """The entry, the runs just made, and the exit status that `logbook run` passes on."""
+
+    book: Book
+    entry: Entry
+    runs: tuple[Run, ...]
+    exit_status: int
+
+    def data(self) -> dict[str, Any]:
+        """For machines: complete enough to decide what to do next."""
+        statuses = [RunStatus(run=r, state=run_state(r, life)) for r in self.runs]
+        return {
+            "id": self.entry.id,
+            "title": self.entry.title,
+            "exit_status": self.exit_status,
+            "runs": [brief_run(s, self.book) for s in statuses],
+            "view": str(self.book.view_path),
+        }
+
+
+def run(
+    workspace: Workspace, request: RunRequest, display: Display, *, tell: Callable[[str], None] | None = None
+) -> RunResult:
+    """Execute a command as an experiment. Nothing is written when the request does not fit.
+
+    What came out when it was tried before is told by `tell` before the command starts; without it, by a warning.
+    """
+    book = workspace.book(request.entry_id)
+    if request.repeat < 1:
+        raise UsageError("--repeat must be at least 1", cause=f"it is {request.repeat}", hint="--repeat 3")
+    request = dataclasses.replace(request, prose=with_relations(book, request.prose))
+    earlier = book.entry(request.entry_id) if request.entry_id is not None else None
+    if earlier is not None:
+        commands = _commands_for(workspace, book, request, earlier)
+    else:
+        commands = [prepared(workspace, request, request.argv, request.label)]
+        check_required(workspace, request.prose, request.label)
+    # Before there is a new entry, which is none of those that are looked at.
+    for line in _tried(workspace, book, request, commands, earlier.id if earlier is not None else None):
+        (tell or workspace.warnings.append)(line)
+    with StopRequests() as stops:
+        entry = earlier or _new_entry(workspace, book, request, commands[0])
+        try:
+            runs = _execute_all(workspace, book, request, entry, commands, display, stops)
+        finally:
+            refresh(workspace, book, touched(entry))
+    if book.header.closing is not None:
+        workspace.warnings.append(
+            f"{book.header.topic} was closed on {book.header.closing.at[:10]}: logbook close --reopen opens it again"
+        )
+    rest = _rest(request, entry, commands, runs)
+    workspace.warnings += [rest] if rest is not None else []
+    statuses = [exit_status(r.exit) for r in runs if r.exit is not None]
+    status = next((s for s in statuses if s), 0 if rest is None else INTERRUPTED_STATUS)
+    return RunResult(book=book, entry=entry, runs=tuple(runs), exit_status=status)
+
+
+def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: Command) -> Entry:
+    argv = command.launch.command if command.launch else command.argv
+    title = request.prose.title or title_of(workspace.redactor.argv(argv))
+    return create_entry(workspace, book, draft_entry(workspace, request.prose, title=title))
+
+
+def _rest(request: RunRequest, entry: Entry, commands: Sequence[Command], runs: Sequence[Run]) -> str | None:
+    """What is left of a series that was interrupted, and what to type; None: it came to its end."""
+    total = len(commands) * request.repeat
+    made = sum(not (run.exit is not None and run.exit.interrupted) for run in runs)
+    if made == total or (total == 1 and runs):
+        return None
+    if len(commands) > 1:
+        again = f"logbook run --id {entry.id}"
+    else:
+        again = f"the same command with --id {entry.id} --repeat {total - made}"
+    return f"interrupted after {made} of {total} runs; for the others: {again}"
+
+
+def _tried(
+    workspace: Workspace, book: Book, request: RunRequest, commands: Sequence[Command], own_id: str | None
+) -> list[str]:
+    return tried_before(workspace, book, [attempt_of(c, request.config) for c in commands], own_id=own_id)
+
+
+def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: Entry) -> list[Command]:
+    """For an entry that exists: the command given, or its planned ones that have not been executed."""
+    if request.prose != Prose():
+        raise UsageError(
+            f"--id {entry.id} adds a run; the words of an entry are changed with edit",
+            cause="--title, --hypothesis and the like were given with --id",
+            hint=f"logbook edit {entry.id} --hypothesis '...'",
+        )
+    if request.argv:
+        return [prepared(workspace, request, request.argv, request.label)]
+    pending = [i for i in book.record(entry.id).pending if request.label in (None, entry.commands[i].label)]
+    if not pending:
+        labels = [c.label for c in entry.commands if c.label]
+        raise UsageError(
+            f"{entry.id} has no planned command left" + (f" labelled {request.label}" if request.label else ""),
+            cause=f"its planned commands: {', '.join(labels) or len(entry.commands)}",
+            hint=f"give one: logbook run --id {entry.id} -- COMMAND",
+        )
+    found = []
+    for place in pending:
+        c = entry.commands[place]
+        command = prepared(workspace, request, c.argv, c.label, shell=c.shell)
+        found.append(dataclasses.replace(command, planned=place))
+    return found
+
+
+def prepared(
+    workspace: Workspace,
+    request: RunRequest,
+    argv: Sequence[str],
+    label: str | None,
+    *,
+    shell: bool | None = None,
+) -> Command:
+    """A command as the request wants it run."""
+    command = prepare(
+        workspace,
+        argv,
+        env=request.env,
+        cwd=request.cwd,
+        on=request.on,
+        shell=request.shell if shell is None else shell,
+        label=label,
+        search_first=request.search_first,
+    )
+    workspace.learn_secrets({**command.env, **command.far_env}, command.argv)
+    return command
+
+
+def _execute_all(
+    workspace: Workspace,
+    book: Book,
+    request: RunRequest,
+    entry: Entry,
+    commands: Sequence[Command],
+    display: Display,
+    stops: StopRequests,
+) -> list[Run]:
+    """Every command, each `repeat` times; a request to stop ends the series, a failure does not."""
+    runs: list[Run] = []
+    for command in commands:
+        for repeat in range(1, request.repeat + 1):
+            if stops.count:
+                return runs
+            plan = Plan(
+                command=command,
+                entry_id=entry.id,
+                repeat=repeat if request.repeat > 1 else None,
+                timeout_s=request.timeout_s,
+                config=dict(request.config),
+            )
+            runs.append(run_once(workspace, book, plan, display, stops))
+    return runs

@@ -1,0 +1,103 @@
+"""Answers to a comparison as a table with notes, as short as it has to be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from logbook_agent.findings.comparisons.told import (
+    delta_text,
+    differences_text,
+    interval_text,
+    notes,
+    number,
+    verdict_text,
+)
+from logbook_agent.findings.evidence.alike import Difference, Standing
+from logbook_agent.findings.evidence.answers import Answer, Line
+from logbook_agent.findings.evidence.compared import Compared
+from logbook_agent.findings.evidence.noise import Noise, noise_of
+from logbook_agent.findings.tables import Column, Table
+from logbook_agent.findings.tables.compare import IN_NOISE
+
+LIMIT_BYTES = 8000
+# From generous to sparse: rows, notes. More rows than the first has never fit.
+_STEPS = ((100, 60), (60, 30), (40, 20), (25, 15), (15, 10), (8, 8), (4, 6), (2, 4), (1, 2))
+_ABSENT = ""
+
+
+def compared_text(answers: Sequence[Answer], render: Callable[[Table], str]) -> str:
+    """At most 8,000 bytes of it; what is cut is counted. `render` makes text of a table."""
+    text, noise = "", noise_of(answers)
+    for rows, noted in _STEPS:
+        text = render(compared_table(answers, noise, rows=rows, noted=noted))
+        if len(text.encode()) <= LIMIT_BYTES:
+            break
+    return text
+
+
+def compared_table(answers: Sequence[Answer], noise: Noise, *, rows: int, noted: int) -> Table:
+    """One row for each metric of each pair, at most `rows`; below them what withholds verdicts, and at most `noted`
+    notes."""
+    every = [(a, line, m) for a in answers for line in a.lines for m in line.metrics]
+    told = list(dict.fromkeys(name for _, line, _ in every for name in line.pair.case))
+    axis = next((a.axis for a in answers), None)
+    columns = [
+        *(Column(name=name, numeric=False) for name in told),
+        Column(name=axis or "compared"),
+        Column(name="metric"),
+        *(Column(name=name, numeric=True) for name in ("base", "other", "delta", "interval", "p", "runs")),
+        Column(name="verdict"),
+    ]
+    marked = any(noise.marks(m) for _, _, m in every[:rows])
+    mark = [f"{IN_NOISE} delta within the noise"] if marked else []
+    found = [*_withheld(every, axis), *mark, *notes(answers, noise)]
+    cut = [f"{len(every) - rows:,} more rows: --json shows all"] if len(every) > rows else []
+    cut += [f"{len(found) - noted:,} more notes: --json shows all"] if len(found) > noted else []
+    nothing = [] if every else ["no case of one side has a partner on the other"]
+    return Table(
+        columns=tuple(columns) if every else (Column(name="compared"), Column(name="verdict")),
+        rows=tuple(_row(told, *one, noise) for one in every[:rows]),
+        notes=tuple(dict.fromkeys((*nothing, *found[:noted], *cut))),
+    )
+
+
+def _row(told: Sequence[str], answer: Answer, line: Line, m: Compared, noise: Noise) -> tuple[str, ...]:
+    effect = m.judgement.effect if m.judgement is not None else None
+    return (
+        *(line.pair.case.get(name, _ABSENT) for name in told),
+        f"{answer.base} → {answer.other}",
+        f"{m.metric} ({m.unit})" if m.unit else m.metric,
+        number(m, m.base),
+        number(m, m.other),
+        delta_text(m) + (f" {IN_NOISE}" if noise.marks(m) else ""),
+        interval_text(m),
+        "" if effect is None or effect.p_value is None else f"{effect.p_value:.2g}",
+        f"{m.base.runs}, {m.other.runs}",
+        verdict_text(m),
+    )
+
+
+def _withheld(every: Sequence[tuple[Answer, Line, Compared]], axis: str | None) -> list[str]:
+    """What withholds verdicts, and what to type where that is meant."""
+    found: dict[tuple[Difference, ...], int] = {}
+    for _, _, m in every:
+        if m.withheld_by:
+            found[m.withheld_by] = found.get(m.withheld_by, 0) + 1
+    return [
+        "verdict withheld"
+        + (f" in {count} of {len(every)} rows" if count < len(every) else "")
+        + f": differs in {differences_text(differences)}"
+        + _remedy(differences, axis)
+        for differences, count in found.items()
+    ]
+
+
+def _remedy(differences: Sequence[Difference], axis: str | None) -> str:
+    names = [d.name for d in differences if d.name != "unit"]
+    if len(names) < len(differences):
+        return "; numbers in two units have no common scale"
+    allow = f"; to allow it: {' '.join(f'--allow {name}' for name in names)}"
+    [first, *more] = differences
+    if axis is None and not more and first.standing is Standing.DIFFERS and not first.name.startswith("argv"):
+        return f"{allow}; if it is what you test: --axis {first.name}"
+    return allow

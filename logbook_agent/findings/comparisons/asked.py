@@ -1,0 +1,106 @@
+"""A question that an entry keeps, answered from records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+
+from logbook_agent.findings.cases import trials
+from logbook_agent.findings.evidence.alike import Terms, Trial
+from logbook_agent.findings.evidence.answers import Answer, Ask, answer_sides, answer_values
+from logbook_agent.findings.tables import matching
+from logbook_agent.findings.tables.frame import listed, show
+from logbook_agent.model.entry import Comparison, entry_of
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Metric
+from logbook_agent.model.record import Record
+
+
+def rows_of(asked: Comparison, records: Mapping[str, Record]) -> list[list[Trial]]:
+    """The rows of each reference, with the values asked for, out of `records` by ID. Raises UsageError for one that
+    has none.
+
+    The fresh runs that confirm the best case of a sweep are no repeats of it: they stand with an entry only where they
+    are named, as `ID/RUN` or `ID:confirmation`.
+    """
+    # Together, so that one code has one name on all sides.
+    found = trials(*(records[entry] for entry in asked.entries))
+    confirming = {(entry, run) for entry, record in records.items() for run in record.confirmations}
+    plain = [t for t in found if (t.case.entry, t.case.run) not in confirming]
+    sides = [
+        [t for t in (plain if reference == entry_of(reference) else found) if _holds(reference, t)]
+        for reference in asked.references
+    ]
+    for reference, side in zip(asked.references, sides, strict=True):
+        if not side:
+            raise _no_rows(reference, records[entry_of(reference)])
+    if asked.where:
+        wanted = {k: show(v) for k, v in asked.where.items()}
+        kept = {id(case) for case in matching([t.case for side in sides for t in side], wanted)}
+        sides = [[t for t in side if id(t.case) in kept] for side in sides]
+        for reference, side in zip(asked.references, sides, strict=True):
+            if not side and asked.axis is None:
+                where = " ".join(f"--where {k}={v}" for k, v in wanted.items())
+                raise UsageError(
+                    f"no row of {reference} has {where.replace('--where ', '')}",
+                    cause="the other side has such rows, this one has none",
+                    hint=f"see what it has: logbook table {entry_of(reference)}",
+                )
+    return sides
+
+
+def answers_of(asked: Comparison, rows: Sequence[list[Trial]], declared: Sequence[Metric]) -> tuple[Answer, ...]:
+    """The answers from the rows of each reference. Raises UsageError for names or values that they do not have."""
+    ask = ask_of(asked, declared)
+    if asked.axis is not None:
+        # A row that two references hold is one row.
+        return tuple(answer_values(list({id(t): t for side in rows for t in side}.values()), ask))
+    base, other = asked.references
+    if {id(t) for t in rows[0]} & {id(t) for t in rows[1]}:
+        raise UsageError(
+            f"{base} and {other} hold the same rows",
+            cause="a row that stands on both sides is no second measurement",
+            hint="name runs that are apart, by number or label: logbook compare ID/1 ID/2",
+        )
+    return tuple(answer_sides(rows[0], rows[1], (base, other), ask))
+
+
+def ask_of(asked: Comparison, declared: Sequence[Metric]) -> Ask:
+    return Ask(
+        terms=Terms(axis=asked.axis, implied=asked.implied, allowed=asked.allowed),
+        metrics=asked.metrics,
+        base_value=asked.base_value,
+        minimum_effect=asked.minimum_effect,
+        declared=tuple(declared),
+    )
+
+
+def _holds(reference: str, trial: Trial) -> bool:
+    """Whether a row is one of `ID`, `ID/RUN` or `ID:LABEL`."""
+    entry = entry_of(reference)
+    rest = reference[len(entry) :]
+    if trial.case.entry != entry:
+        return False
+    if rest.startswith("/"):
+        return rest[1:] == str(trial.case.run)
+    return not rest or rest[1:] == trial.case.label
+
+
+def _no_rows(reference: str, record: Record) -> UsageError:
+    entry = record.id
+    rest = reference[len(entry) :]
+    with_rows = [s.run for s in record.runs if s.run.rows]
+    if not with_rows or not rest:
+        return UsageError(
+            f"{entry} has no rows",
+            cause="no run of it printed a RESULT, METRIC or RESULT_JSON line",
+            hint=f"logbook show {entry}",
+        )
+    there = [f"{entry}/{run.run}" for run in with_rows] + [f"{entry}:{run.label}" for run in with_rows if run.label]
+    there = list(dict.fromkeys(there))
+    near = get_close_matches(reference, there, n=1) or there
+    return UsageError(
+        f"no rows in {reference}",
+        cause=f"rows are in {listed(there)}",
+        hint=f"{near[0]!r} names some" if " " in near[0] else f"{near[0]} names some",
+    )

@@ -1,0 +1,213 @@
+"""`logbook compare`: measured rows against each other, like for like, and the questions that entries keep."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+from logbook_agent.findings.cases import trials
+from logbook_agent.findings.comparisons.asked import answers_of, ask_of, rows_of
+from logbook_agent.findings.comparisons.told import data, lines, unanswered
+from logbook_agent.findings.evidence.alike import Terms, Trial
+from logbook_agent.findings.evidence.answers import Answer, StatedCase, answer_stated
+from logbook_agent.findings.evidence.pairs import Ground, compare_sides
+from logbook_agent.findings.measured import baseline_cases, is_case, unit_of
+from logbook_agent.model.entry import Comparison, entry_of
+from logbook_agent.model.errors import LogbookError, UsageError
+from logbook_agent.model.header import Header
+from logbook_agent.model.record import Record
+from logbook_agent.model.scalar import Scalar
+from logbook_agent.store.book import Book
+
+_EXAMPLE = "logbook compare A B, logbook compare A --baseline, or logbook compare ID --axis NAME"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareResult:
+    """The answers to `question`, which has the IDs that the entries have now.
+
+    `not_kept`: why no entry can keep the question; None when one can.
+    """
+
+    question: Comparison
+    answers: tuple[Answer, ...]
+    not_kept: str | None = None
+
+
+def compare(book: Book, asked: Comparison, *, baseline: bool = False) -> CompareResult:
+    """The answers from the records as they stand; `baseline` puts the logbook's baseline before the references.
+
+    Raises UsageError for what is no comparison, and for names or values that the rows do not have.
+    """
+    _check(asked, baseline=baseline)
+    asked = _resolved(book, asked)
+    if not baseline:
+        return CompareResult(question=asked, answers=_answers(book, asked, _rows(book, asked)))
+    entry = _baseline_entry(book.header)
+    if entry is None:
+        stated = "the baseline states its numbers and names no entry that measured them"
+        return CompareResult(question=asked, answers=(_with_stated(book, asked),), not_kept=stated)
+    asked = dataclasses.replace(asked, references=(book.resolve(entry), *asked.references))
+    base, *others = _rows(book, asked)
+    cases = baseline_cases(book.header)
+    of_baseline = [t for t in base if not cases or any(is_case(t.case.row.config, c) for c in cases)]
+    if not of_baseline:
+        raise UsageError(
+            f"no row of {entry} is of the baseline's case",
+            cause="the header names the entry, and a config that none of its rows has",
+            hint=f"name the rows themselves: logbook compare {asked.references[0]}/1 {asked.references[1]}",
+        )
+    why = None if len(of_baseline) == len(base) else f"only some rows of {entry} are of the baseline's case"
+    return CompareResult(question=asked, answers=_answers(book, asked, [of_baseline, *others]), not_kept=why)
+
+
+def comparison_text(book: Book, record: Record) -> list[str]:
+    """What the questions of an entry come to, as Markdown; one that cannot be answered says why."""
+    found: list[str] = []
+    for asked in record.entry.comparisons:
+        try:
+            found.append(lines(asked, _asked_again(book, asked), record.id))
+        except LogbookError as error:
+            found.append(unanswered(asked, error, record.id))
+    return found
+
+
+def comparison_data(book: Book, record: Record) -> list[dict[str, Any]]:
+    """The questions of an entry with their answers, or with the `error` of one that cannot be answered."""
+    found = []
+    for asked in record.entry.comparisons:
+        try:
+            found.append(data(asked, _asked_again(book, asked)))
+        except LogbookError as error:
+            found.append({**data(asked, ()), "error": error.message})
+    return found
+
+
+def _asked_again(book: Book, asked: Comparison) -> tuple[Answer, ...]:
+    _check(asked, baseline=False)
+    asked = _resolved(book, asked)
+    return _answers(book, asked, _rows(book, asked))
+
+
+def _rows(book: Book, asked: Comparison) -> list[list[Trial]]:
+    return rows_of(asked, {entry_id: book.record(entry_id) for entry_id in asked.entries})
+
+
+def _answers(book: Book, asked: Comparison, rows: Sequence[list[Trial]]) -> tuple[Answer, ...]:
+    return answers_of(asked, rows, book.header.metrics)
+
+
+def _check(asked: Comparison, *, baseline: bool) -> None:
+    """Raises UsageError for a question that says too little or contradicts itself."""
+    if asked.axis is None and asked.base_value is not None:
+        raise UsageError(
+            f"--base {asked.base_value} without --axis",
+            cause="it is the value of an axis that the others are compared with",
+            hint=f"--axis NAME --base {asked.base_value}",
+        )
+    if not 0 <= asked.minimum_effect < 1:
+        raise UsageError(
+            f"a minimum effect of {asked.minimum_effect:.4g} is no part of a value",
+            cause="it is a fraction from 0 up to 1, or a percentage",
+            hint="--min-effect 1%",
+        )
+    count = len(asked.references)
+    if count != 1 if baseline else count < 1 if asked.axis is not None else count != 2:
+        given = f"{count} reference{'s' * (count != 1)}{' and --baseline' * baseline}{' and --axis' * bool(asked.axis)}"
+        raise UsageError(
+            f"{given} make{'s' * (given == '1 reference')} no comparison",
+            cause="two references do, one with --baseline, or any number with --axis",
+            hint=_EXAMPLE,
+        )
+
+
+def _resolved(book: Book, asked: Comparison) -> Comparison:
+    """With the present IDs of the entries. Raises NotFound."""
+    found = (book.resolve(entry_of(r)) + r[len(entry_of(r)) :] for r in asked.references)
+    return dataclasses.replace(asked, references=tuple(found))
+
+
+# -- the baseline ------------------------------------------------------------------------------------
+
+
+def _baseline_entry(header: Header) -> str | None:
+    """The entry that measured the baseline; None when only its numbers are stated. Raises UsageError when there is
+    neither."""
+    baseline = header.baseline
+    if baseline is None or (baseline.entry is None and not baseline.numbers):
+        raise UsageError(
+            f"{header.topic} has no baseline to compare with",
+            cause="its header names no entry that measured one, and states no numbers",
+            hint="name both sides: logbook compare A B",
+        )
+    return baseline.entry
+
+
+def _with_stated(book: Book, asked: Comparison) -> Answer:
+    header = book.header
+    units = {m.name: unit_of(m) for m in header.metrics}
+    baseline = header.baseline
+    numbers = baseline.numbers if baseline is not None else ()
+    cases = [
+        StatedCase(
+            metrics=n.metrics, units=units, is_of=partial(_is_of, {**(baseline.config if baseline else {}), **n.config})
+        )
+        for n in numbers
+    ]
+    [side] = _rows(book, asked)
+    answer = answer_stated(cases, side, asked.references[0], ask_of(asked, header.metrics))
+    if not answer.lines:
+        shown = "; ".join(" ".join(f"{k}={v}" for k, v in case.items()) for case in baseline_cases(header))
+        raise UsageError(
+            f"no row of {asked.references[0]} is of the baseline's case",
+            cause=f"the baseline states numbers of {shown or 'a case without config'}",
+            hint=f"see what it has: logbook table {entry_of(asked.references[0])}",
+        )
+    return answer
+
+
+def _is_of(case: Mapping[str, Scalar], config: Mapping[str, Scalar]) -> bool:
+    return is_case(config, case)
+
+
+# Runs of the baseline that are looked at: how it was measured is told by the first ones.
+_LOOKED_AT = 20
+
+
+class BaselineLikeness:
+    """In what a run differs from those that measured the baseline, beyond what a verdict allows."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._header = book.header
+
+    def __call__(self, entry_id: str, run: int) -> str:
+        """`env:XLA_FLAGS, commit`; empty where they differ in nothing, and where there are no rows to compare with."""
+        base = self._base
+        if base is None or base.id == entry_id or not base.runs:
+            return ""
+        record = self._book.record(entry_id)
+        other = dataclasses.replace(record, runs=tuple(s for s in record.runs if s.run.run == run))
+        # Together, so that one code has one name on both sides.
+        found = trials(base, other)
+        count = sum(len(s.run.rows) for s in base.runs)
+        if count == len(found):
+            return ""
+        pairs = compare_sides(Ground(found, Terms()), count, (base.id, entry_id)).pairs
+        return ", ".join(dict.fromkeys(d.name for pair in pairs for d in pair.likeness.withheld_by))
+
+    @cached_property
+    def _base(self) -> Record | None:
+        """The baseline's entry with the runs of its case alone."""
+        baseline, cases = self._header.baseline, baseline_cases(self._header)
+        if baseline is None or baseline.entry is None:
+            return None
+        try:
+            record = self._book.record(baseline.entry)
+        except LogbookError:
+            return None  # its damage is told where entries are read
+        own = [s for s in record.runs if not cases or any(is_case(r.config, c) for r in s.run.rows for c in cases)]
+        return dataclasses.replace(record, runs=tuple(own[:_LOOKED_AT]))

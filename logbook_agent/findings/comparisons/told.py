@@ -1,0 +1,286 @@
+"""Answers to comparisons as Markdown for an entry, and as plain data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from logbook_agent.findings.evidence.alike import Difference, Standing
+from logbook_agent.findings.evidence.answers import Answer, Line
+from logbook_agent.findings.evidence.compared import Compared, Numbers
+from logbook_agent.findings.evidence.noise import Noise, noise_of
+from logbook_agent.findings.evidence.verdict import Basis, Verdict
+from logbook_agent.model.codec import encode
+from logbook_agent.model.entry import Comparison
+from logbook_agent.model.errors import LogbookError
+from logbook_agent.model.stats.summary import mad, mean, quantile, standard_deviation
+from logbook_agent.model.units import format_value, known
+from logbook_agent.text import markdown as md
+
+WITHHELD = "withheld"
+_SHOWN_LINES = 12
+_SHOWN_CHARACTERS = 60
+# What the reader of an entry is told of beside verdicts.
+_STATED = (Standing.ALLOWED, Standing.IMPLIED, Standing.NOTED)
+
+
+def lines(asked: Comparison, answers: Sequence[Answer], own_id: str) -> str:
+    """What a question of the entry `own_id` comes to: a line for each metric of each pair, then what is stated."""
+    noise = noise_of(answers)
+    found = [_line(asked, answer, line, m, noise) for answer in answers for line in answer.lines for m in line.metrics]
+    noted = map(md.escape, notes(answers, noise))
+    more = len(found) - _SHOWN_LINES
+    shown = found[:_SHOWN_LINES] + ([f"and {more} more, which `logbook compare` shows"] if more > 0 else [])
+    return f"{_subject(asked, own_id)}:\n{md.items([*shown, *noted])}"
+
+
+def unanswered(asked: Comparison, error: LogbookError, own_id: str) -> str:
+    """A question that cannot be answered from the records as they stand."""
+    why = f" ({error.cause})" if error.cause else ""
+    return f"{_subject(asked, own_id)}: cannot be compared: {md.escape(error.message + why)}"
+
+
+def _subject(asked: Comparison, own_id: str) -> str:
+    references = [md.escape(r) for r in asked.references]
+    where = ", ".join(f"{k}={v}" for k, v in asked.where.items())
+    only = f", only {md.inline_code(where)}" if where else ""
+    if asked.axis is None:
+        return f"{' → '.join(references)}{only}"
+    of = "" if asked.references == (own_id,) else f" in {', '.join(references)}"
+    return f"{md.inline_code(asked.axis)}{of}{only}"
+
+
+def _line(asked: Comparison, answer: Answer, line: Line, m: Compared, noise: Noise) -> str:
+    case = md.inline_code(" ".join(f"{k}={v}" for k, v in line.pair.case.items())) if line.pair.case else ""
+    sides = md.escape(f"{answer.base} → {answer.other}") if asked.axis is not None else ""
+    about = ", ".join(t for t in (sides, case, md.inline_code(m.metric)) if t)
+    numbers = f"{number(m, m.base)} → {number(m, m.other)}" + (f" {m.unit}" if m.unit else "")
+    evidence = evidence_text(m, noise)
+    return f"{about}: {md.escape(numbers)}, {md.escape(delta_text(m))} ({md.escape(evidence)}): {_outcome(m)}"
+
+
+def _outcome(m: Compared) -> str:
+    if m.withheld_by:
+        return f"verdict withheld, differs in {md.escape(differences_text(m.withheld_by))}"
+    return f"**{verdict_text(m)}**" if m.judgement is not None else "no verdict"
+
+
+# -- pieces that the table of `logbook compare` has, too ---------------------------------------------
+
+
+def number(m: Compared, side: Numbers) -> str:
+    """A median with the lowest and highest run; `?` when there is none."""
+    decimals = known(m.metric).decimals
+    text = format_value(side.median, decimals=decimals)
+    if side.runs < 2 or side.low is None or side.high is None:
+        return text
+    return f"{text} [{format_value(side.low, decimals=decimals)}, {format_value(side.high, decimals=decimals)}]"
+
+
+def delta_text(m: Compared) -> str:
+    return "?" if m.ratio is None else f"{m.ratio - 1:+.2%}"
+
+
+def interval_text(m: Compared) -> str:
+    """The interval of the change; one over the samples of single processes says so. Empty when there is none."""
+    effect = m.judgement.effect if m.judgement is not None else None
+    if effect is None or effect.interval is None:
+        return ""
+    text = f"{effect.interval.low - 1:+.2%} to {effect.interval.high - 1:+.2%}"
+    return f"{text} within-process" if effect.basis is Basis.WITHIN_PROCESS else text
+
+
+def evidence_text(m: Compared, noise: Noise) -> str:
+    """`+5.68% to +6.29%, 6 pairs, order effect +0.02%`: the interval and what it rests on."""
+    effect = m.judgement.effect if m.judgement is not None else None
+    pairs = min(m.base.runs, m.other.runs)
+    parts = [interval_text(m), f"{pairs} pairs" if m.interleaved else f"{m.base.runs} and {m.other.runs} runs"]
+    if effect is not None and effect.interval is None and effect.basis is Basis.BETWEEN_RUNS:
+        parts.append("too few for an interval")
+    if effect is not None and effect.order_effect is not None:
+        parts.append(f"order effect {effect.order_effect:+.2%}")
+    if noise.marks(m):
+        parts.append(f"within the noise of {noise.floors[m.metric]:.2%}")
+    return ", ".join(part for part in parts if part)
+
+
+def verdict_text(m: Compared) -> str:
+    if m.withheld_by:
+        return WITHHELD
+    return m.judgement.verdict.value if m.judgement is not None else "none"
+
+
+def differences_text(differences: Sequence[Difference]) -> str:
+    """`dtype (bfloat16 | float32), commit (3357f54a5 | not known)`."""
+    return ", ".join(f"{d.name} ({_value(d.base)} | {_value(d.other)})" for d in differences)
+
+
+def _value(text: str | None) -> str:
+    if text is None:
+        return "not known"
+    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
+
+
+def notes(answers: Sequence[Answer], noise: Noise) -> list[str]:
+    """What stands beside the verdicts: differences that are meant or noted, what is not known, what was left out,
+    why nothing could be concluded, and means over cases."""
+    every = [line for answer in answers for line in answer.lines]
+    found: dict[str, int] = {}
+
+    def count(text: str) -> None:
+        found[text] = found.get(text, 0) + 1
+
+    for line in every:
+        for difference in line.pair.likeness.differences:
+            if difference.standing in _STATED:
+                count(f"{difference.standing.value}: {differences_text([difference])}")
+        if line.pair.likeness.not_known:
+            count(f"not known of either side: {', '.join(line.pair.likeness.not_known)}")
+    of_pairs = [text + _part(n, len(every), "pair") for text, n in found.items()]
+    found.clear()
+    metrics = [m for line in every for m in line.metrics]
+    for m in metrics:
+        for reason in doubts(m):
+            count(f"{reason}")
+    of_metrics = [text + _part(n, len(metrics), "row") for text, n in found.items()]
+    return [*of_pairs, *of_metrics, *_means(answers), *_left_out(answers), *_contended(answers), *_noise(noise)]
+
+
+def doubts(m: Compared) -> tuple[str, ...]:
+    """Why a verdict is inconclusive, or there is none; nothing where it is withheld, which says enough."""
+    if m.judgement is None:
+        return m.reasons
+    if m.withheld_by or m.judgement.verdict is not Verdict.INCONCLUSIVE:
+        return ()
+    effect = m.judgement.effect
+    # The last reason of an effect that could be tested repeats its numbers.
+    tested = effect is not None and effect.basis is Basis.BETWEEN_RUNS and not effect.missing_runs
+    return m.reasons[:1] if tested else m.reasons
+
+
+def _part(count: int, total: int, noun: str) -> str:
+    return "" if count == total else f" ({count} of {total} {noun}s)"
+
+
+def _means(answers: Sequence[Answer]) -> Iterator[str]:
+    for answer in answers:
+        for name in dict.fromkeys(m.metric for line in answer.lines for m in line.metrics):
+            mean = answer.mean(name)
+            if mean is not None:
+                sides = f"{answer.base} → {answer.other}, " if len(answers) > 1 else ""
+                yield f"geometric mean of {sides}{name} over {mean[1]} pairs: {mean[0] - 1:+.2%}"
+
+
+def _left_out(answers: Sequence[Answer]) -> Iterator[str]:
+    rows = sum(g.left_out for a in answers for line in a.lines for g in (line.pair.base, line.pair.other))
+    if rows:
+        yield f"{rows} row{'s' * (rows > 1)} of runs that did not finish left out"
+    groups = [g for a in answers for line in a.lines for g in (line.pair.base, line.pair.other)]
+    failed = [reasons for g in groups if (reasons := g.failed) and len(reasons) < len(g.tried)]
+    if failed:
+        reasons = [reason for one in failed for reason in one]
+        yield f"{len(reasons)} failed row{'s' * (len(reasons) > 1)} left out: {', '.join(dict.fromkeys(reasons))}"
+    for answer in answers:
+        why: dict[tuple[str, str], list[str]] = {}
+        for one in answer.unpaired:
+            side = {"base": answer.base, "other": answer.other}.get(one.side, "neither side")
+            case = " ".join(f"{k}={v}" for k, v in one.case.items())
+            why.setdefault((side, one.why), []).append(case or f"{one.runs} run{'s' * (one.runs != 1)}")
+        for (side, reason), cases in why.items():
+            shown = "; ".join(cases[:3]) + (f" and {len(cases) - 3} more" if len(cases) > 3 else "")
+            yield f"{len(cases)} case{'s' * (len(cases) > 1)} of {side} not compared ({shown}): {reason}"
+
+
+def _contended(answers: Sequence[Answer]) -> Iterator[str]:
+    groups = [g for a in answers for line in a.lines for g in (line.pair.base, line.pair.other)]
+    runs = {t.run: t.trial.contended for g in groups for t in g.tried}
+    if any(runs.values()):
+        yield f"{sum(runs.values())} of {len(runs)} runs started while others held an accelerator"
+
+
+def _noise(noise: Noise) -> Iterator[str]:
+    for metric, floor in noise.floors.items():
+        yield f"noise of {metric}: runs of one configuration scatter by {floor:.2%}"
+
+
+# -- data --------------------------------------------------------------------------------------------
+
+
+def data(asked: Comparison, answers: Sequence[Answer]) -> dict[str, Any]:
+    """A question with its answers, complete."""
+    noise = noise_of(answers)
+    return {
+        "references": list(asked.references),
+        "axis": asked.axis,
+        "where": dict(asked.where),
+        "allowed": list(asked.allowed),
+        "implied": list(asked.implied),
+        "minimum_effect": asked.minimum_effect,
+        "comparisons": [_answer_data(answer, noise) for answer in answers],
+    }
+
+
+def _answer_data(answer: Answer, noise: Noise) -> dict[str, Any]:
+    return {
+        "base": answer.base,
+        "other": answer.other,
+        "pairs": [_pair_data(line, noise) for line in answer.lines],
+        "not_compared": [encode(one) for one in answer.unpaired],
+    }
+
+
+def _pair_data(line: Line, noise: Noise) -> dict[str, Any]:
+    like = line.pair.likeness
+    return {
+        "case": dict(line.pair.case),
+        "differences": [_difference_data(d) for d in like.differences],
+        "not_known": list(like.not_known),
+        "left_out_rows": line.pair.base.left_out + line.pair.other.left_out,
+        "contended_runs": line.pair.base.contended + line.pair.other.contended,
+        "metrics": [_metric_data(m, noise) for m in line.metrics],
+    }
+
+
+def _difference_data(d: Difference) -> dict[str, Any]:
+    return {"name": d.name, "base": d.base, "other": d.other, "standing": d.standing.value}
+
+
+def _metric_data(m: Compared, noise: Noise) -> dict[str, Any]:
+    effect = m.judgement.effect if m.judgement is not None else None
+    interval = effect.interval if effect is not None else None
+    return {
+        "metric": m.metric,
+        "unit": m.unit,
+        "direction": m.direction,
+        "base": _side_data(m.base),
+        "other": _side_data(m.other),
+        "delta": None if m.ratio is None else m.ratio - 1,
+        "interval": None if interval is None else [interval.low - 1, interval.high - 1],
+        "p_value": effect.p_value if effect is not None else None,
+        "basis": effect.basis.value if effect is not None else None,
+        "interleaved": m.interleaved,
+        "order_effect": effect.order_effect if effect is not None else None,
+        "noise_floor": noise.floors.get(m.metric),
+        "within_noise": noise.holds(m),
+        "missing_runs": effect.missing_runs if effect is not None else None,
+        "verdict": None if m.withheld_by or m.judgement is None else m.judgement.verdict.value,
+        "withheld_by": [d.name for d in m.withheld_by],
+        "reasons": list(m.reasons),
+    }
+
+
+def _side_data(side: Numbers) -> dict[str, Any]:
+    values = side.values if all(map(math.isfinite, side.values)) else ()
+    return {
+        "median": side.median,
+        "low": side.low,
+        "high": side.high,
+        "quartiles": [quantile(values, 0.25), quantile(values, 0.75)] if values else None,
+        "mean": mean(values) if values else None,
+        "standard_deviation": standard_deviation(values) if len(values) > 1 else None,
+        "mad": mad(values) if len(values) > 1 else None,
+        "runs": side.runs,
+        "samples": side.samples,
+        "failed": list(side.failed),
+    }

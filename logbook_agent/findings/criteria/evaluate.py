@@ -1,0 +1,95 @@
+"""Whether a predicate holds for what was measured. Pure: rows, counts and the time are given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from logbook_agent.findings.criteria.outcome import Outcome, State, unmet
+from logbook_agent.findings.criteria.over_pairs import compared, stated, swept
+from logbook_agent.findings.criteria.over_rows import measured, plateau, target
+from logbook_agent.findings.criteria.predicate import (
+    Budget,
+    Day,
+    Judged,
+    Measured,
+    PairsCompared,
+    Plateau,
+    Predicate,
+    Several,
+    Sweep,
+    Target,
+    VerdictStated,
+)
+from logbook_agent.findings.evidence.alike import Trial
+from logbook_agent.model.header import Metric
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What predicates are held against. `hours` is the time that runs took; `now` has a zone."""
+
+    trials: Sequence[Trial]
+    metrics: tuple[Metric, ...]
+    now: datetime
+    runs: int
+    hours: float
+
+    @property
+    def planned(self) -> list[Trial]:
+        """Without the runs that confirm the best case of a sweep: they are no repeats of it."""
+        return [trial for trial in self.trials if trial.confirms is None]
+
+
+def evaluate(predicate: Predicate, facts: Facts) -> Outcome:
+    """Met, unmet or not computable, with the reason in one line and the runs that show it."""
+    match predicate:
+        case PairsCompared():
+            return compared(predicate, facts.planned, facts.metrics)
+        case VerdictStated():
+            return stated(predicate, facts.planned, facts.metrics)
+        case Sweep():
+            return swept(predicate, facts.planned, facts.metrics)
+        case Measured():
+            return measured(predicate, facts.planned)
+        case Target():
+            return target(predicate, facts.trials, facts.metrics)
+        case Plateau():
+            return plateau(predicate, facts.trials, facts.metrics)
+        case Budget():
+            return _budget(predicate, facts)
+        case Day(day=day):
+            come = facts.now.date() >= day
+            return Outcome(state=State.MET if come else State.UNMET, reason=f"{day} {'has' if come else 'is to'} come")
+        case Judged():
+            return unmet("nobody has judged it yet")
+        case Several():
+            return _several(predicate, facts)
+
+
+def _budget(budget: Budget, facts: Facts) -> Outcome:
+    said, spent = [], False
+    if budget.runs is not None:
+        said.append(f"{facts.runs} of {budget.runs} runs")
+        spent |= facts.runs >= budget.runs
+    if budget.hours is not None:
+        said.append(f"{facts.hours:.2f} of {budget.hours:g} hours")
+        spent |= facts.hours >= budget.hours
+    return Outcome(state=State.MET if spent else State.UNMET, reason=f"{' and '.join(said)} spent")
+
+
+def _several(several: Several, facts: Facts) -> Outcome:
+    """Of all parts the first that is not met speaks; of any the first that is."""
+    outcomes = [evaluate(part, facts) for part in several.parts]
+    of = [o for o in outcomes if (o.state is State.MET) != several.every]
+    if several.every:
+        # What cannot be computed may yet be met; a part that is unmet decides.
+        found = next((o for o in of if o.state is State.UNMET), next(iter(of), None))
+    else:
+        found = next(iter(of), None) or next((o for o in outcomes if o.state is State.NOT_COMPUTABLE), None)
+    if found is not None:
+        return found
+    reasons = "; ".join(dict.fromkeys(o.reason for o in outcomes))
+    evidence = tuple(dict.fromkeys(ref for o in outcomes for ref in o.evidence))
+    return Outcome(state=State.MET if several.every else State.UNMET, reason=reasons, evidence=evidence)

@@ -1,0 +1,168 @@
+"""Predicates over pairs of cases that differ in nothing but what is tested."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from logbook_agent.findings.criteria.outcome import Outcome, State, met, not_computable, unmet
+from logbook_agent.findings.criteria.predicate import PairsCompared, Sweep, VerdictStated
+from logbook_agent.findings.criteria.select import Rows, combinations, reference, words
+from logbook_agent.findings.evidence.alike import Terms, Trial
+from logbook_agent.findings.evidence.answers import Answer, Ask, Line, answer_values
+from logbook_agent.findings.tables.frame import show
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Metric
+from logbook_agent.model.scalar import Scalar
+
+Question = PairsCompared | VerdictStated
+
+
+def compared(predicate: PairsCompared, trials: Sequence[Trial], metrics: tuple[Metric, ...]) -> Outcome:
+    """Enough pairs with numbers on both sides, for each other value and every combination."""
+    return _over(predicate, trials, _ask(predicate, metrics, 0.01), None)
+
+
+def stated(predicate: VerdictStated, trials: Sequence[Trial], metrics: tuple[Metric, ...]) -> Outcome:
+    """The same of pairs whose verdict can be stated."""
+    return _over(predicate, trials, _ask(predicate, metrics, predicate.min_effect), predicate.verdicts)
+
+
+def _ask(predicate: Question, metrics: tuple[Metric, ...], minimum_effect: float) -> Ask:
+    return Ask(
+        terms=Terms(axis=predicate.axis, implied=predicate.implied, allowed=predicate.allow),
+        metrics=(predicate.metric,) if predicate.metric else (),
+        base_value=show(predicate.values[0]),
+        minimum_effect=minimum_effect,
+        declared=metrics,
+    )
+
+
+def _over(predicate: Question, trials: Sequence[Trial], ask: Ask, verdicts: Sequence[str] | None) -> Outcome:
+    rows = Rows(trials)
+    if not rows.frame.items:
+        return unmet("nothing was measured yet")
+    name = rows.unknown({predicate.axis: 0, **predicate.where, **predicate.for_each})
+    if name is not None:
+        return not_computable(f"no row has {name}")
+    evidence: list[str] = []
+    said: list[str] = []
+    for combination in combinations(predicate.for_each):
+        for value in predicate.values[1:]:
+            found = _at(predicate, rows, combination, value, ask, verdicts)
+            if found.state is not State.MET:
+                return found
+            evidence += found.evidence
+            said.append(found.reason)
+    return met("; ".join(said), evidence)
+
+
+def _at(
+    predicate: Question,
+    rows: Rows,
+    combination: Mapping[str, Scalar],
+    value: Scalar,
+    ask: Ask,
+    verdicts: Sequence[str] | None,
+) -> Outcome:
+    """One value against the base in one combination."""
+    place = words({**combination, predicate.axis: value})
+    sides: list[Trial] = []
+    for side in (predicate.values[0], value):
+        chosen = rows.choose({**predicate.where, **combination, predicate.axis: side}, predicate.device)
+        if not chosen:
+            return unmet(f"{place}: no row with {predicate.axis}={show(side)}", map(reference, sides))
+        sides += chosen
+    try:
+        answers = answer_values(sides, ask)
+    except UsageError as error:
+        return not_computable(f"{place}: {error.message}")
+    if verdicts is not None:
+        answers = list(map(_decided, answers))
+    good = [line for line in _lines(answers) if _holds(line, verdicts)]
+    if len(good) < predicate.cases:
+        return unmet(f"{place}: {_why(answers, len(good), predicate.cases, verdicts)}", _runs(_lines(answers)))
+    what = _verdicts(good) if verdicts is not None else f"{len(good)} pair{'s' * (len(good) != 1)} may be compared"
+    return met(f"{place}: {what}", _runs(good))
+
+
+def _decided(answer: Answer) -> Answer:
+    """With the metric alone that decides: the one that was named, else the first primary one."""
+    return replace(answer, lines=tuple(replace(line, metrics=line.metrics[:1]) for line in answer.lines))
+
+
+def _holds(line: Line, verdicts: Sequence[str] | None) -> bool:
+    """Some metric of the pair has a ratio, or a verdict of these, that nothing withholds."""
+    for metric in line.metrics:
+        if metric.withheld_by or metric.ratio is None:
+            continue
+        if verdicts is None or (metric.judgement is not None and metric.judgement.verdict in verdicts):
+            return True
+    return False
+
+
+def _why(answers: Sequence[Answer], good: int, wanted: int, verdicts: Sequence[str] | None) -> str:
+    what = "pairs that may be compared" if verdicts is None else f"pairs with a verdict ({', '.join(verdicts)})"
+    differences = dict.fromkeys(d.name for a in answers for d, _ in a.differences if d.withholds)
+    reasons = dict.fromkeys(r for line in _lines(answers) for m in line.metrics for r in m.reasons)
+    why = [f"withheld by {', '.join(differences)}"] if differences else list(reasons)[:2]
+    return f"{good} of {wanted} {what}" + (f": {'; '.join(why)}" if why else "")
+
+
+def _verdicts(lines: Iterable[Line]) -> str:
+    found = [f"{m.metric} {m.judgement.verdict}" for line in lines for m in line.metrics if m.judgement is not None]
+    return ", ".join(dict.fromkeys(found))
+
+
+def swept(predicate: Sweep, trials: Sequence[Trial], metrics: tuple[Metric, ...]) -> Outcome:
+    """Each value was measured and, with controls, beside its control."""
+    rows = Rows(trials)
+    if not rows.frame.items:
+        return unmet("nothing was measured yet")
+    name = rows.unknown({predicate.axis: 0, **predicate.where, **predicate.controls, **predicate.for_each})
+    if name is not None:
+        return not_computable(f"no row has {name}")
+    evidence: list[str] = []
+    missing: list[str] = []
+    for combination in combinations(predicate.for_each):
+        for value in predicate.values:
+            at = {**combination, predicate.axis: value}
+            own = rows.choose({**predicate.where, **at}, predicate.device)
+            if not own:
+                missing.append(f"{words(at)} was not measured")
+            elif not predicate.controls:
+                evidence += map(reference, own)
+            else:
+                control = rows.choose({**predicate.where, **at, **predicate.controls}, predicate.device)
+                found, why = _controlled(predicate, own, control, metrics)
+                evidence += found
+                missing += [] if found else [f"{words(at)}: {why}"]
+    if missing:
+        more = f"; and {len(missing) - 2} more" if len(missing) > 2 else ""
+        return unmet("; ".join(missing[:2]) + more, evidence)
+    return met(f"{len(predicate.values)} values of {predicate.axis}", evidence)
+
+
+def _controlled(
+    predicate: Sweep, own: Sequence[Trial], control: Sequence[Trial], metrics: tuple[Metric, ...]
+) -> tuple[list[str], str]:
+    """The runs of the pairs of cases with their controls; none, with the reason, where there is no such pair."""
+    if not control:
+        return [], f"no control with {words(predicate.controls)}"
+    axis, *others = predicate.controls
+    terms = Terms(axis=axis, implied=(*others, *predicate.implied), allowed=predicate.allow)
+    ask = Ask(terms=terms, base_value=show(predicate.controls[axis]), declared=metrics)
+    try:
+        answers = answer_values([*control, *(t for t in own if t not in control)], ask)
+    except UsageError as error:
+        return [], error.message
+    found = _runs(line for line in _lines(answers) if _holds(line, None))
+    return found, "" if found else _why(answers, 0, 1, None)
+
+
+def _lines(answers: Iterable[Answer]) -> list[Line]:
+    return [line for answer in answers for line in answer.lines]
+
+
+def _runs(lines: Iterable[Line]) -> list[str]:
+    return [reference(t.trial) for line in lines for group in (line.pair.base, line.pair.other) for t in group.tried]

@@ -1,0 +1,136 @@
+"""Predicates over the rows themselves: enough cases, a target, a plateau."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from logbook_agent.findings.criteria.outcome import Outcome, met, not_computable, unmet
+from logbook_agent.findings.criteria.predicate import Measured, Plateau, Target
+from logbook_agent.findings.criteria.select import Rows, combinations, reference, words
+from logbook_agent.findings.evidence.alike import Terms, Trial, Tried
+from logbook_agent.findings.evidence.compared import numbers
+from logbook_agent.findings.evidence.pairs import Ground, Group
+from logbook_agent.model.header import Metric
+from logbook_agent.model.units import Direction, known
+
+
+def measured(predicate: Measured, trials: Sequence[Trial]) -> Outcome:
+    """Enough cases with enough runs each, for every combination."""
+    rows = Rows(trials)
+    if (missing := _missing(rows, {**predicate.where, **predicate.for_each})) is not None:
+        return missing
+    evidence: list[str] = []
+    for combination in combinations(predicate.for_each):
+        chosen = rows.choose({**predicate.where, **combination}, predicate.device)
+        groups = [g for g in _groups(chosen) if g.runs >= predicate.runs]
+        if len(groups) < predicate.cases:
+            found = f"{len(groups)} of {predicate.cases} cases with {predicate.runs} runs"
+            return unmet(f"{words(combination)}: {found}".removeprefix(": "), map(reference, chosen))
+        evidence += [reference(t.trial) for g in groups for t in g.tried]
+    return met(f"{predicate.cases} or more cases with {predicate.runs} runs each", evidence)
+
+
+def target(predicate: Target, trials: Sequence[Trial], metrics: Sequence[Metric]) -> Outcome:
+    """The best of the cases, each by the median over its runs, against the number."""
+    rows = Rows(trials)
+    if (missing := _missing(rows, predicate.where)) is not None:
+        return missing
+    direction: Direction = "max" if predicate.at_least is not None else "min"
+    wanted = predicate.at_least if predicate.at_least is not None else predicate.at_most
+    assert wanted is not None  # noqa: S101  one of the two is there
+    unit = _unit(predicate.metric, metrics)
+    best: tuple[float, Group] | None = None
+    for group, runs in _speaking(_groups(rows.choose(predicate.where, predicate.device)), predicate.metric):
+        found = numbers(group, predicate.metric)
+        usable = found.median is not None and (unit is None or found.unit in (None, unit))
+        if usable and runs >= predicate.runs and (best is None or _better(found.median, best[0], direction)):
+            best = (found.median or 0.0, group)
+    if best is None:
+        return unmet(f"no case has {predicate.metric} from {predicate.runs} or more runs")
+    value, group = best
+    reached = value >= wanted if direction == "max" else value <= wanted
+    sign = "at least" if direction == "max" else "at most"
+    reason = f"best {predicate.metric} {value:.6g}, wanted {sign} {wanted:g}"
+    return (met if reached else unmet)(reason, [reference(t.trial) for t in group.tried])
+
+
+def plateau(predicate: Plateau, trials: Sequence[Trial], metrics: Sequence[Metric]) -> Outcome:
+    """The best of the last entries against the best of those before, each by the medians of its cases."""
+    rows = Rows(trials)
+    if (missing := _missing(rows, predicate.where)) is not None:
+        return missing
+    direction = next((m.direction for m in metrics if m.name == predicate.metric), None)
+    direction = direction or known(predicate.metric).direction
+    if direction is None:
+        return not_computable(f"{predicate.metric} has no direction: which way is better is not stated")
+    entries = _best_of_entries(rows.choose(predicate.where, None), predicate.metric, direction)
+    if len(entries) <= predicate.entries:
+        return unmet(f"{len(entries)} entries have {predicate.metric}; more than {predicate.entries} are needed")
+    before, last = entries[: -predicate.entries], entries[-predicate.entries :]
+    choose = max if direction == "max" else min
+    old, new = choose(value for value, _ in before), choose(value for value, _ in last)
+    gain = new / old - 1 if direction == "max" else old / new - 1
+    which = "the last entry" if predicate.entries == 1 else f"the last {predicate.entries} entries"
+    reason = f"{which}: {gain:+.2%} against the best before"
+    return (met if gain <= predicate.within else unmet)(reason, [ref for _, runs in last for ref in runs])
+
+
+def _best_of_entries(trials: Sequence[Trial], metric: str, direction: Direction) -> list[tuple[float, list[str]]]:
+    """The best case of each entry, by the median over its runs, with these runs; in the order in which the entries
+    were first run. A case without a positive number counts for nothing."""
+    of: dict[str, list[Trial]] = {}
+    for trial in sorted(trials, key=lambda t: t.started):
+        of.setdefault(trial.case.entry, []).append(trial)
+    found = []
+    for own in of.values():
+        best: tuple[float, Group] | None = None
+        for group, _ in _speaking(_groups(own), metric):
+            value = numbers(group, metric).median
+            if value is None or not math.isfinite(value) or value <= 0:
+                continue
+            if best is None or _better(value, best[0], direction):
+                best = (value, group)
+        if best is not None:
+            found.append((best[0], [reference(t.trial) for t in best[1].tried]))
+    return found
+
+
+def _groups(trials: Sequence[Trial]) -> list[Group]:
+    """The repeats of each case."""
+    return [group for _, group in Ground(trials, Terms()).cases()] if trials else []
+
+
+def _speaking(groups: Sequence[Group], metric: str) -> list[tuple[Group, int]]:
+    """Each case with the runs that say how good it is, and how many have a number of it in all.
+
+    Of a sweep that confirmed its best case only the fresh runs speak: every other number may be luck.
+    """
+
+    def is_fresh(tried: Tried) -> bool:
+        return tried.trial.confirms in ("", metric) and bool(numbers(Group(tried=(tried,)), metric).runs)
+
+    confirmed = {t.trial.case.entry for group in groups for t in group.tried if is_fresh(t)}
+    found = []
+    for group in groups:
+        own = tuple(t for t in group.tried if is_fresh(t) or t.trial.case.entry not in confirmed)
+        if own:
+            found.append((replace(group, tried=own), numbers(group, metric).runs))
+    return found
+
+
+def _better(value: float | None, than: float, direction: Direction) -> bool:
+    return value is not None and (value > than if direction == "max" else value < than)
+
+
+def _unit(metric: str, metrics: Sequence[Metric]) -> str | None:
+    return next((m.unit for m in metrics if m.name == metric and m.unit), None) or known(metric).unit
+
+
+def _missing(rows: Rows, names: Mapping[str, object]) -> Outcome | None:
+    """Where nothing was measured yet, nothing is met; a name that no row has cannot be looked up."""
+    if not rows.frame.items:
+        return unmet("nothing was measured yet")
+    name = rows.unknown(names)
+    return None if name is None else not_computable(f"no row has {name}")

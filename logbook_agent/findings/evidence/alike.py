@@ -1,0 +1,271 @@
+"""Like for like: in what two sets of measured cases differ, and what each difference means for a verdict.
+
+Two cases may be compared when they differ in nothing but the tested axis. A difference that the axis implies is
+declared by name, and so is one that the caller allows; some are worth noting and change nothing that is measured.
+Every other one withholds the verdict, and so does a fact that only one side tells: unknown is no equality. What
+neither side tells is said, and does not withhold: nothing speaks for a difference, and where it cannot be known
+(code outside a repository) no verdict would ever be given.
+`tests/evidence/like_for_like.yaml` goes through the situations with the reason for each outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from logbook_agent.findings.tables.frame import Frame, Item, key_of, listed, on_accelerator, show
+from logbook_agent.findings.tables.spec import Case
+from logbook_agent.running.commands.difference import differences as command_differences
+from logbook_agent.running.commands.difference import parts
+from logbook_agent.running.commands.flags import normal_name
+
+ARGV, CWD, UNIT = "argv", "cwd", "unit"
+_COMMIT, _HOST, _LAUNCHER = "commit", "host", "launcher"
+# Facts that are not told where they are missing. Without a variable or a launcher, there was none.
+_PARTLY_KNOWN = (_COMMIT, _HOST, "package:", "file:")
+# The number of samples that one process takes; they count as one run, however many there are.
+_SAMPLE_COUNTS = ("iters", "iterations")
+_WARMUP = "warmup"
+# The label by which a benchmark names the code that computed a case. It follows from config and platform: that it
+# differs is told, so that nobody takes the effect of other code for that of the axis.
+_RAN = "ran"
+
+
+class Standing(StrEnum):
+    """What a difference means. `differs` and `unknown` (only one side tells) withhold the verdict."""
+
+    TESTED = "tested"
+    IMPLIED = "implied"
+    ALLOWED = "allowed"
+    NOTED = "noted"
+    DIFFERS = "differs"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A name with the values of both sides as one reads them; None: that side does not tell."""
+
+    name: str
+    base: str | None
+    other: str | None
+    standing: Standing
+
+    @property
+    def withholds(self) -> bool:
+        return self.standing in (Standing.DIFFERS, Standing.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Likeness:
+    """All differences; `not_known` are facts that matter and that neither side tells."""
+
+    differences: tuple[Difference, ...] = ()
+    not_known: tuple[str, ...] = ()
+
+    @property
+    def withheld_by(self) -> tuple[Difference, ...]:
+        return tuple(d for d in self.differences if d.withholds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What is tested, and which differences are meant. `package` stands for every `package:NAME`, and so on."""
+
+    axis: str | None = None
+    implied: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+
+    def declared(self, name: str) -> Standing | None:
+        """How the caller takes a difference in `name`; None when it was not named."""
+        if name == self.axis:
+            return Standing.TESTED
+        if _named(name, self.implied):
+            return Standing.IMPLIED
+        return Standing.ALLOWED if _named(name, self.allowed) else None
+
+
+def _named(name: str, names: Collection[str]) -> bool:
+    return name in names or (":" in name and name.partition(":")[0] in names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A case with the command that measured it (without a launcher's prefix), its folder, and when it started.
+
+    `contended`: others held an accelerator then, as far as that was seen. `confirms`: it is a fresh run of the case
+    that came out best of a sweep by this metric (empty: not known which; None: it is none).
+    """
+
+    case: Case
+    command: tuple[str, ...]
+    cwd: str | None = None
+    started: str = ""
+    contended: bool = False
+    confirms: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """A trial in its place in a frame."""
+
+    item: Item
+    trial: Trial
+
+    @property
+    def run(self) -> tuple[str, str, int]:
+        """Which run it is of; sorts by when the run started."""
+        return self.trial.started, self.item.case.entry, self.item.case.run
+
+
+def compared_names(frame: Frame) -> list[str]:
+    """Every axis in which cases can be unlike, beside command and state."""
+    host = [axis for axis, name in frame.facts.items() if name == _HOST]
+    ran = [_RAN] if any(_RAN in item.row.labels for item in frame.items) else []
+    return list(dict.fromkeys([*frame.apart, *host, frame.pseudo["devices"], *ran]))
+
+
+def not_told(frame: Frame) -> tuple[str, ...]:
+    """Code and devices, as far as no case of the frame tells them."""
+    commit = next((axis for axis, name in frame.facts.items() if name == _COMMIT), None)
+    axes = {_COMMIT: commit, "devices": frame.pseudo["devices"]}
+    return tuple(n for n, axis in axes.items() if axis is None or all(i.key(axis) is None for i in frame.items))
+
+
+def likeness(
+    frame: Frame, names: Iterable[str], base: Sequence[Tried], other: Sequence[Tried], terms: Terms
+) -> Likeness:
+    """How two groups of cases compare, each of which is of one kind but for what `terms` name."""
+    sides = _Sides(frame, base, other, terms)
+    found: list[Difference] = []
+    silent: list[str] = []
+    for name in names:
+        values = sides.values(name)
+        if not values[0] and not values[1]:
+            if frame.facts.get(name) == _COMMIT or name == frame.pseudo["devices"]:
+                silent.append(frame.facts.get(name, name))
+        elif values[0].keys() != values[1].keys() or len(values[0]) > 1:
+            found.append(sides.difference(name, *values))
+    found += sides.states()
+    found += sides.commands({normal_name(d.name) for d in found})
+    return Likeness(differences=tuple(found), not_known=tuple(silent))
+
+
+class _Sides:
+    """Two groups of cases in a frame."""
+
+    def __init__(self, frame: Frame, base: Sequence[Tried], other: Sequence[Tried], terms: Terms) -> None:
+        self.frame = frame
+        self.base = [t.item for t in base]
+        self.other = [t.item for t in other]
+        self.trials = base[0].trial, other[0].trial
+        self.terms = terms
+
+    def values(self, name: str) -> tuple[dict[str | None, str], dict[str | None, str]]:
+        return dict(self._of(self.base, name)), dict(self._of(self.other, name))
+
+    def _of(self, items: Iterable[Item], name: str) -> Iterator[tuple[str | None, str]]:
+        """Each value on an axis under its key; nothing for cases that do not tell it."""
+        fact = self.frame.facts.get(name)
+        for item in items:
+            key = item.key(name)
+            if key is not None:
+                yield key, show(item.place.get(name))
+            elif fact is not None:
+                if not fact.startswith(_PARTLY_KNOWN):
+                    yield None, "none" if fact == _LAUNCHER else "not set"
+            elif name != self.frame.pseudo["devices"] and item.row.failed is None:
+                yield None, "not reported"
+
+    def difference(self, name: str, base: dict[str | None, str], other: dict[str | None, str]) -> Difference:
+        return Difference(
+            name=name,
+            base=listed(list(base.values())) if base else None,
+            other=listed(list(other.values())) if other else None,
+            standing=self.terms.declared(name) or self._standing(name, base, other),
+        )
+
+    def _standing(self, name: str, base: dict[str | None, str], other: dict[str | None, str]) -> Standing:
+        fact = self.frame.facts.get(name)
+        if fact is None:
+            if (name == _RAN and self._is_label(name)) or (name in _SAMPLE_COUNTS and self._warm()):
+                return Standing.NOTED
+        elif fact == _HOST and all(on_accelerator(i.case) for i in (*self.base, *self.other)):
+            return Standing.NOTED
+        elif fact == _LAUNCHER and self._devices_known():
+            # It only carries the command; what it leads to is told by devices, host and packages.
+            return Standing.NOTED
+        elif fact.startswith("file:") and not (base and other):
+            # Only one command names it, and the words of commands are compared by themselves.
+            return Standing.NOTED
+        elif fact.startswith("env:") and self._sets_axis(fact.removeprefix("env:"), base, other):
+            return Standing.IMPLIED
+        return Standing.DIFFERS if base and other else Standing.UNKNOWN
+
+    def _is_label(self, name: str) -> bool:
+        """Whether it is a word of the rows on both sides, and nobody's config key."""
+        return not any(name in item.row.config for item in (*self.base, *self.other))
+
+    def _warm(self) -> bool:
+        """Whether both sides warmed up alike: else the first, cold call weighs more among fewer samples."""
+        warmups = {item.key(_WARMUP) for item in (*self.base, *self.other)}
+        return len(warmups) == 1 and not warmups & {None, "0"}
+
+    def _devices_known(self) -> bool:
+        return all(item.row.devices for item in (*self.base, *self.other))
+
+    def _sets_axis(self, variable: str, base: dict[str | None, str], other: dict[str | None, str]) -> bool:
+        """Whether a variable is how the axis is set: it is named after it and holds its value on both sides."""
+        axis = self.terms.axis
+        if axis is None or not f"_{variable.lower()}".endswith(f"_{normal_name(axis).lower()}"):
+            return False
+        sides = ((self.base, base), (self.other, other))
+        return all({i.key(axis) for i in items} == {key_of(v) for v in found.values()} for items, found in sides)
+
+    def states(self) -> list[Difference]:
+        """That runs did not finish: whether their rows are whole nobody knows, also where both sides failed."""
+        base, other = ({str(i.case.state): None for i in side if i.case.state} for side in (self.base, self.other))
+        if all(state == "finished" for state in (*base, *other)):
+            return []
+        name = self.frame.pseudo["state"]
+        standing = self.terms.declared(name) or Standing.DIFFERS
+        return [Difference(name=name, base=listed(list(base)), other=listed(list(other)), standing=standing)]
+
+    def commands(self, named: Collection[str]) -> list[Difference]:
+        """In what the commands differ beyond what config and the terms explain; `named` are differences by now."""
+        base, other = self.trials
+        found = []
+        if base.command != other.command:
+            config = {**base.case.row.config, **other.case.row.config}
+            keys = frozenset(explained(config, self.terms)) | set(named)
+            reported = results(base.case) | results(other.case)
+            mine, theirs = (parts(t.command, keys, switches(t.case), reported) for t in self.trials)
+            found = [(d.name, d.base, d.other) for d in command_differences(mine, theirs, self._same_word)]
+        if base.cwd != other.cwd:
+            found.append((CWD, base.cwd, other.cwd))
+        return [
+            Difference(name=name, base=a or "—", other=b or "—", standing=self.terms.declared(name) or Standing.DIFFERS)
+            for name, a, b in found
+        ]
+
+    def _same_word(self, base: str, other: str) -> bool:
+        """Whether two words are the values that one key of config has on either side: `bench.sh int8`."""
+        first, last, a, b = self.base[0], self.other[0], key_of(base), key_of(other)
+        return any(first.key(k) == a and last.key(k) == b for k in first.row.config)
+
+
+def explained(config: Iterable[str], terms: Terms) -> Iterator[str]:
+    """The flags, as names, of which config or the terms tell: what stands there is compared there."""
+    yield from map(normal_name, config)
+    yield from map(normal_name, (*terms.implied, *terms.allowed, *([terms.axis] if terms.axis else [])))
+
+
+def results(case: Case) -> frozenset[str]:
+    """What a case measured, as names of flags."""
+    return frozenset(map(normal_name, (*case.row.metrics, *case.row.observations)))
+
+
+def switches(case: Case) -> frozenset[str]:
+    """The keys of a case that are true or false, whose flags take no value."""
+    return frozenset(normal_name(k) for k, v in case.row.config.items() if isinstance(v, bool))

@@ -1,0 +1,107 @@
+"""How far a claim is borne out: exploratory, replicated or stable, with the reasons.
+
+exploratory   one run, or runs that do not agree
+replicated    independent repeats that agree: they settle a verdict other than inconclusive; or, where nothing is
+              compared, they scatter by no more than the minimum effect
+stable        the same verdict in all settings tried, of which two differ in shape, seed or device
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from logbook_agent.findings.evidence.verdict import Runs, Verdict
+from logbook_agent.model.entry import Confidence
+from logbook_agent.model.stats.noise import noise_floor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What a claim was tried on. None: unknown, which never makes a difference to another setting."""
+
+    shape: str | None = None
+    seed: str | None = None
+    device: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InSetting:
+    """The claim in one setting: the runs that bear it, and their verdict (None: nothing was compared)."""
+
+    setting: Setting
+    runs: Runs
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conclusion:
+    confidence: Confidence
+    reasons: tuple[str, ...]
+
+
+def confidence(claim: Sequence[InSetting], *, minimum_effect: float = 0.01) -> Conclusion:
+    """What the settings in which one claim was tested add up to. None is exploratory: nothing was run."""
+    if not claim:
+        return Conclusion(confidence="exploratory", reasons=("nothing was run",))
+    settled = [t for t in claim if t.verdict not in (None, Verdict.INCONCLUSIVE) and len(t.runs) > 1]
+    if settled:
+        return _of_verdicts(settled, still_open=len(claim) - len(settled))
+    found = [_agreement(tested, minimum_effect) for tested in claim]
+    agreed = [reason for agrees, reason in found if agrees]
+    if agreed:
+        return Conclusion(confidence="replicated", reasons=tuple(agreed))
+    return Conclusion(confidence="exploratory", reasons=tuple(reason for _, reason in found))
+
+
+def _of_verdicts(settled: Sequence[InSetting], still_open: int) -> Conclusion:
+    """Of settings that each have a verdict, beside so many that have none."""
+    reasons = [f"{t.verdict} by {len(t.runs)} runs{_at(t.setting)}" for t in settled]
+    if still_open:
+        reasons.insert(0, f"not settled in {still_open} of {len(settled) + still_open} settings")
+    pairs = [(a, b, _differences(a.setting, b.setting)) for a, b in combinations(settled, 2)]
+    against = [axes for a, b, axes in pairs if a.verdict != b.verdict]
+    held = [axis for a, b, axes in pairs if a.verdict == b.verdict for axis in axes]
+    if not all(against):
+        return Conclusion(confidence="exploratory", reasons=("verdicts on the same setting contradict", *reasons))
+    if against:
+        return Conclusion(confidence="replicated", reasons=("the verdict depends on the setting", *reasons))
+    if held and not still_open:
+        axes = " and ".join(dict.fromkeys(held))
+        return Conclusion(confidence="stable", reasons=(f"it holds over another {axes}", *reasons))
+    return Conclusion(confidence="replicated", reasons=tuple(reasons))
+
+
+def _differences(one: Setting, two: Setting) -> list[str]:
+    """In which of shape, seed and device two settings are known to differ."""
+    pairs = {
+        "shape": (one.shape, two.shape),
+        "seed": (one.seed, two.seed),
+        "device": (one.device, two.device),
+    }
+    return [name for name, (a, b) in pairs.items() if a is not None and b is not None and a != b]
+
+
+def _agreement(tested: InSetting, minimum_effect: float) -> tuple[bool, str]:
+    """Whether runs without a verdict agree, and the reason."""
+    at = _at(tested.setting)
+    if len(tested.runs) < 2:
+        return False, f"{'one run' if tested.runs else 'no run'}{at}"
+    if tested.verdict is not None:
+        return False, f"{len(tested.runs)} runs{at} settle no verdict"
+    spread = noise_floor(tested.runs)
+    if spread is None:
+        return False, f"the runs{at} have values without a ratio"
+    agrees = spread <= minimum_effect
+    return agrees, (
+        f"{len(tested.runs)} runs{at} scatter by {spread:.2%}, {'within' if agrees else 'more than'} "
+        f"the minimum effect ({minimum_effect:.2%})"
+    )
+
+
+def _at(setting: Setting) -> str:
+    """` at tokens=512, seed 1, cpu`; what is not known is left out."""
+    known = [setting.shape, f"seed {setting.seed}" if setting.seed is not None else None, setting.device]
+    named = ", ".join(word for word in known if word)
+    return f" at {named}" if named else ""

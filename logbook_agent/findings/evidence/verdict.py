@@ -1,0 +1,251 @@
+"""Which of two sides is better, or why that cannot be said.
+
+A verdict is given for a minimum practical effect m, on the ratio of the sides:
+
+    beneficial,   the test says that the sides differ (p <= alpha), the interval of the ratio does not hold 1,
+    regressive    and the measured effect is at least m, the better or the worse way
+    neutral       the whole interval lies within m of 1
+    inconclusive  anything else: too few runs, too much noise, no direction, values without a ratio
+
+Evidence are runs: processes that were started apart. Unpaired runs are tested by Mann-Whitney, pairs that ran
+interleaved (AB BA) by Wilcoxon's signed ranks; the interval is a bootstrap over runs or pairs. It is given from as many
+runs on as the test needs: of fewer no interval holds the truth as often as its level says. Effects are measured in
+logarithms, so that swapping the sides swaps the verdict. `benchmarks/calibration.py` says how often it errs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from logbook_agent.model.stats import median
+from logbook_agent.model.stats.bootstrap import interval_of_median, interval_of_ratio
+from logbook_agent.model.stats.ranks import mann_whitney, missing_paired, missing_unpaired, signed_rank
+from logbook_agent.model.units import Direction
+
+# One inner sequence of samples per run; the value of a run is the median of its samples.
+Runs = Sequence[Sequence[float]]
+
+# A difference is claimed in at most this part of comparisons without one.
+ALPHA = 0.05
+# Of a side with two runs the interval of the ratio is too narrow, however many the other side has: at 95% it holds the
+# truth in 85% when that has twenty.
+FEWEST_RUNS = 3
+# Ratios that differ by less than rounding does are the same: 101 / 100 reaches an effect of 1%.
+ROUNDING = 1e-12
+# Within these a ratio of two values is a number, and so is their sum.
+SMALLEST, LARGEST = 1e-150, 1e150
+
+
+class Verdict(StrEnum):
+    BENEFICIAL = "beneficial"
+    NEUTRAL = "neutral"
+    REGRESSIVE = "regressive"
+    INCONCLUSIVE = "inconclusive"
+
+
+class Basis(StrEnum):
+    """What an interval was taken over; only one between runs is evidence."""
+
+    BETWEEN_RUNS = "between-runs"
+    WITHIN_PROCESS = "within-process"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """Of a ratio; `level` is its nominal coverage, 0.95."""
+
+    low: float
+    high: float
+    level: float
+
+    @property
+    def width(self) -> float:
+        return self.high - self.low
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """How two sides compare.
+
+    `ratio` is other / base of the medians of runs; of pairs it is the median of their ratios, in which a drift of the
+    machine cancels. `missing_runs` is how many more runs per side are needed before a verdict may be given (0: enough);
+    until then there is no `interval`.
+    `order_effect` of interleaved pairs says by how much the later run of a pair comes out higher (0.02: 2%).
+    """
+
+    ratio: float
+    interval: Interval | None
+    p_value: float | None
+    base_runs: int
+    other_runs: int
+    basis: Basis
+    missing_runs: int
+    order_effect: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    verdict: Verdict
+    effect: Effect | None
+    minimum_effect: float
+    reasons: tuple[str, ...]
+
+
+def judge(
+    base: Runs,
+    other: Runs,
+    *,
+    direction: Direction | None,
+    minimum_effect: float = 0.01,
+    paired: bool = False,
+    other_first: bool = False,
+    alpha: float = ALPHA,
+) -> Judgement:
+    """The verdict on `other` against `base`, with its reasons.
+
+    `paired`: run i of both sides belongs together, and the first of a pair alternates: AB BA AB ..., or BA AB BA ...
+    when `other_first`. Runs of the longer side that have no partner are left out. `minimum_effect` is a fraction: 0.01
+    for 1%. ValueError for one that is not from 0 up to 1.
+    """
+    if not 0 <= minimum_effect < 1:
+        raise ValueError(f"a minimum effect is a fraction from 0 up to 1, not {minimum_effect}")
+    found = [*problems("base", base), *problems("other", other)]
+    if found:
+        return Judgement(verdict=Verdict.INCONCLUSIVE, effect=None, minimum_effect=minimum_effect, reasons=tuple(found))
+    notes = []
+    if paired and len(base) != len(other):
+        pairs = min(len(base), len(other))
+        alone = abs(len(base) - len(other))
+        notes.append(f"{alone} run{'s' * (alone > 1)} without a partner left out")
+        base, other = base[:pairs], other[:pairs]
+    effect = measure(base, other, paired=paired, other_first=other_first, alpha=alpha)
+    verdict, reasons = _decide(effect, direction, minimum_effect, paired=paired, alpha=alpha)
+    if effect.order_effect is not None and _order_matters(base, other, alpha):
+        notes.append(f"the later run of a pair comes out {effect.order_effect:+.2%}; the order alternates against that")
+    return Judgement(verdict=verdict, effect=effect, minimum_effect=minimum_effect, reasons=(*reasons, *notes))
+
+
+def measure(
+    base: Runs, other: Runs, *, paired: bool = False, other_first: bool = False, alpha: float = ALPHA
+) -> Effect:
+    """Ratio, interval and test of two sides without `problems`; as many runs of each when paired."""
+    first, last = [median(run) for run in base], [median(run) for run in other]
+    ratio, order, p_value = median(last) / median(first), None, None
+    bounds: tuple[float, float] | None = None
+    basis = Basis.WITHIN_PROCESS if min(len(base), len(other)) < 2 else Basis.BETWEEN_RUNS
+    missing = _missing(len(base), len(other), paired=paired, alpha=alpha)
+    if basis is Basis.WITHIN_PROCESS:
+        enough = len(base) == len(other) and not _missing(len(base[0]), len(other[0]), paired=False, alpha=alpha)
+        if enough and all(_in_range(x) for x in (*base[0], *other[0])):
+            bounds = interval_of_ratio(base[0], other[0], 1 - alpha)
+    elif paired:
+        logs = _pair_logs(base, other)
+        ratio, p_value, order = math.exp(median(logs)), signed_rank(logs), _order_effect(logs, other_first)
+        if not missing:
+            low, high = interval_of_median(logs, 1 - alpha)
+            bounds = math.exp(low), math.exp(high)
+    else:
+        p_value = mann_whitney(first, last)
+        bounds = interval_of_ratio(first, last, 1 - alpha) if not missing else None
+    return Effect(
+        ratio=ratio,
+        interval=Interval(low=bounds[0], high=bounds[1], level=1 - alpha) if bounds else None,
+        p_value=p_value,
+        base_runs=len(base),
+        other_runs=len(other),
+        basis=basis,
+        missing_runs=missing,
+        order_effect=order,
+    )
+
+
+def _pair_logs(base: Runs, other: Runs) -> list[float]:
+    """The logarithm of other / base of each pair."""
+    return [math.log(median(b)) - math.log(median(a)) for a, b in zip(base, other, strict=True)]
+
+
+def _order_effect(logs: Sequence[float], other_first: bool) -> float:
+    # The effect stands in all pairs alike, that of the order with one sign in AB and the other in BA.
+    later, earlier = (logs[1::2], logs[::2]) if other_first else (logs[::2], logs[1::2])
+    return math.expm1((median(later) - median(earlier)) / 2)
+
+
+def _order_matters(base: Runs, other: Runs, alpha: float) -> bool:
+    """Whether AB and BA differ by more than chance."""
+    logs = _pair_logs(base, other)
+    return mann_whitney(logs[::2], logs[1::2]) <= alpha
+
+
+def _missing(base_runs: int, other_runs: int, *, paired: bool, alpha: float) -> int:
+    missing = missing_paired(base_runs, alpha) if paired else missing_unpaired(base_runs, other_runs, alpha)
+    return max(missing, FEWEST_RUNS - min(base_runs, other_runs))
+
+
+def _decide(
+    effect: Effect, direction: Direction | None, minimum: float, *, paired: bool, alpha: float
+) -> tuple[Verdict, list[str]]:
+    """The rule of the module's docstring."""
+    if direction is None:
+        return Verdict.INCONCLUSIVE, ["the metric has no direction: which way is better is not stated"]
+    if effect.interval is None or effect.p_value is None or effect.missing_runs:
+        missing, per_side = effect.missing_runs, "" if paired else " per side"
+        more = f"{missing} more {'pair' if paired else 'run'}{'s' * (missing > 1)}{per_side}"
+        reasons = [f"{more} {'are' if missing > 1 else 'is'} needed before an effect can be told from chance"]
+        if effect.basis is Basis.WITHIN_PROCESS:
+            reasons.insert(0, "one run on a side: samples of one process are no repeats (within-process)")
+        return Verdict.INCONCLUSIVE, reasons
+    measured, bound = math.log(effect.ratio), math.log1p(minimum)
+    low, high = math.log(effect.interval.low), math.log(effect.interval.high)
+    facts = _facts(effect, effect.interval, paired=paired)
+    differs = effect.p_value <= alpha and (low > 0 or high < 0)
+    if differs and abs(measured) >= bound - ROUNDING:
+        better = (measured > 0) == (direction == "max")
+        return (Verdict.BENEFICIAL if better else Verdict.REGRESSIVE), [facts]
+    if max(-low, high) <= bound + ROUNDING:
+        return Verdict.NEUTRAL, [f"the whole interval lies within the minimum effect of {_percent(minimum)}", facts]
+    if differs:
+        doubt = f"there is a difference; whether it reaches the minimum effect of {_percent(minimum)} is open"
+    else:
+        doubt = f"no difference is shown, and one of {_percent(minimum)}, the minimum effect, is not ruled out"
+    return Verdict.INCONCLUSIVE, [doubt, facts]
+
+
+def _facts(effect: Effect, interval: Interval, *, paired: bool) -> str:
+    """The numbers behind a verdict in one line."""
+    runs = f"{effect.base_runs} pairs" if paired else f"{effect.base_runs} and {effect.other_runs} runs"
+    return (
+        f"{effect.ratio - 1:+.2%}, {_percent(interval.level)} interval {interval.low - 1:+.2%} to "
+        f"{interval.high - 1:+.2%}, p = {effect.p_value:.2g}, {runs}"
+    )
+
+
+def _percent(part: float) -> str:
+    """`1%`, `0.5%`, `99.95%`."""
+    return f"{100 * part:.6g}%"
+
+
+def _in_range(value: float) -> bool:
+    return SMALLEST <= value <= LARGEST
+
+
+def problems(side: str, runs: Runs) -> list[str]:
+    """Why no ratio can be taken of a side."""
+    if not runs:
+        return [f"{side} has no runs"]
+    found = []
+    for number, run in enumerate(runs, start=1):
+        value = median(run) if run else None
+        if value is None:
+            found.append(f"{side} run {number} has no samples")
+        elif math.isnan(value):
+            found.append(f"{side} run {number} has a sample that is not a number (NaN)")
+        elif math.isinf(value):
+            found.append(f"{side} run {number} is infinite")
+        elif value <= 0:
+            found.append(f"{side} run {number} is {value:g}: a ratio needs values above zero")
+        elif not _in_range(value):
+            found.append(f"{side} run {number} is {value:g}: ratios are taken from {SMALLEST:g} to {LARGEST:g}")
+    return found

@@ -1,0 +1,155 @@
+"""Is there a best case of a sweep, or only a luckiest one?
+
+The best of many equal cases looks good by being chosen. So a case is named the winner only
+
+    against a base   with alpha divided by the number of cases it was chosen from (Bonferroni)
+    without a base   when it is better than every other case, each at alpha: then the choice needs no correction
+                     (S. Gutmann and Z. Maymin, "Is the selected population the best?", Annals of Statistics 15, 1987)
+
+and only where a drift of the machine cannot make it: by pairs that ran in turns, or by runs that were mixed. Where all
+runs of one case were made before those of the other, no case is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from logbook_agent.findings.evidence.compared import Turns, turns_of
+from logbook_agent.findings.evidence.verdict import ALPHA, Judgement, Verdict, judge
+from logbook_agent.findings.evidence.verdict import problems as problems_of
+from logbook_agent.model.stats import median
+from logbook_agent.model.stats.ranks import missing_unpaired
+from logbook_agent.model.units import Direction
+
+K = TypeVar("K", bound=Hashable)
+# The runs of a case: the place of each in the order in which all runs were made, and its samples.
+Placed = Sequence[tuple[int, Sequence[float]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection(Generic[K]):
+    """The outcome of looking for a winner.
+
+    `best` has the best median; it is the `winner` only when `judgement` (of best against `rival`) bears it out.
+    `repeats`: these runs could not tell; with so many runs of each case, mixed, others could (None: they could).
+    """
+
+    winner: K | None = None
+    best: K | None = None
+    rival: K | None = None
+    judgement: Judgement | None = None
+    repeats: int | None = None
+    reasons: tuple[str, ...]
+
+
+def winner(
+    cases: Mapping[K, Placed],
+    *,
+    direction: Direction | None,
+    minimum_effect: float = 0.01,
+    base: K | None = None,
+    shuffled: bool = False,
+    alpha: float = ALPHA,
+) -> Selection[K]:
+    """The winner among the cases of a sweep, or none; `base` is the key of the case to beat.
+
+    `shuffled`: the order was drawn by chance, so runs are mixed wherever they stand. KeyError for a base that is no
+    case.
+    """
+    if base is not None and base not in cases:
+        raise KeyError(base)
+    values = {key: median([median(run) for run in runs]) for key, runs in _sound(cases).items()}
+    ranked = sorted(values, key=values.__getitem__, reverse=direction == "max")
+    left_out = len(cases) - len(values)
+    notes = [f"left out: {left_out} of {len(cases)} cases, whose values have no ratio"] if left_out else []
+    best = ranked[0] if ranked and direction is not None else None
+    rivals = ([base] if base is not None else ranked[1:]) if best is not None else []
+    if best is None or not rivals:
+        return Selection(best=best, reasons=(_nothing(direction, ranked), *notes))
+    if base is not None and (best == base or base not in values):
+        what = "no case has a better median than the base" if best == base else "the base has no values with a ratio"
+        return Selection(best=best, reasons=(what, *notes))
+    # Without a base the choice needs no correction, see above.
+    level = alpha / (len(values) - 1) if base is not None else alpha
+    for rival in rivals:
+        found = _against(cases, best, rival, direction, minimum_effect, shuffled=shuffled, alpha=level)
+        if found.winner is None:
+            break
+    said = (
+        (_how(len(values) - 1, has_base=base is not None), *found.reasons)
+        if found.winner is not None
+        else found.reasons
+    )
+    return Selection(
+        winner=found.winner,
+        best=best,
+        rival=found.rival,
+        judgement=found.judgement,
+        repeats=found.repeats,
+        reasons=(*said, *notes),
+    )
+
+
+def _how(chosen_from: int, *, has_base: bool) -> str:
+    if not has_base:
+        return "better than every other case"
+    if chosen_from == 1:
+        return "better than the base"
+    return f"the best of {chosen_from} cases against the base, corrected for that choice"
+
+
+def _sound(cases: Mapping[K, Placed]) -> dict[K, list[Sequence[float]]]:
+    """The samples of the cases of which a ratio can be taken."""
+    plain = {key: [samples for _, samples in runs] for key, runs in cases.items()}
+    return {key: runs for key, runs in plain.items() if not problems_of("", runs)}
+
+
+def _nothing(direction: Direction | None, ranked: Sequence[K]) -> str:
+    """Why there are no two cases to judge."""
+    if direction is None:
+        return "the metric has no direction"
+    return "one case has nothing to win against" if ranked else "no case has values with a ratio"
+
+
+def _against(
+    cases: Mapping[K, Placed],
+    best: K,
+    rival: K,
+    direction: Direction | None,
+    minimum_effect: float,
+    *,
+    shuffled: bool,
+    alpha: float,
+) -> Selection[K]:
+    """The best case against one other."""
+    first, last = cases[rival], cases[best]
+    fewest = 1 + missing_unpaired(1, 1, alpha)
+    if min(len(first), len(last)) < 2:
+        reason = f"one run of a case cannot tell, {fewest} of each could"
+        return Selection(best=best, rival=rival, repeats=fewest, reasons=(reason,))
+    turns = None if shuffled else turns_of(*([("", "", place) for place, _ in runs] for runs in (first, last)))
+    if turns is None and not shuffled and _apart(first, last):
+        reason = "all runs of one case were made before those of another: a drift of the machine would look the same"
+        repeats = max(fewest, len(first), len(last))
+        return Selection(best=best, rival=rival, repeats=repeats, reasons=(reason,))
+    judgement = judge(
+        [samples for _, samples in first],
+        [samples for _, samples in last],
+        direction=direction,
+        minimum_effect=minimum_effect,
+        paired=turns is not None,
+        other_first=turns is Turns.OTHER_FIRST,
+        alpha=alpha,
+    )
+    won = judgement.verdict is Verdict.BENEFICIAL
+    return Selection(
+        winner=best if won else None, best=best, rival=rival, judgement=judgement, reasons=judgement.reasons
+    )
+
+
+def _apart(one: Placed, other: Placed) -> bool:
+    """Whether all runs of one case were made before the first of the other."""
+    places = [[place for place, _ in runs] for runs in (one, other)]
+    return max(places[0]) < min(places[1]) or max(places[1]) < min(places[0])

@@ -1,0 +1,316 @@
+"""The computed sections of an entry: what was executed, under which config, and what came out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from logbook_agent.findings.cases import cases, code_names, launcher_text, short
+from logbook_agent.findings.measured import without_mended
+from logbook_agent.model.entry import Entry, PlannedCommand
+from logbook_agent.model.header import Metric
+from logbook_agent.model.record import Record, RunStatus
+from logbook_agent.text import markdown as md
+from logbook_agent.text.times import duration
+from logbook_agent.text.words import command_line, split_env_words
+
+if TYPE_CHECKING:
+    from logbook_agent.findings.tables import Table
+    from logbook_agent.model.run import Code, Device, Run, Scalar
+
+# A table and further notes, which are Markdown already.
+RenderTable: TypeAlias = "Callable[[Table, Sequence[str]], str]"
+_TAIL_LINES = 8
+_SHOWN_PROBLEMS = 5
+_SHOWN_ROWS = 200
+# A page of an entry stays as short as a person can read, however many runs there are.
+SHOWN_COMMANDS = 100
+_SHOWN_OUTCOMES = 100
+_SHOWN_KINDS = 50
+_SHOWN_NUMBERS = 50
+
+
+def executed(run: Run) -> str:
+    """The command of a run as one types it, with the variables it set in front."""
+    return command_line(run.argv, run.env.declared, shell=run.shell)
+
+
+def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
+    """All rows of an entry with what varies among them; None when it has no rows."""
+    if not any(s.run.rows for s in record.runs):
+        return None
+    from logbook_agent.findings.tables import TableSpec, tabulate
+
+    found = cases(without_mended(record))
+    measured = {name for c in found for name in (*c.row.metrics, *c.row.observations)}
+    # That a secondary metric was not measured is no news.
+    expected = [m for m in metrics if m.primary or m.name in measured]
+    return tabulate(found, TableSpec(), declared=expected)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Executed:
+    """A command that runs executed, as one types it, under its label, and how many runs did."""
+
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    shell: bool
+    label: str | None
+    times: int
+
+    @property
+    def text(self) -> str:
+        return command_line(self.argv, self.env, shell=self.shell)
+
+
+def commands_of(record: Record) -> list[Executed]:
+    """The commands that were executed, each once, in the order of their first runs."""
+    counts: dict[tuple[str | None, str], tuple[Run, int]] = {}
+    for status in record.runs:
+        key = (status.run.label, executed(status.run))
+        first, times = counts.get(key, (status.run, 0))
+        counts[key] = (first, times + 1)
+    return [
+        Executed(argv=run.argv, env=run.env.declared, shell=run.shell, label=run.label, times=times)
+        for run, times in counts.values()
+    ]
+
+
+def command_section(entry_id: str, found: Sequence[Executed]) -> str:
+    """Executed commands, each once, under their labels; repeats are counted."""
+    more = _and_more(len(found) - SHOWN_COMMANDS, "commands", entry_id)
+    return _commands([(c.label, c.text, c.times) for c in found[:SHOWN_COMMANDS]], more)
+
+
+def _and_more(count: int, what: str, entry_id: str) -> list[str]:
+    """What is left out of a page, and the command that shows it; nothing where nothing is."""
+    return [f"and {count:,} more {what}: `logbook show {entry_id}`"] if count > 0 else []
+
+
+def planned_section(entry: Entry, pending: Sequence[int]) -> str:
+    """Planned commands that have not been executed yet, by their places."""
+    return _commands([(c.label, planned(c), 1) for c in (entry.commands[place] for place in pending)])
+
+
+def planned(command: PlannedCommand) -> str:
+    """A planned command as one types it; its leading `K=V` words are assignments."""
+    env, words = ({}, command.argv) if command.shell else split_env_words(command.argv)
+    return command_line(words, env, shell=command.shell)
+
+
+def _commands(found: Sequence[tuple[str | None, str, int]], more: Sequence[str] = ()) -> str:
+    if not found:
+        return ""
+    lines = []
+    for label, text, count in found:
+        times = f" (×{count})" if count > 1 else ""
+        command = md.command(text)
+        if label is not None:
+            lines.append(f"{md.escape(label)}{times}:\n{md.items([command])}")
+        elif "\n" in command and times:
+            # Behind the end of a fence nothing may stand.
+            lines.append(f"×{count}:\n{command}")
+        else:
+            lines.append(command + times)
+    return lines[0] if len(found) == 1 and found[0][0] is None else md.items([*lines, *more])
+
+
+def config_section(record: Record, table: Table | None) -> str:
+    """What identifies the runs: constant config, env that matters, code, devices, software."""
+    runs = [s.run for s in record.runs]
+    lines = []
+    constants: dict[str, Scalar] = {**table.constants} if table is not None else {}
+    if not constants and not any(r.rows for r in runs):
+        constants = runs[-1].config
+    if constants:
+        lines.append(md.inline_code(" ".join(f"{k}={_word(v)}" for k, v in constants.items())))
+    lines += _environment(runs)
+    lines += _per_run("timeout", [duration(r.timeout_s) if r.timeout_s else "" for r in runs], runs)
+    lines += _per_run("launcher", [launcher_text(r) for r in runs], runs)
+    lines += _code_lines(runs)
+    # A run without rows measured nothing, so what it ran on tells no result apart.
+    measured = [r for r in runs if r.rows] or runs
+    lines += _per_run("devices", [devices_text(r) for r in measured], measured)
+    lines += _software_lines(measured)
+    return md.items(lines) if lines else ""
+
+
+def _per_run(name: str, texts: list[str], runs: Sequence[Run], *, differs: bool = True) -> list[str]:
+    """One line when all runs agree; else which runs have which, and that this `differs`, unless it does not."""
+    distinct = list(dict.fromkeys(texts))
+    if len(distinct) == 1:
+        return [f"{name}: {distinct[0]}"] if distinct[0] else []
+    where: dict[str, list[int]] = {text: [] for text in distinct}
+    for run, text in zip(runs, texts, strict=True):
+        where[text].append(run.run)
+    parts = [f"{text or 'none'} (run {_numbers(where[text])})" for text in distinct[:_SHOWN_KINDS]]
+    more = len(distinct) - _SHOWN_KINDS
+    parts += [f"and {more:,} more"] if more > 0 else []
+    return [f"{name}{' differs' if differs else ''}: {'; '.join(parts)}"]
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    more = len(numbers) - _SHOWN_NUMBERS
+    return ", ".join(map(str, numbers[:_SHOWN_NUMBERS])) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    return str(value)
+
+
+def _environment(runs: Sequence[Run]) -> list[str]:
+    """Variables that all runs share, and apart from them those in which the runs differ."""
+    found = [r.env.relevant for r in runs]
+    shared = {k: v for k, v in found[0].items() if all(env.get(k) == v for env in found)}
+    rest = [_assignments({k: v for k, v in env.items() if k not in shared}) for env in found]
+    return _per_run("env", [_assignments(shared)] * len(runs), runs) + _per_run("env", rest, runs)
+
+
+def _assignments(env: Mapping[str, str]) -> str:
+    return ", ".join(md.inline_code(command_line((), {k: v})) for k, v in env.items())
+
+
+def _code_lines(runs: Sequence[Run]) -> list[str]:
+    """One line when all runs had one code; else what tells the codes apart. A file that only some commands
+    name is no difference."""
+    names = code_names([r.code for r in runs])
+    files = [{f.path: f.sha256 for f in r.code.untracked} if r.code is not None else {} for r in runs]
+    paths = dict.fromkeys(path for found in files for path in found)
+    changed = {path for path in paths if len({found[path] for found in files if path in found}) > 1}
+    differs = len(set(names)) > 1 or bool(changed)
+    texts = [_code(r.code, identified=differs, changed=changed) for r in runs]
+    return _per_run("code", texts, runs, differs=differs)
+
+
+def _code(code: Code | None, *, identified: bool, changed: Collection[str]) -> str:
+    """`identified`: with a digest of uncommitted changes, where the commit alone does not tell codes apart."""
+    if code is None or (code.commit is None and code.branch is None):
+        text = "not in a git repository"
+    elif code.commit is None:
+        text = "no commit yet"
+    else:
+        text = f"`{code.commit[:9]}`" + (f" on {md.escape(code.branch)}" if code.branch else "")
+    if code is None:
+        return text
+    if code.dirty:
+        text += ", with uncommitted changes"
+        text += f" ({short(code.diff_sha256)})" if identified and code.diff_sha256 else ""
+    if code.untracked:
+        shown = [(f, f" ({short(f.sha256)})" if f.path in changed else "") for f in code.untracked]
+        text += ", untracked " + ", ".join(md.inline_code(f.path) + digest for f, digest in shown)
+    return text
+
+
+def devices_text(run: Run) -> str:
+    """Devices that the rows report; those of this host when they report none and ran here."""
+    found: tuple[Device, ...] = tuple(dict.fromkeys(d for row in run.rows for d in row.devices))
+    if not found and run.launcher is not None:
+        return "unknown (the remote command did not report them)"
+    parts = []
+    for device in found or run.devices:
+        kind = f" ({device.kind})" if device.kind and device.kind != device.platform else ""
+        used = f", {device.used} used" if device.used is not None and device.used != device.count else ""
+        parts.append(f"{device.count if device.count is not None else '?'} × {device.platform}{kind}{used}")
+    host = next((row.host for row in run.rows if row.host), None)
+    if host is None and run.launcher is None and run.host.name is not None:
+        host = run.host.name + (f" ({run.host.cores} cores)" if run.host.cores is not None else "")
+    return "; ".join(parts) + (f"; host {host}" if host else "")
+
+
+def _software_lines(runs: Sequence[Run]) -> list[str]:
+    """Versions that no run contradicts, and apart from them those in which the runs differ. A package that
+    some runs do not report is no difference."""
+    found = [{k: v for row in r.rows for k, v in row.software.items()} or r.software for r in runs]
+    merged: dict[str, dict[str, None]] = {}
+    for software in found:
+        for name, version in software.items():
+            merged.setdefault(name, {})[version] = None
+    agreed = ", ".join(f"{name} {next(iter(v))}" for name, v in merged.items() if len(v) == 1)
+    rest = [", ".join(f"{k} {v}" for k, v in s.items() if len(merged[k]) > 1) for s in found]
+    return ([f"software: {agreed}"] if agreed else []) + _per_run("software", rest, runs)
+
+
+def result_section(record: Record, table: Table | None, render_table: RenderTable) -> str:
+    """The measured rows, then what failed and why, then what the records complain about.
+
+    All that is said below a table is one list with the table's own notes: two lists in a row read as one.
+    """
+    outcomes = [text for status in record.runs for text in _outcome(status, alone=len(record.runs) == 1)]
+    left_out = len(outcomes) - _SHOWN_OUTCOMES
+    notes = outcomes[:_SHOWN_OUTCOMES] + _and_more(left_out, "runs without a row or a good end", record.id)
+    problems = [p for s in record.runs for p in s.run.problems]
+    if problems:
+        more = len(problems) - _SHOWN_PROBLEMS
+        shown = [md.escape(p) for p in problems[:_SHOWN_PROBLEMS]]
+        notes.append("Recorded with problems:\n" + md.items(shown + ([f"and {more} more"] if more > 0 else [])))
+    if table is None:
+        return md.items(notes)
+    if len(table.rows) == 1:
+        return md.items([*_single(table), *notes])
+    # What all rows share stands in the section above.
+    bounded = dataclasses.replace(_bounded(table, record.id), constants={})
+    return render_table(bounded, notes)
+
+
+def _bounded(table: Table, entry_id: str) -> Table:
+    """A table that a page can hold."""
+    more = len(table.rows) - _SHOWN_ROWS
+    if more <= 0:
+        return table
+    note = f"the first {_SHOWN_ROWS} of {len(table.rows):,} rows; all of them: logbook table {entry_id} --csv"
+    return dataclasses.replace(table, rows=table.rows[:_SHOWN_ROWS], notes=(note, *table.notes))
+
+
+def _single(table: Table) -> list[str]:
+    """One row reads better as a list."""
+    lines = []
+    for column, value in zip(table.columns, table.rows[0], strict=True):
+        if column.name == "label":
+            continue  # it stands above, with the command
+        unit = f" {column.unit}" if column.unit and column.numeric else ""
+        name = column.name.removesuffix(f" ({column.unit})")
+        lines.append(f"{name}: {value}{unit}")
+    return [md.escape(line) for line in (*lines, *table.notes)]
+
+
+def _outcome(status: RunStatus, *, alone: bool) -> list[str]:
+    """What is to be said of one run beyond its rows; nothing when it simply finished with rows."""
+    run = status.run
+    name = run.label or (None if alone else f"run {run.run}")
+    subject = f"{md.escape(name)}: " if name else ""
+    if status.state in ("running", "orphaned", "interrupted") and run.ended is None:
+        what = {
+            "running": f"running since {run.started}",
+            "orphaned": f"its tool is gone, the command still runs (pid {run.child.pid if run.child else '?'})",
+            "interrupted": "interrupted: tool and command are gone; the output read until then is kept",
+        }[status.state]
+        return [subject + what]
+    if status.state == "finished" and run.rows:
+        return []
+    shown: tuple[str, ...] = ()
+    if run.output is not None:
+        failed = status.state != "finished"
+        shown = (run.output.error_tail if failed else ()) or run.output.tail
+    said = f"{subject}{_ending(run)}" + ("" if run.rows else ", no result lines")
+    if not shown:
+        return [said + ("" if run.rows else "; it printed nothing")]
+    return [f"{said}:\n{md.fence(chr(10).join(shown[-_TAIL_LINES:]), 'text')}"]
+
+
+def _ending(run: Run) -> str:
+    """How a run ended, in words."""
+    took = f" after {duration(run.duration_s)}"
+    ended = run.exit
+    if ended is None:
+        return "not ended"
+    if ended.timeout:
+        return f"stopped at its limit of {duration(run.timeout_s)}"
+    if ended.interrupted:
+        return f"interrupted by the user{took}"
+    if ended.signal:
+        return f"ended by {ended.signal}{took}"
+    return (f"exit {ended.code}" if ended.code else "exit 0") + took

@@ -1,0 +1,223 @@
+"""Questions about a logbook: `list`, `show`, `search`. Answers are plain data, short and complete."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, get_args
+
+from logbook_agent.findings.facts import executed, planned
+from logbook_agent.findings.later import later_entries
+from logbook_agent.findings.measured import counted_rows
+from logbook_agent.findings.trust import Answered, own_answers, trust_of
+from logbook_agent.model.codec import encode
+from logbook_agent.model.entry import KINDS, State
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Header
+from logbook_agent.model.record import Record, RunStatus
+from logbook_agent.model.stats import median
+from logbook_agent.model.units import format_value, known
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.markdown import one_line
+
+if TYPE_CHECKING:
+    from logbook_agent.model.run import Row
+
+STATES: tuple[State, ...] = get_args(State)
+# What a line of `list` holds.
+LINE = ("id", "opened", "kind", "state", "confidence", "confidence_text", "title", "runs", "result")
+_SNIPPET = 80
+_VERDICTS_CHARS = 200
+
+
+def listed(
+    entries: Sequence[dict[str, Any]], *, state: str | None, kind: str | None, last: int | None
+) -> list[dict[str, Any]]:
+    """One line of data per entry, in order."""
+    if state is not None and state not in STATES:
+        raise UsageError(f"unknown state {state!r}", cause=f"states are {', '.join(STATES)}", hint="--state failed")
+    if kind is not None and kind not in KINDS:
+        raise UsageError(f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint="--kind decision")
+    if last is not None and last < 1:
+        raise UsageError(f"--last {last} is no number of entries", cause="it is below 1", hint="--last 10")
+    found = [e for e in entries if state in (None, e["state"]) and kind in (None, e["kind"])]
+    return [{key: e[key] for key in LINE} for e in (found[-last:] if last else found)]
+
+
+def line_of(record: Record, header: Header, answered: Sequence[Answered] | None = None) -> dict[str, Any]:
+    """An entry in one line: what it is, how it stands, what came out. `answered` are its `own_answers`, if known."""
+    answered = own_answers(record, header.metrics) if answered is None else answered
+    trust = trust_of(record, header.metrics, answered)
+    return {
+        "id": record.id,
+        "opened": record.entry.opened,
+        "kind": record.entry.kind,
+        "state": record.state,
+        "confidence": trust.word if trust is not None else None,
+        "confidence_text": trust.text if trust is not None else None,
+        "title": record.entry.title,
+        "runs": len(record.runs),
+        "result": headline(record, header, answered),
+    }
+
+
+def headline(record: Record, header: Header, answered: Sequence[Answered] = ()) -> str | None:
+    """The result in a few words: range of the first metric over the rows and what its comparisons come to, or how it
+    failed."""
+    rows = counted_rows(record)
+    for name in dict.fromkeys([*(m.name for m in header.metrics), *(n for r in rows for n in r.metrics)]):
+        values = [median(r.metrics[name].samples) for r in rows if name in r.metrics]
+        if values:
+            low, high = (format_value(v, decimals=known(name).decimals) for v in (min(values), max(values)))
+            unit = next((r.metrics[name].unit for r in rows if name in r.metrics), None)
+            span = low if low == high else f"{low} .. {high}"
+            found = f"{len(rows)} row{'s' if len(rows) > 1 else ''}, {name} {span}" + (f" {unit}" if unit else "")
+            return _cut("; ".join([found, *_verdicts(answered)]), _VERDICTS_CHARS)
+    if record.runs:
+        last = record.runs[-1]
+        if last.state == "finished":
+            return f"{len(rows)} rows without a metric" if rows else "finished, no result lines"
+        reasons = dict.fromkeys(row.failed.reason for row in last.run.rows if row.failed is not None)
+        if reasons:
+            return f"{last.state}: {' / '.join(reasons)}"
+        output = last.run.output
+        said = (output.error_tail or output.tail)[-1:] if output is not None else ()
+        return f"{last.state}" + (f": {_cut(said[0], 120)}" if said else "")
+    return _cut(record.entry.text("Result") or "", 120) or None
+
+
+def _verdicts(answered: Sequence[Answered]) -> Iterator[str]:
+    """`none → int8: tflops +5.99%, beneficial`: the first metric of each case, as far as there are few."""
+    if not answered:
+        return
+    # Imported where there are comparisons: most entries keep none.
+    from logbook_agent.findings.comparisons.told import delta_text, verdict_text
+
+    for answer in (a for one in answered for a in one.answers):
+        metrics = [line.metrics[0] for line in answer.lines if line.metrics]
+        if len(metrics) == 1:
+            [m] = metrics
+            yield f"{answer.base} → {answer.other}: {m.metric} {delta_text(m)}, {verdict_text(m)}"
+        elif metrics:
+            counts = Counter(map(verdict_text, metrics))
+            yield f"{answer.base} → {answer.other}: " + ", ".join(f"{n} {word}" for word, n in counts.items())
+
+
+def shown(book: Book, entry_id: str, *, full: bool) -> dict[str, Any]:
+    """An entry with its runs. `full` gives every sample and all provenance as recorded."""
+    record = book.record(entry_id)
+    entry = record.entry
+    return {
+        **line_of(record, book.header),
+        "continues": entry.continues,
+        "completes": entry.completes,
+        "supersedes": entry.supersedes,
+        "completed_by": [],
+        "superseded_by": [],
+        **later_entries(book, entry_id, book.entry_ids()),
+        "fields": [{"label": f.label, "text": f.text} for f in entry.fields if f.text],
+        "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
+        "comparisons": _comparisons(book, record),
+        "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, book) for s in record.runs],
+    }
+
+
+def _comparisons(book: Book, record: Record) -> list[dict[str, Any]]:
+    if not record.entry.comparisons:
+        return []
+    from logbook_agent.findings.comparisons.compare import comparison_data
+
+    return comparison_data(book, record)
+
+
+def brief_run(status: RunStatus, book: Book) -> dict[str, Any]:
+    """A run as an agent needs it to go on: command, outcome, rows as medians, end of the output."""
+    run = status.run
+    output = run.output
+    failed = status.state != "finished"
+    return {
+        "run": run.run,
+        "label": run.label,
+        "state": status.state,
+        "command": executed(run),
+        "started": run.started,
+        "duration_s": run.duration_s,
+        "exit": encode(run.exit) if run.exit is not None else None,
+        "commit": run.code.commit if run.code is not None else None,
+        "rows": [brief_row(row) for row in run.rows],
+        "tail": list((output.error_tail if failed else ()) or output.tail)[-10:] if output is not None else [],
+        "problems": list(run.problems),
+        "log": str(book.log_path(run.entry, run.run)),
+    }
+
+
+def brief_row(row: Row) -> dict[str, Any]:
+    """A row with the median and the number of samples of each metric."""
+    found: dict[str, Any] = {"config": row.config}
+    if row.metrics:
+        found["metrics"] = {
+            name: {"median": median(m.samples), "n": len(m.samples), "unit": m.unit} for name, m in row.metrics.items()
+        }
+    if row.observations:
+        found["observations"] = row.observations
+    if row.labels:
+        found["labels"] = row.labels
+    if row.failed is not None:
+        found["failed"] = encode(row.failed)
+    return found
+
+
+def search(workspace: Workspace, book: Book, text: str) -> list[dict[str, Any]]:
+    """Entries in which every word of `text` occurs (case does not matter), each with where it was found."""
+    words = text.casefold().split()
+    if not words:
+        raise UsageError("nothing to search for", cause="the text is empty", hint="logbook search int8")
+    contents = book.contents()
+    workspace.warnings += [e.message for e in contents.damaged]
+    found = []
+    for record in contents.records:
+        places = list(_places(record))
+        whole = "\n".join(content for _, content in places).casefold()
+        if all(w in whole for w in words):
+            hits = _hits(places, words)
+            found.append({**line_of(record, contents.header), "found": hits[:5], "more": max(0, len(hits) - 5)})
+    return found
+
+
+def _places(record: Record) -> Iterator[tuple[str, str]]:
+    entry = record.entry
+    yield "id", entry.id
+    yield "title", entry.title
+    for f in entry.fields:
+        yield f.label, f.text
+    for command in entry.commands:
+        yield "Command (planned)", planned(command)
+    for status in record.runs:
+        yield from _run_places(status)
+
+
+def _run_places(status: RunStatus) -> Iterator[tuple[str, str]]:
+    run = status.run
+    name = f"run {run.run}"
+    yield name, f"{run.label or ''} {executed(run)} {' '.join(run.problems)}"
+    for row in run.rows:
+        words: Iterable[str] = (f"{k}={v}" for k, v in {**row.config, **row.labels}.items())
+        yield f"{name} row", " ".join([*words, *row.metrics, *row.observations])
+    if run.output is not None:
+        yield f"{name} output", "\n".join((*run.output.tail, *run.output.error_tail))
+
+
+def _hits(places: list[tuple[str, str]], words: list[str]) -> list[dict[str, str]]:
+    hits: list[dict[str, str]] = []
+    for where, content in places:
+        at = min((i for w in words if (i := content.casefold().find(w)) >= 0), default=-1)
+        if at >= 0:
+            start = max(0, at - _SNIPPET // 2)
+            hits.append({"where": where, "text": one_line(content[start : at + _SNIPPET])})
+    return list({(h["where"], h["text"]): h for h in hits}.values())
+
+
+def _cut(text: str, limit: int) -> str:
+    text = one_line(text)
+    return text if len(text) <= limit else text[: limit - 1] + "…"

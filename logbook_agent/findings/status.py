@@ -1,0 +1,261 @@
+"""`logbook status`: the one call after losing all context. At most 8,000 bytes, and what is cut is counted."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from logbook_agent.findings.best import CaseBest, among, best_of, ranked
+from logbook_agent.findings.claims import Claim, claim_text
+from logbook_agent.findings.criteria.current import with_outcomes
+from logbook_agent.findings.edited import edited_blocks
+from logbook_agent.findings.measured import baseline_cases
+from logbook_agent.findings.settled import settled_claims
+from logbook_agent.findings.summaries import summaries
+from logbook_agent.findings.thread import Summary, Thread
+from logbook_agent.model.errors import LogbookError, StoreError
+from logbook_agent.model.header import BaselineNumbers, Criterion, Header, Link, Metric
+from logbook_agent.store.book import Book, Summaries
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.markdown import one_line
+
+LIMIT_BYTES = 8000
+# Room for the envelope of the answer: schema, warnings.
+_RESERVED_BYTES = 600
+_WARNING_CHARACTERS = 150
+# From generous to sparse: characters of a text, entries of a list.
+_STEPS = ((600, 12), (300, 10), (200, 8), (140, 6), (90, 4), (60, 3), (40, 2), (24, 1))
+_OPEN_STATES = ("running", "orphaned", "interrupted", "blocked", "planned")
+
+
+def status(workspace: Workspace, book: Book) -> dict[str, Any]:
+    """Scope, baseline, best row, last entries, what is open, next actions, criteria; within the limit."""
+    found = summaries(book)
+    found = dataclasses.replace(found, header=with_outcomes(workspace, book, found.header))
+    workspace.warnings += [_unreadable(workspace, error) for error in found.damaged[:3]]
+    edited, void = _if_readable(workspace, lambda: edited_blocks(book)), _if_readable(workspace, lambda: _voids(book))
+    settled = settled_claims(book, Thread(found.header, found.entries))
+    for text_limit, list_limit in _STEPS:
+        answer = _answer(book, found, settled, edited, void, text_limit, list_limit)
+        size = len(json.dumps(answer, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass"))
+        if size <= LIMIT_BYTES - _RESERVED_BYTES:
+            break
+    return answer
+
+
+def _if_readable(workspace: Workspace, ask: Callable[[], list[str]]) -> list[str]:
+    """An answer from a single file; where that is damaged, the rest still is told."""
+    try:
+        return ask()
+    except StoreError as error:
+        workspace.warnings.append(_unreadable(workspace, error))
+        return []
+
+
+def _unreadable(workspace: Workspace, error: LogbookError) -> str:
+    return f"cannot be read: {workspace.redactor.text(error.message)}"[:_WARNING_CHARACTERS]
+
+
+def _voids(book: Book) -> list[str]:
+    return [v.id for v in book.voids()]
+
+
+class _Cutter:
+    """Cuts texts and lists to a size and counts what it cut."""
+
+    def __init__(self, text_limit: int, list_limit: int) -> None:
+        self.text_limit = text_limit
+        self.list_limit = list_limit
+        self.texts = 0
+        self.lists: dict[str, int] = {}
+
+    def text(self, text: str | None, *, at_least: int = 0) -> str | None:
+        if text is None:
+            return None
+        text, limit = one_line(text), max(self.text_limit, at_least)
+        if len(text) <= limit:
+            return text
+        self.texts += 1
+        return text[: limit - 1] + "…"
+
+    def mapping(self, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+        pairs = self.first(name, list(values.items()))
+        return {k: self.text(v) if isinstance(v, str) else v for k, v in pairs}
+
+    def first(self, name: str, values: list[Any]) -> list[Any]:
+        return self._kept(name, values, values[: self.list_limit])
+
+    def last(self, name: str, values: list[Any]) -> list[Any]:
+        return self._kept(name, values, values[-self.list_limit :])
+
+    def _kept(self, name: str, values: list[Any], kept: list[Any]) -> list[Any]:
+        if len(kept) < len(values):
+            self.lists[name] = self.lists.get(name, 0) + len(values) - len(kept)
+        return kept
+
+
+def _answer(
+    book: Book,
+    found: Summaries,
+    settled: Sequence[Claim],
+    edited: list[str],
+    void: list[str],
+    text_limit: int,
+    list_limit: int,
+) -> dict[str, Any]:
+    cut = _Cutter(text_limit, list_limit)
+    header, entries = found.header, found.entries
+    thread = Thread(header, entries)
+    counts: dict[str, int] = {}
+    for entry in entries:
+        counts[entry["state"]] = counts.get(entry["state"], 0) + 1
+    answer: dict[str, Any] = {
+        "logbook": {"topic": header.topic, "title": cut.text(header.title), "prefix": header.prefix},
+        "summary": cut.text(header.summary),
+        "closed": _closed(header, cut),
+        "view": str(book.view_path),
+        "scope": {
+            "goal": cut.text(header.goal),
+            "metrics": cut.first("metrics", [cut.text(_metric(m.name, m.direction, m.unit)) for m in header.metrics]),
+            "constraints": cut.first("constraints", [cut.text(c) for c in header.constraints]),
+        },
+        "baseline": _baseline(header, cut),
+        "best": _best(thread, cut),
+        "settled": cut.first("settled", [_claim(c, cut) for c in settled]),
+        "decisions": cut.last("decisions", [_told(e, e["decision"], cut) for e in thread.decisions]),
+        "negative_results": cut.last("negative_results", [_told(e, e["negative"], cut) for e in thread.negative]),
+        "entries": {"total": len(entries), **counts},
+        "open": {
+            state: cut.last(f"open.{state}", [_open(e, cut) for e in entries if e["state"] == state])
+            for state in _OPEN_STATES
+            if counts.get(state)
+        },
+        "last": [_last(e, cut) for e in cut.last("last", list(entries[-5:]))],
+        "next_actions": cut.last("next_actions", [_next(e, cut) for e in thread.next_actions]),
+        "criteria": cut.first("criteria", [_criterion(c, cut) for c in header.stop_criteria]),
+        "issue": header.issue.url if header.issue is not None else None,
+        "links": cut.first("links", [_link(link, cut) for link in header.links]),
+    }
+    if void:
+        answer["void"] = cut.last("void", void)
+    if edited:
+        answer["edited_by_hand"] = cut.first("edited_by_hand", edited)
+    if found.damaged:
+        answer["damaged"] = len(found.damaged)
+    answer["cut"] = {"texts": cut.texts, **cut.lists}
+    return answer
+
+
+def _metric(name: str, direction: str | None, unit: str | None) -> str:
+    return ":".join(t for t in (name, direction, unit) if t)
+
+
+def _baseline(header: Header, cut: _Cutter) -> dict[str, Any] | None:
+    baseline = header.baseline
+    if baseline is None:
+        return None
+    plain = {
+        "date": baseline.date,
+        "case": cut.text(" ".join(f"{k}={v}" for k, v in baseline.config.items())) or None,
+        "numbers": cut.first("baseline.numbers", [_numbers(n, cut) for n in baseline.numbers]),
+        "entry": baseline.entry,
+        "source": cut.text(baseline.source),
+        "confidence": cut.text(baseline.confidence),
+        "moved": [
+            {"at": m.at, "reason": cut.text(m.reason)} for m in cut.last("baseline.moved", list(header.baseline_moves))
+        ],
+    }
+    return {k: v for k, v in plain.items() if v}
+
+
+def _numbers(numbers: BaselineNumbers, cut: _Cutter) -> dict[str, Any]:
+    return {
+        "config": cut.mapping("baseline.config", numbers.config),
+        "metrics": cut.mapping("baseline.metrics", numbers.metrics),
+    }
+
+
+def _closed(header: Header, cut: _Cutter) -> dict[str, Any] | None:
+    closing = header.closing
+    return None if closing is None else {"at": closing.at, "conclusion": cut.text(closing.conclusion)}
+
+
+def _criterion(criterion: Criterion, cut: _Cutter) -> dict[str, Any]:
+    """The text, whether it is met, and what shows it."""
+    judgement, computed = criterion.judgement, criterion.computed
+    line: dict[str, Any] = {"text": cut.text(criterion.text), "met": criterion.met}
+    if computed is not None:
+        line |= {"computed": computed.state, "reason": cut.text(computed.reason)}
+    if judgement is not None:
+        return {**line, "evidence": cut.text(judgement.evidence)}
+    return (
+        {**line, "evidence": ", ".join(computed.evidence[:3])} if computed is not None and computed.evidence else line
+    )
+
+
+def _link(link: Link, cut: _Cutter) -> str:
+    return f"{cut.text(link.label)}: {cut.text(link.url, at_least=120)}"
+
+
+def _best(thread: Thread, cut: _Cutter) -> list[dict[str, Any]]:
+    """The best case for each primary metric whose direction is known: where the baseline's case was measured the best
+    of that, and where one of another case is better, that too."""
+    found = []
+    for metric in thread.header.metrics:
+        cases = ranked(thread, metric) if metric.primary else []
+        places = range(len(baseline_cases(thread.header)))
+        own = [best for place in places if (best := best_of(cases, place)) is not None]
+        tried = among(thread, metric, cases)
+        found += [_case(metric, best, tried, cut) for best in own]
+        if cases and cases[0] not in own:
+            found.append(_case(metric, cases[0], tried, cut) | ({"another_case": True} if places else {}))
+    return cut.first("best", found)
+
+
+def _case(metric: Metric, best: CaseBest, tried: int, cut: _Cutter) -> dict[str, Any]:
+    return {
+        "metric": metric.name,
+        "value": best["value"],
+        **({"low": best["low"], "high": best["high"]} if best["runs"] > 1 else {}),
+        "unit": cut.text(best["unit"]),
+        "entry": best["entry"],
+        "run": best["run"],
+        "runs": best["runs"],
+        **({"entries": len(best["entries"])} if len(best["entries"]) > 1 else {}),
+        "in_sweep": best["in_sweep"],
+        **({"is_baseline": True} if best["is_baseline"] else {}),
+        "label": cut.text(best["label"]),
+        "config": cut.text(" ".join(f"{k}={v}" for k, v in best["config"].items())),
+        "among_cases": tried,
+    }
+
+
+def _claim(claim: Claim, cut: _Cutter) -> dict[str, Any]:
+    return {"entry": claim["entry"], "claim": cut.text(claim_text(claim), at_least=140)}
+
+
+def _told(entry: Summary, text: str | None, cut: _Cutter) -> dict[str, Any]:
+    return {"id": entry["id"], "title": cut.text(entry["title"]), **({"text": cut.text(text)} if text else {})}
+
+
+def _next(entry: Summary, cut: _Cutter) -> dict[str, Any]:
+    return {"id": entry["id"], "next": cut.text(entry["next"])}
+
+
+def _open(entry: Summary, cut: _Cutter) -> dict[str, Any]:
+    line = {"id": entry["id"], "title": cut.text(entry["title"])}
+    return line | ({"next": cut.text(entry["next"])} if entry["next"] else {})
+
+
+def _last(entry: Summary, cut: _Cutter) -> dict[str, Any]:
+    return {
+        "id": entry["id"],
+        "opened": entry["opened"],
+        "state": entry["state"],
+        "title": cut.text(entry["title"]),
+        "result": cut.text(entry["result"]),
+        "confidence": cut.text(entry["confidence_text"]),
+        "interpretation": cut.text(entry["interpretation"]),
+    }

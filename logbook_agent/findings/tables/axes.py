@@ -1,0 +1,159 @@
+"""Which columns tell the rows of a table apart, so that unlike rows are never merged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from logbook_agent.findings.tables.frame import Frame, Item, by, groups, show, varies
+from logbook_agent.findings.tables.spec import TableSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """`axes` are the columns before the metrics; cases that share them and the pivot are repeats."""
+
+    axes: tuple[str, ...]
+    pivot: str | None
+    notes: tuple[str, ...]
+
+
+def lay_out(frame: Frame, spec: TableSpec) -> Layout:
+    """The axes asked for, or those that vary, and every further one that keeps unlike rows apart."""
+    axes = _asked(frame, spec) if spec.axes else _varied(frame, spec)
+    axes += _between_pivot_values(frame, spec, axes)
+    if not spec.axes:
+        _add_label(frame, spec, axes)
+    axes = _between_repeats(frame, spec, axes)
+    entry = frame.pseudo["entry"]
+    if not spec.axes and spec.pivot is None and entry not in axes and varies(frame.items, entry):
+        axes = [entry, *axes]
+    axes += within_a_run(frame, _cell_axes(spec, axes))
+    pivot = spec.pivot
+    return Layout(axes=tuple(axes), pivot=pivot, notes=tuple(_notes(frame, spec, axes)))
+
+
+def _asked(frame: Frame, spec: TableSpec) -> list[str]:
+    axes = [name for name in dict.fromkeys(spec.axes) if name != spec.pivot]
+    devices = frame.pseudo["devices"]
+    if devices not in axes and _open(frame, spec, devices) and varies(frame.items, devices):
+        axes.append(devices)
+    return axes
+
+
+def _varied(frame: Frame, spec: TableSpec) -> list[str]:
+    candidates = [*frame.config, frame.pseudo["devices"], *frame.apart]
+    candidates = [name for name in dict.fromkeys(candidates) if _open(frame, spec, name)]
+    return [name for name in candidates if varies(frame.items, name)]
+
+
+def _open(frame: Frame, spec: TableSpec, name: str) -> bool:
+    return name != spec.pivot and name not in spec.implied and name not in frame.covered
+
+
+def _between_pivot_values(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
+    """Config and facts that differ between cases of one row, other than the pivot and what it implies."""
+    rows = groups(frame.items, axes)
+    return [
+        name
+        for name in frame.apart
+        if name not in axes and _open(frame, spec, name) and any(varies(row, name) for row in rows)
+    ]
+
+
+def _add_label(frame: Frame, spec: TableSpec, axes: list[str]) -> None:
+    """Labels come first, unless they go with the pivot (Int8 with int8) and would split its rows."""
+    label = frame.pseudo["label"]
+    if not _open(frame, spec, label) or all(item.key(label) is None for item in frame.items):
+        return
+    if spec.pivot is None or not any(varies(row, label) for row in groups(frame.items, axes)):
+        axes.insert(0, label)
+
+
+def _between_repeats(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
+    """The axes with those in which the cases of one cell differ: other entries and labels are no repeats, nor
+    are runs that failed of those that did not."""
+    cells = groups(frame.items, _cell_axes(spec, axes))
+    origin = [frame.pseudo[name] for name in ("entry", "label", "state")]
+
+    def differing(names: Sequence[str]) -> list[str]:
+        rest = [name for name in names if name not in axes and name != spec.pivot]
+        return [name for name in rest if any(varies(cell, name) for cell in cells)]
+
+    return [*differing(origin), *axes, *differing(spec.implied)]
+
+
+def within_a_run(frame: Frame, names: Sequence[str]) -> list[str]:
+    """What tells apart rows that one run printed with equal values on all the names, for they are cases of their
+    own: the run's words, else their order, which is then filled in."""
+    shared = _shared(frame.items, names)
+    words = dict.fromkeys(word for rows in shared for item in rows for word in item.row.labels)
+    more = [word for word in words if word not in names and any(varies(rows, word) for rows in shared)]
+    shared = _shared(frame.items, [*names, *more])
+    if shared:
+        order = frame.pseudo["row"]
+        for rows in _rows_of_runs(frame.items, [*names, *more]):
+            for number, item in enumerate(rows, start=1):
+                item.place[order] = number
+        more.append(order)
+    return more
+
+
+def _rows_of_runs(items: Sequence[Item], names: Sequence[str]) -> list[list[Item]]:
+    return list(by(items, lambda i: (i.case.entry, i.case.run, i.keys(names))).values())
+
+
+def _shared(items: Sequence[Item], names: Sequence[str]) -> list[list[Item]]:
+    return [rows for rows in _rows_of_runs(items, names) if len(rows) > 1]
+
+
+def _cell_axes(spec: TableSpec, axes: Sequence[str]) -> list[str]:
+    return [*axes, spec.pivot] if spec.pivot is not None else list(axes)
+
+
+def _notes(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
+    notes = []
+    order = frame.pseudo["row"]
+    if order in axes:
+        notes.append(_advice(frame, spec, order, axes))
+    label = frame.pseudo["label"]
+    extra = [label] if varies(frame.items, label) else []
+    for name in dict.fromkeys([*frame.config, *frame.facts, *spec.implied, *extra]):
+        if name in axes or name == spec.pivot or name in frame.covered or not varies(frame.items, name):
+            continue
+        follows = _follows(frame.items, spec.pivot, name)
+        if follows is not None:
+            if name != label:  # a label only names what the pivot says
+                notes.append(f"{name} differs with {spec.pivot}: {follows}")
+        else:
+            notes.append(f"{name} differs between the rows and is not shown")
+    return notes
+
+
+def _advice(frame: Frame, spec: TableSpec, order: str, axes: Sequence[str]) -> str:
+    """What the order of a run's rows stands for, and the observations that might say it better."""
+    rows = groups(frame.items, [a for a in _cell_axes(spec, axes) if a != order])
+    names = dict.fromkeys(name for item in frame.items for name in item.row.observations)
+    better = [name for name in names if any(varies(row, name) for row in rows)]
+    note = f"{order}: rows that one run printed with the same config, told apart by their order"
+    return note + (f" (these differ too, and can be an axis: {', '.join(better)})" if better else "")
+
+
+def _follows(items: Sequence[Item], pivot: str | None, name: str) -> str | None:
+    """`none 1, ep 4`: the one value of an axis at each pivot value; None unless there is just one at each."""
+    if pivot is None:
+        return None
+    parts = []
+    for group in groups(items, [pivot]):
+        if varies(group, name):
+            return None
+        parts.append(f"{show(group[0].place.get(pivot))} {show(group[0].place.get(name))}")
+    return ", ".join(parts)
+
+
+def blocked_by(frame: Frame, layout: Layout) -> list[str]:
+    """Axes that have one value per pivot value, so that no row can hold two of them."""
+    if layout.pivot is None or not varies(frame.items, layout.pivot):
+        return []
+    axes = [a for a in layout.axes if varies(frame.items, a)]
+    return [a for a in axes if _follows(frame.items, layout.pivot, a) is not None]

@@ -1,0 +1,126 @@
+"""Cases to a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from logbook_agent.findings.tables.axes import Layout, lay_out
+from logbook_agent.findings.tables.compare import MEANS, mean_notes, mean_of
+from logbook_agent.findings.tables.frame import Frame, Item, frame_of, groups, listed, show, varies
+from logbook_agent.findings.tables.grid import check_pivot, choose_values, lay_cells
+from logbook_agent.findings.tables.metrics import choose
+from logbook_agent.findings.tables.notes import cell_notes, noise_notes
+from logbook_agent.findings.tables.spec import Case, Column, Repeats, Table, TableSpec
+from logbook_agent.findings.tables.strips import Strip, axis_strip, failure_strips, metric_strips, sample_strips
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Metric
+from logbook_agent.model.run import Scalar
+
+
+def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metric]) -> Table:
+    """The table that `spec` asks for; an empty one when there is no case.
+
+    Values are medians of samples, and over the runs that repeat a case. Rows stand in the order they ran.
+    Cases that differ in config, facts, devices, entry, label or state never share a cell: what they differ in
+    becomes a column. Raises UsageError for a name or value that the cases do not have, and for options that contradict
+    each other.
+    """
+    check_pivot(spec)
+    if not cases:
+        return Table()
+    frame = frame_of(cases)
+    if spec.where:
+        frame = frame.only(_chooser(frame, spec.where))
+    frame = frame.joining(spec.joined)
+    frame.check("axis", spec.axes, option="--axis")
+    frame.check("axis", [spec.pivot] if spec.pivot is not None else [], option="--pivot")
+    frame.check("axis", spec.implied, option="--implied")
+    metrics, metric_notes = choose(frame, spec, declared)
+    frame, shown, value_notes = choose_values(frame, spec)
+    layout = lay_out(frame, spec)
+    grid = lay_cells(frame, spec, layout, shown)
+    strips = [axis_strip(grid, name) for name in layout.axes]
+    width = len(strips)
+    strips += metric_strips(grid, metrics, spec) or failure_strips(grid)
+    if spec.pivot is None:
+        strips += sample_strips(grid, metrics)
+    comparisons = [s.comparison for s in strips if s.comparison is not None]
+    notes = [*value_notes, *layout.notes, *metric_notes, *cell_notes(frame, layout, grid, metrics)]
+    notes += noise_notes(comparisons, grid, [m for m in metrics if m.comparable])
+    if spec.means:
+        notes += mean_notes(comparisons)
+    return _assembled(strips, width, spec, constants=_constants(frame, layout), notes=notes)
+
+
+def repeats(cases: Sequence[Case]) -> list[Repeats]:
+    """The cases as the rows of `tabulate` hold them, when nothing is asked of it."""
+    if len(cases) < 2:
+        return [Repeats(cases=(case,)) for case in cases]
+    frame = frame_of(cases)
+    axes = lay_out(frame, TableSpec()).axes
+    said = {*frame.config, *(frame.pseudo[name] for name in ("entry", "label", "state"))}
+    return [
+        Repeats(
+            cases=tuple(item.case for item in items),
+            apart={name: show(items[0].place.get(name)) for name in axes if name not in said},
+        )
+        for items in groups(frame.items, axes)
+    ]
+
+
+def matching(cases: Sequence[Case], where: Mapping[str, str]) -> list[Case]:
+    """The cases with these values. Raises UsageError for a name or value that none of them has."""
+    if not cases:
+        return []
+    frame = frame_of(cases)
+    chosen = _chooser(frame, where)
+    return [case for case, item in zip(cases, frame.items, strict=True) if chosen(item)]
+
+
+def _chooser(frame: Frame, where: Mapping[str, str]) -> Callable[[Item], bool]:
+    frame.check("axis", where, option="--where")
+    wanted = {name: frame.key_of(name, value) for name, value in where.items()}
+
+    def chosen(item: Item) -> bool:
+        return all(item.key(name) == value for name, value in wanted.items())
+
+    if not any(map(chosen, frame.items)):
+        there = {name: list(dict.fromkeys(show(item.place.get(name)) for item in frame.items)) for name in where}
+        raise UsageError(
+            f"no row has {' and '.join(f'{name}={value}' for name, value in where.items())}",
+            cause="in these rows " + "; ".join(f"{name} is {listed(values)}" for name, values in there.items()),
+            hint=" ".join(f"--where {name}={show(frame.items[0].place.get(name))}" for name in where),
+        )
+    return chosen
+
+
+def _constants(frame: Frame, layout: Layout) -> dict[str, str]:
+    """Config that every case has with one value, and that no column shows."""
+    shown = {*layout.axes, layout.pivot, *frame.covered}
+    hidden = [k for k in frame.config if k not in shown]
+    same = [k for k in hidden if not varies(frame.items, k)]
+    held = {k: next(i.place[k] for i in frame.items if k in i.place) for k in same}
+    return {k: show(value) for k, value in held.items()}
+
+
+def _assembled(
+    strips: list[Strip], width: int, spec: TableSpec, *, constants: dict[str, str], notes: list[str]
+) -> Table:
+    if spec.means and width == 0:
+        blank: list[Scalar] = [""] * len(strips[0].texts)
+        strips = [Strip(column=Column(name="rows"), texts=[""] * len(blank), values=blank), *strips]
+    rows = list(zip(*(s.texts for s in strips), strict=True))
+    values = list(zip(*(s.values for s in strips), strict=True))
+    if spec.means and any(s.comparison is not None for s in strips):
+        for name, mean in MEANS:
+            means = [None if s.comparison is None else mean_of(s.comparison, mean) for s in strips]
+            pairs = list(zip(strips, means, strict=True))[1:]
+            rows.append((name, *(s.comparison.format(m) if s.comparison else "" for s, m in pairs)))
+            values.append((name, *(s.comparison.raw(m) if s.comparison else None for s, m in pairs)))
+    return Table(
+        columns=tuple(s.column for s in strips),
+        rows=tuple(rows),
+        values=tuple(values),
+        constants=constants,
+        notes=tuple(dict.fromkeys(notes)),
+    )

@@ -1,0 +1,145 @@
+"""Deltas and ratios of a table, and their means over its rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from logbook_agent.findings.tables.reading import Reading
+from logbook_agent.model.units import format_delta
+
+Kind = Literal["delta", "ratio"]
+BASE = "base"
+IN_NOISE = "~"
+
+Readings = Sequence[Reading | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One column of deltas or ratios: last / base for each row, None where it cannot be said.
+
+    `base_row` is the row that the others are compared with, when rows are compared and not columns. `noisy` are the
+    rows whose quotient is within the noise of repeats.
+    """
+
+    name: str
+    kind: Kind
+    quotients: tuple[float | None, ...]
+    base_row: int | None = None
+    noisy: frozenset[int] = frozenset()
+
+    def text(self, row: int) -> str:
+        if row == self.base_row:
+            return BASE
+        return self.format(self.quotients[row]) + (f" {IN_NOISE}" if row in self.noisy else "")
+
+    def format(self, quotient: float | None) -> str:
+        """`+7.50%` for a delta, `1.08x` for a ratio, `?` for what cannot be said."""
+        if quotient is None:
+            return "?"
+        if self.kind == "delta":
+            return format_delta(1.0, quotient)
+        return f"{quotient:.2f}x" if abs(quotient) >= 0.1 else f"{quotient:.3g}x"
+
+    def raw(self, quotient: float | None) -> float | None:
+        if quotient is None or self.kind == "ratio":
+            return quotient
+        return quotient - 1
+
+    def counted(self) -> list[float | None]:
+        """The quotients of the rows that are not the base."""
+        return [q for row, q in enumerate(self.quotients) if row != self.base_row]
+
+
+def between_columns(name: str, kind: Kind, base: Readings, last: Readings, floor: float | None) -> Comparison:
+    """The second column against the first, row by row. `floor` is the noise floor of the metric, where it is known."""
+    quotients = tuple(quotient(a, b) for a, b in zip(base, last, strict=True))
+    return Comparison(name=name, kind=kind, quotients=quotients, noisy=_noisy(quotients, base, last, floor))
+
+
+def with_first_row(name: str, kind: Kind, readings: Readings, floor: float | None) -> Comparison:
+    """Every row against the first."""
+    first = [readings[0]] * len(readings)
+    quotients = tuple(quotient(a, b) for a, b in zip(first, readings, strict=True))
+    noisy = _noisy(quotients, first, readings, floor)
+    return Comparison(name=name, kind=kind, quotients=quotients, base_row=0, noisy=noisy)
+
+
+def floor_of(readings: Sequence[Reading | None]) -> float | None:
+    """The noise floor of a metric, pooled over the cells that hold several runs; None where none does."""
+    from logbook_agent.model.stats.noise import noise_floor, pooled_floor
+
+    floors = [(noise_floor([[m] for m in r.medians]), len(r.medians)) for r in readings if r is not None]
+    return pooled_floor([(floor, runs) for floor, runs in floors if floor is not None])
+
+
+def _noisy(quotients: Sequence[float | None], base: Readings, last: Readings, floor: float | None) -> frozenset[int]:
+    if floor is None:
+        return frozenset()
+    from logbook_agent.model.stats.noise import within_noise
+
+    return frozenset(
+        row
+        for row, (q, a, b) in enumerate(zip(quotients, base, last, strict=True))
+        if q is not None and a and b and within_noise(q, floor, len(a.medians), len(b.medians))
+    )
+
+
+def quotient(base: Reading | None, last: Reading | None) -> float | None:
+    """last / base; None unless both are finite numbers and the base is positive."""
+    if base is None or last is None or base.value is None or last.value is None:
+        return None
+    if not (math.isfinite(base.value) and math.isfinite(last.value)) or base.value <= 0:
+        return None
+    found = last.value / base.value
+    return found if math.isfinite(found) else None
+
+
+def _arithmetic(quotients: Sequence[float]) -> float:
+    # `statistics` takes 10 ms to import, and only means need it.
+    from statistics import fmean
+
+    return fmean(quotients)
+
+
+def _geometric(quotients: Sequence[float]) -> float:
+    """The mean for ratios: Fleming and Wallace, "How not to lie with statistics: the correct way to summarize
+    benchmark results", Communications of the ACM 29 (1986)."""
+    from statistics import geometric_mean
+
+    return geometric_mean(quotients)
+
+
+MEANS: tuple[tuple[str, Callable[[Sequence[float]], float]], ...] = (
+    ("arithmetic mean", _arithmetic),
+    ("geometric mean", _geometric),
+)
+
+
+def mean_of(comparison: Comparison, mean: Callable[[Sequence[float]], float]) -> float | None:
+    """The mean of a comparison's quotients; None when none is known or the mean does not exist.
+
+    The mean of deltas is the mean of the quotients less one, which for the geometric mean is the only
+    one that exists: deltas may be negative.
+    """
+    known = [q for q in comparison.counted() if q is not None]
+    if not known:
+        return None
+    try:
+        return mean(known)
+    except ValueError:
+        return None
+
+
+def mean_notes(comparisons: Sequence[Comparison]) -> list[str]:
+    """How many rows a mean leaves out, for those that leave out some."""
+    notes = []
+    for c in comparisons:
+        values = c.counted()
+        unknown = sum(q is None for q in values)
+        if unknown:
+            notes.append(f"means of {c.name}: over {len(values) - unknown} of {len(values)} rows")
+    return notes

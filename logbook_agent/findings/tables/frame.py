@@ -1,0 +1,246 @@
+"""The cases of a table with everything that can tell them apart, looked up by name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from logbook_agent.findings.tables.spec import Case
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.run import Device, Row, Scalar
+from logbook_agent.model.values import canonical, parse_scalar
+from logbook_agent.model.values import is_number as _is_number
+
+ABSENT = "—"
+_PSEUDO = ("entry", "run", "label", "state", "devices", "row")
+_HOST = "host"
+# A case without one of these facts does not say what it was; without another (a variable), it had none.
+_PARTLY_KNOWN = ("package:", "file:", _HOST)
+_SHOWN_NAMES = 20
+
+K = TypeVar("K", bound=Hashable)
+Joined = Mapping[str, tuple[str, ...]]
+
+
+@functools.lru_cache(maxsize=16_384, typed=True)
+def key_of(value: Scalar) -> str | None:
+    """What two spellings of a value share, by the rule of `results`; None for unknown, absent and "null".
+
+    Remembered, because a table asks for the same few values again and again (typed: 1 and True differ).
+    """
+    text = canonical(value)
+    return None if text == canonical(None) else text
+
+
+def show(value: Scalar) -> str:
+    """An axis value as a heading or cell: config is shown as it was given, without separators."""
+    if value is None:
+        return ABSENT
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def is_number(value: Scalar) -> bool:
+    """Whether a value reads as a number, however it was spelt."""
+    return _is_number(parse_scalar(value) if isinstance(value, str) else value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """A case and its places on every possible axis. `place` is filled in while a frame is built.
+
+    `facts` are the axes whose values are text: version 0.10 is not version 0.1.
+    """
+
+    case: Case
+    place: dict[str, Scalar]
+    facts: Mapping[str, str]
+    joined: Joined
+
+    @property
+    def row(self) -> Row:
+        return self.case.row
+
+    def key(self, name: str) -> str | None:
+        """The canonical value on an axis; None when the case does not have it."""
+        if name in self.joined:
+            keys = self.keys(self.joined[name])
+            return None if keys == (None,) * len(keys) else repr(keys)
+        value = self.place.get(name)
+        return None if value is None else str(value) if name in self.facts else key_of(value)
+
+    def keys(self, names: Iterable[str]) -> tuple[str | None, ...]:
+        return tuple(self.key(name) for name in names)
+
+    def says(self, name: str) -> bool:
+        """Whether the case tells its value on an axis, be it that it has none. A failed one may not have
+        got as far as to tell its config."""
+        if self.key(name) is not None:
+            return True
+        if name in self.facts:
+            return not self.facts[name].startswith(_PARTLY_KNOWN)
+        return self.row.failed is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """Items in the order they ran, the config keys in order of appearance, and the names of the pseudo-axes.
+
+    `pseudo["label"]` is `label`, or `@label` where a config key has taken the name; so are `facts`, each with
+    the name it has in the cases. `apart` are the config and facts that keep rows apart. `joined` are the axes
+    that stand for other ones.
+    """
+
+    items: tuple[Item, ...]
+    config: tuple[str, ...]
+    pseudo: Mapping[str, str]
+    facts: Mapping[str, str] = field(default_factory=dict)
+    apart: tuple[str, ...] = ()
+    joined: Joined = field(default_factory=dict)
+
+    def only(self, keep: Callable[[Item], bool]) -> Frame:
+        return frame_of([item.case for item in self.items if keep(item)], self.joined)
+
+    def joining(self, joined: Joined) -> Frame:
+        """The frame with further axes that stand for several keys. UsageError for keys or names amiss."""
+        for name, keys in joined.items():
+            self.check("axis", keys, option=f"--axis {name}=")
+            if name in self.axes():
+                raise UsageError(
+                    f"--axis {name}=...: there is an axis {name} already",
+                    cause="a column cannot stand for two things",
+                    hint=f"choose another name: --axis my_{name}={','.join(keys)}",
+                )
+        return frame_of([item.case for item in self.items], joined) if joined else self
+
+    @property
+    def covered(self) -> set[str]:
+        """The axes that a joined one shows."""
+        return {key for keys in self.joined.values() for key in keys}
+
+    def axes(self) -> list[str]:
+        """Every name that an axis can have here."""
+        names = dict.fromkeys(self.config)
+        names.update(dict.fromkeys(name for item in self.items for name in item.place))
+        return [name for name in names if name != self.pseudo["row"]]
+
+    def check(self, what: str, names: Iterable[str], *, option: str) -> None:
+        """UsageError naming what exists, when one of the names is no axis of these rows."""
+        known = self.axes()
+        for name in names:
+            if name not in known:
+                raise unknown(what, name, known, option=option)
+
+    def key_of(self, name: str, text: str) -> str | None:
+        """The key of a value on an axis, as one types it; `—` is typed for none."""
+        if text == ABSENT:
+            return None
+        return text if name in self.facts else key_of(text)
+
+
+def frame_of(cases: Sequence[Case], joined: Joined | None = None) -> Frame:
+    """The cases as a frame: config wins over facts and pseudo-axes, those over labels and observations."""
+    joined = joined or {}
+    config = tuple(dict.fromkeys(key for case in cases for key in case.row.config))
+    pseudo = {name: f"@{name}" if name in config else name for name in _PSEUDO}
+    known = dict.fromkeys(name for case in cases for name in case.facts)
+    facts = {f"@{name}" if name in config or name in _PSEUDO else name: name for name in known}
+    items = []
+    for case in cases:
+        origin: dict[str, Scalar] = {
+            pseudo["entry"]: case.entry,
+            pseudo["run"]: case.run,
+            pseudo["label"]: case.label,
+            pseudo["state"]: case.state,
+            pseudo["devices"]: devices_text(case.row.devices),
+            **{axis: case.facts.get(name) for axis, name in facts.items()},
+        }
+        place = {**case.row.config, **origin}
+        for more in (case.row.labels, case.row.observations):
+            place.update({name: value for name, value in more.items() if name not in place})
+        place.update({name: _joined(place, keys) for name, keys in joined.items()})
+        items.append(Item(case=case, place=place, facts=facts, joined=joined))
+    # Where the host is not the device, it is only noted that it differs.
+    apart = (axis for axis, name in facts.items() if name != _HOST or not all(map(on_accelerator, cases)))
+    return Frame(items=tuple(items), config=config, pseudo=pseudo, facts=facts, apart=(*config, *apart), joined=joined)
+
+
+def _joined(place: Mapping[str, Scalar], keys: Sequence[str]) -> Scalar:
+    """`32768x2048` of several values; a single one as it is."""
+    values = [place.get(key) for key in keys]
+    if len(values) == 1 or all(value is None for value in values):
+        return values[0]
+    return "x".join(map(show, values))
+
+
+def on_accelerator(case: Case) -> bool:
+    """Whether an accelerator took part, so that the host is not what was measured."""
+    return any(device.platform != "cpu" for device in case.row.devices)
+
+
+def groups(items: Iterable[Item], names: Sequence[str]) -> list[list[Item]]:
+    """Items with equal values on all the named axes, in order of appearance."""
+    return list(by(items, lambda item: item.keys(names)).values())
+
+
+def by(items: Iterable[Item], key: Callable[[Item], K]) -> dict[K, list[Item]]:
+    """Items under their key, keys and items in order of appearance."""
+    found: dict[K, list[Item]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
+
+
+def varies(items: Sequence[Item], name: str) -> bool:
+    """Whether the items differ on an axis. One that does not say its value does not make it vary."""
+    if len(items) < 2:
+        return False
+    # Most axes have one value in all of many rows. (Equal floats can be written differently: 0.0 and -0.0.)
+    if name not in items[0].joined:
+        values = {(value.__class__, value) for value in [item.place.get(name) for item in items]}
+        if len(values) == 1 and not isinstance(items[0].place.get(name), float):
+            return False
+    return len({item.key(name) for item in items if item.says(name)}) > 1
+
+
+def devices_text(devices: Sequence[Device]) -> str | None:
+    """What a case ran on: `4 x TPU v5p`; `? of 4 x TPU v5p` when how many took part is unknown."""
+    if not devices:
+        return None
+    return " + ".join(_device_text(device) for device in devices)
+
+
+def used_devices(devices: Sequence[Device]) -> int | None:
+    """How many devices took part; None when one of them does not say, or none did."""
+    used = [device.used for device in devices if device.used is not None]
+    return sum(used) or None if len(used) == len(devices) else None
+
+
+def _device_text(device: Device) -> str:
+    kind = device.kind or device.platform
+    if device.used is not None:
+        return f"{device.used} x {kind}"
+    return kind if device.count is None else f"? of {device.count} x {kind}"
+
+
+def unknown(what: str, name: str, known: Iterable[str], *, option: str) -> UsageError:
+    """The error for a name that these rows do not have: all there are, and the close one."""
+    from difflib import get_close_matches  # costs more than the rest of this package; only errors need it
+
+    names = list(dict.fromkeys(known))
+    close = get_close_matches(name, names, n=1)
+    example = f"{option}{'' if option.endswith('=') else ' '}{(close or names or [''])[0]}"
+    return UsageError(
+        f"no {what} named {name!r} in these rows",
+        cause=f"there is: {listed(names)}" if names else "these rows have none",
+        hint=(f"did you mean {example}?" if close else f"choose one of them: {example}") if names else "leave it out",
+    )
+
+
+def listed(names: Sequence[str]) -> str:
+    """`2, 4, 8`, cut where a message would get too long."""
+    more = len(names) - _SHOWN_NAMES
+    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")

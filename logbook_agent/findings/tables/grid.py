@@ -1,0 +1,130 @@
+"""The rows and pivot columns of a table, and which cases fall into each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from logbook_agent.findings.tables.axes import Layout
+from logbook_agent.findings.tables.frame import Frame, Item, by, show, unknown
+from logbook_agent.findings.tables.reading import Reading, read
+from logbook_agent.findings.tables.spec import TableSpec
+from logbook_agent.model.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """`rows` hold the items of one row each; `pivots` are the pivot values as text, `(None,)` without one.
+
+    A cell is (row, column). `base` and `last` are columns.
+    """
+
+    rows: tuple[tuple[Item, ...], ...]
+    pivots: tuple[str | None, ...]
+    cells: dict[tuple[int, int], list[Item]]
+    base: int = 0
+    # Columns, notes and samples all ask for them.
+    _read_before: dict[str, list[list[Reading | None]]] = field(default_factory=dict)
+
+    @property
+    def last(self) -> int:
+        """The last pivot value that is not the base."""
+        final = len(self.pivots) - 1
+        return final - 1 if final == self.base and final > 0 else final
+
+    def readings(self, metric: str) -> list[list[Reading | None]]:
+        """The readings of a metric, column by column; None where nothing was run."""
+        if metric not in self._read_before:
+            rows = range(len(self.rows))
+            self._read_before[metric] = [
+                [self._read(row, column, metric) for row in rows] for column in range(len(self.pivots))
+            ]
+        return self._read_before[metric]
+
+    def _read(self, row: int, column: int, metric: str) -> Reading | None:
+        items = self.cells.get((row, column))
+        return None if items is None else read(items, metric)
+
+
+def choose_values(frame: Frame, spec: TableSpec) -> tuple[Frame, list[str | None], list[str]]:
+    """The frame without the pivot values that are not shown, those shown in order, and notes."""
+    if spec.pivot is None:
+        return frame, [None], []
+    pivot = spec.pivot
+    present = list(dict.fromkeys(item.key(pivot) for item in frame.items))
+    shown = [_find(frame, pivot, value, "--value") for value in spec.values] or present
+    if spec.base is not None and (base := _find(frame, pivot, spec.base, "--base")) not in shown:
+        shown.insert(0, base)
+    notes = []
+    if spec.first_last and len(shown) > 2:
+        first = shown[0] if spec.base is None else _find(frame, pivot, spec.base, "--base")
+        last = next(value for value in reversed(shown) if value != first)
+        left_out = len(shown) - 2
+        shown = [first, last]
+        notes.append(f"{left_out} other value{'s' * (left_out > 1)} of {pivot} not shown")
+    if len(shown) < len(present):
+        frame = frame.only(lambda item: item.key(pivot) in shown)
+    return frame, list(dict.fromkeys(shown)), notes
+
+
+def lay_cells(frame: Frame, spec: TableSpec, layout: Layout, shown: Sequence[str | None]) -> Grid:
+    """Every case in its cell, rows in the order they ran."""
+    rows = by(frame.items, lambda item: item.keys(layout.axes))
+    if layout.pivot is None:
+        cells = {(number, 0): items for number, items in enumerate(rows.values())}
+        return Grid(rows=tuple(map(tuple, rows.values())), pivots=(None,), cells=cells)
+    pivot = layout.pivot
+    column = {value: number for number, value in enumerate(shown)}
+    cells = {}
+    for number, items in enumerate(rows.values()):
+        for item in items:
+            cells.setdefault((number, column[item.key(pivot)]), []).append(item)
+    texts = _texts(frame, pivot)
+    base = 0 if spec.base is None else column[_find(frame, pivot, spec.base, "--base")]
+    pivots = tuple(texts[value] for value in shown)
+    return Grid(rows=tuple(map(tuple, rows.values())), pivots=pivots, cells=cells, base=base)
+
+
+def _texts(frame: Frame, pivot: str) -> dict[str | None, str]:
+    """Every pivot value as it was first spelt."""
+    texts: dict[str | None, str] = {}
+    for item in frame.items:
+        texts.setdefault(item.key(pivot), show(item.place.get(pivot)))
+    return texts
+
+
+def _find(frame: Frame, pivot: str, value: str, option: str) -> str | None:
+    found, texts = frame.key_of(pivot, value), _texts(frame, pivot)
+    if found not in texts:
+        raise unknown(f"value of {pivot}", value, texts.values(), option=option)
+    return found
+
+
+def check_pivot(spec: TableSpec) -> None:
+    """UsageError for options that say nothing together."""
+    pairs = (
+        ("--value", spec.values),
+        ("--first-last", spec.first_last),
+        ("--base", spec.base is not None),
+        ("--each", spec.each),
+    )
+    lost = [name for name, given in pairs if given]
+    if spec.pivot is None and lost:
+        raise UsageError(
+            f"{' and '.join(lost)} without --pivot",
+            cause="they choose among the columns that a pivot makes",
+            hint="name the axis to pivot on: --pivot KEY",
+        )
+    if spec.means and not (spec.delta or spec.ratio):
+        raise UsageError(
+            "--means without --delta or --ratio",
+            cause="means are taken of deltas or ratios, never of the metrics of unlike rows",
+            hint="--means --delta",
+        )
+    keys = next((name for name, keys in spec.joined.items() if spec.pivot in keys), None)
+    if keys is not None:
+        raise UsageError(
+            f"--pivot {spec.pivot} is part of --axis {keys}=...",
+            cause="no row could then have two values of it",
+            hint=f"leave {spec.pivot} out of {keys}",
+        )

@@ -1,0 +1,127 @@
+"""The columns of a table, finished one by one: axes, metrics, comparisons, samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from logbook_agent.findings.tables.compare import Comparison, Kind, between_columns, floor_of, with_first_row
+from logbook_agent.findings.tables.frame import is_number, show
+from logbook_agent.findings.tables.grid import Grid
+from logbook_agent.findings.tables.metrics import MetricColumn, cell_texts, heading
+from logbook_agent.findings.tables.reading import Reading
+from logbook_agent.findings.tables.spec import Column, TableSpec
+from logbook_agent.model.run import Scalar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strip:
+    """One finished column: its heading, and its cells as text and raw."""
+
+    column: Column
+    texts: list[str]
+    values: list[Scalar]
+    comparison: Comparison | None = None
+
+
+def axis_strip(grid: Grid, name: str) -> Strip:
+    spelt: dict[str | None, Scalar] = {}
+    for row in grid.rows:
+        spelt.setdefault(row[0].key(name), row[0].place.get(name))
+    values = [spelt[row[0].key(name)] for row in grid.rows]
+    stated = [value for value in values if value is not None]
+    is_fact = any(name in row[0].facts for row in grid.rows)
+    numeric = bool(stated) and not is_fact and all(is_number(value) for value in stated)
+    return Strip(column=Column(name=name, numeric=numeric), texts=[show(value) for value in values], values=values)
+
+
+def metric_strips(grid: Grid, metrics: Sequence[MetricColumn], spec: TableSpec) -> list[Strip]:
+    strips: list[Strip] = []
+    for number, metric in enumerate(metrics):
+        readings = grid.readings(metric.name)
+        flat = [reading for column in readings for reading in column]
+        texts = cell_texts(metric, flat, first=number == 0)
+        height = len(grid.rows)
+        for column, pivot in enumerate(grid.pivots):
+            name = heading(metric) + _at(grid, pivot)
+            strips.append(
+                Strip(
+                    column=Column(name=name, numeric=True, unit=metric.unit),
+                    texts=texts[column * height : (column + 1) * height],
+                    values=[_raw(reading) for reading in readings[column]],
+                )
+            )
+        strips += [_compared(c) for c in _comparisons(grid, metric, readings, spec)]
+    return strips
+
+
+def _at(grid: Grid, pivot: str | None) -> str:
+    """` @0.1` behind a heading; ` @ ep`, since GitHub would take `@ep` for somebody's name and tell them."""
+    if pivot is None:
+        return ""
+    decimals = all(is_number(value) and "." in (value or "") for value in grid.pivots)
+    return f" @{pivot}" if decimals else f" @ {pivot}"
+
+
+def _raw(reading: Reading | None) -> Scalar:
+    if reading is not None and reading.all_failed:
+        return f"failed: {' / '.join(dict.fromkeys(reading.failed))}"
+    return None if reading is None else reading.value
+
+
+def _comparisons(
+    grid: Grid, metric: MetricColumn, readings: Sequence[Sequence[Reading | None]], spec: TableSpec
+) -> list[Comparison]:
+    if not metric.comparable:
+        return []
+    kinds: list[Kind] = ["delta"] if spec.delta else []
+    kinds += ["ratio"] if spec.ratio else []
+    floor = floor_of([r for column in readings for r in column]) if kinds else None
+    if spec.pivot is None:
+        return [with_first_row(f"{kind} {metric.label}", kind, readings[0], floor) for kind in kinds]
+    found = []
+    others = [c for c in range(len(grid.pivots)) if c != grid.base]
+    for kind in kinds:
+        every = kind == "ratio" or spec.each
+        for c in others if every else [c for c in others if c == grid.last]:
+            if kind == "ratio":
+                name = f"{metric.label} {grid.pivots[c]}/{grid.pivots[grid.base]}"
+            else:
+                name = f"delta {metric.label}" + (_at(grid, grid.pivots[c]) if spec.each else "")
+            found.append(between_columns(name, kind, readings[grid.base], readings[c], floor))
+    return found
+
+
+def _compared(c: Comparison) -> Strip:
+    rows = range(len(c.quotients))
+    return Strip(
+        column=Column(name=c.name, numeric=True),
+        texts=[c.text(row) for row in rows],
+        values=[None if row == c.base_row else c.raw(c.quotients[row]) for row in rows],
+        comparison=c,
+    )
+
+
+def failure_strips(grid: Grid) -> list[Strip]:
+    """Where there is no metric at all, what became of the cases."""
+    reasons = []
+    for row in grid.rows:
+        failed = dict.fromkeys(item.row.failed.reason for item in row if item.row.failed is not None)
+        reasons.append(f"failed: {' / '.join(failed)}" if failed else "no metric")
+    return [Strip(column=Column(name="result"), texts=reasons, values=list(reasons))]
+
+
+def sample_strips(grid: Grid, metrics: Sequence[MetricColumn]) -> list[Strip]:
+    """A column with the numbers of samples, when they differ between the rows of a table without pivot."""
+    counts: list[set[int]] = [set() for _ in grid.rows]
+    for metric in metrics:
+        for row, reading in enumerate(grid.readings(metric.name)[0]):
+            counts[row].update(reading.samples if reading is not None else ())
+    known = [count for count in counts if count]
+    if not known or all(count == known[0] for count in known):
+        return []
+    texts = ["—" if not c else str(min(c)) if len(c) == 1 else f"{min(c)} to {max(c)}" for c in counts]
+    values: list[Scalar] = [
+        min(c) if len(c) == 1 else text if c else None for c, text in zip(counts, texts, strict=True)
+    ]
+    return [Strip(column=Column(name="samples", numeric=True), texts=texts, values=values)]

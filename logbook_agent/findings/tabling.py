@@ -1,0 +1,46 @@
+"""`logbook table`: the rows of entries as one table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from logbook_agent.findings.cases import cases
+from logbook_agent.findings.measured import without_mended
+from logbook_agent.findings.standing import claim_of, standings
+from logbook_agent.findings.tables import Case, Table, TableSpec, tabulate
+from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.model.record import Record
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+
+
+def table(workspace: Workspace, entry_ids: Sequence[str], spec: TableSpec) -> tuple[Book, list[Case], Table]:
+    """The rows of the entries, in the order they are named; of none, those of all that count. Raises UsageError when
+    they have none."""
+    book = workspace.book(entry_ids[0]) if entry_ids else workspace.book()
+    records = [book.record(entry_id) for entry_id in entry_ids] if entry_ids else _counting(workspace, book)
+    found = cases(*map(without_mended, records))
+    if not found and not entry_ids:
+        raise UsageError(
+            f"{book.header.topic} has no rows yet",
+            cause="no run of an entry that counts printed a RESULT, METRIC or RESULT_JSON line",
+            hint="logbook run -- COMMAND",
+        )
+    if not found:
+        raise UsageError(
+            f"{', '.join(entry_ids)} has no rows",
+            cause="no run of it printed a RESULT, METRIC or RESULT_JSON line",
+            hint=f"logbook show {entry_ids[0]}",
+        )
+    return book, found, tabulate(found, spec, declared=book.header.metrics)
+
+
+def _counting(workspace: Workspace, book: Book) -> list[Record]:
+    records = []
+    for entry_id in book.entry_ids():
+        try:
+            records.append(book.record(entry_id))
+        except StoreError as error:
+            workspace.warnings.append(f"not shown: {error.message}")
+    standing = standings(claim_of(r.entry, r.state) for r in records)
+    return [r for r in records if standing[r.id].counts]

@@ -1,0 +1,1 @@
+"""The GitHub issue: what it says, what would be written, and writing it."""

@@ -1,0 +1,159 @@
+"""What an answer of GitHub other than a success means: which error, how long to wait, what to do next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from shlex import quote
+
+from logbook_agent.issue.github.answers import Answer, Call, Host
+from logbook_agent.model.errors import (
+    AnswerLost,
+    BadToken,
+    Forbidden,
+    IssueLocked,
+    IssueMissing,
+    IssueMoved,
+    NoToken,
+    RateLimited,
+    Rejected,
+    RemoteError,
+    Unreachable,
+)
+
+_LIMITS = re.compile(r"rate limit|abuse", re.IGNORECASE)
+_LOCKED = re.compile(r"\b(is|was|been) locked\b|\blocked (issue|conversation)", re.IGNORECASE)
+
+
+def refusal(answer: Answer, call: Call, host: Host, now: datetime) -> RemoteError:
+    """The error for an answer that is neither a success nor a redirect."""
+    status, said = answer.status, answer.message
+    if status >= 500 or status == 408 or status < 400:
+        return no_answer(call, host, f"it answered with {status}{f': {said}' if said else ''}")
+    if status == 401:
+        return _unknown(host)
+    if status == 429 or (status == 403 and _is_limit(answer)):
+        wait_s = wait_asked_s(answer.headers, now)
+        return RateLimited(
+            f"{host.name} takes no more requests for now",
+            wait_s=wait_s,
+            cause=said or f"it answered with {status}",
+            hint=f"wait {f'{wait_s:.0f} s' if wait_s is not None else 'some minutes'}, then: {host.again}",
+        )
+    if status == 403:
+        return _forbidden(call, host, said)
+    if status in (404, 410):
+        return _missing(status, said, call, host)
+    return Rejected(
+        f"{host.name} refused to {call.doing}",
+        cause=said or f"it answered with {status}",
+        hint=f"`{host.typed.preview}` shows what would be sent",
+    )
+
+
+def moved(call: Call, host: Host, url: str | None) -> IssueMoved:
+    """`url`: where people find the issue now, when that is known."""
+    if url is None and "/issues/" not in call.path:
+        return IssueMoved(
+            f"{call.about} has another name or owner now",
+            cause="the repository was renamed or moved, and no redirect is followed",
+            hint="name it as it is called now: in logbook.toml ([github] repository), with --repo, or with"
+            f" `git remote set-url`; then: {host.again}",
+        )
+    link = f"logbook link {quote(url or 'URL')} --replace{host.typed.options}; then: {host.again}"
+    error = IssueMoved(
+        f"{call.about} is now {url if url is not None else 'elsewhere'}",
+        cause="the issue was transferred, or its repository renamed or moved",
+        hint=link if url is not None else f"its old address leads a browser to the new one: {link}",
+    )
+    error.url = url
+    return error
+
+
+def no_answer(call: Call, host: Host, cause: str) -> RemoteError:
+    """No answer, or one that says nothing. A write may have been applied."""
+    if call.is_write:
+        return AnswerLost(
+            f"{host.name} did not say whether it did: {call.doing}",
+            cause=cause,
+            hint=f"it may have been done; the next sync looks first: {host.again}",
+        )
+    return Unreachable(f"{host.name} could not {call.doing}", cause=cause, hint=f"later: {host.again}")
+
+
+def _unknown(host: Host) -> RemoteError:
+    if not host.has_token:
+        return NoToken(
+            f"{host.name} wants a token",
+            cause="none was found for this host",
+            hint=f"set {host.variable}, or `gh auth login`, then: {host.again}",
+        )
+    return BadToken(
+        f"{host.name} does not know the token",
+        cause="it is mistyped, expired or revoked, or it is one of another host",
+        hint=f"make a new one and set {host.variable}, then: {host.again}",
+    )
+
+
+def _missing(status: int, said: str, call: Call, host: Host) -> RemoteError:
+    cause = "it does not exist, was deleted, or this token may not see it"
+    hint = f"check the address, and that the token may see it, then: {host.again}"
+    if status == 410:
+        cause = said or "it was deleted"
+        hint = f"check the address, or go on in another issue: logbook link URL --replace; then: {host.again}"
+    elif not host.has_token:
+        cause = "it does not exist, was deleted, or is private: there was no token to see it with"
+    return IssueMissing(
+        f"{host.name} finds no {call.about}",
+        cause=cause,
+        hint=hint,
+    )
+
+
+def _forbidden(call: Call, host: Host, said: str) -> RemoteError:
+    if _LOCKED.search(said):
+        return IssueLocked(
+            f"{call.about} is locked",
+            cause=said,
+            hint=f"unlock the conversation, or use a token with write access to the repository, then: {host.again}",
+        )
+    return Forbidden(
+        f"the token may not {call.doing}",
+        cause=said or f"{host.name} answered with 403",
+        hint=f"give it write access to issues (and to contents, for tags), then: {host.again}",
+    )
+
+
+def _is_limit(answer: Answer) -> bool:
+    return (
+        "retry-after" in answer.headers
+        or answer.headers.get("x-ratelimit-remaining") == "0"
+        or _LIMITS.search(answer.message) is not None
+    )
+
+
+def wait_asked_s(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Retry-After (seconds or a date), else the reset of the used-up limit by the server's own clock, else None."""
+    here = _date(headers.get("date", "")) or now
+    later = headers.get("retry-after", "").strip()
+    if later.isdecimal():
+        return float(later)
+    until = _date(later)
+    reset = headers.get("x-ratelimit-reset", "").strip()
+    if until is None and headers.get("x-ratelimit-remaining") == "0" and reset.isdecimal():
+        try:
+            until = datetime.fromtimestamp(int(reset), UTC)
+        except (ValueError, OverflowError, OSError):
+            return None
+    return None if until is None else max(0.0, (until - here).total_seconds())
+
+
+def _date(text: str) -> datetime | None:
+    """Of an HTTP header."""
+    try:
+        found = parsedate_to_datetime(text)
+    except (ValueError, TypeError):
+        return None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)

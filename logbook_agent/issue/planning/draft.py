@@ -1,0 +1,111 @@
+"""A plan in the making: what is wanted, what was told, and the steps so far."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from logbook_agent.issue.planning import markers
+from logbook_agent.issue.planning.markers import UPDATE, Marked
+from logbook_agent.issue.planning.steps import Delete, Render, Step
+from logbook_agent.issue.planning.values import Comment
+from logbook_agent.issue.planning.wanted import Documents, EntryWanted, Wanted
+
+# GitHub's limit for bodies and comments; it counts characters, and bytes are never fewer.
+LIMIT_BYTES = 65_536
+
+# How an entry was told: with links (l), without since it was not pushed (n), or before it was settled (o).
+LINKED, UNLINKED, OPEN = "l", "n", "o"
+
+
+class Told(NamedTuple):
+    """One entry of an update, as its marker has it: `MOE-I8-003.1f2e:9f86d081884c7d65:l`."""
+
+    name: str
+    digest: str
+    how: str
+
+    def __str__(self) -> str:
+        return ":".join(self)
+
+
+def told_of(marked: Marked) -> tuple[Told, ...]:
+    words = [word.split(":") for word in marked.fields.get("entries", "").split(",") if word]
+    return tuple(Told(*w) for w in words if len(w) == 3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ours:
+    """A comment of ours, with what it tells."""
+
+    comment: Comment
+    marked: Marked
+    told: tuple[Told, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        return any(t.how == OPEN for t in self.told)
+
+
+def ours_of(wanted: Wanted, comments: Sequence[Comment]) -> list[Ours]:
+    """The comments of this logbook by trusted accounts, oldest first."""
+    found = []
+    # Typed by hand they may be in another case.
+    trusted = {login.casefold() for login in wanted.trusted}
+    for comment in sorted(comments, key=lambda c: c.id):
+        ours = comment.author.casefold() in trusted
+        marked = markers.read_comment(comment.body, wanted.book) if ours else None
+        if marked is not None:
+            found.append(Ours(comment=comment, marked=marked, told=told_of(marked)))
+    return found
+
+
+def by_name(entries: Sequence[EntryWanted]) -> dict[str, EntryWanted]:
+    """Entries by what they are called in markers, and by what they were called before they were renumbered."""
+    found = {entry.name: entry for entry in entries}
+    for entry in entries:
+        for name in entry.names:
+            found.setdefault(name, entry)
+    return found
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    wanted: Wanted
+    documents: Documents
+    ours: Sequence[Ours]
+    entries: Mapping[str, EntryWanted]
+    named: Mapping[str, EntryWanted]
+    steps: list[Step] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    deletions: list[Step] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, wanted: Wanted, documents: Documents, comments: Sequence[Comment]) -> Draft:
+        return cls(
+            wanted=wanted,
+            documents=documents,
+            ours=ours_of(wanted, comments),
+            entries={entry.id: entry for entry in wanted.entries},
+            named=by_name(wanted.entries),
+        )
+
+    def stamped(self, kind: str, fields: Mapping[str, str], render: Callable[[int], str]) -> Render:
+        """A text with its marker, rendered when it is asked for; `render` takes the bytes it may have."""
+        room = LIMIT_BYTES - markers.marker_bytes(kind, self.wanted.book, fields)
+        return functools.cache(lambda: markers.stamped(kind, self.wanted.book, fields, render(room)))
+
+    def update(self, entries: Sequence[EntryWanted], told: Sequence[Told]) -> Render:
+        fields = {"entries": ",".join(map(str, told))}
+        return self.stamped(UPDATE, fields, functools.partial(self.documents.update, [e.id for e in entries]))
+
+    def delete(self, ours: Ours, older: int) -> None:
+        """Remove a duplicate, unless a person has written in it."""
+        if ours.marked.intact:
+            self.deletions.append(Delete(comment=ours.comment.id, of=older))
+        else:
+            self.warnings.append(
+                f"{ours.comment.url} tells what comment {older} tells already, and was edited by hand: left alone"
+            )

@@ -1,0 +1,290 @@
+"""What of a repository others can see: the pushed commit, and which files stand there as they stand here.
+
+Git is read and nothing is fetched: a commit counts as pushed when a remote-tracking branch of the remote holds it.
+Files here are hashed as git would hash them without a filter; one that differs only by a filter (line ends, LFS)
+counts as not pushed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.running.provenance.git_calls import read_git
+from logbook_agent.store.reading import RUN_BYTES, VIEW_BYTES, read_bytes
+from logbook_agent.store.repository import Repository, repository_of
+from logbook_agent.text.address import RepositoryAddress, blob
+from logbook_agent.text.links import Links
+from logbook_agent.text.marked import parse
+
+SHOWN_PATHS = 20
+_OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REMOTE_LINE = re.compile(r"(\S+)\t(.*) \(fetch\)(?: \[.*\])?")
+_REGULAR = (b"100644", b"100755")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitRemote:
+    """`url` may hold credentials."""
+
+    name: str
+    url: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """Changed and untracked files outside the logbook root: the first few, relative to the top, and how many."""
+
+    paths: tuple[str, ...] = ()
+    count: int = 0
+
+
+def remote_of(root: Path, environ: Mapping[str, str], name: str | None = None) -> GitRemote | None:
+    """The remote called `name`, else `origin`, else the only one; None where there is none.
+
+    Raises UsageError when there is none of that name, or several and none is named.
+    """
+    repository = repository_of(root)
+    if repository is None:
+        return None
+    found = {}
+    for line in read_git(repository.top, ["remote", "-v"], environ).lines():
+        match = _REMOTE_LINE.fullmatch(line)
+        if match is not None:
+            found[match[1]] = match[2]
+    if name is None and len(found) > 1 and "origin" not in found:
+        raise UsageError(
+            f"{len(found)} git remotes, and none is called origin: {', '.join(found)}",
+            cause="it cannot be told which of them shows the logbook",
+            hint=f'set in logbook.toml: [github] remote = "{next(iter(found))}"',
+        )
+    if name is not None and name not in found:
+        raise UsageError(
+            f"no git remote {name}",
+            cause=f"there are: {', '.join(found)}" if found else "the repository has no remote",
+            hint=f"git remote add {name} URL, or correct `remote` under [github] in logbook.toml",
+        )
+    chosen = name or ("origin" if "origin" in found else next(iter(found), None))
+    return None if chosen is None else GitRemote(name=chosen, url=found[chosen])
+
+
+def pushed_commit(root: Path, remote: str, environ: Mapping[str, str]) -> str | None:
+    """HEAD when it is pushed, else the newest of its ancestors that are; None when there is none."""
+    repository = repository_of(root)
+    if repository is None:
+        return None
+    # HEAD, and behind it the tips of the remote's branches.
+    answer = read_git(repository.top, ["rev-parse", "HEAD", f"--remotes={remote}"], environ)
+    ids = answer.lines()
+    if answer.code != 0 or not ids or not _OID.fullmatch(ids[0]):
+        return None
+    head, tips = ids[0], ids[1:]
+    if not tips:
+        return None
+    if head in tips:
+        return head
+    words = ["rev-list", "--boundary", "--timestamp", head, "--not", f"--remotes={remote}", "--"]
+    answer = read_git(repository.top, words, environ)
+    if answer.code != 0:
+        return None
+    if not answer.out:
+        return head
+    edge = [line.split(" -") for line in answer.lines() if " -" in line]
+    return max(edge, key=lambda e: int(e[0]))[1] if edge else None
+
+
+def head_commit(root: Path, environ: Mapping[str, str]) -> str | None:
+    """The full SHA of HEAD; None outside a repository and before the first commit."""
+    repository = repository_of(root)
+    if repository is None:
+        return None
+    lines = read_git(repository.top, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], environ).lines()
+    return lines[0] if lines and _OID.fullmatch(lines[0]) else None
+
+
+def is_pushed(root: Path, commit: str, remote: str, environ: Mapping[str, str]) -> bool:
+    """Whether a branch of the remote holds this commit (its full SHA), as of the last fetch or push."""
+    repository = repository_of(root)
+    if repository is None or not _OID.fullmatch(commit):
+        return False
+    words = ["rev-list", "--max-count=1", commit, "--not", f"--remotes={remote}", "--"]
+    answer = read_git(repository.top, words, environ)
+    return answer.code == 0 and not answer.out
+
+
+def dirty_outside(root: Path, environ: Mapping[str, str], *, most: int = SHOWN_PATHS) -> Outside:
+    """What differs from HEAD, or is untracked and not ignored, outside the logbook root.
+
+    Raises StoreError when git cannot tell. A root that is the whole repository has no outside.
+    """
+    repository = repository_of(root)
+    place = None if repository is None else _place(repository, root)
+    if repository is None or place == ".":
+        return Outside()
+    words = ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"]
+    words += ["--ignore-submodules=untracked", "--", ":(top)", f":(top,exclude,literal){place}"]
+    answer = read_git(repository.top, words, environ)
+    if answer.code != 0:
+        raise StoreError(
+            "git cannot tell what was changed",
+            cause=answer.words or "git said nothing",
+            hint=f"try it by hand: git -C {shlex.quote(str(repository.top))} status",
+        )
+    names = [os.fsdecode(line[3:]) for line in answer.out.split(b"\0") if line]
+    return Outside(paths=tuple(names[:most]), count=len(names))
+
+
+def blobs_at(commit: str, root: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    """Path below the root -> object id, of every regular file there at a commit; empty when there is none."""
+    repository = repository_of(root)
+    if repository is None:
+        return {}
+    place = _place(repository, root)
+    prefix = "" if place == "." else f"{place}/"
+    found = _listed(repository, commit, [] if place == "." else [place], environ)
+    return {path.removeprefix(prefix): oid for path, oid in found.items()}
+
+
+def file_at(commit: str, path: Path, environ: Mapping[str, str]) -> bytes | None:
+    """The content of a file as committed; None where it was not there."""
+    repository = repository_of(path.parent)
+    if repository is None:
+        return None
+    place = PurePosixPath(_place(repository, path.parent)) / path.name
+    answer = read_git(repository.top, ["cat-file", "blob", f"{commit}:{place}"], environ)
+    return answer.out if answer.code == 0 else None
+
+
+def blob_sha(data: bytes, *, digits: int = 40) -> str:
+    """The object id of a file with this content; 64 digits where the repository's ids are SHA-256."""
+    algorithm = "sha256" if digits == 64 else "sha1"
+    return hashlib.new(algorithm, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def published(
+    *,
+    view: Path,
+    folder: Path,
+    entry_ids: Iterable[str],
+    repository: RepositoryAddress,
+    remote: str,
+    environ: Mapping[str, str],
+) -> Links:
+    """Where others find this logbook: its view, and the entries that stand there as they stand here.
+
+    `folder` lies beside the view and holds `entries/` and `runs/`; `repository` is where the git remote called
+    `remote` leads. An entry counts when its own file and all its run.json are as pushed, and the pushed view has its
+    block. Git's trouble is told in `why`, never raised: the documents then do without links.
+    """
+    place = repository_of(view.parent)
+    if place is None:
+        return Links(why="not in a git repository")
+    try:
+        commit = pushed_commit(view.parent, remote, environ)
+        if commit is None:
+            return Links(why="not pushed")
+        below = PurePosixPath(_place(place, view.parent))
+        view_path, folder_path = str(below / view.name), f"{below / folder.name}/"
+        paths = [view_path, folder_path.rstrip("/")]
+        commit = _last_change(place, commit, paths, environ)
+        there = _listed(place, commit, paths, environ)
+        if view_path not in there:
+            return Links(commit=commit)
+        text = _view_text(view, there[view_path], commit, environ)
+    except StoreError as error:
+        return Links(why=error.message)
+    lines = block_lines(text)
+    blobs = {p.removeprefix(folder_path): oid for p, oid in there.items() if p.startswith(folder_path)}
+    same = entries_as_pushed(folder, [i for i in entry_ids if i in lines], blobs)
+    return Links(
+        commit=commit,
+        view=blob(repository, commit, view_path),
+        entries={i: blob(repository, commit, view_path, lines[i]) for i in same},
+    )
+
+
+def entries_as_pushed(folder: Path, entry_ids: Iterable[str], blobs: Mapping[str, str]) -> list[str]:
+    """The entries whose file and run.json are all in `blobs` (path below `folder` -> object id), and no other run."""
+    runs: dict[str, set[str]] = {}
+    for path in blobs:
+        parts = path.split("/")
+        if len(parts) == 4 and parts[0] == "runs" and parts[3] == "run.json":
+            runs.setdefault(parts[1], set()).add(path)
+    found = []
+    for entry_id in entry_ids:
+        files = {f"entries/{entry_id}.yaml", *_runs_here(folder, entry_id)}
+        pushed = {f"entries/{entry_id}.yaml", *runs.get(entry_id, ())}
+        if files == pushed and all(_same(folder, path, blobs.get(path)) for path in files):
+            found.append(entry_id)
+    return found
+
+
+def block_lines(view: str) -> dict[str, int]:
+    """The line, from 1 on, on which each block of a view starts."""
+    lines, at, line = {}, 0, 1
+    for name, block in parse(view, []).items():
+        line += view.count("\n", at, block.start)
+        at = block.start
+        lines[name] = line
+    return lines
+
+
+def _runs_here(folder: Path, entry_id: str) -> Iterable[str]:
+    place = folder / "runs" / entry_id
+    try:
+        names = os.listdir(place)  # noqa: PTH208 - a thousand times
+    except OSError:
+        return
+    for name in names:
+        path = f"{place}/{name}/run.json"
+        if os.path.lexists(path):
+            yield f"runs/{entry_id}/{name}/run.json"
+
+
+def _same(folder: Path, path: str, oid: str | None) -> bool:
+    if oid is None:
+        return False
+    try:
+        return blob_sha(read_bytes(folder / path, within=folder, limit=RUN_BYTES), digits=len(oid)) == oid
+    except StoreError:
+        return False
+
+
+def _view_text(view: Path, oid: str, commit: str, environ: Mapping[str, str]) -> str:
+    """The view as pushed; read from git only where it is not the one that stands here."""
+    try:
+        here = read_bytes(view, within=view.parent, limit=VIEW_BYTES)
+    except StoreError:
+        here = b""
+    same = blob_sha(here, digits=len(oid)) == oid
+    return ((here if same else file_at(commit, view, environ)) or b"").decode("utf-8", "replace")
+
+
+def _listed(repository: Repository, commit: str, paths: list[str], environ: Mapping[str, str]) -> dict[str, str]:
+    """Path from the top -> object id, of the regular files among and below `paths` at a commit."""
+    words = ["ls-tree", "-r", "-z", "--full-tree", commit, "--", *(f":(literal){p}" for p in paths)]
+    found = {}
+    for line in read_git(repository.top, words, environ).out.split(b"\0"):
+        facts, _, name = line.partition(b"\t")
+        if facts.startswith(_REGULAR):
+            found[os.fsdecode(name)] = facts.rsplit(b" ", 1)[1].decode()
+    return found
+
+
+def _last_change(repository: Repository, commit: str, paths: list[str], environ: Mapping[str, str]) -> str:
+    """The newest commit up to `commit` that changed one of the paths, so that links stay when others push other
+    work; `commit` itself where there is none."""
+    words = ["rev-list", "--max-count=1", commit, "--", *(f":(top,literal){p}" for p in paths)]
+    lines = read_git(repository.top, words, environ).lines()
+    return lines[0] if lines and _OID.fullmatch(lines[0]) else commit
+
+
+def _place(repository: Repository, folder: Path) -> str:
+    """A folder relative to the top, `.` for the top itself."""
+    return Path(os.path.realpath(folder)).relative_to(repository.top).as_posix()

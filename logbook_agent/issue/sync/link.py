@@ -1,0 +1,100 @@
+"""`logbook link`: the experiment issue that exists already, and issues that belong to the thread."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from logbook_agent.entries.header import change_header
+from logbook_agent.issue.sync.link_back import WANTED
+from logbook_agent.issue.sync.place import default_repository, issue_of, site_of_names
+from logbook_agent.model.errors import Taken, UsageError
+from logbook_agent.model.header import ExperimentIssue, Header, Link
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.address import IssueAddress, parse_issue
+from logbook_agent.text.markdown import one_line_code
+
+_LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(\[bot\])?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkRequest:
+    """`label`: None adopts the experiment issue; else the issue is linked under it, and `one_way` asks for no
+    comment there. `trusted`: accounts whose markers count from now on."""
+
+    target: str
+    label: str | None = None
+    one_way: bool = False
+    replace: bool = False
+    trusted: Sequence[str] = ()
+
+
+def link(workspace: Workspace, request: LinkRequest) -> tuple[Book, IssueAddress]:
+    """Write a link into the header; where it leads. The next sync does the rest. Raises UsageError or Taken."""
+    book = workspace.book()
+    own = issue_of(book)
+    default = default_repository(workspace) or (own.repository if own is not None else None)
+    address = parse_issue(request.target, default=default, site=site_of_names(workspace))
+    url = address.web
+    if request.label is None:
+        before = book.reread_header().issue
+        change_header(workspace, book, lambda header: _adopted(header, url, request))
+        if before is not None and before.url != url and before.managed:
+            workspace.warnings.append(
+                f"where {before.url} still stands, its block and comments stay as they are and say nothing of the"
+                " change: write there where the thread goes on, and close it"
+            )
+    else:
+        label = one_line_code(request.label).strip()
+        if not label:
+            raise UsageError("no label", cause="--as says what the issue is to this thread", hint="--as 'Prior issue'")
+        change_header(workspace, book, lambda header: _linked(header, Link(label=label, url=url), request))
+    return book, address
+
+
+def _adopted(header: Header, url: str, request: LinkRequest) -> Header:
+    before = header.issue
+    if before is not None and before.url != url and not request.replace:
+        raise Taken(
+            f"{header.topic} has its issue already: {before.url}",
+            cause="one issue shows a logbook",
+            hint=f"logbook link {url} --as 'Related issue'; or, to go on there instead: logbook link {url} --replace",
+        )
+    kept = before if before is not None and before.url == url else ExperimentIssue(url=url)
+    known = before.trusted if before is not None else ()
+    trusted = tuple(sorted({*known, *map(_login, request.trusted)}))
+    # The header's own line for it takes the place of one that was written as a link.
+    links = tuple(x for x in header.links if x.url.rstrip("/") != url or x.label.casefold() != "experiment issue")
+    if before is not None and before.url != url:
+        # The comments that link back lead to the issue there was before.
+        links = tuple(dataclasses.replace(x, back=WANTED) if x.back is not None else x for x in links)
+    return dataclasses.replace(header, links=links, issue=dataclasses.replace(kept, trusted=trusted))
+
+
+def _login(text: str) -> str:
+    name = text.strip().removeprefix("@")
+    if not _LOGIN.fullmatch(name):
+        raise UsageError(
+            f"{text!r} is no account",
+            cause="an account is known by its login",
+            hint="--trust octocat, or --trust app[bot]",
+        )
+    return name
+
+
+def _linked(header: Header, new: Link, request: LinkRequest) -> Header:
+    if header.issue is not None and header.issue.url == new.url:
+        raise Taken(
+            f"{new.url} is the experiment issue of {header.topic}",
+            cause="it is linked everywhere already, and a link from it to itself would say nothing",
+            hint="logbook link URL --as 'Related issue', with the address of another one",
+        )
+    old = next((x for x in header.links if x.url == new.url), None)
+    back = None if request.one_way else WANTED if old is None or old.back is None else old.back
+    made = dataclasses.replace(new, back=back)
+    if old is None:
+        return dataclasses.replace(header, links=(*header.links, made))
+    return dataclasses.replace(header, links=tuple(made if x is old else x for x in header.links))

@@ -1,0 +1,214 @@
+"""Which repository and issue a logbook speaks to, and the way there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from shlex import join
+from typing import Any
+
+from logbook_agent.issue.github.answers import Typed
+from logbook_agent.issue.github.calls import Calls
+from logbook_agent.issue.github.pace import MAX_WAIT_S, Pace
+from logbook_agent.issue.github.token import token_for
+from logbook_agent.issue.pushed import published, remote_of
+from logbook_agent.issue.sync.hosts import check_confirmed
+from logbook_agent.model.errors import NoToken, UsageError
+from logbook_agent.store.book import Book
+from logbook_agent.store.repository import repository_of
+from logbook_agent.store.user_config import load_user_config
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.address import (
+    GITHUB_HOST,
+    IssueAddress,
+    RepositoryAddress,
+    Site,
+    api_url,
+    parse_api,
+    parse_issue,
+    parse_remote,
+    parse_repository,
+)
+from logbook_agent.text.links import Links
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wire:
+    """What the shell brings along for talking to a host: how to tell the user, and how long to wait at most.
+
+    `paces`: one for each host, whatever repositories of it one command writes to. `again`: what goes on after an
+    error; without it, the sync that was asked for.
+    """
+
+    say: Callable[[str], None]
+    max_wait_s: float = MAX_WAIT_S
+    paces: dict[str, Pace] = field(default_factory=dict)
+    again: str | None = None
+
+
+def typed(workspace: Workspace, *words: str) -> str:
+    """A command as a user may type it here, about the same logbook, without secrets."""
+    return workspace.redactor.text(join(("logbook", *words)) + _options(workspace))
+
+
+def _options(workspace: Workspace) -> str:
+    words = []
+    if workspace.logbook_option is not None:
+        words += ["-L", workspace.logbook_option]
+    if workspace.root_option is not None:
+        words += ["--root", workspace.root_option]
+    return f" {join(words)}" if words else ""
+
+
+def configured_site(workspace: Workspace) -> Site:
+    return workspace.config.github.site
+
+
+def default_repository(workspace: Workspace, option: str | None = None) -> RepositoryAddress | None:
+    """The repository of issues: as named, else as configured, else where the git remote leads."""
+    text = option or workspace.config.github.repository
+    if text is not None:
+        return parse_repository(text, site=site_of_names(workspace))
+    return _remote_repository(workspace)
+
+
+def site_of_names(workspace: Workspace) -> Site:
+    """Where OWNER/REPO is: as configured, else where the git remote leads, else github.com."""
+    settings = workspace.config.github
+    if settings.host is None and settings.repository is None:
+        remote = _remote_repository(workspace)
+        if remote is not None:
+            return remote.site
+    return settings.site
+
+
+def needed_repository(workspace: Workspace, option: str | None = None) -> RepositoryAddress:
+    """As `default_repository`. Raises UsageError when there is none."""
+    found = default_repository(workspace, option)
+    if found is None:
+        raise UsageError(
+            "no repository to open the issue in",
+            cause="none is configured, and no git remote leads to one",
+            hint='add: --repo OWNER/REPO, or set in logbook.toml: [github] repository = "OWNER/REPO"',
+        )
+    return found
+
+
+def issue_of(book: Book) -> IssueAddress | None:
+    """The experiment issue of a logbook."""
+    return parse_issue(book.header.issue.url) if book.header.issue is not None else None
+
+
+def issue_line(book: Book) -> str:
+    """Where the address of the experiment issue stands, for a message."""
+    return f"`issue` in {book.topic}/{book.header_path.name}"
+
+
+def _remote_repository(workspace: Workspace) -> RepositoryAddress | None:
+    remote = remote_of(workspace.root, workspace.environ, workspace.config.github.remote)
+    return parse_remote(remote.url) if remote is not None else None
+
+
+def links_of(workspace: Workspace, book: Book, issue: RepositoryAddress | None) -> Links:
+    """Where others can read this logbook, as far as it is pushed."""
+    remote = remote_of(workspace.root, workspace.environ, workspace.config.github.remote)
+    if remote is None:
+        where = "there is no git remote" if repository_of(workspace.root) is not None else "not in a git repository"
+        return Links(why=f"not pushed: {where}")
+    configured = default_repository(workspace)
+    repository = parse_remote(remote.url) or configured or issue
+    if repository is None:
+        return Links(why="not pushed: the git remote is no repository on the web")
+    return published(
+        view=book.view_path,
+        folder=book.folder,
+        entry_ids=book.entry_ids(),
+        repository=repository,
+        remote=remote.name,
+        environ=workspace.environ,
+    )
+
+
+def named_by(workspace: Workspace, repository: RepositoryAddress, option: str | None = None) -> str:
+    """What names the host of a repository that no record names, for a message."""
+    if option is not None and "://" in option:
+        return "--repo"
+    settings, file = workspace.config.github, workspace.config.file
+    if settings.host is not None and file is not None and repository.site == settings.site:
+        return f"`host` in {file.name}"
+    return "the git remote"
+
+
+def connect(
+    workspace: Workspace, repository: RepositoryAddress, wire: Wire, *, named_by: str, read_only: bool = False
+) -> Calls:
+    """The way to a repository, with the token of its host and of no other.
+
+    `named_by`: what names the host, for a message. `read_only`: without a token it is read as anybody may read it.
+    Raises HostNotConfirmed before anything is asked for, and NoToken.
+    """
+    again = wire.again or typed(workspace, "sync")
+    api = _api_of(workspace, repository, named_by=named_by, again=again)
+    value = _token_of(workspace, repository, read_only=read_only)
+    # Here, because nothing but a request needs it: it takes longer to load than most commands to run.
+    from logbook_agent.issue.github.github import GitHub
+
+    settings = workspace.config.github
+    say = _redacting(workspace, wire.say)
+    pause_s = settings.pause_s if configured_site(workspace) == repository.site else 1.0
+    timing: Mapping[str, Any] = workspace.timing
+    if repository.host not in wire.paces:
+        wire.paces[repository.host] = Pace(say=say, max_wait_s=wire.max_wait_s, pause_s=pause_s, **timing)
+    pace = wire.paces[repository.host]
+    pace.again = again
+    sleep = workspace.timing.get("sleep", time.sleep)
+    remote = GitHub(
+        api=api,
+        token=value,
+        repository=repository.slug,
+        timeout_s=settings.timeout_s,
+        say=say,
+        sleep=sleep,
+        typed=Typed(again=again, preview=_preview(workspace, again), options=_options(workspace)),
+    )
+    return Calls(remote=remote, pace=pace, say=say, again=again)
+
+
+def _api_of(workspace: Workspace, repository: RepositoryAddress, *, named_by: str, again: str) -> str:
+    """The address of the API, on hosts that the user has confirmed. Raises HostNotConfirmed."""
+    check_confirmed(repository.host, workspace.environ, named_by=named_by, again=again)
+    settings, file = workspace.config.github, workspace.config.file
+    if settings.api is None or configured_site(workspace) != repository.site:
+        return repository.api
+    host = parse_api(settings.api).host
+    if host != repository.host:
+        where = file.name if file is not None else "the settings"
+        check_confirmed(host, workspace.environ, named_by=f"`api` in {where}", again=again)
+    return api_url(settings.api)
+
+
+def _token_of(workspace: Workspace, repository: RepositoryAddress, *, read_only: bool) -> str | None:
+    """None: there is none, and reading needs none. Raises NoToken."""
+    environ = workspace.environ
+    confirmed = () if repository.host == GITHUB_HOST else load_user_config(environ).confirmed_hosts
+    try:
+        token = token_for(repository.host, environ, confirmed=confirmed)
+    except NoToken as error:
+        if not read_only:
+            raise
+        workspace.warnings.append(f"{error.message}: reading without one ({error.hint})")
+        return None
+    workspace.learn_secrets({"GH_TOKEN": token.value}, ())
+    return token.value
+
+
+def _preview(workspace: Workspace, again: str) -> str:
+    """What shows what a command would send to the issue."""
+    if not again.startswith("logbook sync"):
+        return typed(workspace, "sync", "--dry-run")
+    return again if "--dry-run" in again else f"{again} --dry-run"
+
+
+def _redacting(workspace: Workspace, say: Callable[[str], None]) -> Callable[[str], None]:
+    return lambda text: say(workspace.redactor.text(text))

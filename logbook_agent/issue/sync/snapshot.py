@@ -1,0 +1,213 @@
+"""`logbook snapshot`: a tag at a pushed commit, and a comment from which others can reproduce what stands there."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from logbook_agent.entries.header import change_header
+from logbook_agent.issue.github.calls import Calls
+from logbook_agent.issue.pushed import dirty_outside, head_commit, is_pushed, remote_of
+from logbook_agent.issue.sync.place import Wire, connect, default_repository, issue_of, links_of, named_by, typed
+from logbook_agent.issue.sync.sync import SyncRequest, SyncResult, sync
+from logbook_agent.model.errors import Rejected, RemoteError, StoreError, Taken, UsageError
+from logbook_agent.model.header import Header, Snapshot
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.address import RepositoryAddress, parse_remote, tree
+
+# What git takes as the name of a tag, without the signs that need quotes in a shell.
+_NAME = re.compile(r"(?!.*(?:\.\.|//|/\.|\.lock(?:/|$)|[./]$))[A-Za-z0-9][A-Za-z0-9._/+-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotRequest:
+    """`entries`: those the snapshot is for; all experiments when none is named."""
+
+    name: str
+    entries: Sequence[str] = ()
+    message: str | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotResult:
+    """`created`: the tag was not there before. `synced`: None where no issue is linked."""
+
+    snapshot: Snapshot
+    created: bool
+    synced: SyncResult | None
+
+
+def snapshot(workspace: Workspace, request: SnapshotRequest, wire: Wire) -> SnapshotResult:
+    """Tag HEAD and tell of it. Raises UsageError for a tree that others cannot have, Taken for a tag elsewhere."""
+    book = workspace.book(request.entries[0] if request.entries else None)
+    _check_name(workspace, request.name)
+    wire = dataclasses.replace(wire, again=_again(workspace, request))
+    commit, remote_name = _pushed_head(workspace)
+    repository = _tagged_repository(workspace, remote_name)
+    made = Snapshot(
+        name=request.name,
+        commit=commit,
+        at=workspace.stamp(),
+        url=tree(repository, request.name),
+        last_entry=next(reversed(book.entry_ids()), None),
+        entries=tuple(book.resolve(entry_id) for entry_id in request.entries),
+    )
+    before = _recorded(book.header, made)
+    _warn_unpushed(workspace, book, before or made)
+    who = named_by(workspace, repository)
+    calls = connect(workspace, repository, wire, named_by=who, read_only=request.dry_run)
+    # The token is known only now.
+    _check_name(workspace, request.name)
+    tried: list[str] = []
+    message = workspace.redactor.text(request.message or f"Snapshot {made.name}")
+    safe = dataclasses.replace(request, message=message)
+    found = calls.safely(lambda: _tag(calls, before or made, safe, wire, tried))
+    if request.dry_run:
+        return SnapshotResult(snapshot=before or made, created=found, synced=None)
+    if before is None:
+        change_header(workspace, book, lambda h: h if _recorded(h, made) else _with_snapshot(h, made))
+    return SnapshotResult(snapshot=before or made, created=found, synced=_told(workspace, book, wire, made.name))
+
+
+def _told(workspace: Workspace, book: Book, wire: Wire, name: str) -> SyncResult | None:
+    if issue_of(book) is None:
+        workspace.warnings.append(f"{book.topic} has no issue: the comment on {name} goes with its first sync")
+        return None
+    try:
+        return sync(workspace, SyncRequest(), wire)
+    except RemoteError as error:
+        error.reword(f"the tag {name} stands, but the issue was not told: {error.message}")
+        raise
+
+
+def _again(workspace: Workspace, request: SnapshotRequest) -> str:
+    entries = [word for entry_id in request.entries for word in ("--entry", entry_id)]
+    message = ["--message", request.message] if request.message is not None else []
+    return typed(workspace, "snapshot", request.name, *entries, *message, *(["--dry-run"] if request.dry_run else []))
+
+
+def _check_name(workspace: Workspace, name: str) -> None:
+    safe = workspace.redactor.text(name)
+    if safe != name:
+        raise UsageError(
+            f"the name of the snapshot looks like a secret: {safe}",
+            cause="a tag is public, and the logbook would record it under another name",
+            hint="choose another one, such as: logbook snapshot moe-int8-20260210",
+        )
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{name!r} cannot be the name of a tag",
+            cause="letters, digits and . _ - + / make one, and a letter or digit comes first",
+            hint="logbook snapshot moe-int8-20260210",
+        )
+
+
+def _pushed_head(workspace: Workspace) -> tuple[str, str]:
+    """HEAD's commit and the git remote that has it. Raises UsageError that says how to get there."""
+    root, environ = workspace.root, workspace.environ
+    commit = head_commit(root, environ)
+    remote = remote_of(root, environ, workspace.config.github.remote)
+    if commit is None or remote is None:
+        raise UsageError(
+            "there is nothing to tag",
+            cause="the logbook lies in no git repository" if commit is None else "the repository has no remote",
+            hint="a snapshot is a commit that others can have: "
+            + ("git init and git commit" if commit is None else "git remote add origin URL, then git push"),
+        )
+    outside = dirty_outside(root, environ)
+    if outside.count:
+        shown = ", ".join(outside.paths[:5]) + (f" and {outside.count - 5} more" if outside.count > 5 else "")
+        raise UsageError(
+            f"there are changes outside the logbook that no commit has: {shown}",
+            cause="a snapshot that lacks them would not be what was run",
+            hint="commit and push them, or put them aside with: git stash -u; then the snapshot again",
+        )
+    if not is_pushed(root, commit, remote.name, environ):
+        raise UsageError(
+            f"HEAD ({commit[:9]}) is not pushed to {remote.name}",
+            cause="a tag leads others to a commit that they can have",
+            hint=f"git push {remote.name} HEAD; then the snapshot again",
+        )
+    return commit, remote.name
+
+
+def _tagged_repository(workspace: Workspace, remote_name: str) -> RepositoryAddress:
+    """Where the tag is set: where the commit was pushed to."""
+    remote = remote_of(workspace.root, workspace.environ, remote_name)
+    found = (parse_remote(remote.url) if remote is not None else None) or default_repository(workspace)
+    if found is None:
+        raise UsageError(
+            f"the git remote {remote_name} leads to no repository on the web",
+            cause="a tag is set through the API of the repository's host",
+            hint='set in logbook.toml: [github] repository = "OWNER/REPO"',
+        )
+    return found
+
+
+def _recorded(header: Header, made: Snapshot) -> Snapshot | None:
+    """The snapshot of this name that is recorded already, at the same commit. Raises Taken when at another."""
+    found = next((s for s in header.snapshots if s.name == made.name), None)
+    if found is not None and found.commit != made.commit:
+        raise _taken(made.name, found.commit, made.commit)
+    return found
+
+
+def _taken(name: str, there: str, here: str) -> Taken:
+    return Taken(
+        f"the snapshot {name} stands at {there[:9]}, and HEAD is {here[:9]}",
+        cause="a snapshot never moves: others may have cited it",
+        hint="choose another name, such as the same one with today's date",
+    )
+
+
+def _with_snapshot(header: Header, made: Snapshot) -> Header:
+    return dataclasses.replace(header, snapshots=(*header.snapshots, made))
+
+
+def _warn_unpushed(workspace: Workspace, book: Book, made: Snapshot) -> None:
+    links = links_of(workspace, book, None)
+    lacking = [i for i in made.entries or book.entry_ids() if links.entry(i) is None]
+    if lacking:
+        shown = ", ".join(lacking[:5]) + (f" and {len(lacking) - 5} more" if len(lacking) > 5 else "")
+        workspace.warnings.append(
+            f"the records of {shown} are not in the tagged commit as they are now; to have them there, first:"
+            " logbook sync --commit; git push"
+        )
+
+
+def _tag(calls: Calls, made: Snapshot, request: SnapshotRequest, wire: Wire, tried: list[str]) -> bool:
+    """Whether the tag had to be set. One that is there is compared. `tried`: attempts whose answer was lost."""
+    there = calls.reading(lambda: calls.remote.tagged_commit(made.name))
+    if there is not None:
+        if there != made.commit:
+            raise _taken(made.name, there, made.commit)
+        return bool(tried)
+    if not calls.reading(lambda: calls.remote.has_commit(made.commit)):
+        raise StoreError(
+            f"the host does not know {made.commit[:9]}",
+            cause="git took it for pushed, as of the last fetch; or the remote is another repository",
+            hint="git push, then the snapshot again",
+        )
+    if not request.dry_run:
+        wire.say(f"tag {made.name} at {made.commit[:9]}")
+        tried.append(made.name)
+        try:
+            calls.writing(lambda: calls.remote.create_tag(made.name, made.commit, request.message or made.name))
+        except Rejected as error:
+            return _refused(calls, made, error, tried)
+    return True
+
+
+def _refused(calls: Calls, made: Snapshot, error: Rejected, tried: list[str]) -> bool:
+    """As `_tag`, of a tag that the host would not set: it may be there since it was looked for."""
+    there = calls.reading(lambda: calls.remote.tagged_commit(made.name))
+    if there is None:
+        error.hint = f"see what the host says of it; or choose another name than {made.name}"
+        raise error
+    if there != made.commit:
+        raise _taken(made.name, there, made.commit) from None
+    return len(tried) > 1

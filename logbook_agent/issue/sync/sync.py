@@ -1,0 +1,245 @@
+"""`logbook sync`: plan, show or apply."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from logbook_agent.entries.header import HeaderMemory, NoMemory
+from logbook_agent.issue.github.apply import Memory, Sync
+from logbook_agent.issue.github.calls import Calls, with_progress
+from logbook_agent.issue.planning.steps import Step
+from logbook_agent.issue.sync.create import check_no_link, create_issue, first_plan, labels_of
+from logbook_agent.issue.sync.gather import Gathered, gather
+from logbook_agent.issue.sync.link_back import carry_out_link_backs, planned_link_backs
+from logbook_agent.issue.sync.place import (
+    Wire,
+    connect,
+    default_repository,
+    issue_line,
+    issue_of,
+    links_of,
+    named_by,
+    needed_repository,
+    typed,
+)
+from logbook_agent.model.errors import Locked, RemoteError, StoreError, SyncRunning, UsageError
+from logbook_agent.running.provenance.commit import check_commit, commit_root
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.links import Links
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncRequest:
+    """The options of `sync`. `entries`: only these go out, whatever their stage."""
+
+    create: bool = False
+    repository: str | None = None
+    labels: Sequence[str] = ()
+    entries: Sequence[str] = ()
+    dry_run: bool = False
+    commit: bool = False
+    new_block: bool = False
+
+    def words(self, *, opened: bool) -> tuple[str, ...]:
+        """The command that asks for this again; `opened`: the issue is there, and says where and as what."""
+        words = ["sync"]
+        if self.create and not opened:
+            words += ["--create", *(["--repo", self.repository] if self.repository is not None else [])]
+            words += [word for label in self.labels for word in ("--label", label)]
+        words += [word for entry_id in self.entries for word in ("--entry", entry_id)]
+        flags = {"--dry-run": self.dry_run, "--commit": self.commit, "--new-block": self.new_block}
+        return (*words, *(flag for flag, given in flags.items() if given))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncResult:
+    """`steps`: those carried out; in a dry run those that would be. `would_commit`: the records, in a dry run."""
+
+    book: Book
+    issue: str | None
+    steps: tuple[Step, ...]
+    links: Links
+    waiting: tuple[str, ...] = ()
+    commit: str | None = None
+    would_commit: bool = False
+
+
+@dataclass(kw_only=True)
+class _Run:
+    workspace: Workspace
+    book: Book
+    request: SyncRequest
+    wire: Wire
+    done: list[Step] = field(default_factory=list)
+
+    @property
+    def again(self) -> str:
+        """What to type to go on after an error, as things stand now."""
+        opened = self.book.header.issue is not None
+        return self.wire.again or typed(self.workspace, *self.request.words(opened=opened))
+
+    @property
+    def telling(self) -> Wire:
+        """The wire, with what to type to go on."""
+        return dataclasses.replace(self.wire, again=self.again)
+
+
+def sync(workspace: Workspace, request: SyncRequest, wire: Wire) -> SyncResult:
+    """Bring the issue up to date. Raises RemoteError; what was not done is in the next plan."""
+    book = workspace.book(request.entries[0] if request.entries else None)
+    run = _Run(workspace=workspace, book=book, request=request, wire=wire)
+    _check(run)
+    if request.dry_run:
+        return dataclasses.replace(_shown(run), would_commit=request.commit)
+    with _alone(run):
+        try:
+            result = _applied(run)
+        except RemoteError:
+            # The network's trouble is no reason to leave the records uncommitted, and git's none to hide it.
+            try:
+                commit = _commit(run)
+            except StoreError as error:
+                wire.say(f"nor was the logbook committed: {error.message}")
+            else:
+                if commit is not None:
+                    wire.say(f"committed: {commit[:9]}")
+            raise
+        except KeyboardInterrupt:
+            made = "1 write" if len(run.done) == 1 else f"{len(run.done)} writes"
+            wire.say(f"interrupted after {made}; the rest stays in the plan: {run.again}")
+            raise
+        try:
+            return dataclasses.replace(result, commit=_commit(run))
+        except StoreError as error:
+            raise _not_committed(error, result) from None
+
+
+def _check(run: _Run) -> None:
+    """What can be refused before anything is asked of the network."""
+    request, book = run.request, run.book
+    if book.header.issue is None:
+        if request.create:
+            check_no_link(book)
+            labels_of(run.workspace, request.labels)
+    elif request.repository or request.labels:
+        raise UsageError(
+            f"{book.topic} has its issue already: {book.header.issue.url}",
+            cause="--repo and --label are for a new one",
+            hint="logbook sync; or, to go on elsewhere: logbook link URL --replace",
+        )
+    if request.commit:
+        check_commit(run.workspace.root, run.workspace.environ)
+
+
+def _not_committed(error: StoreError, result: SyncResult) -> StoreError:
+    """The error, saying also what was done."""
+    error.reword(f"{result.issue} is up to date, but the logbook was not committed: {error.message}")
+    if result.steps:
+        error.cause = f"{error.cause}\nwritten before: {'; '.join(map(str, result.steps))}"
+    return error
+
+
+@contextlib.contextmanager
+def _alone(run: _Run) -> Iterator[None]:
+    """One sync of a clone at a time."""
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(run.book.sync_lock())
+        except Locked as error:
+            raise SyncRunning(
+                f"another sync of {run.book.topic} is under way ({error.holder})",
+                cause="two syncs of one clone would write the same comments",
+                hint=f"wait for it to end, then: {run.again}",
+            ) from None
+        yield
+
+
+def _shown(run: _Run) -> SyncResult:
+    """What would be done: with an issue, of the issue as it is; without one nothing is asked of the network."""
+    book, request = run.book, run.request
+    issue = issue_of(book)
+    if issue is None:
+        _check_create(run)
+        repository = default_repository(run.workspace, request.repository)
+        links = links_of(run.workspace, book, repository)
+        gathered = _gather(run, links)
+        plan = first_plan(run.workspace, book, gathered, repository, request.labels)
+        run.workspace.warnings += plan.warnings
+        return _result(run, plan.steps, links, gathered)
+    links = links_of(run.workspace, book, issue.repository)
+    gathered = _gather(run, links)
+    calls = connect(run.workspace, issue.repository, run.telling, named_by=issue_line(book), read_only=True)
+    plan = _syncing(run, calls, issue.number, gathered, NoMemory()).plan()
+    run.workspace.warnings += plan.warnings
+    return _result(run, (*plan.steps, *planned_link_backs(book, gathered.documents)), links, gathered)
+
+
+def _applied(run: _Run) -> SyncResult:
+    book, workspace = run.book, run.workspace
+    issue = issue_of(book)
+    if issue is None:
+        _check_create(run)
+        repository = needed_repository(workspace, run.request.repository)
+        who = named_by(workspace, repository, run.request.repository)
+        calls = connect(workspace, repository, run.telling, named_by=who)
+        run.done.append(create_issue(workspace, book, calls, repository, run.request.labels))
+        issue = issue_of(book)
+        assert issue is not None  # noqa: S101  it was just written
+    # Once it is open, another command goes on.
+    calls = connect(workspace, issue.repository, run.telling, named_by=issue_line(book))
+    links = links_of(workspace, book, issue.repository)
+    gathered = _gather(run, links)
+    syncing = _syncing(run, calls, issue.number, gathered, HeaderMemory(workspace=workspace, book=book))
+    plan = syncing.run()
+    workspace.warnings += plan.warnings
+    try:
+        run.done += carry_out_link_backs(workspace, book, gathered.documents, run.telling)
+    except RemoteError as error:
+        raise with_progress(error, len(run.done)) from None
+    return _result(run, run.done, links, gathered)
+
+
+def _gather(run: _Run, links: Links) -> Gathered:
+    return gather(run.workspace, run.book, links, chosen=run.request.entries, new_block=run.request.new_block)
+
+
+def _syncing(run: _Run, calls: Calls, number: int, gathered: Gathered, memory: Memory) -> Sync:
+    return Sync(
+        calls=calls,
+        number=number,
+        wanted=gathered.wanted,
+        documents=gathered.documents,
+        memory=memory,
+        # What was done before is part of how far it came.
+        done=run.done,
+    )
+
+
+def _result(run: _Run, steps: Sequence[Step], links: Links, gathered: Gathered) -> SyncResult:
+    issue, wanted = run.book.header.issue, gathered.wanted
+    return SyncResult(
+        book=run.book,
+        issue=issue.url if issue is not None else None,
+        steps=tuple(steps),
+        links=links,
+        waiting=tuple(e.id for e in wanted.entries if e.stage == "open" and e.id not in wanted.chosen),
+    )
+
+
+def _check_create(run: _Run) -> None:
+    if not run.request.create:
+        raise UsageError(
+            f"{run.book.topic} has no issue yet",
+            cause="it was neither opened nor linked",
+            hint="logbook sync --create, or for one that exists: logbook link URL",
+        )
+
+
+def _commit(run: _Run) -> str | None:
+    if not run.request.commit:
+        return None
+    return commit_root(run.workspace.root, f"logbook {run.book.header.prefix}: records", run.workspace.environ)

@@ -1,0 +1,113 @@
+"""The table of results: one row for each settled entry that was executed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from logbook_agent.issue.told.best import case_text
+from logbook_agent.issue.told.texts import cell, counted, newest, number, words
+from logbook_agent.text import markdown as md
+
+if TYPE_CHECKING:
+    from logbook_agent.findings.thread import Summary
+    from logbook_agent.issue.told.values import IssueValues
+
+_TITLE_BYTES = 200
+_CASE_BYTES = 120
+_SAME_BYTES = 600
+
+
+class Results:
+    """The rows of some entries (`only`; None: of all), each made once however often a document is rendered."""
+
+    def __init__(self, thread: IssueValues, only: Collection[str] | None = None) -> None:
+        self._thread = thread
+        self._found = [s for s in thread.summaries if s["settled"] and s["runs"] and (only is None or s["id"] in only)]
+        self._metrics = [m.name for m in thread.header.metrics if m.primary]
+        self._same = _same(self._found)
+        self._rows: dict[str, dict[str, Any]] = {}
+
+    def values(self, room: int) -> dict[str, Any] | None:
+        """As many of the newest rows as there is room for; None when there are none at all."""
+        if not self._found:
+            return None
+        kept, left_out = newest(self._found, self._text, room)
+        return {
+            "columns": [cell(name) for name in self._metrics] or ["Result"],
+            "rows": [self._row(s) for s in kept],
+            "same": words(" ".join(f"{k}={v}" for k, v in self._same.items()), _SAME_BYTES),
+            "left_out": self._thread.left_out(left_out, "earlier entry", "earlier entries"),
+        }
+
+    def _row(self, summary: Summary) -> dict[str, Any]:
+        if summary["id"] not in self._rows:
+            self._rows[summary["id"]] = _row(self._thread, summary, self._metrics, self._same)
+        return self._rows[summary["id"]]
+
+    def _text(self, summary: Summary) -> str:
+        row = self._row(summary)
+        return " | ".join([row["id"], row["title"], row["state"], row["confidence"], *row["cells"], row["case"], "..."])
+
+
+def _row(thread: IssueValues, summary: Summary, metrics: Sequence[str], same: Collection[str]) -> dict[str, Any]:
+    state = summary["state"]
+    if summary["failed_rows"]:
+        state += f", {summary['failed_rows']:,} of {counted(summary['rows'], 'case')} failed"
+    if later := thread.thread.superseded_by(summary["id"]):
+        state += f", superseded by {', '.join(later)}"
+    cells = [_cell(summary["measured"].get(name), name) for name in metrics]
+    return {
+        "id": thread.id_link(summary["id"]),
+        "title": cell(words(summary["title"], _TITLE_BYTES)),
+        "state": state,
+        "confidence": summary["confidence"] or "",
+        "cells": cells or [cell(words(summary["result"] or "", _TITLE_BYTES))],
+        "case": _cases(summary["measured"], same),
+    }
+
+
+def _same(summaries: Sequence[Summary]) -> dict[str, str]:
+    """The config that the cases of several entries share."""
+    found = [[m["best"]["config"] for m in s["measured"].values() if "best" in m] for s in summaries]
+    configs = [config for one in found for config in one]
+    if sum(map(bool, found)) < 2:
+        return {}
+    return {k: v for k, v in configs[0].items() if all(c.get(k) == v for c in configs)}
+
+
+def _cell(found: Mapping[str, Any] | None, name: str) -> str:
+    """The best value of an entry; the span of its values where nothing says what is better, or no run finished."""
+    if found is None:
+        return "—"
+    best = found.get("best")
+    if best is None:
+        low, high = (number(name, found[key], found["unit"]) for key in ("low", "high"))
+        ended = f" ({', '.join(found['states'])}, not ranked)" if "states" in found else ""
+        return _no_pipe(low if low == high else f"{low} .. {high}") + ended
+    about = [f"best of {found['cases']:,} cases"] if found["cases"] > 1 else []
+    run = "run" if best["in_sweep"] is None else "fresh run"
+    if best["runs"] > 1:
+        about.append(f"median of {best['runs']:,} {run}s")
+    elif best["in_sweep"] is not None:
+        about.append(f"a {run}")
+    return _no_pipe(number(name, best["value"], best["unit"])) + (f" ({', '.join(about)})" if about else "")
+
+
+def _cases(measured: Mapping[str, Any], same: Collection[str]) -> str:
+    """The case of the best values, without what all share; by metric where they are of several cases."""
+    found = {
+        name: words(case_text(m["best"], without=same), _CASE_BYTES) for name, m in measured.items() if "best" in m
+    }
+    if len(set(found.values())) > 1:
+        return "; ".join(f"{cell(name)}: {_code_cell(text)}" for name, text in found.items())
+    return _code_cell(next(iter(found.values()), ""))
+
+
+def _code_cell(text: str) -> str:
+    return _no_pipe(md.inline_code(text)) if text else ""
+
+
+def _no_pipe(text: str) -> str:
+    """Markdown that cannot end a cell; a backslash before a pipe counts in code spans of a table, too."""
+    return text.replace("|", "\\|")

@@ -1,0 +1,258 @@
+"""The blocks of a view as text: header, one per entry, footer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from logbook_agent.findings.said import Said, said_in_parts, said_of, trust_in, with_rest
+from logbook_agent.model.entry import DECISION, NEGATIVE_RESULT
+from logbook_agent.model.header import Baseline, BaselineMove, Criterion, Header, Metric
+from logbook_agent.model.record import Record
+from logbook_agent.model.units import format_value, known
+from logbook_agent.pages.entry_text import heading_title
+from logbook_agent.pages.sections import LATER, NO_LATER, Section, sections
+from logbook_agent.pages.templating.chosen import templates_of
+from logbook_agent.pages.templating.templates import Templates
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text import markdown as md
+from logbook_agent.text.times import minute
+
+if TYPE_CHECKING:
+    from logbook_agent.findings.tables import Table
+
+# Runs named behind a computed criterion.
+_SHOWN_EVIDENCE = 3
+
+
+class Blocks:
+    """Text of each block, through the templates of a project."""
+
+    def __init__(self, templates: Templates, header: Header) -> None:
+        self._templates = templates
+        self._header = header
+
+    def header(self) -> str:
+        return self._templates.render("logbook.md.j2", {"logbook": _header_values(self._header)})
+
+    def entry(
+        self,
+        record: Record,
+        *,
+        later: Mapping[str, Sequence[str]] = NO_LATER,
+        compared: Sequence[str] = (),
+        said: Said | None = None,
+    ) -> str:
+        """The block of an entry. `said` is what its runs say, where it is known; then `record` need not have them."""
+        entry = record.entry
+        said = said or self.said(record)
+        trust = trust_in(record, said)
+        found = sections(record, said, later=later, compared=compared)
+        values = {
+            "id": entry.id,
+            "title": heading_title(entry.title),
+            "opened": md.one_line(minute(entry.opened, self._header.zone)),
+            "kind": entry.kind,
+            "state": record.state,
+            "confidence": trust.word if trust is not None else None,
+            **{key: list(later.get(key, ())) for key in LATER},
+            "sections": [{"label": s.label, "text": s.text, "computed": s.computed} for s in found],
+            "section": {s.label: s.text for s in found},
+        }
+        return self._templates.render("entry.md.j2", {"entry": values, "logbook": _header_values(self._header)})
+
+    def sections(
+        self, record: Record, *, later: Mapping[str, Sequence[str]] = NO_LATER, compared: Sequence[str] = ()
+    ) -> tuple[Section, ...]:
+        """What the bullets of an entry say, before a template lays them out."""
+        return sections(record, self.said(record), later=later, compared=compared)
+
+    def said(self, record: Record) -> Said:
+        """What the block of an entry says of its runs."""
+        return said_in_parts(record, self._header.metrics, self.table)
+
+    def said_of_first(self, record: Record, count: int) -> Said:
+        """What is said of the first runs of an entry alone."""
+        return said_of(replace(record, runs=record.runs[:count]), self._header.metrics, self.table)
+
+    def said_with_rest(self, first: Said, rest: Record) -> Said:
+        """What is said of all runs, from what is said of the first and a record that has the others."""
+        return with_rest(first, rest, self._header.metrics, self.table)
+
+    def table(self, table: Table, more_notes: Sequence[str] = ()) -> str:
+        """A table with its notes; `more_notes` are Markdown already and go into the same list."""
+        return table_text(self._templates, table, more_notes)
+
+    def footer(self, records: Sequence[Record], verdicts: Mapping[str, Sequence[str]] = NO_LATER) -> str:
+        """Decisions and negative results, gathered from the entries that state them, and from the comparisons that
+        they keep: `verdicts`, by ID, as Markdown. May be empty."""
+        values = {
+            "decisions": [self._line(r, DECISION) for r in records if r.entry.kind == "decision"],
+            "negative_results": [
+                {**line, "text": "; ".join([*([line["text"]] if line["text"] else []), *verdicts.get(r.id, ())])}
+                for r in records
+                if (line := self._line(r, NEGATIVE_RESULT))["text"] or r.id in verdicts
+            ],
+            "closing": _closing_values(self._header),
+        }
+        return self._templates.render("footer.md.j2", values)
+
+    def _line(self, record: Record, label: str) -> dict[str, str]:
+        return {
+            "id": record.id,
+            "opened": md.one_line(minute(record.entry.opened, self._header.zone)),
+            "title": md.one_line(record.entry.title),
+            "text": record.entry.text(label) or "",
+        }
+
+
+def table_text(templates: Templates, table: Table, more_notes: Sequence[str] = ()) -> str:
+    """A table as Markdown; below it, in one list, the config that all rows share, its notes, and `more_notes`.
+
+    An empty table is the empty text.
+    """
+    if not table.columns:
+        return ""
+    columns = [{"name": c.name, "numeric": c.numeric} for c in table.columns]
+    notes = [*(md.escape(n) for n in table.notes), *more_notes]
+    if table.constants:
+        shared = md.inline_code(" ".join(f"{name}={value}" for name, value in table.constants.items()))
+        notes.insert(0, f"same in all rows: {shared}")
+    values = {"columns": columns, "rows": table.rows, "notes": notes, "constants": table.constants}
+    return templates.render("table.md.j2", {"table": values}).rstrip("\n")
+
+
+def in_footer(record: Record) -> bool:
+    """Whether the footer speaks of this entry, or does with another outcome of a comparison that it keeps."""
+    entry = record.entry
+    return entry.kind == "decision" or entry.text(NEGATIVE_RESULT) is not None or bool(entry.comparisons)
+
+
+def metric_text(metric: Metric) -> str:
+    """A declared metric in words: `tflops` (TF/s, higher is better)."""
+    better = {"max": "higher is better", "min": "lower is better", None: ""}[metric.direction]
+    about = ", ".join(t for t in (metric.unit or "", better) if t)
+    text = md.inline_code(metric.name) + (f" ({about})" if about else "")
+    return f"{text}: {md.one_line(metric.text)}" if metric.text else text
+
+
+def number_text(name: str, value: float, metrics: Sequence[Metric]) -> str:
+    """`tflops 239.150 TF/s`: a stated number with the metric's unit and digits."""
+    declared = next((m for m in metrics if m.name == name), None)
+    unit = (declared.unit if declared else None) or known(name).unit
+    return f"{name} {format_value(value, decimals=known(name).decimals)}" + (f" {unit}" if unit else "")
+
+
+def config_text(config: Mapping[str, Any]) -> str:
+    return " ".join(f"{k}={v}" for k, v in config.items())
+
+
+def _links(header: Header) -> list[dict[str, str]]:
+    """The experiment issue, what `start` and `link` named, and the snapshots."""
+    issue = header.issue.url if header.issue is not None else None
+    own = [{"label": "Experiment issue", "url": issue}] if issue is not None else []
+    named = [{"label": link.label, "url": link.url} for link in header.links if link.url != issue]
+    return [*own, *named, *({"label": f"Snapshot {s.name}", "url": s.url} for s in header.snapshots)]
+
+
+def runs_text(evidence: Sequence[str]) -> str:
+    """` [MOE-I8-003/1, MOE-I8-003/2, MOE-I8-003/4 and 4 more]`; empty without any."""
+    more = len(evidence) - _SHOWN_EVIDENCE
+    shown = ", ".join(evidence[:_SHOWN_EVIDENCE]) + (f" and {more} more" if more > 0 else "")
+    return f" [{shown}]" if shown else ""
+
+
+def _criterion_text(criterion: Criterion) -> str:
+    judgement, computed = criterion.judgement, criterion.computed
+    if judgement is None and computed is None:
+        return criterion.text
+    box = "[x]" if criterion.met else "[ ]"
+    said = []
+    if judgement is not None:
+        word = "met" if judgement.met else "not met"
+        said.append(f"{word}: {md.one_line(judgement.evidence)}, {md.one_line(judgement.by)}")
+    if computed is not None:
+        reason = md.escape(md.one_line(computed.reason))
+        said.append(f"computed: {computed.state}, {reason}{runs_text(computed.evidence)}")
+    note = f"({'; '.join(said)})"
+    return f"{box} {criterion.text}\n{note}" if "\n" in criterion.text else f"{box} {criterion.text} {note}"
+
+
+def _closing_values(header: Header) -> dict[str, Any] | None:
+    closing = header.closing
+    if closing is None:
+        return None
+    return {
+        "at": minute(closing.at, header.zone),
+        "conclusion": closing.conclusion,
+        "limitations": list(closing.limitations),
+        "next_steps": list(closing.next_steps),
+    }
+
+
+def baseline_text(baseline: Baseline | None, metrics: Sequence[Metric]) -> str:
+    """A baseline on one line: case, numbers, entry; `none` where there was none."""
+    if baseline is None:
+        return "none"
+    numbers = [
+        " ".join(
+            t for t in (config_text(n.config), ", ".join(number_text(k, v, metrics) for k, v in n.metrics.items())) if t
+        )
+        for n in baseline.numbers
+    ]
+    found = [config_text(baseline.config), *numbers, baseline.entry or ""]
+    return md.one_line("; ".join(t for t in found if t)) or "a baseline without case and numbers"
+
+
+def _move_values(move: BaselineMove, header: Header) -> dict[str, str]:
+    return {
+        "at": minute(move.at, header.zone),
+        "reason": md.one_line(move.reason),
+        "before": baseline_text(move.before, header.metrics),
+    }
+
+
+def _header_values(header: Header) -> dict[str, Any]:
+    baseline = header.baseline
+    return {
+        "topic": header.topic,
+        "title": md.one_line(header.title),
+        "prefix": header.prefix,
+        "opened": minute(header.opened, header.zone),
+        "zone": header.zone,
+        "goal": header.goal,
+        "summary": header.summary,
+        "metrics": [metric_text(m) for m in header.metrics if m.primary],
+        "secondary_metrics": [metric_text(m) for m in header.metrics if not m.primary],
+        "constraints": list(header.constraints),
+        "links": _links(header),
+        "baseline": None
+        if baseline is None
+        else {
+            "date": baseline.date,
+            "code_refs": list(baseline.code_refs),
+            "case": config_text(baseline.config),
+            "numbers": [
+                {
+                    "case": config_text(n.config),
+                    "metrics": [number_text(k, v, header.metrics) for k, v in n.metrics.items()],
+                }
+                for n in baseline.numbers
+            ],
+            "entry": baseline.entry,
+            "source": baseline.source,
+            "confidence": baseline.confidence,
+            "text": baseline.text,
+        },
+        "baseline_moves": [_move_values(move, header) for move in header.baseline_moves],
+        "stop_criteria": [_criterion_text(c) for c in header.stop_criteria],
+        "matrix": [{"axis": a.axis, "values": list(a.values), "text": a.text} for a in header.matrix],
+        "command_templates": [{"label": c.label, "command": c.command} for c in header.command_templates],
+    }
+
+
+def blocks_of(workspace: Workspace, book: Book) -> Blocks:
+    """The blocks of a logbook with the templates of an invocation."""
+    return Blocks(templates_of(workspace), book.header)

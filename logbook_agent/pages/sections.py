@@ -1,0 +1,121 @@
+"""An entry as its sections: prose in its own order, the computed parts in the places the form gives them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from logbook_agent.findings import facts
+from logbook_agent.findings.said import Said, trust_in
+from logbook_agent.findings.trust import Trust
+from logbook_agent.model.entry import (
+    COMMAND,
+    COMPARISON,
+    CONFIDENCE,
+    CONFIG,
+    HYPOTHESIS,
+    INTERPRETATION,
+    NEXT_ACTION,
+    RESULT,
+    SETTABLE_STATES,
+)
+from logbook_agent.model.record import Record
+from logbook_agent.text.markdown import clean, escape, items, one_line
+
+# The form of an entry; a field with another label stays behind the one it was written after.
+_RANK = {
+    label.casefold(): rank
+    for rank, label in enumerate(
+        (HYPOTHESIS, COMMAND, CONFIG, RESULT, COMPARISON, CONFIDENCE, INTERPRETATION, NEXT_ACTION)
+    )
+}
+# What later entries may say of this one: the key in a template, and the label.
+LATER = {"completed_by": "Completed by", "superseded_by": "Superseded by"}
+NO_LATER: Mapping[str, Sequence[str]] = {}
+_SUFFIX = re.compile(r"\s*\([^)]*\)\s*$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One bullet of an entry. `computed` sections come from the runs and are never edited."""
+
+    label: str
+    text: str
+    computed: bool = False
+
+
+def sections(
+    record: Record, said: Said, *, later: Mapping[str, Sequence[str]] = NO_LATER, compared: Sequence[str] = ()
+) -> tuple[Section, ...]:
+    """All sections in order; what is unset has none. A field without text holds a place for a computed one.
+
+    `said` is what its runs say, and `record` need not have them all; `compared` is what the entry's comparisons come
+    to, which depends on the records of other entries, too.
+    """
+    found = [Section(label=one_line(f.label), text=clean(f.text)) for f in record.entry.fields]
+    taken = {s.label.casefold() for s in found if s.text.strip()}
+    computed = [
+        *_computed(record, said),
+        (COMPARISON, "computed", items(list(compared))),
+        (CONFIDENCE, "computed", _trust_text(trust_in(record, said))),
+    ]
+    for label, suffix, text in computed:
+        if text:
+            name = _free(label, suffix, taken)
+            found.insert(_place(found, label), Section(label=name, text=clean(text), computed=True))
+    return (*_relations(record, later, taken), *(s for s in found if s.text.strip()))
+
+
+def _free(label: str, suffix: str, taken: set[str]) -> str:
+    """The label of a computed section: one that no field has, so that the two can be told apart."""
+    names = (label, f"{label} ({suffix})", *(f"{label} ({suffix}, {n})" for n in range(2, len(taken) + 3)))
+    return next(name for name in names if name.casefold() not in taken)
+
+
+def _computed(record: Record, said: Said) -> list[tuple[str, str, str]]:
+    return [
+        (COMMAND, "executed", said.command),
+        (f"{COMMAND} (planned)", "not yet run", facts.planned_section(record.entry, said.pending)),
+        (CONFIG, "recorded", said.config),
+        (RESULT, "measured", said.result),
+    ]
+
+
+def _trust_text(trust: Trust | None) -> str:
+    """Empty where the word in the heading says it all: one run is exploratory."""
+    return escape(one_line(trust.text)) if trust is not None and (trust.repeated or trust.stated is not None) else ""
+
+
+def _rank(label: str) -> int | None:
+    return _RANK.get(_SUFFIX.sub("", label).casefold())
+
+
+def _place(found: list[Section], label: str) -> int:
+    """Behind the field of this kind, else before the first section that the form puts after it; the fields
+    themselves never move."""
+    wanted = _rank(label)
+    assert wanted is not None  # noqa: S101  computed labels are all in the form
+    same = [at for at, section in enumerate(found) if _rank(section.label) == wanted]
+    if same:
+        return same[0] + 1
+    for at, section in enumerate(found):
+        rank = _rank(section.label)
+        if rank is not None and rank > wanted:
+            return at
+    return len(found)
+
+
+def _relations(record: Record, later: Mapping[str, Sequence[str]], taken: set[str]) -> list[Section]:
+    entry = record.entry
+    pairs = [
+        ("Continues", entry.continues),
+        ("Completes", entry.completes),
+        ("Supersedes", entry.supersedes),
+        *((label, ", ".join(later.get(key, ())) or None) for key, label in LATER.items()),
+    ]
+    if record.state in SETTABLE_STATES:
+        pairs.append(("State", record.state))
+    return [
+        Section(label=_free(label, "recorded", taken), text=clean(text), computed=True) for label, text in pairs if text
+    ]

@@ -1,0 +1,1 @@
+"""Jinja templates, the built-in ones and those of a user, which run confined."""

@@ -1,0 +1,133 @@
+"""Jinja templates: the project's own before the built-in ones.
+
+The built-in ones are rendered here. Those of a project come with a branch that may be anybody's, so they are
+rendered by a process of their own, in a sandbox and within limits (`confined`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from logbook_agent.model.errors import StoreError
+from logbook_agent.pages.templating.environment import builtin_folder, environment, problem
+from logbook_agent.pages.templating.files import MOST_BYTES, SUFFIX, has_file, own_folder
+from logbook_agent.text.redaction import by_shape
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from logbook_agent.pages.templating.confined import Confined, Limits, NotRendered
+
+NAMES = (
+    "logbook.md.j2",
+    "entry.md.j2",
+    "table.md.j2",
+    "footer.md.j2",
+    "issue_title.j2",
+    "issue_body.md.j2",
+    "issue_results.md.j2",
+    "issue_update.md.j2",
+    "issue_snapshot.md.j2",
+    "issue_final.md.j2",
+    "issue_link.md.j2",
+)
+# What built-in templates include.
+INCLUDED = {"issue_body.md.j2": "issue_results.md.j2", "issue_snapshot.md.j2": "issue_results.md.j2"}
+
+
+class Templates:
+    """Renders a template by name, and takes secrets out of the text by `redact`. `override` is the project's folder of
+    templates, if it has one, and `within` the folder that it must lie in. `limits`: what a document of the project's
+    own templates may take."""
+
+    def __init__(
+        self,
+        override: Path | None = None,
+        *,
+        within: Path | None = None,
+        limits: Limits | None = None,
+        redact: Callable[[str], str] | None = None,
+    ) -> None:
+        self._redact = redact or by_shape().text
+        self.override = override
+        self._folder = None if override is None else own_folder(override, within)
+        self._limits = limits
+
+    def render(self, name: str, values: Mapping[str, Any]) -> str:
+        """The text of a template. Raises StoreError naming the template, the line and what is wrong."""
+        return self._redact(self._rendered(name, values))
+
+    def _rendered(self, name: str, values: Mapping[str, Any]) -> str:
+        if self._folder is not None and (
+            has_file(self._folder, name) or has_file(self._folder, INCLUDED.get(name, name))
+        ):
+            return self._render_own(name, values)
+        try:
+            return self._environment.get_template(name).render(values)
+        except Exception as error:
+            at_fault, message, line = problem(error, name)
+            raise self._error(at_fault, message, line) from error
+
+    def _render_own(self, name: str, values: Mapping[str, Any]) -> str:
+        from logbook_agent.pages.templating.confined import NotRendered
+
+        try:
+            return self._confined.render(name, values)
+        except NotRendered as error:
+            raise self._own_error(error) from error
+
+    @cached_property
+    def _environment(self) -> Environment:
+        import jinja2
+
+        return environment(jinja2.Environment, jinja2.FileSystemLoader(builtin_folder("templates")))
+
+    @cached_property
+    def _confined(self) -> Confined:
+        from logbook_agent.pages.templating.confined import LIMITS, Confined
+
+        assert self._folder is not None  # noqa: S101 - asked for by its own templates alone
+        return Confined(self._folder, self._limits or LIMITS)
+
+    def _own_error(self, error: NotRendered) -> StoreError:
+        from logbook_agent.pages.templating.confined import FileRefused, OverLimit, ProcessFailed
+
+        if isinstance(error, FileRefused):
+            return StoreError(
+                f"template {error.name} {error.message}",
+                cause=f"templates are regular UTF-8 files called *{SUFFIX} in {self.override},"
+                f" of at most {MOST_BYTES >> 20} MiB",
+                hint="put such a file in its place, or remove it for the built-in template",
+            )
+        if isinstance(error, OverLimit):
+            limits = self._confined.limits
+            return StoreError(
+                f"template {error.name}{_at(error.line)} {error.message}",
+                cause=f"for one document, a template in {self.override} has {limits.cpu_s:g} s of processor time,"
+                f" {limits.memory_bytes >> 20} MiB of memory and {limits.output_bytes >> 20} MiB of text",
+                hint="look for a loop or a very long text in it, or remove it for the built-in template",
+            )
+        if isinstance(error, ProcessFailed):
+            return StoreError(
+                f"template {error.name} {error.message}",
+                cause="the template makes Jinja fail, or no process can be started here",
+                hint="remove the template for the built-in one, which needs no process",
+            )
+        return self._error(error.name, error.message, error.line)
+
+    def _error(self, name: str, message: str, line: int | None) -> StoreError:
+        where = self.override if self._folder is not None and has_file(self._folder, name) else None
+        return StoreError(
+            f"template {name}{_at(line).rstrip(',')}: {message}",
+            cause=f"the project's own template in {where} does not fit" if where else "a built-in template",
+            hint="the names a template may use stand in docs/reference/templates.md"
+            if where
+            else "this is a bug: please report it",
+        )
+
+
+def _at(line: int | None) -> str:
+    return f", line {line}," if line is not None else ""

@@ -1,1 +1,0 @@
-"""Records to Markdown: what a section says (pure), and the Jinja templates that lay it out."""

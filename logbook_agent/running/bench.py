@@ -1,0 +1,41 @@
+"""`logbook bench`: the in-house benchmark, run with this Python."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from logbook_agent.model.errors import UsageError
+
+PROGRAM = "bench-core"
+
+
+def bench_argv(words: Sequence[str], *, adds_run: bool) -> list[str]:
+    """The command that runs `words` with bench_core; none when a planned entry names its own.
+
+    The record says `bench-core ...`, which anybody can copy, not where this machine keeps it.
+
+    Raises UsageError when the benchmark's packages are not installed.
+    """
+    if not words:
+        if adds_run:
+            return []
+        raise UsageError(
+            "no benchmark named",
+            cause="nothing stands after --",
+            hint="logbook bench -- hillclimb --tokens 128 --hidden 64 --mlp-dim 32 --experts 4 --topk 2",
+        )
+    if importlib.util.find_spec("jax") is None:
+        raise UsageError(
+            "the benchmark needs jax, which this Python does not have",
+            cause=f"{sys.executable} was installed without the extra `bench`",
+            hint="pip install 'logbook-agent[bench]'",
+        )
+    return [PROGRAM, *words]
+
+
+def bench_folder() -> Path:
+    """Where this Python's own `bench-core` lies."""
+    return Path(sys.executable).parent

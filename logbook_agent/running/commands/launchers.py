@@ -1,0 +1,249 @@
+"""Launchers: a configured prefix that carries a command to another machine.
+
+A template is shell words with placeholders: `{name}` (the target), `{env}` (the run's environment, each
+variable rendered by `env_template`) and `{command}`. As words of their own, env and command are spliced in
+as words; inside a bigger word (`ssh host 'cd x && {command}'`) the command goes in as shell text.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.run import Launch
+from logbook_agent.running.commands.dev_tpu import Found, dev_tpu
+from logbook_agent.text.words import command_line, env_word, split_env_word, split_env_words
+
+ENV_TEMPLATE = "-e {key}={value}"
+
+_PLACEHOLDER = re.compile(r"(?<!\$)\{(name|env|command)\}")
+_ANY_PLACEHOLDER = re.compile(r"(?<!\$)\{(\w+)\}")
+_ENV_PLACEHOLDER = re.compile(r"\{(key|value)\}")
+_KEYS = frozenset({"template", "target", "env_template"})
+_EXAMPLE = "template = 'ssh {name} {command}'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launcher:
+    """One configured launcher; `target` is what `{name}` becomes unless a run says otherwise."""
+
+    name: str
+    template: str
+    target: str | None = None
+    env_template: str = ENV_TEMPLATE
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return tuple(shlex.split(self.template))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launched:
+    """A command behind a launcher: `argv` starts here, `launch.command` runs there.
+
+    `local_env` holds for the launcher's own process, `remote_env` for the command.
+    """
+
+    argv: tuple[str, ...]
+    launch: Launch
+    local_env: dict[str, str] = field(default_factory=dict)
+    remote_env: dict[str, str] = field(default_factory=dict)
+
+
+def launchers_from(config: Mapping[str, object]) -> dict[str, Launcher]:
+    """The `launchers` table of the project's configuration; a plain string is a template.
+
+    Raises UsageError when a launcher is no table, has an unknown key, or its template cannot work.
+    """
+    table = config.get("launchers", {})
+    if not isinstance(table, Mapping):
+        raise UsageError("`launchers` is not a table", hint=f"[tool.logbook.launchers.NAME] {_EXAMPLE}")
+    return {str(name): _launcher(str(name), given) for name, given in table.items()}
+
+
+def _launcher(name: str, given: object) -> Launcher:
+    where = f"launcher {name!r}"
+    if isinstance(given, str):
+        given = {"template": given}
+    if not isinstance(given, Mapping):
+        raise UsageError(f"{where} is neither a template nor a table", hint=_EXAMPLE)
+    for key, value in given.items():
+        if key not in _KEYS:
+            raise UsageError(f"{where} has the unknown key {key!r}", hint=f"keys: {', '.join(sorted(_KEYS))}")
+        if not isinstance(value, str):
+            raise UsageError(f"{where}: {key} is not text", cause=f"it is {value!r}")
+    if "template" not in given:
+        raise UsageError(f"{where} has no template", hint=_EXAMPLE)
+    launcher = Launcher(name=name, **given)
+    _check(launcher, where)
+    return launcher
+
+
+def _check(launcher: Launcher, where: str) -> None:
+    for what, text in (("template", launcher.template), ("env_template", launcher.env_template)):
+        try:
+            shlex.split(text)
+        except ValueError as error:
+            raise UsageError(f"{where}: its {what} is not shell text", cause=str(error)) from None
+    names = _ANY_PLACEHOLDER.findall(launcher.template)
+    unknown = [n for n in names if n not in ("name", "env", "command")]
+    if unknown:
+        raise UsageError(
+            f"{where}: unknown placeholder {{{unknown[0]}}}", hint="placeholders: {name}, {env}, {command}"
+        )
+    if names.count("command") != 1:
+        raise UsageError(f"{where}: its template needs {{command}} exactly once", hint=_EXAMPLE)
+    if set(_ANY_PLACEHOLDER.findall(launcher.env_template)) != {"key", "value"}:
+        raise UsageError(
+            f"{where}: its env_template needs {{key}} and {{value}}", hint=f"env_template = {ENV_TEMPLATE!r}"
+        )
+    _, words = split_env_words(launcher.words)
+    if not words or _PLACEHOLDER.fullmatch(words[0]):
+        raise UsageError(f"{where}: its template starts no program", hint=_EXAMPLE)
+
+
+def wrap(launcher: Launcher, argv: Sequence[str], env: Mapping[str, str], target: str | None = None) -> Launched:
+    """`argv` behind the launcher. Leading `K=V` words of `argv` join `env`, as they mean the far side.
+
+    Raises UsageError when a target or environment is needed and the template has no place for it.
+    """
+    own, command = split_env_words(argv)
+    remote_env = {**env, **own}
+    target = target or launcher.target
+    where = f"launcher {launcher.name!r}"
+    names = set(_PLACEHOLDER.findall(launcher.template))
+    if not command:
+        raise UsageError(f"{where} was given no command")
+    if "name" in names and target is None:
+        raise UsageError(f"{where} has no target", hint=f"launchers.{launcher.name}.target = 'NAME'")
+    if remote_env and "env" not in names:
+        raise UsageError(
+            f"{where} cannot pass environment on: {', '.join(remote_env)}",
+            cause="its template has no {env}",
+            hint="put {env} into the template, or set the variables inside the command",
+        )
+    local_env, words = split_env_words(launcher.words)
+    env_words = _env_words(launcher, remote_env)
+    spliced: list[str] = []
+    prefix = 0
+    for word in words:
+        if "{command}" in word:
+            prefix = len(spliced)
+        spliced += _filled(word, target or "", env_words, command)
+    launch = Launch(
+        name=launcher.name,
+        target=target if "name" in names else None,
+        prefix=(*(f"{k}={v}" for k, v in local_env.items()), *spliced[:prefix]),
+        command=command,
+    )
+    return Launched(argv=tuple(spliced), launch=launch, local_env=local_env, remote_env=remote_env)
+
+
+def _env_words(launcher: Launcher, env: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(
+        _ENV_PLACEHOLDER.sub(lambda m, k=key, v=value: k if m[1] == "key" else v, word)  # type: ignore[misc]
+        for key, value in env.items()
+        for word in shlex.split(launcher.env_template)
+    )
+
+
+def _filled(word: str, target: str, env_words: Sequence[str], command: Sequence[str]) -> tuple[str, ...]:
+    if word == "{command}":
+        return tuple(command)
+    if word == "{env}":
+        return tuple(env_words)
+    texts = {
+        "name": target,
+        "env": " ".join(map(_as_shell_text, env_words)),
+        "command": command_line(command),
+    }
+    return (_PLACEHOLDER.sub(lambda m: texts[m[1]], word),)
+
+
+def _as_shell_text(word: str) -> str:
+    pair = split_env_word(word)
+    return shlex.quote(word) if pair is None else env_word(*pair)
+
+
+def recognise(argv: Sequence[str], launchers: Mapping[str, Launcher]) -> Launched | None:
+    """The launcher that `argv`, as typed by hand, begins with: a configured one or `dev_tpu.py`."""
+    local_env, words = split_env_words(argv)
+    for launcher in launchers.values():
+        found = _matched(launcher, words)
+        if found is not None:
+            break
+    else:
+        found = dev_tpu(words)
+    if found is None or not found.command:
+        return None
+    launch = Launch(
+        name=found.name,
+        target=found.target,
+        prefix=(*argv[: len(argv) - len(words)], *words[: found.prefix]),
+        command=found.command,
+    )
+    return Launched(argv=words, launch=launch, local_env=local_env, remote_env=found.env)
+
+
+def _matched(launcher: Launcher, words: Sequence[str]) -> Found | None:
+    _, template = split_env_words(launcher.words)
+    env_pattern = [_pattern(w, _ENV_PLACEHOLDER) for w in shlex.split(launcher.env_template)]
+    target: str | None = None
+    env: dict[str, str] = {}
+    at = 0
+    for word in template:
+        if word == "{command}":
+            return Found(name=launcher.name, target=target, prefix=at, command=tuple(words[at:]), env=env)
+        if word == "{env}":
+            at = _take_env(words, at, env_pattern, env)
+            continue
+        match = _pattern(word, _PLACEHOLDER).fullmatch(words[at]) if at < len(words) else None
+        if match is None:
+            return None
+        groups = match.groupdict()
+        target = groups.get("name") or target
+        if groups.get("command") is not None:
+            inside = _split(f"{groups.get('env') or ''} {groups['command']}")
+            inside = inside[_take_env(inside, 0, env_pattern, env) :]
+            assigned, command = split_env_words(inside)
+            env |= assigned
+            return Found(name=launcher.name, target=target, prefix=at, command=command, env=env)
+        at += 1
+    return None
+
+
+def _pattern(word: str, placeholder: re.Pattern[str]) -> re.Pattern[str]:
+    """A template word as a pattern: each placeholder a named group, the first time it occurs."""
+    parts: list[str] = []
+    seen: set[str] = set()
+    at = 0
+    for match in placeholder.finditer(word):
+        parts.append(re.escape(word[at : match.start()]))
+        name, at = match[1], match.end()
+        lazy = {"env": ".*?", "key": "[^=]+?", "value": ".*"}.get(name, ".+")
+        parts.append(f"(?P={name})" if name in seen else f"(?P<{name}>{lazy})")
+        seen.add(name)
+    return re.compile("".join([*parts, re.escape(word[at:])]), re.DOTALL)
+
+
+def _take_env(words: Sequence[str], at: int, pattern: Sequence[re.Pattern[str]], env: dict[str, str]) -> int:
+    while pattern and at + len(pattern) <= len(words):
+        pair: dict[str, str] = {}
+        for p, word in zip(pattern, words[at:], strict=False):
+            match = p.fullmatch(word)
+            if match is None:
+                return at
+            pair |= match.groupdict()
+        env[pair["key"]] = pair["value"]
+        at += len(pattern)
+    return at
+
+
+def _split(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError:
+        return (text,)

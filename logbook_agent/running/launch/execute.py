@@ -1,0 +1,203 @@
+"""The loop around one running command: its output, its end, and the requests to end it."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import IO, cast
+
+from logbook_agent.model.run import Exit
+from logbook_agent.running.launch import ladder as ladders
+from logbook_agent.running.launch.job import Graces, Job, Outcome, Sinks, Stream
+from logbook_agent.running.launch.process import Child, Ended, start
+from logbook_agent.running.launch.signals import StopRequests
+from logbook_agent.store.processes import create_time
+
+# Two signals within this time are one request.
+_DOUBLE_S = 0.2
+_READ_BYTES = 64 * 1024
+# How long nothing has to come before `idle` is called.
+_IDLE_S = 0.15
+# How often a child is looked for that closed its output, where no signal tells of its end.
+_POLL_S = 0.02
+# What is still read of a pipe when its time is over: more than it can hold, and not endless.
+_LAST_READ_BYTES = 2 * 1024 * 1024
+
+Clock = Callable[[], float]
+_GRACES = Graces()
+
+
+def execute(
+    job: Job,
+    sinks: Sinks,
+    *,
+    stops: StopRequests | None = None,
+    clock: Clock = time.monotonic,
+    graces: Graces = _GRACES,
+) -> Outcome:
+    """Runs the job to its end and reports to `sinks` meanwhile.
+
+    Ctrl-C, TERM and HUP to the tool, and the job's timeout, end its whole process group: INT, then TERM, then
+    KILL; a second Ctrl-C kills at once. `stops` are the requests that the caller holds already.
+
+    Raises ToolError (or CommandNotFound, NotExecutable) when it cannot be started; what a sink raises is passed on
+    after the group was killed.
+    """
+    with StopRequests() if stops is None else nullcontext(stops) as held:
+        child = start(job)
+        loop = _Loop(job, child, sinks, held, clock, graces)
+        try:
+            sinks.started(child.pid, create_time(child.pid))
+            return loop.run()
+        except BaseException:
+            loop.abandon()
+            raise
+        finally:
+            loop.close()
+
+
+class _Loop:
+    def __init__(self, job: Job, child: Child, sinks: Sinks, stops: StopRequests, clock: Clock, graces: Graces) -> None:
+        self._child, self._sinks, self._stops, self._clock = child, sinks, stops, clock
+        self._graces = graces
+        self._ladder = ladders.Ladder(ladders.steps(graces))
+        self._began = clock()
+        self._deadline = None if job.timeout_s is None else self._began + job.timeout_s
+        self._last_output = self._began
+        self._ended: Ended | None = None
+        self._ended_at = self._began
+        self._asked_at = -_DOUBLE_S
+        self._timeout = self._interrupted = False
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(stops.wakeup, selectors.EVENT_READ)
+        self._open = 0
+        for stream, pipe in (("stdout", child.stdout), ("stderr", child.stderr)):
+            self._selector.register(pipe, selectors.EVENT_READ, stream)
+            self._open += 1
+
+    def run(self) -> Outcome:
+        while True:
+            now = self._clock()
+            self._look_for_stops(now)
+            due = self._ladder.due(now)
+            if due is not None:
+                self._child.signal_group(due)
+            if self._is_over(now):
+                break
+            self._turn(self._wait_s(now))
+        held = self._read_rest()
+        return self._outcome(held)
+
+    def _turn(self, wait_s: float) -> None:
+        """Waits for output or a signal, hands on what came, and looks whether the child has ended."""
+        for key, _ in self._selector.select(wait_s):
+            if key.data is None:
+                self._stops.clear_wakeup()
+            else:
+                self._read(cast("IO[bytes]", key.fileobj), key.data)
+        now = self._clock()
+        if now - self._last_output >= _IDLE_S:
+            self._last_output = now
+            self._sinks.idle()
+        if self._ended is None:
+            self._ended = self._child.reap()
+            self._ended_at = now
+
+    def _look_for_stops(self, now: float) -> None:
+        asked = self._stops.take()
+        # One request may come as two signals (to the tool and to its group): those belong together.
+        again = asked and self._stops.last == signal.SIGINT and now - self._asked_at >= _DOUBLE_S
+        if asked and self._ended is None and not self._timeout:
+            self._interrupted = True
+        if asked:
+            self._asked_at = now
+        if self._deadline is not None and now >= self._deadline and self._ended is None:
+            # Only the first cause counts: a child that takes its time after Ctrl-C has not timed out.
+            self._timeout = self._timeout or not self._ladder.begun
+        if (again and self._ladder.begun) or (asked and self._ended is not None):
+            # Also who waits for left-over output or for the group is told to stop waiting.
+            self._ladder.hurry(now)
+        if self._timeout or self._interrupted:
+            self._ladder.begin(now)
+
+    def _is_over(self, now: float) -> bool:
+        if self._ended is None:
+            return False
+        if self._timeout or self._interrupted:
+            if self._child.group_alive() and not self._ladder.exhausted(now):
+                return False
+        elif self._ladder.begun:
+            return True  # asked to stop after the child's own end
+        return self._open == 0 or now - self._ended_at >= self._graces.drain_s
+
+    def _wait_s(self, now: float) -> float:
+        waits = [_IDLE_S]
+        if self._open == 0 or self._ended is not None:
+            waits.append(_POLL_S)
+        if self._deadline is not None and not self._ladder.begun:
+            waits.append(max(0.0, self._deadline - now))
+        ladder_wait = self._ladder.wait_s(now)
+        if ladder_wait is not None:
+            waits.append(max(ladder_wait, 0.001))
+        return min(waits)
+
+    def _read(self, pipe: IO[bytes], stream: Stream) -> int:
+        """Hands on one read; the number of bytes, 0 at the end, -1 when there is nothing now."""
+        try:
+            data = os.read(pipe.fileno(), _READ_BYTES)
+        except BlockingIOError:
+            return -1
+        if not data:
+            self._selector.unregister(pipe)
+            self._open -= 1
+            return 0
+        self._last_output = self._clock()
+        self._sinks.output(stream, data)
+        return len(data)
+
+    def _read_rest(self) -> bool:
+        """What the pipes still hold, without waiting; whether somebody else still holds them open."""
+        for key in list(self._selector.get_map().values()):
+            read = 0
+            while key.data is not None and read < _LAST_READ_BYTES:
+                count = self._read(cast("IO[bytes]", key.fileobj), key.data)
+                if count <= 0:
+                    break
+                read += count
+        return self._open > 0
+
+    def _outcome(self, held: bool) -> Outcome:
+        assert self._ended is not None  # noqa: S101
+        problems = []
+        if held:
+            problems.append(
+                "a process that the command started outlived it and still held its output; what that process"
+                " wrote later was not recorded"
+            )
+        if self._ended.exit == Exit():
+            problems.append("the exit status of the command was lost: another part of the tool collected it")
+        if (self._timeout or self._interrupted) and self._child.group_alive():
+            problems.append("a process of the command's group did not end even when killed")
+        return Outcome(
+            exit=replace(self._ended.exit, timeout=self._timeout, interrupted=self._interrupted),
+            duration_s=self._ended_at - self._began,
+            peak_memory_bytes=self._ended.peak_memory_bytes,
+            problems=tuple(problems),
+        )
+
+    def abandon(self) -> None:
+        """Kills the group, because the tool cannot go on watching it."""
+        self._child.signal_group(signal.SIGKILL)
+        until = time.monotonic() + self._graces.kill_s
+        while self._ended is None and time.monotonic() < until:
+            self._ended = self._child.reap()
+            time.sleep(_POLL_S if self._ended is None else 0)
+
+    def close(self) -> None:
+        self._selector.close()
+        self._child.close()

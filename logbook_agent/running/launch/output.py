@@ -1,0 +1,151 @@
+"""The output of a run: its log on disk, redacted, and bounded excerpts of it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from logbook_agent.model.errors import StoreError
+from logbook_agent.model.run import Output
+from logbook_agent.running.launch.excerpt import Excerpt, LineCollector
+from logbook_agent.running.launch.job import Stream
+from logbook_agent.text.redaction import Redactor, StreamRedactor
+
+MAX_LOG_BYTES = 256 * 1024 * 1024
+HEAD_LINES = 20
+TAIL_LINES = 40
+ERROR_LINES = 20
+
+
+class OutputLog:
+    """Takes both streams as they were read. `create` opens the new file, below the folder of logbooks.
+
+    What is safe is handed to the operating system at once, so that it survives the death of the tool; only a
+    line that is not complete may be held back, up to the next `idle`. A disk that fails does not end the run:
+    the log stops there, and `problems` says so.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        redactor: Redactor,
+        *,
+        create: Callable[[Path], int],
+        max_bytes: int = MAX_LOG_BYTES,
+        head_lines: int = HEAD_LINES,
+        tail_lines: int = TAIL_LINES,
+        error_lines: int = ERROR_LINES,
+    ) -> None:
+        self._file = _LogFile(path, create, max_bytes)
+        self._redactors: dict[Stream, StreamRedactor] = {
+            "stdout": StreamRedactor(redactor),
+            "stderr": StreamRedactor(redactor),
+        }
+        self._collectors: dict[Stream, LineCollector] = {"stdout": LineCollector(), "stderr": LineCollector()}
+        self._keep = max(head_lines, tail_lines, error_lines)
+        self._both = Excerpt(head_lines, tail_lines, redactor.text)
+        self._errors = Excerpt(0, error_lines, redactor.text)
+        self._lines = 0
+        self._open_line: dict[Stream, bool] = {"stdout": False, "stderr": False}
+        self.bytes = 0
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        return self._file.problems
+
+    def feed(self, stream: Stream, data: bytes) -> None:
+        self.bytes += len(data)
+        self._lines += data.count(b"\n")
+        if data:
+            self._open_line[stream] = not data.endswith(b"\n")
+        self._take(stream, self._redactors[stream].feed(data))
+
+    def idle(self) -> None:
+        """Nothing came for a moment: what is safe of the incomplete lines goes to the log too."""
+        for stream, redactor in self._redactors.items():
+            self._take(stream, redactor.flush_idle())
+
+    def finish(self) -> Output:
+        """Closes the log. `bytes` and `lines` count what was printed, the digest is that of the log."""
+        for stream, redactor in self._redactors.items():
+            self._take(stream, redactor.finish())
+        for stream, collector in self._collectors.items():
+            self._show(stream, collector.finish())
+        self._file.close()
+        return Output(
+            bytes=self.bytes,
+            lines=self._lines + sum(self._open_line.values()),
+            sha256=self._file.digest.hexdigest(),
+            head=self._both.head(),
+            tail=self._both.tail(),
+            error_tail=self._errors.tail(),
+            log_bytes=self._file.written,
+            truncated=self._file.truncated,
+        )
+
+    def _take(self, stream: Stream, safe: bytes) -> None:
+        if safe:
+            self._file.write(safe)
+            self._show(stream, self._collectors[stream].feed(safe, self._keep))
+
+    def _show(self, stream: Stream, lines: list[tuple[bytes, int]]) -> None:
+        self._both.add(lines)
+        if stream == "stderr":
+            self._errors.add(lines)
+
+
+class _LogFile:
+    """A new file that takes what fits, and stops at its cap or at the first failure."""
+
+    def __init__(self, path: Path, create: Callable[[Path], int], max_bytes: int) -> None:
+        self.digest = hashlib.sha256()
+        self.written = 0
+        self.truncated = False
+        self.problems: tuple[str, ...] = ()
+        self._path, self._max = path, max_bytes
+        self._fd: int | None = None
+        try:
+            self._fd = create(path)
+        except (OSError, StoreError) as error:
+            self._fail("the log could not be opened", error)
+
+    def write(self, data: bytes) -> None:
+        if self._fd is None:
+            self.truncated = True
+            return
+        room = self._max - self.written
+        if len(data) <= room:
+            self._put(data)
+            return
+        end = b"" if data[:room].endswith(b"\n") or (not room and not self.written) else b"\n"
+        self._put(data[:room] + end + b"[logbook] the log ends here: it reached its cap of %d bytes\n" % self._max)
+        self.truncated = True
+        self.close()
+
+    def _put(self, data: bytes) -> None:
+        rest = memoryview(data)
+        try:
+            while rest and self._fd is not None:
+                count = os.write(self._fd, rest)
+                self.digest.update(rest[:count])
+                self.written += count
+                rest = rest[count:]
+        except OSError as error:
+            self._fail("the log is cut off: it could not be written", error)
+            self.truncated = True
+            self.close()
+
+    def _fail(self, what: str, error: OSError | StoreError) -> None:
+        said = error.strerror if isinstance(error, OSError) else error.message
+        self.problems += (f"{what} ({self._path.name}: {said})",)
+
+    def close(self) -> None:
+        fd, self._fd = self._fd, None
+        if fd is None:
+            return
+        try:
+            os.close(fd)
+        except OSError as error:
+            self._fail("the log could not be closed", error)

@@ -1,0 +1,147 @@
+"""One child in a process group of its own: started, signalled, reaped."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError
+from logbook_agent.model.run import Exit
+from logbook_agent.running.launch.job import Job
+from logbook_agent.store.processes import HAS_PROC, own_peak_bytes, stat_fields
+
+# Linux counts kibibytes, macOS bytes.
+_MAXRSS_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """`exit` lacks the flags that only the caller knows, and code and signal when the status was lost."""
+
+    exit: Exit
+    peak_memory_bytes: int | None
+
+
+class Child:
+    """A started job; `stdout` and `stderr` are pipes that do not block."""
+
+    def __init__(self, process: subprocess.Popen[bytes], floor_bytes: int) -> None:
+        self._process = process
+        self._floor_bytes = floor_bytes
+        self.pid = process.pid
+        self.stdout = _unblocked(process.stdout)
+        self.stderr = _unblocked(process.stderr)
+
+    def signal_group(self, number: int) -> None:
+        try:
+            os.killpg(self.pid, number)
+            if number == signal.SIGTERM:
+                # A stopped process gets its signal only when it goes on.
+                os.killpg(self.pid, signal.SIGCONT)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+    def reap(self) -> Ended | None:
+        """How the child ended; None while it runs."""
+        try:
+            pid, status, usage = os.wait4(self.pid, os.WNOHANG)
+        except ChildProcessError:
+            self._process.returncode = 0
+            return Ended(exit=Exit(), peak_memory_bytes=None)
+        if pid == 0:
+            return None
+        # subprocess must not wait for it again.
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        peak = usage.ru_maxrss * _MAXRSS_UNIT_BYTES
+        # Linux counts what the child was before `exec`, a copy of the tool: a smaller peak cannot be known.
+        return Ended(exit=_exit(status), peak_memory_bytes=peak if peak > self._floor_bytes else None)
+
+    def group_alive(self) -> bool:
+        """Whether any process of the group still runs; one that only waits to be reaped does not count."""
+        try:
+            os.killpg(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            # macOS: nothing but zombies.
+            return sys.platform != "darwin"
+        return _has_running_member(self.pid)
+
+    def close(self) -> None:
+        self.stdout.close()
+        self.stderr.close()
+
+
+def start(job: Job) -> Child:
+    """Starts the job in a session of its own, without input. Raises ToolError and its kinds."""
+    argv = ("/bin/sh", "-c", *job.argv) if job.shell else job.argv
+    # Until its exec a child counts as much memory as the tool has held.
+    floor = own_peak_bytes()
+    try:
+        process = subprocess.Popen(
+            argv,
+            cwd=job.cwd,
+            # Without it a Python child holds its output back until it ends.
+            env={"PYTHONUNBUFFERED": "1", **job.env},
+            # A child that waits for input would hang where nobody sees it.
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            # A terminal's Ctrl-C reaches the tool alone, and the whole group can be ended at once.
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise _spawn_error(error, job, argv[0]) from error
+    except ValueError as error:
+        raise ToolError(f"cannot start {argv[0]!r}: {error}", cause="an argument contains a NUL byte") from error
+    return Child(process, floor if sys.platform != "darwin" else 0)
+
+
+def _spawn_error(error: OSError, job: Job, command: str) -> ToolError:
+    if not job.cwd.is_dir():
+        return ToolError(f"cannot run in {job.cwd}", cause="it is not a directory", hint="check --cwd")
+    if isinstance(error, FileNotFoundError):
+        cause = "its interpreter (the #! line) does not exist" if Path(command).exists() else "no such file"
+        return CommandNotFound(f"cannot start {command}", cause=cause, hint=f"head -1 {command}")
+    if isinstance(error, PermissionError):
+        return NotExecutable(f"cannot start {command}", cause="permission denied", hint=f"chmod +x {command}")
+    if error.errno == errno.ENOEXEC:
+        cause = "it is neither a program nor a script with a #! line"
+        return NotExecutable(f"cannot start {command}", cause=cause, hint=f"run it as: sh {command}")
+    return ToolError(f"cannot start {command}: {error.strerror}")
+
+
+def _exit(status: int) -> Exit:
+    code = os.waitstatus_to_exitcode(status)
+    if code >= 0:
+        return Exit(code=code)
+    try:
+        return Exit(signal=signal.Signals(-code).name)
+    except ValueError:
+        return Exit(signal=f"SIG{-code}")
+
+
+def _unblocked(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe is not None  # noqa: S101
+    os.set_blocking(pipe.fileno(), False)
+    return pipe
+
+
+def _has_running_member(group: int) -> bool:
+    """By /proc; where there is none, yes."""
+    if not HAS_PROC:
+        return True
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        fields = stat_fields(int(entry.name))
+        if fields is not None and int(fields[2]) == group and fields[0] not in ("Z", "X"):
+            return True
+    return False

@@ -1,0 +1,158 @@
+"""From the words a user typed to a command that can be started; everything that can be wrong with it is
+found here, before an ID is taken."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.run import Launch, Scalar
+from logbook_agent.model.values import parse_scalar
+from logbook_agent.running.commands.launchers import Launched, launchers_from, recognise, wrap
+from logbook_agent.running.launch import resolve
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.words import split_env_words
+
+_DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h|d)?")
+_SECONDS = {None: 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A command ready to start. `argv` are its words as recorded, `executable` what argv[0] resolved to.
+
+    `env` is set for the process; `far_env` is what a launcher sets on the other side; `planned` is the
+    place of the planned command that this one executes.
+    """
+
+    argv: tuple[str, ...]
+    executable: str
+    shell: bool = False
+    label: str | None = None
+    cwd: Path
+    env: dict[str, str] = field(default_factory=dict)
+    far_env: dict[str, str] = field(default_factory=dict)
+    launch: Launch | None = None
+    planned: int | None = None
+
+
+def prepare(
+    workspace: Workspace,
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: str | None,
+    on: str | None,
+    shell: bool,
+    label: str | None,
+    search_first: Path | None = None,
+) -> Command:
+    """Check and resolve a command. Raises UsageError, CommandNotFound (127) or NotExecutable (126)."""
+    folder = _folder(workspace, cwd)
+    if shell:
+        text = " ".join(argv)
+        if on is not None:
+            raise UsageError(
+                "--shell and --on do not go together",
+                cause="a launcher takes words, not shell text",
+                hint="write the shell out: --on NAME -- bash -lc '...'",
+            )
+        _demand(text.strip())
+        return Command(argv=(text,), executable="/bin/sh", shell=shell, label=label, cwd=folder, env=dict(env))
+    leading, words = split_env_words(argv)
+    _demand(" ".join(words).strip())
+    launched = _launched(workspace, argv, words, {**env, **leading}, on)
+    if launched is None:
+        command_env = {**env, **leading}
+        found_in = {**workspace.environ, **command_env}
+        if search_first is not None:
+            found_in["PATH"] = f"{search_first}{os.pathsep}{found_in.get('PATH', '')}"
+        executable = resolve(words, found_in, folder)
+        return Command(argv=words, executable=executable, label=label, cwd=folder, env=command_env)
+    local = {**launched.local_env, **(env if on is None else {})}
+    return Command(
+        argv=launched.argv,
+        executable=resolve(launched.argv, {**workspace.environ, **local}, folder),
+        label=label,
+        cwd=folder,
+        env=local,
+        far_env=launched.remote_env,
+        launch=launched.launch,
+    )
+
+
+def _launched(
+    workspace: Workspace, argv: Sequence[str], words: Sequence[str], env: Mapping[str, str], on: str | None
+) -> Launched | None:
+    launchers = launchers_from({"launchers": workspace.config.launchers})
+    if on is None:
+        return recognise(argv, launchers)
+    name, _, target = on.partition(":")
+    if name not in launchers:
+        raise UsageError(
+            f"no launcher {name!r}",
+            cause=f"configured are: {', '.join(launchers) or 'none'}",
+            hint="describe it in logbook.toml: docs/how-to/launchers.md",
+        )
+    return wrap(launchers[name], words, env, target or None)
+
+
+def _demand(command: str) -> None:
+    if not command:
+        raise UsageError(
+            "no command to run",
+            cause="nothing stands after --",
+            hint="put one there: -- python bench.py --quant-mode none",
+        )
+
+
+def _folder(workspace: Workspace, cwd: str | None) -> Path:
+    folder = (workspace.cwd / cwd).absolute() if cwd else workspace.cwd
+    if not folder.is_dir():
+        raise UsageError(f"--cwd {cwd} is no folder", cause="it does not exist from here", hint=f"mkdir -p {cwd}")
+    return folder
+
+
+def parse_duration(text: str, option: str = "--timeout") -> float:
+    """Seconds of `90`, `30s`, `30m`, `1.5h`, `2d`. Raises UsageError for anything else."""
+    match = _DURATION.fullmatch(text.strip())
+    seconds = float(match["number"]) * _SECONDS[match["unit"]] if match else 0.0
+    if seconds <= 0:
+        raise UsageError(
+            f"{option} {text!r} is no length of time",
+            cause="a number with s, m, h or d is needed, above zero",
+            hint=f"write: {option} 30m",
+        )
+    return seconds
+
+
+def parse_env(texts: Sequence[str]) -> dict[str, str]:
+    """`K=V` options as variables. Raises UsageError for a name the shell would not take."""
+    found = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator or not _NAME.fullmatch(name):
+            raise UsageError(
+                f"--env {text!r} is not NAME=VALUE",
+                cause="the = is missing, or the name is none",
+                hint="write: --env XLA_FLAGS=--xla_force_host_platform_device_count=8",
+            )
+        found[name] = value
+    return found
+
+
+def parse_pair(text: str, option: str) -> tuple[str, Scalar]:
+    """`K=V` with the value as number, true, false or text."""
+    key, separator, value = text.partition("=")
+    if not separator or not key.strip():
+        raise UsageError(
+            f"{option} {text!r} is not KEY=VALUE",
+            cause="the = or the key is missing",
+            hint=f"{option} topk=2",
+        )
+    return key.strip(), parse_scalar(value)

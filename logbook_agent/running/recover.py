@@ -1,0 +1,87 @@
+"""Finishing the record of a run whose tool died: what it had printed is read again from its log."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+from logbook_agent.model.errors import StoreError
+from logbook_agent.model.run import Exit, Output, Run
+from logbook_agent.running.commands.flags import flags
+from logbook_agent.running.launch import LineSplitter
+from logbook_agent.running.launch.excerpt import Excerpt, LineCollector
+from logbook_agent.running.launch.output import HEAD_LINES, TAIL_LINES
+from logbook_agent.running.results import ResultReader
+from logbook_agent.store import records
+from logbook_agent.store.backups import backup
+from logbook_agent.store.book import Book
+from logbook_agent.store.liveness import life
+from logbook_agent.store.reading import open_file
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.redaction import Redactor
+from logbook_agent.text.redaction.plain import redacted
+from logbook_agent.text.times import stamp
+
+_CHUNK = 2**20
+
+
+def finish(workspace: Workspace, book: Book, stamp_of_backup: str, entry_id: str, number: int, why: str) -> Run | None:
+    """Close the record of a run that nobody finished: interrupted, at an unknown time, with the rows that stand in its
+    log. The record as it was is kept in the backups. None when it was finished meanwhile, or somebody still works on
+    it."""
+    path = book.run_folder(entry_id, number) / "run.json"
+    with book.lock():
+        run = records.read_run(path)
+        if run.exit is not None or life(run) != "gone":
+            return None
+        backup(book, stamp_of_backup, path)
+        reader, output, last = _read_log(book.log_path(entry_id, number), book.root, workspace.redactor)
+        reading = reader.finish(
+            declared=book.header.metrics, axes=book.header.case_keys, argv_flags=flags(run.argv), config=run.config
+        )
+        about = f"{why}; its record was finished by doctor from the log"
+        about += f", last written to at {last}" if last is not None else ", which is not here"
+        done = dataclasses.replace(
+            run,
+            exit=Exit(interrupted=True),
+            output=output,
+            rows=reading.rows,
+            problems=(*run.problems, about, *reading.problems),
+        )
+        book.write_run(workspace.redacted_run(done))
+    return done
+
+
+def _read_log(path: Path, within: Path, redactor: Redactor) -> tuple[ResultReader, Output | None, str | None]:
+    """What was printed up to the end of the tool, as far as it reached the log. Streams are not told apart."""
+    reader, splitter, collector = ResultReader(lambda plain: redacted(plain, redactor)), LineSplitter(), LineCollector()
+    excerpt = Excerpt(HEAD_LINES, TAIL_LINES, redactor.text)
+    digest, size, lines, last = hashlib.sha256(), 0, 0, b""
+    try:
+        with open_file(path, within=within) as log:
+            while data := log.read(_CHUNK):
+                digest.update(data)
+                size += len(data)
+                lines += data.count(b"\n")
+                last = data[-1:]
+                excerpt.add(collector.feed(data, max(HEAD_LINES, TAIL_LINES)))
+                for line in splitter.feed(data):
+                    reader.feed(line)
+            written = datetime.fromtimestamp(os.fstat(log.fileno()).st_mtime, UTC)
+    except (StoreError, OSError):
+        return reader, None, None
+    excerpt.add(collector.finish())
+    for line in splitter.finish():
+        reader.feed(line)
+    output = Output(
+        bytes=size,
+        lines=lines + (last not in (b"", b"\n")),
+        sha256=digest.hexdigest(),
+        head=excerpt.head(),
+        tail=excerpt.tail(),
+        log_bytes=size,
+    )
+    return reader, output, stamp(written)

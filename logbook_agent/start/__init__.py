@@ -1,0 +1,1 @@
+"""Starting a logbook: the header that options, a file or a recipe make."""

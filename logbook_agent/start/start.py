@@ -1,0 +1,164 @@
+"""`logbook start`: a header from options, a recipe or a YAML file, checked, then written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from logbook_agent.model.checks import checked_baseline
+from logbook_agent.model.codec import CodecError
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import (
+    Baseline,
+    BaselineNumbers,
+    Criterion,
+    Header,
+    Metric,
+)
+from logbook_agent.model.scalar import Scalar
+from logbook_agent.pages.blocks import Blocks
+from logbook_agent.pages.templating.chosen import templates_of
+from logbook_agent.pages.views import refresh
+from logbook_agent.running.prepare import parse_pair
+from logbook_agent.start.header_file import read_header_file
+from logbook_agent.start.header_options import (
+    check_distinct,
+    checked_prefix,
+    checked_topic,
+    parse_axis,
+    parse_link,
+    parse_metric,
+    parse_template,
+)
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.markdown import clean
+from logbook_agent.text.times import zone_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartRequest:
+    """The options of `start`, as typed; what `recipe` states at its `scale` comes first, then what stands in `file`;
+    what comes later wins or adds."""
+
+    topic: str | None = None
+    prefix: str | None = None
+    title: str | None = None
+    goal: str | None = None
+    metrics: Sequence[str] = ()
+    constraints: Sequence[str] = ()
+    stops: Sequence[str] = ()
+    links: Sequence[str] = ()
+    baseline: Sequence[str] = ()
+    baseline_refs: Sequence[str] = ()
+    baseline_source: str | None = None
+    baseline_confidence: str | None = None
+    matrix: Sequence[str] = ()
+    command_templates: Sequence[str] = ()
+    zone: str | None = None
+    file: Path | None = None
+    recipe: str | None = None
+    scale: str | None = None
+
+
+def start(workspace: Workspace, request: StartRequest) -> Book:
+    """Create the logbook and its view. Raises UsageError, Taken or StoreError; then nothing is written."""
+    header = workspace.redacted_header(header_of(workspace, request))
+    # A template that does not fit is met before anything is written.
+    Blocks(templates_of(workspace), header).header()
+    book = workspace.create(header)
+    refresh(workspace, book, ())
+    return book
+
+
+def header_of(workspace: Workspace, request: StartRequest) -> Header:
+    """The header that a request describes. Raises UsageError naming the option that does not fit."""
+    data = _stated(workspace, request)
+    topic = checked_topic(_no_secret(workspace, "topic", request.topic or data.get("topic")))
+    prefix = checked_prefix(_no_secret(workspace, "prefix", request.prefix or data.get("prefix")))
+    zone = request.zone or data.get("zone") or workspace.config.zone or "UTC"
+    zone_of(zone)
+    metrics = (*data.get("metrics", ()), *(parse_metric(m) for m in request.metrics))
+    check_distinct([m.name for m in metrics], "metric")
+    return Header(
+        topic=topic,
+        title=clean(request.title or data.get("title") or topic.replace("_", " ").replace("-", " ")),
+        prefix=prefix,
+        opened=workspace.stamp(),
+        zone=zone,
+        goal=clean(request.goal or data.get("goal") or "") or None,
+        summary=clean(data.get("summary") or "") or None,
+        metrics=metrics,
+        constraints=(*data.get("constraints", ()), *map(clean, request.constraints)),
+        links=(*data.get("links", ()), *map(parse_link, request.links)),
+        baseline=_baseline(workspace, request, data.get("baseline"), metrics),
+        stop_criteria=(
+            *data.get("stop_criteria", ()),
+            *(Criterion(text=clean(s)) for s in request.stops),
+        ),
+        matrix=(*data.get("matrix", ()), *map(parse_axis, request.matrix)),
+        command_templates=(*data.get("command_templates", ()), *map(parse_template, request.command_templates)),
+    )
+
+
+def _no_secret(workspace: Workspace, what: str, name: str | None) -> str | None:
+    """What files are called cannot be written under another name."""
+    if name is not None and workspace.redactor.text(name) != name:
+        raise UsageError(
+            f"the {what} looks like a secret: {workspace.redactor.text(name)}",
+            cause="files and entries are called by it, and everybody who reads the logbook would see it",
+            hint="choose another one, such as: logbook start moe_ep_int8 --prefix MOE-I8",
+        )
+    return name
+
+
+def _stated(workspace: Workspace, request: StartRequest) -> dict[str, Any]:
+    """What recipe and file state."""
+    file = read_header_file(request.file) if request.file is not None else {}
+    if request.recipe is None:
+        if request.scale is not None:
+            raise UsageError(
+                "--scale without --recipe",
+                cause="it is a scale of a recipe",
+                hint=f"logbook start --recipe NAME --scale {request.scale}",
+            )
+        return file
+    # Only this needs to know recipes.
+    from logbook_agent.start.header_recipe import merged, read_header_of_recipe
+
+    return merged(read_header_of_recipe(workspace, request.recipe, request.scale), file)
+
+
+def _baseline(
+    workspace: Workspace, request: StartRequest, given: Baseline | None, metrics: Sequence[Metric]
+) -> Baseline | None:
+    """The file's baseline with the options on top: `K=V` is a number where K is a declared metric."""
+    if not (request.baseline or request.baseline_refs or request.baseline_source or given):
+        return None
+    base = given or Baseline()
+    names = {m.name for m in metrics}
+    config: dict[str, Scalar] = dict(base.config)
+    numbers: dict[str, float] = {}
+    for key, value in (parse_pair(clean(t), "--baseline") for t in request.baseline):
+        if key in names and isinstance(value, int | float):
+            numbers[key] = float(value)
+        else:
+            config[key] = value
+    found = Baseline(
+        date=base.date or workspace.stamp()[:10],
+        code_refs=(*base.code_refs, *map(clean, request.baseline_refs)),
+        config=config,
+        numbers=(*base.numbers, *((BaselineNumbers(metrics=numbers),) if numbers else ())),
+        entry=base.entry,
+        source=clean(request.baseline_source or base.source or "") or None,
+        confidence=clean(request.baseline_confidence or base.confidence or "") or None,
+        text=base.text,
+    )
+    try:
+        return checked_baseline(found)
+    except CodecError as error:
+        raise UsageError(
+            str(error), cause="an option or the file says so", hint="--baseline-confidence 'replicated (three runs)'"
+        ) from error

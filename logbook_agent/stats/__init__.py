@@ -1,9 +1,0 @@
-"""Statistics of samples and runs, in plain Python.
-
-`logbook_agent.stats` gives the median, which every command needs. The rest is imported from its module:
-`summary` (quantiles, mean, spread), `bootstrap` (intervals), `ranks` (tests), `noise` (floors), `distributions`.
-"""
-
-from logbook_agent.stats.summary import median
-
-__all__ = ["median"]

@@ -1,0 +1,1 @@
+"""Series of runs in one entry: recipes, sweeps, stages and A/B."""

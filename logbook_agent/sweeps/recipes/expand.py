@@ -1,0 +1,228 @@
+"""From a recipe to its plan: cases with their controls, and the runs in order. Nothing is run.
+
+A case is told by what varies: its key is `topk=2 quant_mode=int8` with canonical values, so 0.1 and 0.10 are one
+case. Commands are put together one at a time, when they are asked for.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import canonical
+from logbook_agent.sweeps.recipes.problem import RecipeProblem
+from logbook_agent.sweeps.recipes.recipe import Axis, Control, Order, Point, Recipe
+from logbook_agent.sweeps.recipes.template import written
+
+# A plan asks for the same few values again and again (typed: 1 is not True).
+_canonical = functools.lru_cache(maxsize=16_384, typed=True)(canonical)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One configuration. `values` is what it has beside the fixed config, `controls` the keys of the cases that are
+    run beside it; `is_control`: it is here for another's sake alone. `label` names its shapes, else None."""
+
+    key: str
+    label: str | None
+    values: Mapping[str, Scalar]
+    controls: tuple[str, ...] = ()
+    is_control: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedRun:
+    """One run of a case: `repeat` counts from 1, `place` is where it stands in the plan, from 1."""
+
+    place: int
+    case: Case
+    repeat: int
+    config: Mapping[str, Scalar]
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The runs of a recipe in order. Iterating puts each command together anew."""
+
+    recipe: Recipe
+    cases: tuple[Case, ...]
+
+    def __len__(self) -> int:
+        return len(self.cases) * self.recipe.repeats
+
+    def __iter__(self) -> Iterator[PlannedRun]:
+        for place, (index, repeat) in enumerate(self._order, start=1):
+            yield self.run(self.cases[index], repeat=repeat, place=place)
+
+    def ends(self, count: int) -> tuple[list[PlannedRun], list[PlannedRun]]:
+        """The first and the last `count` runs; where these are all there are, the second list is empty."""
+        places = list(enumerate(self._order, start=1))
+        first, last = (places, []) if len(places) <= 2 * count else (places[:count], places[-count:])
+        made = [[self.run(self.cases[i], repeat=r, place=p) for p, (i, r) in part] for part in (first, last)]
+        return made[0], made[1]
+
+    def run(self, case: Case, *, repeat: int, place: int) -> PlannedRun:
+        config = self.config(case)
+        env = {name: text.fill(config) for name, text in self.recipe.env.items()}
+        argv = self.recipe.command.argv(config)
+        return PlannedRun(place=place, case=case, repeat=repeat, config=config, argv=argv, env=env)
+
+    def config(self, case: Case) -> dict[str, Scalar]:
+        return {**self.recipe.fixed, **case.values}
+
+    @cached_property
+    def by_key(self) -> dict[str, Case]:
+        return {case.key: case for case in self.cases}
+
+    @cached_property
+    def varied(self) -> tuple[str, ...]:
+        return varied_keys(self.recipe)
+
+    @cached_property
+    def digest(self) -> str:
+        """What two plans share that run the same: every command with its variables, in order."""
+        import hashlib
+
+        found = hashlib.sha256(repr((self.recipe.command.shell, self.recipe.timeout_s)).encode())
+        for run in self:
+            found.update(repr((run.argv, sorted(run.env.items()), run.repeat, run.case.label)).encode())
+        return found.hexdigest()[:32]
+
+    @cached_property
+    def _order(self) -> Sequence[tuple[int, int]]:
+        """Index of the case and number of the repeat, for every run."""
+        repeats = range(1, self.recipe.repeats + 1)
+        if self.recipe.order is Order.INTERLEAVED:
+            groups = compared_groups(self)
+            return [(i, r) for group in groups for r in repeats for i in (group if r % 2 else reversed(group))]
+        listed = [(i, r) for i in range(len(self.cases)) for r in repeats]
+        return _shuffled(listed, self) if self.recipe.order is Order.SHUFFLED else listed
+
+
+def expand(recipe: Recipe) -> Plan:
+    """The plan of a recipe. RecipeProblem when there are too many cases, or two that are the same."""
+    count = math.prod(len(axis.points) for axis in recipe.axes)
+    if count > recipe.limits.cases:
+        raise RecipeProblem(
+            f"{recipe.name} has {count:,} cases, over its limit of {recipe.limits.cases:,}",
+            place="limits.cases",
+            cause=" x ".join(f"{axis.name} {len(axis.points):,}" for axis in recipe.axes),
+            hint="leave values out (--set KEY=V,V), or raise limits: {cases: ...} in the recipe",
+        )
+    varied = varied_keys(recipe)
+    found: dict[str, Case] = {}
+    places: dict[str, int] = {}
+    for number, (key, label, values) in enumerate(_grid(recipe, varied), start=1):
+        if key in found:
+            raise _twice(key, places[key], number)
+        found[key] = Case(key=key, label=label, values=values)
+        places[key] = number
+    cases = _with_controls(recipe, varied, found) if recipe.controls else tuple(found.values())
+    return Plan(recipe=recipe, cases=cases)
+
+
+def varied_keys(recipe: Recipe) -> tuple[str, ...]:
+    """The keys that an axis or a control sets."""
+    keys = dict.fromkeys(key for axis in recipe.axes for key in axis.keys)
+    keys.update(dict.fromkeys(key for control in recipe.controls for key in control.values))
+    return tuple(keys)
+
+
+def case_key(values: Mapping[str, Scalar], varied: Iterable[str], fixed: Mapping[str, Scalar]) -> str:
+    """`topk=2 quant_mode=int8`; `one case` where nothing varies."""
+    pairs = (f"{key}={_canonical(values[key] if key in values else fixed[key])}" for key in varied)
+    return " ".join(pairs) or "one case"
+
+
+def _grid(recipe: Recipe, varied: Sequence[str]) -> Iterator[tuple[str, str | None, Mapping[str, Scalar]]]:
+    """Key, label and values of every combination; the last axis changes fastest."""
+    of_axes = {key for axis in recipe.axes for key in axis.keys}
+    rest = [f"{key}={canonical(recipe.fixed[key])}" for key in varied if key not in of_axes]
+    parts = [[(_part(axis, point), point.name, point.values) for point in axis.points] for axis in recipe.axes]
+    for points in itertools.product(*parts):
+        values: dict[str, Scalar] = {}
+        for _, _, more in points:
+            values.update(more)
+        names = [name for _, name, _ in points if name is not None]
+        key = " ".join([*(part for part, _, _ in points), *rest]) or "one case"
+        yield key, " ".join(names) or None, values
+
+
+def _part(axis: Axis, point: Point) -> str:
+    return " ".join(f"{key}={_canonical(point.values[key])}" for key in axis.keys)
+
+
+def _twice(key: str, first: int, second: int) -> RecipeProblem:
+    return RecipeProblem(
+        f"cases {first} and {second} are the same: {key}",
+        place="axes",
+        cause="a value stands twice on an axis (0.1 and 0.10 are one), or two shapes have the same sizes",
+        hint="remove one of them; runs of the same case are asked for with repeats",
+    )
+
+
+def _with_controls(recipe: Recipe, varied: Sequence[str], found: Mapping[str, Case]) -> tuple[Case, ...]:
+    """Every case after its controls, each of which is there once."""
+    cases: dict[str, Case] = {}
+    for case in found.values():
+        keys = []
+        for control in recipe.controls:
+            values = {**case.values, **control.values}
+            key = case_key(values, varied, recipe.fixed)
+            if key == case.key:
+                continue
+            keys.append(key)
+            if key not in found and key not in cases:
+                cases[key] = Case(key=key, label=_label(case, control), values=values, is_control=True)
+        cases[case.key] = Case(key=case.key, label=case.label, values=case.values, controls=tuple(keys))
+    return tuple(cases.values())
+
+
+def _label(case: Case, control: Control) -> str | None:
+    return " ".join(part for part in (case.label, control.label) if part) or None
+
+
+def compared_groups(plan: Plan) -> list[list[int]]:
+    """Indices of the cases that are compared with each other: alike but for the compared key; without one, a case
+    and its controls; without those, all."""
+    recipe = plan.recipe
+    if recipe.compare is not None:
+        rest = [key for key in plan.varied if key != recipe.compare.axis]
+        groups: dict[str, list[int]] = {}
+        for index, case in enumerate(plan.cases):
+            groups.setdefault(case_key(case.values, rest, recipe.fixed), []).append(index)
+        return list(groups.values())
+    if not recipe.controls:
+        return [list(range(len(plan.cases)))]
+    by_control: dict[str, list[int]] = {}
+    for index, case in enumerate(plan.cases):
+        by_control.setdefault(case.controls[0] if case.controls else case.key, []).append(index)
+    return list(by_control.values())
+
+
+def _shuffled(listed: list[tuple[int, int]], plan: Plan) -> list[tuple[int, int]]:
+    """An order that depends on the seed and the cases alone, whatever Python it is."""
+    import hashlib
+
+    def rank(item: tuple[int, int]) -> bytes:
+        index, repeat = item
+        return hashlib.sha256(f"{plan.recipe.seed} {repeat} {plan.cases[index].key}".encode()).digest()
+
+    return sorted(listed, key=rank)
+
+
+def describe(plan: Plan, case: Case) -> str:
+    """A case for people: the names of its shapes, and the varied keys that those do not set."""
+    recipe = plan.recipe
+    named = {key for axis in recipe.axes for key in axis.keys if any(p.name is not None for p in axis.points)}
+    named -= {key for control in recipe.controls for key in control.values}
+    config = plan.config(case)
+    pairs = [f"{k}={'null' if config[k] is None else written(config[k], k)}" for k in plan.varied if k not in named]
+    return " ".join([*([case.label] if case.label else []), *pairs]) or "one case"

@@ -1,0 +1,166 @@
+"""A recipe at another scale, or with single values changed: plain data in, plain data out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import parse_scalar
+from logbook_agent.sweeps.recipes.problem import MOST, RecipeProblem, suggestion, unknown
+from logbook_agent.sweeps.recipes.readers import list_of, mapping_of
+
+# What a scale may not change: what the recipe is.
+_IDENTITY = ("name", "question", "method", "scale")
+_MERGED = ("fixed", "axes", "env", "limits")
+# Parts of the recipe itself that can be set like a key, unless a key has that name.
+SETTABLE = ("repeats", "order", "confirm", "timeout_s")
+
+
+def at_scale(data: Mapping[str, Any], scale: str | None, top_keys: Sequence[str]) -> dict[str, Any]:
+    """The recipe's data with what `scale` says in place; fixed config, axes and variables are merged by key."""
+    scales = data.get("scale") or {}
+    if not isinstance(scales, dict) or not all(isinstance(part, dict) for part in scales.values()):
+        raise RecipeProblem(
+            "scale must name scales", place="scale", cause=f"it is {scales!r}", hint="scale: {tiny: {...}}"
+        )
+    changed = {key: value for key, value in data.items() if key != "scale"}
+    for name, part in scales.items():
+        for key in part:
+            if key not in top_keys or key in _IDENTITY:
+                known = [k for k in top_keys if k not in _IDENTITY]
+                raise unknown("key", key, known, place=f"scale.{name}.{key}")
+    if scale is None:
+        return changed
+    if scale not in scales:
+        raise unknown("scale", scale, scales, place="scale")
+    axes = data.get("axes")
+    known_axes = axes if isinstance(axes, dict) else {}
+    for key, value in scales[scale].items():
+        if key == "axes" and isinstance(value, dict):
+            for axis in value:
+                if axis not in known_axes:
+                    raise unknown("axis", axis, known_axes, place=f"scale.{scale}.axes.{axis}")
+        merge = key in _MERGED and isinstance(value, dict) and isinstance(changed.get(key), dict)
+        changed[key] = {**changed[key], **value} if merge else value
+    return changed
+
+
+def with_values(data: Mapping[str, Any], sets: Sequence[str]) -> dict[str, Any]:
+    """The data with every `K=V` in place. An axis takes several values, `topk=2,4`, or names of its points.
+
+    RecipeProblem for a key that the recipe does not have, or a value of another type than it had.
+    """
+    changed = dict(data)
+    for text in sets:
+        key, value = pair_of(text)
+        changed = _with_value(changed, key, value)
+    return changed
+
+
+def _with_value(data: dict[str, Any], key: str, text: str) -> dict[str, Any]:
+    axes, fixed = mapping_of(data, "axes"), mapping_of(data, "fixed")
+    if key in axes:
+        return {**data, "axes": {**axes, key: _axis(key, axes[key], text)}}
+    inside = [name for name, axis in axes.items() if key in _point_keys(axis)]
+    in_cases = any(key in case for case in list_of(data, "cases") if isinstance(case, dict))
+    if key not in fixed and not inside and not in_cases:
+        if key in SETTABLE:
+            return {**data, key: parse_scalar(text)}
+        raise unknown_key(key, text, settable_keys(data))
+    if key in fixed:
+        data = {**data, "fixed": {**fixed, key: _typed(key, text, fixed[key])}}
+    for name in inside:
+        data = {**data, "axes": {**data["axes"], name: _in_points(axes[name], key, text)}}
+    if in_cases:
+        data = {**data, "cases": _in_points(data["cases"], key, text)}
+    return data
+
+
+def settable_keys(data: Mapping[str, Any]) -> list[str]:
+    """What `--set` can change in a recipe's data: axes, config keys wherever they stand, and parts of the recipe."""
+    axes, fixed = mapping_of(data, "axes"), mapping_of(data, "fixed")
+    in_cases = [key for case in list_of(data, "cases") if isinstance(case, dict) for key in case if key != "name"]
+    return [*axes, *fixed, *(k for axis in axes.values() for k in _point_keys(axis)), *in_cases, *SETTABLE]
+
+
+def axis_names(data: Mapping[str, Any]) -> list[str]:
+    """What takes several values in a recipe's data."""
+    return list(mapping_of(data, "axes"))
+
+
+def unknown_key(key: str, value: str, names: Sequence[str]) -> RecipeProblem:
+    """The problem of a `--set` that nothing takes."""
+    found = unknown("key", key, names)
+    near = suggestion(key, names).removeprefix("did you mean ").rstrip("?")
+    found.hint = f"did you mean --set {near}={value}?" if near else found.hint
+    return found
+
+
+def pair_of(text: str) -> tuple[str, str]:
+    """Key and value of a `--set K=V`. Raises RecipeProblem."""
+    key, separator, value = text.partition("=")
+    if not separator or not key.strip():
+        raise RecipeProblem(
+            f"--set {text!r} is not KEY=VALUE", cause="the = or the key is missing", hint="--set topk=2"
+        )
+    return key.strip(), value
+
+
+def _point_keys(axis: Any) -> list[str]:
+    """The config keys inside an axis of shapes or of lists side by side."""
+    if isinstance(axis, list):
+        return [key for point in axis if isinstance(point, dict) for key in point if key != "name"]
+    lists = axis.get("zip") if isinstance(axis, dict) else None
+    return list(lists) if isinstance(lists, dict) else []
+
+
+def _axis(key: str, axis: Any, text: str) -> list[Any]:
+    """Other values for an axis: scalars of the type it had, or some of its named points."""
+    words = [word.strip() for word in text.split(",")]
+    if isinstance(axis, list) and any(isinstance(point, dict) for point in axis):
+        named = {str(point["name"]): point for point in axis if isinstance(point, dict) and "name" in point}
+        for word in words:
+            if word not in named:
+                raise unknown(f"point of axis {key}", word, named)
+        return [named[word] for word in words]
+    if isinstance(axis, dict) and "zip" in axis:
+        raise RecipeProblem(
+            f"axis {key} is several keys side by side, and cannot take one value",
+            cause=f"its keys are {', '.join(_point_keys(axis))}",
+            hint=f"--set {(_point_keys(axis) or ['key'])[0]}=VALUE",
+        )
+    old = axis[0] if isinstance(axis, list) and axis else axis.get("from") if isinstance(axis, dict) else None
+    if isinstance(axis, dict) and isinstance(old, int) and isinstance(axis.get("step"), float):
+        old = 0.0  # what counts is its type
+    return [_typed(key, word, old) for word in words]
+
+
+def _in_points(axis: Any, key: str, text: str) -> Any:
+    if isinstance(axis, dict):
+        values = axis["zip"][key]
+        return {**axis, "zip": {**axis["zip"], key: [_typed(key, text, value) for value in values]}}
+    return [{**point, key: _typed(key, text, point[key])} if key in point else point for point in axis]
+
+
+def _typed(key: str, text: str, old: Any) -> Scalar:
+    """The value that `text` is, of the type that the key had; a key that was null takes any."""
+    if isinstance(old, str):
+        return text
+    value = parse_scalar(text)
+    if type(old) is float and type(value) is int and abs(value) <= MOST:
+        return float(value)
+    if old is None or type(value) is type(old):
+        return value
+    kinds = {bool: "true or false", int: "a whole number", float: "a number"}
+    if "," in text and not isinstance(parse_scalar(text.split(",")[0]), str):
+        raise RecipeProblem(
+            f"--set {key}={text}: {key} takes one value",
+            cause="it is no axis of the recipe, and only an axis takes several",
+            hint=f"--set {key}={text.split(',')[0]}",
+        )
+    raise RecipeProblem(
+        f"--set {key}={text}: {key} takes {kinds.get(type(old), 'another type')}",
+        cause=f"in the recipe it is {str(old).lower() if isinstance(old, bool) else old}",
+        hint=f"--set {key}={str(old).lower() if isinstance(old, bool) else old}",
+    )

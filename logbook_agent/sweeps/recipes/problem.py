@@ -1,0 +1,44 @@
+"""What is wrong with a recipe, said with its place in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from logbook_agent.model.errors import UsageError
+
+# Of numbers: beyond it a whole number has no float.
+MOST = 1e308
+_SHOWN_NAMES = 20
+
+
+class RecipeProblem(UsageError):
+    """`place` is where in the recipe it is: `axes.topk`, `command[3]`; whoever read the file adds its name and line."""
+
+    def __init__(self, message: str, *, place: str = "", cause: str = "", hint: str = "") -> None:
+        super().__init__(message, cause=cause, hint=hint)
+        self.place = place
+
+
+def unknown(what: str, name: object, known: Iterable[object], *, place: str = "") -> RecipeProblem:
+    """The problem of a name that does not exist: all there are, and the close one. What a file holds in place of names
+    is shown as it is."""
+    names = list(dict.fromkeys(map(str, known)))
+    return RecipeProblem(
+        f"unknown {what} {name!r}",
+        place=place,
+        cause=f"there is: {listed(names)}" if names else f"there is no {what} here",
+        hint=suggestion(str(name), names) or "correct or remove it",
+    )
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """`did you mean topk?`, or nothing when no name is close."""
+    from difflib import get_close_matches  # only errors need it
+
+    close = get_close_matches(name, list(known), n=1)
+    return f"did you mean {close[0]}?" if close else ""
+
+
+def listed(names: list[str]) -> str:
+    more = len(names) - _SHOWN_NAMES
+    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")

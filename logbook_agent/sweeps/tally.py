@@ -1,0 +1,181 @@
+"""Which case of a sweep is the best one, and whether it is a winner or only the luckiest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from logbook_agent.findings.measured import unit_of
+from logbook_agent.model.header import Metric
+from logbook_agent.model.record import ended_badly
+from logbook_agent.model.run import Row, Run
+from logbook_agent.model.stats import median
+from logbook_agent.model.values import canonical
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.sweeps.recipes.expand import Plan, describe
+from logbook_agent.sweeps.recipes.recipe import Order
+from logbook_agent.sweeps.state import RunKey, run_key
+
+if TYPE_CHECKING:
+    from logbook_agent.findings.evidence.winner import Selection
+
+# By case the values of each of its runs, under the run's number.
+_Cases = dict[str, dict[int, list[float]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Best:
+    """The best case by a metric: the median of its runs in the sweep, and those of fresh runs (none: not yet made).
+
+    `is_winner`: the sweep's own runs bear out that it is the best (None: not asked), against the case `rival`, for
+    these `reasons`.
+    """
+
+    key: str
+    label: str
+    metric: Metric
+    unit: str | None
+    value: float
+    confirmed: tuple[float, ...] = ()
+    is_winner: bool | None = None
+    rival: str | None = None
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def fresh(self) -> float | None:
+        return median(self.confirmed) if self.confirmed else None
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "case": self.key,
+            "label": self.label,
+            "metric": self.metric.name,
+            "unit": self.unit,
+            "in_sweep": self.value,
+            "confirmed": self.fresh,
+            "fresh_runs": len(self.confirmed),
+            "is_winner": self.is_winner,
+            "rival": self.rival,
+            "reasons": list(self.reasons),
+        }
+
+
+class Tally:
+    """Values of the deciding metric by case, as the runs come in. Those in two units have no common scale."""
+
+    def __init__(self, plan: Plan, metric: Metric | None) -> None:
+        self._plan = plan
+        self._of_unit: dict[str | None, _Cases] = {}
+        self.metric = metric
+
+    def add(self, key: str, run: Run) -> None:
+        """Take a run of a case."""
+        for value, unit in self.measured(run):
+            self._of_unit.setdefault(unit, {}).setdefault(key, {}).setdefault(run.run, []).append(value)
+
+    def measured(self, run: Run) -> list[tuple[float, str | None]]:
+        """What each row of a run measured of the metric, the median of its samples, and its unit."""
+        if self.metric is None or ended_badly(run):
+            return []
+        return [found for row in run.rows if (found := _measured(row, self.metric)) is not None]
+
+    @property
+    def unit(self) -> str | None:
+        """The unit in which values are ranked: the metric's, else the only one there is."""
+        wanted = unit_of(self.metric) if self.metric is not None else None
+        return wanted if wanted in self._of_unit or len(self._of_unit) != 1 else next(iter(self._of_unit))
+
+    def problems(self) -> list[str]:
+        """What is not ranked."""
+        if len(self._of_unit) < 2 or self.metric is None:
+            return []
+        units = " and ".join(unit or "no unit" for unit in self._of_unit)
+        ranked = f"only values in {self.unit} are" if self.unit in self._of_unit else "nothing is"
+        return [f"{self.metric.name} comes in {units}: {ranked} ranked"]
+
+    def best(self) -> Best | None:
+        """The best case that is not a control; None when the metric has no direction or nothing was measured."""
+        metric = self.metric
+        if metric is None or metric.direction is None:
+            return None
+        cases = self._of_unit.get(self.unit, {})
+        medians = {key: _value(runs) for key, runs in cases.items() if not self._plan.by_key[key].is_control}
+        if not medians:
+            return None
+        key = (max if metric.direction == "max" else min)(medians, key=lambda k: medians[k])
+        return Best(key=key, label=self._name(key), metric=metric, unit=self.unit, value=medians[key])
+
+    def judged(self, best: Best, *, again: Collection[int]) -> dict[str, Any]:
+        """Whether the best case is a winner, as the fields of `Best` that say so.
+
+        The runs with the numbers `again` were made later than the plan has them: a drift of the machine would look
+        like an effect, so they are left out.
+        """
+        # Statistics are loaded once, at the end of a sweep.
+        from logbook_agent.findings.evidence.winner import winner
+
+        base = self._base()
+        cases = self._of_unit.get(self.unit, {})
+        chosen = [key for key in cases if key == base or not self._plan.by_key[key].is_control]
+        if base is not None and base not in cases:
+            return {"is_winner": False, "rival": self._name(base), "reasons": ("the base was not measured",)}
+        placed = {key: [(n, values) for n, values in sorted(cases[key].items()) if n not in again] for key in chosen}
+        late = next((key for key in chosen if not placed[key]), None)
+        if late is not None:
+            why = f"all runs of {self._name(late)} were made again, later: a drift of the machine would look the same"
+            return {"is_winner": False, "rival": self._name(late) if late != best.key else None, "reasons": (why,)}
+        found = winner(
+            placed,
+            direction=best.metric.direction,
+            base=base,
+            shuffled=self._plan.recipe.order is Order.SHUFFLED,
+        )
+        if again and found.best not in (None, best.key, base):
+            why = f"without the runs that were made again, {self._name(found.best)} is the best"
+            return {"is_winner": False, "rival": None, "reasons": (why,)}
+        rival = self._name(found.rival) if found.rival is not None else None
+        return {"is_winner": found.winner == best.key, "rival": rival, "reasons": self._told(found)}
+
+    def _base(self) -> str | None:
+        """The case that the others are against, where it is a single one."""
+        compare = self._plan.recipe.compare
+        if compare is None:
+            return None
+        base = canonical(compare.base)
+        keys = [c.key for c in self._plan.cases if canonical(self._plan.config(c)[compare.axis]) == base]
+        return keys[0] if len(keys) == 1 else None
+
+    def _told(self, found: Selection[str]) -> tuple[str, ...]:
+        """The reasons, and what would settle it where the design of the sweep cannot."""
+        if found.repeats is None:
+            return found.reasons
+        sets = [f"--set repeats={found.repeats}"] if found.repeats > self._plan.recipe.repeats else []
+        sets += ["--set order=shuffled"] if self._plan.recipe.order is not Order.SHUFFLED else []
+        first, *rest = found.reasons
+        return (f"{first} ({' '.join(sets)})" if sets else first, *rest)
+
+    def _name(self, key: str) -> str:
+        return describe(self._plan, self._plan.by_key[key])
+
+
+def tally_of(workspace: Workspace, plan: Plan, metric: Metric | None, made: Mapping[RunKey, Sequence[Run]]) -> Tally:
+    """The values of the runs of a plan that have been made."""
+    tally = Tally(plan, metric)
+    for planned in plan:
+        for run in made.get(run_key(workspace, planned.config, planned.repeat), ()):
+            tally.add(planned.case.key, run)
+    return tally
+
+
+def _measured(row: Row, metric: Metric) -> tuple[float, str | None] | None:
+    found = row.metrics.get(metric.name)
+    if found is None or not found.samples or row.failed is not None:
+        return None
+    value = median(found.samples)
+    return (value, found.unit or unit_of(metric)) if math.isfinite(value) else None
+
+
+def _value(runs: Mapping[int, Sequence[float]]) -> float:
+    return median([median(values) for values in runs.values()])

@@ -1,0 +1,1 @@
+"""Text and nothing else: Markdown, what may be said aloud (redaction), what fits a comment, how words are typed."""

@@ -1,0 +1,201 @@
+r"""Secrets known by the name that stands before them, within one line of text.
+
+`NAME=value`, `"name": "value"`, `--name value`; a variable and its value as two words behind a flag (`-e NAME value`);
+a name and a value as neighbours in a list (`"NAME", "value"`) or under keys that say so (`name: X, value: Y`); a
+comparison (`"value" == name`); a statement (`name "value";`). Names are those of `names`.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator
+
+from logbook_agent.text.redaction.names import NAME_PARTS, Names, is_secret_value, kind_of, looks_secret, mark
+from logbook_agent.text.redaction.rules import Edit, Finder
+
+Match = re.Match[str]
+
+_WORD_NAME = r"[A-Za-z_][A-Za-z0-9_.-]{2,127}"
+# A quote; what a shell makes of one within quotes is `'"'"'`, and of that again a longer one.
+_QUOTE = r"""[\\"']{1,200}+"""
+# What stands before a value. The value is matched apart, so that a name inside the value of another one
+# (`env:HF_TOKEN=...`) is seen too.
+_FLAG = (
+    r"(?:(?<![\w-])|(?<=[0-9;\[]m))--?(?P<name>[A-Za-z][A-Za-z0-9_.-]{2,63})(?P<close>)"
+    r"(?P<sep>=|(?:\s|\\n|\\(?=[\\\s])){1,32}+(?!-))"
+)
+_NAME = (
+    rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})(?P<close>(?:{_QUOTE})?(?:\[[0-9]{{0,9}}\])?\]?)"
+    r"(?P<sep>\s{0,40}(?::\s{0,4}(?:str|bytes|SecretStr|Optional\[str\])(?:\s?\|\s?None)?\s{0,40})?(?:={2,3}|=>|!==?|:?=)"
+    r"\s{0,40}@?|\s{0,40}::?\s{0,40}@?)"
+)
+# A quoted value in a call, a list or below a key of its own: `"password": {"value": "X"}`, `b'X'`, `SecretStr("X")`.
+_OPENERS = (
+    rf"(?:[rbfuRBFU]{{1,2}}|(?:SecretStr|Secret|str|bytes)\(|[\[{{(]\s{{0,40}}(?:(?:{_QUOTE})?\w{{1,40}}(?:{_QUOTE})?"
+    rf"\s{{0,40}}[:=]\s{{0,40}})?){{1,3}}(?={_QUOTE})"
+)
+_NESTED = (
+    rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})(?P<close>(?:{_QUOTE})?\]?)(?P<sep>\s{{0,40}}[:=]\s{{0,40}}"
+    rf"(?={_OPENERS}))"
+)
+# Settings that are given as two words: `git config user.password X`, `setenv NAME X`.
+_SET = (
+    rf"\b(?:setenv|config|configure\s+set|config\s+set)\s{{1,40}}(?:--[\w-]+\s{{1,40}}){{0,4}}(?P<name>{_WORD_NAME})"
+    r"(?P<close>)(?P<sep>\s{1,40})(?!-)"
+)
+_PAIR = (
+    rf"(?:(?<!\S)|(?<=[0-9;\[]m)|(?<=[\"'`(]))--?[A-Za-z][\w-]{{0,63}}[ =]\s{{0,7}}[\"']?"
+    rf"(?P<name>{_WORD_NAME})[\"']?(?P<close>)(?P<sep>\s{{1,40}})(?!-)"
+)
+_LISTED = (
+    rf"(?P<open>{_QUOTE})(?:--?)?(?P<name>{_WORD_NAME})(?P<close>(?P=open))"
+    rf"(?P<sep>\s{{0,40}},\s{{0,40}})(?={_QUOTE})"
+)
+_KEYED = (
+    rf"(?i:\b(?:name|key|variable|env))(?:{_QUOTE})?\s{{0,40}}[:=]\s{{0,40}}(?:{_QUOTE})?(?P<name>{_WORD_NAME})"
+    rf"(?P<close>(?:{_QUOTE}(?!n)|\\{{0,7}}[\"'])?)(?P<sep>(?:[\s,;]|\\{{1,7}}n){{1,40}}+(?:{_QUOTE})?(?i:value)"
+    rf"(?:{_QUOTE})?\s{{0,40}}[:=]\s{{0,40}})"
+)
+_STATED = (
+    rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})[\"'\]]{{0,2}}(?P<close>)"
+    r"(?P<sep>[(\s]\s{0,40})(?=[\"'`][^\"'`]{1,1000}[\"'`]\)?;)"
+)
+_QUOTED = re.compile(r"""(?P<open>["'\\]{4,200}|\"{3}|'{3}|\\{0,7}["'`])(?P<value>(?:\\.|.){0,4096}?)(?P=open)""")
+_WORD = re.compile(r"""["']?(?P<value>[^\s"'`;&|()<>\\\x1b]*)""", re.ASCII)
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
+# The other way round: the value stands first.
+_COMPARED = (
+    rf"(?P<open>`|{_QUOTE})(?P<value>[^\\\"'`]{{1,1000}})(?P=open)\s{{0,40}}[!=]={{1,2}}\s{{0,40}}"
+    rf"(?P<name>{_WORD_NAME})"
+)
+# Their `-e NAME` passes a variable on by its name alone: the next word is no value.
+_NAME_ALONE = frozenset({"docker", "podman", "nerdctl", "finch"})
+# What a log, a diff or a list puts before each line.
+MARGIN = re.compile(r"(?:\([^()]{0,200}\)|[+|>#\s]|-(?![-\w]))*", re.ASCII)
+# The end of a line whose value stands in the next: `--token \`, `-e NAME \`; `"--token",`; `name: NAME`; `token: |`.
+_CONTINUED = re.compile(
+    rf"(?<!\S)(?P<tail>--?[A-Za-z][\w.-]{{0,63}}(?:[ =]\s{{0,7}}{_WORD_NAME})?)\s{{1,40}}\\\s*$", re.ASCII
+)
+_LIST_GOES_ON = re.compile(rf"(?P<tail>(?P<open>\\{{0,7}}[\"'])(?:--?)?{_WORD_NAME}(?P=open)\s{{0,40}},)\s*$", re.ASCII)
+_KEY_GOES_ON = re.compile(
+    rf"(?i:\b(?:name|key|variable|env))[\"']?\s{{0,40}}[:=]\s{{0,40}}[\"']?(?P<name>{_WORD_NAME})[\"']?\s{{0,40}},?\s*$",
+    re.ASCII,
+)
+_BLOCK_SCALAR = re.compile(rf"(?P<tail>(?<![A-Za-z_.-]){_WORD_NAME}:)\s{{1,40}}[|>][+-]?\s*$", re.ASCII)
+_BRACKETS = ("", "[", "{", "(")
+_LONGEST_END = 300
+_LONGEST_FOLLOWED = 4096
+_HEADS = (_FLAG, _NAME, _PAIR, _LISTED, _KEYED, _STATED, _NESTED, _SET)
+# Heads after which an ordinary word may stand, too: the value has to look like a secret.
+_LOOSE = frozenset({_PAIR, _LISTED, _STATED, _NESTED, _SET})
+
+
+class NamedFinders:
+    """A search for each form in which a value stands with its name; `extra` are further names that hold secrets."""
+
+    def __init__(self, extra: Names) -> None:
+        def finder(find: Callable[[str], Iterator[Edit]]) -> Finder:
+            return lambda text, low: list(find(text))
+
+        heads = {head: finder(functools.partial(_values, head=head, extra=extra)) for head in _HEADS}
+        compared = finder(functools.partial(_compared, extra=extra))
+        self.in_line = (*heads.values(), compared)
+        # For several words of a command: flags and their values are seen one by one.
+        self.in_words = (*(find for head, find in heads.items() if head not in (_FLAG, _PAIR)), compared)
+
+
+def _values(text: str, *, head: str, extra: Names) -> Iterator[Edit]:
+    start = end = 0
+    for m in _compiled(head).finditer(text):
+        # A value may hold the next name; were it followed into each of a long one, time would grow with the square.
+        if m.start() < end and end - start > _LONGEST_FOLLOWED:
+            continue
+        kind = kind_of(m["name"], extra)
+        if kind is None:
+            continue
+        opened = _compiled(_OPENERS).match(text, m.end()) if head is _NESTED else None
+        at = m.end() if opened is None else opened.end()
+        found = _QUOTED.match(text, at) or _WORD.match(text, at)
+        if found is None or found["value"] in _BRACKETS:
+            continue
+        is_quoted = found.re is _QUOTED
+        value = found["value"] if is_quoted else _without_closers(found["value"])
+        if not is_secret_value(m["name"], kind, value):
+            continue
+        if head in _LOOSE and not looks_secret(value):
+            continue
+        if is_quoted and found["open"] == "`" and " " in value:
+            continue  # a command whose output is the value
+        if not is_quoted and head is _NAME and _is_prose_or_code(text, kind, m, found):
+            continue
+        if head is _PAIR and may_stand_alone(text[: m.start()]) and not is_no_image(value):
+            continue
+        if head is _FLAG and m["sep"].isspace() and not m[0].startswith("--"):
+            continue
+        is_variable = head is _NAME and not m["close"] and _VARIABLE.fullmatch(m["name"]) is not None
+        start = found.start("value")
+        end = start + len(value)
+        yield Edit(m.start(), start, end, f"${m['name']}" if is_variable else mark(kind), kind)
+
+
+def awaited_after(line: str) -> str:
+    """What has to stand before the next line so that it is read as the value of this one's name; else nothing."""
+    end = line[-_LONGEST_END:]
+    if not any(part in end.lower() for part in NAME_PARTS):
+        return ""
+    if (m := _KEY_GOES_ON.search(end)) is not None:
+        return f"name: {m['name']}, "
+    found = (form.search(end) for form in (_CONTINUED, _LIST_GOES_ON, _BLOCK_SCALAR))
+    return next((f"{m['tail']} " for m in found if m is not None), "")
+
+
+def _compared(text: str, *, extra: Names) -> Iterator[Edit]:
+    for m in _compiled(_COMPARED).finditer(text):
+        kind = kind_of(m["name"], extra)
+        if kind is not None and is_secret_value(m["name"], kind, m["value"]):
+            yield Edit(m.start(), m.start("value"), m.end("value"), mark(kind), kind, m.end())
+
+
+def may_stand_alone(words: str) -> bool:
+    """Whether a variable's name behind a flag of this command may stand without its value."""
+    return any(word.rpartition("/")[2] in _NAME_ALONE for word in words.split())
+
+
+def is_no_image(value: str) -> bool:
+    """Whether a word behind such a name is its value, and not the image that is run."""
+    return looks_secret(value) and "/" not in value and ":" not in value
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
+
+
+def _without_closers(value: str) -> str:
+    """What closes a list around an unquoted value is not part of it; what closes a mark is."""
+    bare = value.rstrip(",]}")
+    opened = bare.rfind(mark("")[:-1])
+    return bare + "]" if opened >= 0 and "]" not in bare[opened:] else bare
+
+
+def _is_prose_or_code(text: str, kind: str, head: Match, value: Match) -> bool:
+    name, sep = head["name"], head["sep"]
+    if ":" in sep and "=" not in sep:
+        # `token: what the router sees`; but a header, a quoted key, a variable or a line of YAML is no prose.
+        is_alone = MARGIN.fullmatch(text, 0, head.start()) is not None and not text[value.end() :].strip()
+        return not (head["close"] or name.isupper() or "-" in name or is_alone or _is_no_word(kind, value["value"]))
+    if sep.strip() != sep and not _is_random(value["value"]):
+        return True  # token = tokenizer.next()
+    # token=os.environ["TOKEN"], token=read()
+    return value["value"].endswith("[") or text[value.end() : value.end() + 1] == "("
+
+
+def _is_no_word(kind: str, value: str) -> bool:
+    """Whether a value within a sentence cannot be a word of it: `password: hunter22`, not `the secret: int8 tiles`."""
+    least = 8 if kind == "password" or kind.endswith("key") else 12
+    return len(value) >= least and any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+
+
+def _is_random(value: str) -> bool:
+    return len(value) >= 16 and any(c.isdigit() for c in value) and "." not in value

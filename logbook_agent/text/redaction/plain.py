@@ -1,0 +1,180 @@
+"""Secrets out of plain data (dict, list, text, number): what records, requests and answers are made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from logbook_agent.text.redaction.names import is_secret_value, label_kind, mark
+from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.secrets import MIN_LENGTH, Secret
+
+# Keys under which a name and its value, or its values, stand as two.
+_PAIRS = (
+    *(("name", "value"), ("key", "value"), ("label", "text"), ("axis", "values"), ("name", "values")),
+    *(("env", "value"), ("variable", "value"), ("header", "value"), ("name", "default")),
+)
+_NAME = re.compile(r"[\w.-]*")
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
+
+
+def redacted(plain: Any, redactor: Redactor) -> Any:
+    """The data without secrets, in names too. A list of texts is read as an argument vector.
+
+    A value that is a secret by its name or shape in one place is one everywhere in this data: the text of a problem may
+    repeat what a row holds. Most data hold none, and one look at all texts tells.
+    """
+    if not redactor.may_hold_some("\n".join(texts(plain))):
+        return plain
+    return _Cleaner(redactor.knowing(_found(plain, redactor))).clean(plain)
+
+
+def texts(plain: Any, name: str = "") -> Iterator[str]:
+    """Every text in it; one that has a name stands as `name=text`, as secrets are known by their names too."""
+    if isinstance(plain, str):
+        yield f"{name}={plain}"
+    elif isinstance(plain, dict):
+        for key, value in plain.items():
+            yield str(key)
+            yield from texts(value, str(key) if isinstance(value, str) or not name else f"{name}_{key}")
+            if name and isinstance(value, str):
+                yield f"{name}={value}"
+        yield from (f"{re.sub(r'[^A-Za-z0-9]+', '_', own)}={value}" for own, _, value in _pairs(plain))
+    elif isinstance(plain, list | tuple):
+        if _is_argv(plain):
+            yield " ".join(plain)
+        for value in plain:
+            yield from texts(value, name)
+    elif _is_number(plain):
+        yield f"{name}={plain}"
+
+
+def _found(plain: Any, redactor: Redactor, name: str = "") -> Iterator[Secret]:
+    """Every value in it that is hidden where it stands, if it is long enough to be looked for elsewhere."""
+    if isinstance(plain, dict):
+        for own, _, value in _pairs(plain):
+            yield from _secret(own, _pair_kind(redactor, own, value), value)
+        for key, value in plain.items():
+            yield from _found(value, redactor, _name_below(redactor, name, key))
+    elif isinstance(plain, list | tuple):
+        if _is_argv(plain):
+            yield from redactor.secrets_in_argv(plain)
+        else:
+            for value in plain:
+                yield from _found(value, redactor, name)
+    elif isinstance(plain, str) or _is_number(plain):
+        text = str(plain)
+        kind = redactor.kind_of(name)
+        if kind is not None and is_secret_value(name, kind, text):
+            yield from _secret(name, kind, text)
+        elif isinstance(plain, str):
+            for value, found in redactor.secrets_in_text(plain):
+                yield from _secret("", found, value)
+
+
+def _secret(name: str, kind: str | None, value: str) -> Iterator[Secret]:
+    if kind is not None and len(value) >= MIN_LENGTH and is_secret_value(name, kind, value):
+        is_variable = _VARIABLE.fullmatch(name) is not None
+        yield Secret(
+            name=name if is_variable else "SECRET",
+            value=value,
+            kind=None if is_variable else kind,
+            is_encoded=False,
+        )
+
+
+class _Cleaner:
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+
+    def clean(self, plain: Any, name: str = "") -> Any:
+        if isinstance(plain, str):
+            return self._redactor.named(name, plain) if name else self._redactor.text(plain)
+        if isinstance(plain, dict):
+            return self._mapping(plain, name)
+        if isinstance(plain, list | tuple):
+            if _is_argv(plain) and self._redactor.kind_of(name) is None:
+                return list(self._redactor.argv(plain))
+            if self._redactor.kind_of(name) is None and _has_words(plain):
+                shown = self._redactor.argv([str(word) for word in plain])
+                plain = [b if isinstance(a, str) or str(a) != b else a for a, b in zip(plain, shown, strict=True)]
+            return [self.clean(value, name) for value in plain]
+        kind = self._redactor.kind_of(name) if _is_number(plain) else None
+        return mark(kind) if kind is not None and is_secret_value(name, kind, str(plain)) else plain
+
+    def _mapping(self, plain: dict[Any, Any], name: str = "") -> dict[Any, Any]:
+        done = dict(self._pair(key, value, _name_below(self._redactor, name, key)) for key, value in plain.items())
+        for own, key, value in _pairs(plain):
+            kind = _pair_kind(self._redactor, own, value)
+            beside = plain[key]
+            if kind is not None:
+                done[key] = mark(kind) if isinstance(beside, str) else [mark(kind)] * len(beside)
+            elif isinstance(beside, str):
+                done[key] = self._below(own, done[key])
+        if (apart := self._apart(plain.get("label"), plain.get("text"))) is not None:
+            done["label"], done["text"] = apart
+        return done
+
+    def _pair(self, key: Any, value: Any, name: str) -> tuple[Any, Any]:
+        """A key and its value, which may have been one text once: `=` was a part of it."""
+        apart = self._apart(key, value)
+        return apart if apart is not None else (self.clean(key), self.clean(value, name))
+
+    def _apart(self, key: Any, value: Any) -> tuple[str, str] | None:
+        """`key=value` without the secrets that are seen in the whole alone; None where there are none."""
+        if not isinstance(key, str) or not isinstance(value, str) or _NAME.fullmatch(key) is not None:
+            return None
+        together = f"{key}={value}"
+        read = self._redactor.text(together)
+        if read in (together, f"{self.clean(key)}={self.clean(value, key)}"):
+            return None
+        head, _, tail = read.partition("=")
+        return self.clean(head), self.clean(tail)
+
+    def _below(self, label: str, text: str) -> str:
+        """A text under its label, read as the lines of a document: `name: DB_PASSWORD` and below it `value: X`."""
+        head = f"{label}: "
+        read = self._redactor.text(head + text)
+        return read.removeprefix(head) if read.startswith(head) else text
+
+
+def _name_below(redactor: Redactor, name: str, key: Any) -> str:
+    """Under what name the value of a key stands: `{"password": {"value": X}}` is one of the password. Below AUTH or
+    CREDENTIAL there is more than the secret, and below a TOKEN there may be a model's."""
+    kind = redactor.kind_of(name)
+    if kind is None or kind in ("token", "auth", "credential") or redactor.kind_of(str(key)) is not None:
+        return str(key)
+    return name
+
+
+def _has_words(plain: Sequence[Any]) -> bool:
+    return any(isinstance(w, str) for w in plain) and all(isinstance(w, str | int | float) for w in plain)
+
+
+def _pairs(plain: dict[Any, Any]) -> Iterator[tuple[str, str, str]]:
+    """Names with the values beside them, and the keys of the values."""
+    for name_key, value_key in _PAIRS:
+        own, value = plain.get(name_key), plain.get(value_key)
+        if isinstance(own, str) and isinstance(value, str | list | tuple):
+            yield from (
+                (own, value_key, text)
+                for text in ([value] if isinstance(value, str) else value)
+                if isinstance(text, str)
+            )
+
+
+def _pair_kind(redactor: Redactor, name: str, value: str) -> str | None:
+    """The kind of a value that stands beside its name. A name of several words is a label of prose."""
+    if len(name.split()) > 1:
+        return label_kind(name, value)
+    kind = redactor.kind_of(name)
+    return kind if kind is not None and is_secret_value(name, kind, value) and len(value.split()) <= 6 else None
+
+
+def _is_argv(plain: Sequence[Any]) -> bool:
+    return bool(plain) and all(isinstance(word, str) for word in plain)
+
+
+def _is_number(plain: Any) -> bool:
+    return isinstance(plain, int | float) and not isinstance(plain, bool)

@@ -1,0 +1,122 @@
+"""Values of secret-looking variables, and the forms in which programs print them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import functools
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from logbook_agent.text.redaction.names import is_secret_value, mark, secret_kind
+
+# Shorter values are too common as ordinary words to be replaced everywhere.
+MIN_LENGTH = 8
+# A longer value is looked for in pieces, so that a stream need hold back no more than this.
+MAX_FORM_BYTES = 8192
+_URL_SAFE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+# `base64` wraps at 76 columns, PEM at 64.
+_BASE64_COLUMNS = (76, 64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secret:
+    """A known value. It is shown as `$NAME`; one that has a `kind` was found under no variable's name, and is shown as
+    `[redacted:KIND]`."""
+
+    name: str
+    value: str
+    kind: str | None = None
+    # False: looked for as it stands alone, in none of the encodings in which programs print it.
+    is_encoded: bool = True
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The texts that it is found by."""
+        return forms(self.value, is_encoded=self.is_encoded)
+
+    @property
+    def shown(self) -> str:
+        return f"${self.name}" if self.kind is None else mark(self.kind)
+
+
+def secrets_in(environ: Mapping[str, str], extra_names: Sequence[str] = ()) -> tuple[Secret, ...]:
+    """Values of eight characters or more whose name looks secret or is in `extra_names`."""
+    extra = frozenset(extra_names)
+    found: dict[str, str] = {}
+    for name, value in environ.items():
+        if len(value) < MIN_LENGTH:
+            continue
+        kind = secret_kind(name)
+        if name in extra or (kind is not None and is_secret_value(name, kind, value)):
+            found.setdefault(value, name)
+    return tuple(Secret(name=name, value=value) for value, name in found.items())
+
+
+@functools.lru_cache(maxsize=1024)
+def forms(value: str, *, is_encoded: bool = True) -> tuple[str, ...]:
+    """The value as it may be printed: line by line, quoted, percent-encoded, reversed, in hexadecimal, in base32 and
+    in base64; none is short."""
+    length = MAX_FORM_BYTES // 4
+    found = itertools.chain(_as_it_stands(value), _encoded(value) if is_encoded else ())
+    pieces = (form[start : start + length] for form in found for start in range(0, len(form), length))
+    return tuple(dict.fromkeys(piece for piece in pieces if len(piece) >= MIN_LENGTH))
+
+
+def _as_it_stands(value: str) -> Iterator[str]:
+    lines = [line.strip() for line in value.splitlines()]
+    # The frame of a key block is no secret, and it is what the rule for key blocks looks for.
+    yield from (line for line in lines if not line.startswith("-----"))
+    if len(lines) == 1:
+        yield value
+        yield value.replace("\\", "\\\\").replace('"', '\\"')
+        yield value.replace("'", "'\"'\"'")
+
+
+def _encoded(value: str) -> Iterator[str]:
+    raw = value.encode("utf-8", "surrogateescape")
+    for safe in (_URL_SAFE - set(b"-._~"), _URL_SAFE, _URL_SAFE | set(b"/")):
+        encoded = _percent(raw, safe)
+        yield from (encoded, _lower_escapes(encoded), encoded.replace("%20", "+"))
+    yield value[::-1]
+    yield from (raw.hex(), raw.hex().upper())
+    yield from _base32(raw)
+    yield from _base64(raw)
+
+
+def _percent(raw: bytes, safe: frozenset[int]) -> str:
+    return "".join(chr(b) if b in safe else f"%{b:02X}" for b in raw)
+
+
+def _lower_escapes(encoded: str) -> str:
+    head, *rest = encoded.split("%")
+    return head + "".join(f"%{part[:2].lower()}{part[2:]}" for part in rest)
+
+
+def _base32(raw: bytes) -> Iterator[str]:
+    """base32 of the value, and of the value inside something longer: the characters that its neighbours have no part
+    in."""
+    yield base64.b32encode(raw).decode("ascii")
+    for offset in range(5):
+        text = base64.b32encode(b"\0" * offset + raw).decode("ascii")
+        start = -(-offset * 8 // 5)
+        form = text[start : (offset + len(raw)) * 8 // 5]
+        yield from (form, form.lower())
+
+
+def _base64(raw: bytes) -> Iterator[str]:
+    for text in _base64_at_any_offset(raw):
+        yield from (text, text.replace("+", "-").replace("/", "_"))
+        for columns in _BASE64_COLUMNS:
+            if len(text) > columns:
+                yield from (text[i : i + columns] for i in range(0, len(text), columns))
+
+
+def _base64_at_any_offset(raw: bytes) -> Iterator[str]:
+    """base64 of the value, with padding, and of the value inside something longer (`user:value`)."""
+    yield binascii.b2a_base64(raw, newline=False).decode("ascii")
+    for offset in range(3):
+        text = binascii.b2a_base64(b"\0" * offset + raw, newline=False).decode("ascii")
+        # Only the characters that the neighbours have no part in.
+        yield text[(0, 2, 3)[offset] : (offset + len(raw)) * 8 // 6]

@@ -1,0 +1,57 @@
+"""Times as people read them: to the minute, in the logbook's zone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, tzinfo
+
+from logbook_agent.model.errors import UsageError
+
+
+def zone_of(name: str) -> tzinfo:
+    """The zone of an IANA name. Raises UsageError for one that this machine does not know."""
+    if name == "UTC":
+        return UTC
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise UsageError(
+            f"unknown time zone {name!r}",
+            cause="a zone is an IANA name",
+            hint="use a name such as UTC, Europe/Berlin or America/Los_Angeles",
+        ) from error
+
+
+def minute(iso: str, zone: str) -> str:
+    """`2026-02-10T10:43:00+00:00` in UTC as `2026-02-10 10:43`; text that is no time stays as it is."""
+    try:
+        moment = datetime.fromisoformat(iso)
+    except ValueError:
+        return iso
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    shown_in = zone_of(zone)
+    try:
+        return moment.astimezone(shown_in).strftime("%Y-%m-%d %H:%M")
+    except (OverflowError, ValueError):  # at the ends of the calendar
+        return iso
+
+
+def stamp(moment: datetime) -> str:
+    """A moment as records store it: UTC, ISO 8601, whole seconds."""
+    return moment.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def duration(seconds: float | None) -> str:
+    """A length of time for people: `0.42 s`, `12.3 s`, `4 min 05 s`, `2 h 10 min`."""
+    if seconds is None:
+        return "?"
+    if seconds < 10:
+        return f"{seconds:.2f} s"
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
