@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Layers from the top; the packages of one set are siblings.
-LOGBOOK = (
-    {"__main__"},
-    {"cli"},
-    {"api"},
-    {"workflows"},
-    {"store", "runner", "provenance", "report", "sync"},
-    {"findings"},
-    {"criteria"},
-    {"evidence"},
-    {"tables"},
-    {"redaction", "commands", "results", "stats", "markdown", "issues", "recipes"},
-    {"model"},
-    {"reading"},
-    {"paths"},
-    {"repository", "processes", "programs", "errors", "units"},
-)
-# Siblings that may import each other, because one is made of the other.
-LOGBOOK_SIBLINGS = {("errors", "units")}
+# The rooms of the logbook from the ground up, with those below that each of them uses. What touches a process or the
+# machine is in `running`; what answers a question from records in `findings`; what turns answers into text in `pages`
+# or `issue`; what changes a record in the room of the feature.
+ROOMS: dict[str, str] = {
+    "model": "",
+    "text": "model",
+    "store": "model text",
+    "running": "model text store",
+    "findings": "model text store running",
+    "pages": "model text store findings",
+    "entries": "model text store running findings pages",
+    "sweeps": "model text store running findings pages entries",
+    "start": "model text store findings pages entries sweeps",
+    "doctor": "model text store running pages",
+    "issue": "model text store running findings pages entries",
+    "api": "model store findings entries start",
+    "cli": "model text store running findings pages entries sweeps start doctor issue",
+}
+# Of the 78 pairs that could be.
+MOST_PAIRS = 62
 BENCH = (
     {"__main__"},
     {"cli"},
@@ -39,22 +39,17 @@ BENCH = (
     {"routing", "gmm", "quant", "timing"},
     {"accounting", "shapes", "device", "errors"},
 )
-# Pure packages: no files, processes, network or clock.
-PURE = {
-    "findings",
-    "evidence",
-    "tables",
-    "redaction",
-    "commands",
-    "results",
-    "stats",
-    "markdown",
-    "issues",
-    "criteria",
-    "recipes",
+# Pure parts: no files, processes, network or clock.
+PURE = (
     "model",
-    "units",
-}
+    "text",
+    "findings",
+    "running/results",
+    "running/commands",
+    "sweeps/recipes",
+    "issue/planning",
+    "issue/told",
+)
 EFFECTS = {
     "subprocess",
     "socket",
@@ -71,14 +66,14 @@ EFFECTS = {
 HOMES = {
     "typer": {"cli"},
     "rich": {"cli"},
-    "jinja2": {"report"},
+    "jinja2": {"pages"},
     "yaml": {"store"},
-    "psutil": {"processes"},
-    "github": {"sync"},
-    "requests": {"sync"},
-    "urllib3": {"sync"},
-    "markdown_it": {"issues"},
-    "re2": {"redaction"},
+    "psutil": {"store"},
+    "github": {"issue"},
+    "requests": {"issue"},
+    "urllib3": {"issue"},
+    "markdown_it": {"text"},
+    "re2": {"text"},
 }
 NEVER = {"jax", "jaxlib", "numpy", "scipy"}
 
@@ -109,29 +104,57 @@ def level(layers: tuple[set[str], ...], part: str) -> int:
     return found[0]
 
 
-@pytest.mark.parametrize(("package", "layers"), [("logbook_agent", LOGBOOK), ("bench_core", BENCH)])
-def test_imports_go_downwards(package: str, layers: tuple[set[str], ...]) -> None:
+def test_rooms_use_those_below_them() -> None:
+    """Exactly those that are listed, so that the list is the plan of the house."""
+    used: dict[str, set[str]] = {room: set() for room in ROOMS}
+    for path, part in modules("logbook_agent"):
+        if part == "__main__":
+            continue
+        assert part in ROOMS, f"{path.relative_to(ROOT)}: the room {part} has no place in tests/test_layers.py"
+        for _, name in imports(path):
+            words = name.split(".")
+            if words[0] == "logbook_agent" and len(words) > 1 and words[1] in ROOMS and words[1] != part:
+                used[part].add(words[1])
+    assert used == {room: set(below.split()) for room, below in ROOMS.items()}
+
+
+def test_rooms_lie_above_one_another() -> None:
+    order = list(ROOMS)
+    assert [
+        f"{room} above {other}"
+        for room, below in ROOMS.items()
+        for other in below.split()
+        if order.index(other) > order.index(room)
+    ] == []
+    assert sum(len(below.split()) for below in ROOMS.values()) <= MOST_PAIRS
+
+
+def test_no_circle_of_files() -> None:
+    files = {name_of(path): path for path, _ in modules("logbook_agent")}
+    # A file may name the packages that it lies in.
+    graph = {
+        name: {n for _, n in imports(path) if n in files and not f"{name}.".startswith(f"{n}.")}
+        for name, path in files.items()
+    }
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the files
+
+
+def name_of(path: Path) -> str:
+    words = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(words[:-1] if words[-1] == "__init__" else words)
+
+
+def test_imports_of_the_benchmark_go_downwards() -> None:
     wrong = []
-    known = set().union(*layers)
-    for path, part in modules(package):
+    known = set().union(*BENCH)
+    for path, part in modules("bench_core"):
         for line, name in imports(path):
             words = name.split(".")
-            if words[0] != package or len(words) < 2 or words[1] not in known or words[1] == part:
+            if words[0] != "bench_core" or len(words) < 2 or words[1] not in known or words[1] == part:
                 continue
-            if level(layers, words[1]) < level(layers, part) or (
-                level(layers, words[1]) == level(layers, part)
-                and words[1] not in PURE
-                and (part, words[1]) not in LOGBOOK_SIBLINGS
-                and package == "logbook_agent"
-            ):
+            if level(BENCH, words[1]) < level(BENCH, part):
                 wrong.append(f"{path.relative_to(ROOT)}:{line}: {part} imports {name}")
     assert wrong == []
-
-
-def test_every_package_has_its_place() -> None:
-    for package, layers in (("logbook_agent", LOGBOOK), ("bench_core", BENCH)):
-        for _, part in modules(package):
-            level(layers, part)
 
 
 def test_the_two_packages_meet_only_where_jax_is_not() -> None:
@@ -159,8 +182,8 @@ def test_third_party_packages_stay_at_home() -> None:
 def test_pure_packages_have_no_effects() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{line}: {name}"
-        for path, part in modules("logbook_agent")
-        if part in PURE
+        for path, _ in modules("logbook_agent")
+        if path.relative_to(ROOT / "logbook_agent").as_posix().startswith(tuple(f"{p}/" for p in PURE))
         for line, name in imports(path)
         if name.split(".")[0] in EFFECTS
     ]

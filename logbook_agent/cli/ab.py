@@ -38,7 +38,8 @@ from logbook_agent.findings.comparisons.told import (
 from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared
 from logbook_agent.findings.evidence.noise import Noise, noise_of
-from logbook_agent.running.prepare import parse_duration, parse_env, parse_pair
+from logbook_agent.model.pairs import parse_value
+from logbook_agent.running.prepare import parse_duration, parse_env
 from logbook_agent.sweeps.ab import AbResult, ab
 from logbook_agent.sweeps.ab_prepare import MINIMUM_EFFECT, MOST_PAIRS, AbRequest
 
@@ -118,7 +119,7 @@ def ab_command(
         argv=command or (),
         prose=words,
         label=label,
-        config=dict(parse_pair(c, "--config") for c in config or ()),
+        config=dict(parse_value(c, "--config") for c in config or ()),
         env=parse_env(env or ()),
         timeout_s=parse_duration(timeout) if timeout is not None else None,
         cwd=cwd,

@@ -13,8 +13,7 @@ from logbook_agent.findings.comparisons.as_text import compared_text
 from logbook_agent.findings.comparisons.compare import compare
 from logbook_agent.findings.comparisons.told import data
 from logbook_agent.model.entry import Comparison, entry_of
-from logbook_agent.model.errors import UsageError
-from logbook_agent.model.values import parse_scalar
+from logbook_agent.model.pairs import parse_value
 from logbook_agent.pages.blocks import blocks_of
 
 Repeated = list[str] | None
@@ -65,7 +64,7 @@ def compare_command(
         axis=axis,
         base_value=base,
         metrics=tuple(dict.fromkeys(metric or ())),
-        where={key: parse_scalar(value) for key, value in map(_pair, where or ())},
+        where=dict(parse_value(text, "--where") for text in where or ()),
         allowed=tuple(dict.fromkeys(allow or ())),
         implied=tuple(dict.fromkeys(implied or ())),
         minimum_effect=read_part(min_effect, "--min-effect") or 0.0,
@@ -78,12 +77,3 @@ def compare_command(
     emit("compare", answer, text, as_json=as_json, warnings=space.warnings)
     if kept is not None and not as_json:
         say(f"kept with {kept}, which shows what comes out")
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, separator, value = text.partition("=")
-    if not separator or not key:
-        raise UsageError(
-            f"--where {text!r} is not KEY=VALUE", cause="the = or the key is missing", hint="--where topk=2"
-        )
-    return key, value

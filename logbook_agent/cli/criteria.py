@@ -42,7 +42,7 @@ def criteria_command(
     Example: logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8]}'
     """
     from logbook_agent.findings.criteria.current import with_outcomes
-    from logbook_agent.issue.sync.criteria import CriteriaRequest, JudgeRequest, change_criteria, criteria
+    from logbook_agent.start.criteria import CriteriaRequest, JudgeRequest, change_criteria, criteria
 
     space = workspace(logbook, root)
     if met is not None and unmet is not None:

@@ -27,9 +27,10 @@ from logbook_agent.cli.options import (
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.entries import Prose
 from logbook_agent.entries.run import RunRequest, RunResult, run
+from logbook_agent.model.pairs import parse_value
 from logbook_agent.model.units import format_value, known
 from logbook_agent.running.bench import bench_argv, bench_folder
-from logbook_agent.running.prepare import parse_duration, parse_env, parse_pair
+from logbook_agent.running.prepare import parse_duration, parse_env
 
 _SHOWN_ROWS = 12
 
@@ -163,7 +164,7 @@ def _request(
         argv=argv,
         prose=words,
         label=label,
-        config=dict(parse_pair(c, "--config") for c in config or ()),
+        config=dict(parse_value(c, "--config") for c in config or ()),
         env=parse_env(env or ()),
         repeat=repeat,
         timeout_s=parse_duration(timeout) if timeout is not None else None,

@@ -12,7 +12,7 @@ from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, wor
 from logbook_agent.cli.output import emit
 from logbook_agent.findings.tables import TableSpec, matching, parse_axes, parse_metrics, to_csv
 from logbook_agent.findings.tabling import table
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.pairs import parse_pair
 from logbook_agent.pages.blocks import blocks_of
 
 Repeated = list[str] | None
@@ -93,7 +93,7 @@ def table_command(
         implied=tuple(implied or ()),
         per_device=per_device,
         means=means,
-        where=dict(_pair(w) for w in where or ()),
+        where=dict(parse_pair(text, "--where") for text in where or ()),
     )
     book, cases, made = table(space, entry_ids or (), spec)
     if csv and not as_json:
@@ -108,12 +108,3 @@ def table_command(
         "notes": list(made.notes),
     }
     emit("table", data, blocks_of(space, book).table(made), as_json=as_json, warnings=space.warnings)
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, separator, value = text.partition("=")
-    if not separator or not key:
-        raise UsageError(
-            f"--where {text!r} is not KEY=VALUE", cause="the = or the key is missing", hint="--where topk=2"
-        )
-    return key, value

@@ -13,6 +13,7 @@ from logbook_agent.cli.output import emit
 from logbook_agent.findings.tried.listed import TriedQuery, tried
 from logbook_agent.findings.tried.texts import case_text, outcome_text, where_text
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.pairs import parse_pair
 from logbook_agent.running.commands.flags import normal_name
 from logbook_agent.text.markdown import one_line
 from logbook_agent.text.times import minute
@@ -46,17 +47,15 @@ def tried_command(
     if last < 1:
         raise UsageError(f"--last {last} is no number of lines", cause="it is below 1", hint="--last 10")
     book = space.book(entry_id)
-    query = TriedQuery(where=dict(map(_pair, where or ())), kind=kind, outcome=outcome, entry_id=entry_id)
+    query = TriedQuery(where=_where(where or ()), kind=kind, outcome=outcome, entry_id=entry_id)
     found = tried(space, book, query)
     text = "" if as_json else _text(found, last, book.header.zone)
     emit("tried", {"tried": found}, text, as_json=as_json, warnings=space.warnings)
 
 
-def _pair(text: str) -> tuple[str, str]:
-    key, separator, value = text.partition("=")
-    if not separator or not key:
-        raise UsageError(f"{text!r} is not KEY=VALUE", cause="the = or the key is missing", hint="logbook tried topk=2")
-    return normal_name(key), value
+def _where(texts: Sequence[str]) -> dict[str, str]:
+    pairs = [parse_pair(text, example="logbook tried topk=2") for text in texts]
+    return {normal_name(key): value for key, value in pairs}
 
 
 def _text(found: Sequence[Mapping[str, Any]], last: int, zone: str) -> str:

@@ -16,12 +16,12 @@ from logbook_agent.model.codec import CodecError
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Baseline, BaselineMove, BaselineNumbers, Header
+from logbook_agent.model.pairs import parse_value
 from logbook_agent.model.record import Record
 from logbook_agent.model.scalar import Scalar
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import is_number, row_key
 from logbook_agent.pages.blocks import config_text
-from logbook_agent.running.prepare import parse_pair
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
@@ -77,7 +77,7 @@ def _moved(header: Header, new: Baseline, event: BaselineMove) -> Header:
 
 
 def _baseline(workspace: Workspace, book: Book, request: MoveRequest) -> Baseline:
-    config = dict(parse_pair(clean(text), "--config") for text in request.config)
+    config = dict(parse_value(clean(text), "--config") for text in request.config)
     if request.entry_id is not None and request.numbers:
         raise UsageError(
             "--entry and --number do not go together",
@@ -116,7 +116,7 @@ def _baseline(workspace: Workspace, book: Book, request: MoveRequest) -> Baselin
 
 
 def _number(header: Header, text: str) -> tuple[str, float]:
-    name, value = parse_pair(clean(text), "--number")
+    name, value = parse_value(clean(text), "--number")
     names = [m.name for m in header.metrics]
     if name not in names:
         near = get_close_matches(name, names, n=1)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from logbook_agent.entries.confidence import stated_confidence
 from logbook_agent.entries.fields import edited_fields, parse_field, with_earlier_hypothesis, with_place_for_result
+from logbook_agent.entries.tried_before import attempts_of, tried_before
 from logbook_agent.findings.doubts import baseline_doubts
 from logbook_agent.findings.said import is_long
-from logbook_agent.findings.tried.before import attempts_of, tried_before
 from logbook_agent.model.entry import (
     HYPOTHESIS,
     INTERPRETATION,

@@ -16,8 +16,8 @@ from logbook_agent.entries.entries import (
     touched,
     with_relations,
 )
+from logbook_agent.entries.tried_before import attempt_of, tried_before
 from logbook_agent.findings.reading import brief_run
-from logbook_agent.findings.tried.before import attempt_of, tried_before
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import RunStatus, run_state

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from logbook_agent.findings.criteria.current import has_predicates, with_outcomes
 from logbook_agent.findings.later import later_entries, mentioning
 from logbook_agent.findings.standing import Claim, claim_of, standing_of
-from logbook_agent.findings.tried.before import remember
+from logbook_agent.findings.tried.hints import remember
 from logbook_agent.model.entry import NEGATIVE_RESULT
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.record import Record

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.run import Launch, Scalar
-from logbook_agent.model.values import parse_scalar
+from logbook_agent.model.run import Launch
 from logbook_agent.running.commands.launchers import Launched, launchers_from, recognise, wrap
 from logbook_agent.running.launch import resolve
 from logbook_agent.store.workspace import Workspace
@@ -144,15 +143,3 @@ def parse_env(texts: Sequence[str]) -> dict[str, str]:
             )
         found[name] = value
     return found
-
-
-def parse_pair(text: str, option: str) -> tuple[str, Scalar]:
-    """`K=V` with the value as number, true, false or text."""
-    key, separator, value = text.partition("=")
-    if not separator or not key.strip():
-        raise UsageError(
-            f"{option} {text!r} is not KEY=VALUE",
-            cause="the = or the key is missing",
-            hint=f"{option} topk=2",
-        )
-    return key.strip(), parse_scalar(value)

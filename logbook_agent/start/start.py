@@ -17,11 +17,11 @@ from logbook_agent.model.header import (
     Header,
     Metric,
 )
+from logbook_agent.model.pairs import parse_value
 from logbook_agent.model.scalar import Scalar
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.chosen import templates_of
 from logbook_agent.pages.views import refresh
-from logbook_agent.running.prepare import parse_pair
 from logbook_agent.start.header_file import read_header_file
 from logbook_agent.start.header_options import (
     check_distinct,
@@ -141,7 +141,7 @@ def _baseline(
     names = {m.name for m in metrics}
     config: dict[str, Scalar] = dict(base.config)
     numbers: dict[str, float] = {}
-    for key, value in (parse_pair(clean(t), "--baseline") for t in request.baseline):
+    for key, value in (parse_value(clean(t), "--baseline") for t in request.baseline):
         if key in names and isinstance(value, int | float):
             numbers[key] = float(value)
         else:

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent import __version__
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import LogbookError, NotFound, RecordError, StoreError, Taken
 from logbook_agent.model.header import Header
 from logbook_agent.model.ids import id_number, parse_id, run_number, sorted_ids, typed_id
 from logbook_agent.model.record import Record, record_of
+from logbook_agent.model.version import __version__
 from logbook_agent.store import records
 from logbook_agent.store.files import copy, create_folder, make_folder, remove, write_text
 from logbook_agent.store.ids import Void, reservations_of, reserve, voids

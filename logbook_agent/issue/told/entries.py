@@ -222,7 +222,7 @@ def snapshot_values(thread: IssueValues, snapshot: Snapshot, records: Sequence[R
         "hardware": _gathered([(i, facts.devices_text(run)) for i, run in runs], len(runs), room),
         "env": _gathered([(i, text) for i, run in runs for text in _env(run)], len(runs), room),
         "software": _gathered([(i, text) for i, run in runs for text in _software(run)], len(runs), room),
-        "results": Results(thread, {r.id for r in records}).values(room.table),
+        "results": Results(thread.thread, thread.id_link, thread.left_out, {r.id for r in records}).values(room.table),
         "logbook": thread.logbook,
     }
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
+from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.issue.told.best import case_text
 from logbook_agent.issue.told.texts import cell, counted, newest, number, words
 from logbook_agent.text import markdown as md
-
-if TYPE_CHECKING:
-    from logbook_agent.findings.thread import Summary
-    from logbook_agent.issue.told.values import IssueValues
 
 _TITLE_BYTES = 200
 _CASE_BYTES = 120
@@ -19,10 +16,18 @@ _SAME_BYTES = 600
 
 
 class Results:
-    """The rows of some entries (`only`; None: of all), each made once however often a document is rendered."""
+    """The rows of some entries (`only`; None: of all), each made once however often a document is rendered.
 
-    def __init__(self, thread: IssueValues, only: Collection[str] | None = None) -> None:
-        self._thread = thread
+    `id_link` links an ID; `left_out` says how many there is no room for."""
+
+    def __init__(
+        self,
+        thread: Thread,
+        id_link: Callable[[str], str],
+        left_out: Callable[[int, str, str], str],
+        only: Collection[str] | None = None,
+    ) -> None:
+        self._thread, self._id_link, self._left_out = thread, id_link, left_out
         self._found = [s for s in thread.summaries if s["settled"] and s["runs"] and (only is None or s["id"] in only)]
         self._metrics = [m.name for m in thread.header.metrics if m.primary]
         self._same = _same(self._found)
@@ -37,12 +42,14 @@ class Results:
             "columns": [cell(name) for name in self._metrics] or ["Result"],
             "rows": [self._row(s) for s in kept],
             "same": words(" ".join(f"{k}={v}" for k, v in self._same.items()), _SAME_BYTES),
-            "left_out": self._thread.left_out(left_out, "earlier entry", "earlier entries"),
+            "left_out": self._left_out(left_out, "earlier entry", "earlier entries"),
         }
 
     def _row(self, summary: Summary) -> dict[str, Any]:
         if summary["id"] not in self._rows:
-            self._rows[summary["id"]] = _row(self._thread, summary, self._metrics, self._same)
+            self._rows[summary["id"]] = _row(
+                self._thread, summary, self._id_link(summary["id"]), self._metrics, self._same
+            )
         return self._rows[summary["id"]]
 
     def _text(self, summary: Summary) -> str:
@@ -50,15 +57,17 @@ class Results:
         return " | ".join([row["id"], row["title"], row["state"], row["confidence"], *row["cells"], row["case"], "..."])
 
 
-def _row(thread: IssueValues, summary: Summary, metrics: Sequence[str], same: Collection[str]) -> dict[str, Any]:
+def _row(
+    thread: Thread, summary: Summary, linked: str, metrics: Sequence[str], same: Collection[str]
+) -> dict[str, Any]:
     state = summary["state"]
     if summary["failed_rows"]:
         state += f", {summary['failed_rows']:,} of {counted(summary['rows'], 'case')} failed"
-    if later := thread.thread.superseded_by(summary["id"]):
+    if later := thread.superseded_by(summary["id"]):
         state += f", superseded by {', '.join(later)}"
     cells = [_cell(summary["measured"].get(name), name) for name in metrics]
     return {
-        "id": thread.id_link(summary["id"]),
+        "id": linked,
         "title": cell(words(summary["title"], _TITLE_BYTES)),
         "state": state,
         "confidence": summary["confidence"] or "",

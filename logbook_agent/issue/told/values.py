@@ -55,7 +55,7 @@ class IssueValues:
 
     @cached_property
     def results(self) -> Results:
-        return Results(self)
+        return Results(self.thread, self.id_link, self.left_out)
 
     def date(self, moment: str) -> str:
         """To the minute in the logbook's zone, on one line."""

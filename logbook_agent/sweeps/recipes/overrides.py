@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from logbook_agent.model.pairs import parse_pair
 from logbook_agent.model.scalar import Scalar
 from logbook_agent.model.values import parse_scalar
 from logbook_agent.sweeps.recipes.problem import MOST, RecipeProblem, suggestion, unknown
@@ -98,13 +99,8 @@ def unknown_key(key: str, value: str, names: Sequence[str]) -> RecipeProblem:
 
 
 def pair_of(text: str) -> tuple[str, str]:
-    """Key and value of a `--set K=V`. Raises RecipeProblem."""
-    key, separator, value = text.partition("=")
-    if not separator or not key.strip():
-        raise RecipeProblem(
-            f"--set {text!r} is not KEY=VALUE", cause="the = or the key is missing", hint="--set topk=2"
-        )
-    return key.strip(), value
+    """Key and value of a `--set K=V`. Raises UsageError."""
+    return parse_pair(text, "--set")
 
 
 def _point_keys(axis: Any) -> list[str]:

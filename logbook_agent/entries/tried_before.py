@@ -1,20 +1,19 @@
-"""A word about a command that was tried before, and the hints by which it is found without reading the store."""
+"""A word about a command that was tried before."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
+from logbook_agent.findings.tried.hints import is_indexed, record_of
 from logbook_agent.findings.tried.keys import (
     COMPARED,
     command_key,
     command_of,
     contradicts,
-    keys_of,
     mark_of,
     planned_commands,
 )
@@ -30,8 +29,6 @@ from logbook_agent.store.tried import Hint
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.words import split_env_words
 
-# Entries that were never looked at: more of them than this are left to `list` and its like.
-_LOOKED_AT = 100
 # Entries with the same command of which the newest are read, and comparisons of each.
 _READ, _KEEPERS = 10, 3
 _LINES = 3
@@ -79,7 +76,7 @@ def tried_before(
     """
     negative: dict[str, None] = {}
     others: dict[str, None] = {}
-    if not attempts or not _is_indexed(workspace, book):
+    if not attempts or not is_indexed(workspace, book):
         return []
     try:
         for attempt in attempts:
@@ -91,56 +88,6 @@ def tried_before(
     if len(lines) <= _LINES:
         return lines
     return [*lines[: _LINES - 1], f"and {len(lines) - _LINES + 1} more entries: logbook tried"]
-
-
-def remember(book: Book, seen: Iterable[tuple[Record, bool]], *, entries: int, folder_ns: int) -> None:
-    """Keep under which commands these entries are found; one that was not run is found under none. Each comes with
-    whether its record has all runs, not only the last ones. `entries` there are,
-    and their folder was changed at `folder_ns` before they were counted."""
-    keys = {}
-    for record, is_whole in seen:
-        if not is_whole:
-            # Those of the first runs were kept with what is said of them, and their entry is marked as it was then.
-            further = keys_of(dataclasses.replace(record, entry=dataclasses.replace(record.entry, commands=())))
-            if book.tried.add(record.id, further):
-                continue
-            record = book.record(record.id)
-        if found := keys_of(record):
-            keys[record.id] = found
-    if keys:
-        book.tried.keep(keys, entries=entries, folder_ns=folder_ns)
-
-
-def _is_indexed(workspace: Workspace, book: Book) -> bool:
-    """Whether every entry can be found by its commands, after a look at the few that are new."""
-    hints = book.tried
-    folder_ns = book.entries_changed_ns()
-    if hints.is_complete(folder_ns):
-        return True
-    names = book.entry_names()
-    unseen, gone = hints.unseen(names)
-    if gone:
-        hints.forget(gone)
-    if len(unseen) > _LOOKED_AT:
-        workspace.warnings.append(
-            f"not looked up whether this was tried before: {len(unseen):,} entries are not indexed here yet;"
-            " logbook list does that"
-        )
-        return False
-    hints.keep({i: _keys(book, i) for i in sorted(unseen)}, entries=len(names), folder_ns=folder_ns)
-    return True
-
-
-def _keys(book: Book, entry_id: str) -> list[tuple[str, int]]:
-    record = _record(book, entry_id)
-    return keys_of(record) if record is not None else []
-
-
-def _record(book: Book, entry_id: str) -> Record | None:
-    try:
-        return book.record(entry_id)
-    except LogbookError:
-        return None  # its damage is told where it is shown
 
 
 class _Looking:
@@ -156,7 +103,7 @@ class _Looking:
         metrics = [m.name for m in self._book.header.metrics]
         for hint in self._hints(own_id, measured):
             entry_id = hint.id
-            record = _record(self._book, entry_id)
+            record = record_of(self._book, entry_id)
             if record is None or record.state == VOID:
                 continue
             runs = [s for s in record.runs if self._is_same(s)]
@@ -199,7 +146,7 @@ class _Looking:
         keepers = [hint.id for hint in self._book.tried.found(COMPARED + record.id)]
         found = []
         for keeper in keepers[:_KEEPERS]:
-            kept = record if keeper == record.id else _record(self._book, keeper)
+            kept = record if keeper == record.id else record_of(self._book, keeper)
             if kept is not None:
                 found += [i for i in verdicts(self._book, kept) if i["entry"] == record.id and runs & {*i["runs"]}]
         if not found:
