@@ -1,4 +1,4 @@
-"""What a thread says as a whole, from what the index keeps of each entry (`workflows.summaries`), in their order."""
+"""What a thread says as a whole, from what the index keeps of each entry (`summaries`), in their order."""
 
 from __future__ import annotations
 

@@ -118,8 +118,8 @@ def test_the_states_that_take_back_are_named_in_one_place() -> None:
     """Everybody else asks `is_withdrawn`, or what an entry's standing is."""
     package = REPOSITORY / "logbook_agent"
     # What IDs are called that were reserved and never used, and in a plan an entry of which there is nothing to tell.
-    others = {"workflows/status.py", "workflows/doctor/ids.py"}
-    others |= {"issues/wanted.py", "issues/plan.py", "workflows/sync/gather.py"}
+    others = {"doctor/ids.py"}
+    others |= {"issue/planning/wanted.py", "issue/planning/plan.py", "issue/sync/gather.py"}
     found = set()
     for path in package.rglob("*.py"):
         name = str(path.relative_to(package))

@@ -24,10 +24,10 @@ Git = Callable[..., str]
 # -- one way to start git, and few to start anything -------------------------------------------------
 
 STARTERS = {
-    "programs.py",  # nvidia-smi, sysctl, gh
-    "provenance/git_calls.py",  # git
-    "report/confined.py",  # Python, for templates
-    "runner/process.py",  # what the user runs
+    "running/programs.py",  # nvidia-smi, sysctl, gh
+    "running/provenance/git_calls.py",  # git
+    "pages/templating/confined.py",  # Python, for templates
+    "running/launch/process.py",  # what the user runs
 }
 _CALLS = {
     "Popen",
@@ -68,8 +68,8 @@ def test_git_is_started_in_one_place() -> None:
     assert {name for name, starts in found.items() if starts - {"git"}} == STARTERS
     # `git` is a URL's scheme in the other.
     assert {name for name, starts in found.items() if "git" in starts} == {
-        "provenance/git_calls.py",
-        "issues/address.py",
+        "running/provenance/git_calls.py",
+        "text/address.py",
     }
 
 

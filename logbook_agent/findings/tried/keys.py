@@ -1,6 +1,6 @@
 """What was tried and did not work out: failures of runs, and what people marked, as plain data that is indexed.
 
-Verdicts are no part of it, because they follow from the records of several entries: `workflows.tried` adds them.
+Verdicts are no part of it, because they follow from the records of several entries: `listed` adds them.
 """
 
 from __future__ import annotations
