@@ -10,6 +10,7 @@ from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, pro
 from logbook_agent.cli.output import emit
 from logbook_agent.cli.sync import DryRunOption, MaxWaitOption, sync_data, sync_text, warned, wire
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Header
 
 
 def snapshot_command(
@@ -86,6 +87,7 @@ def close_command(
         bool, typer.Option("--reopen", help="Take the closing back, its words included: the thread goes on.")
     ] = False,
     local: Annotated[bool, typer.Option("--local", help="Tell the issue with the next sync, not now.")] = False,
+    dry_run: DryRunOption = False,
     max_wait: MaxWaitOption = "15m",
     logbook: LogbookOption = None,
     root: RootOption = None,
@@ -108,6 +110,7 @@ def close_command(
         next_steps=[prose(text) or "" for text in next_step or ()],
         reopen=reopen,
         local=local,
+        dry_run=dry_run,
     )
     with warned(space):
         result = close(space, request, wire(max_wait))
@@ -116,9 +119,19 @@ def close_command(
         "logbook": result.book.topic,
         "closed": closing.at if closing is not None else None,
         "unmet_criteria": list(result.unmet),
+        "dry_run": dry_run,
         "sync": sync_data(result.synced, dry_run=False) if result.synced is not None else None,
     }
-    lines = [f"{result.book.topic} is {'closed' if closing is not None else 'open again'}"]
+    lines = [_closed(result.header, now=not dry_run)]
+    if dry_run and closing is not None:
+        lines.append(closing.conclusion.strip())
+    if dry_run and result.header.issue is not None and not local:
+        lines.append(f"and {result.header.issue.url} would be told")
     if result.synced is not None:
         lines.append(sync_text(result.synced, dry_run=False))
     emit("close", data, "\n".join(lines), as_json=as_json, warnings=space.warnings)
+
+
+def _closed(header: Header, *, now: bool) -> str:
+    state = "closed" if header.closing is not None else "open again"
+    return f"{header.topic} {'is' if now else 'would be'} {state}"

@@ -100,7 +100,7 @@ def _baseline(workspace: Workspace, book: Book, request: MoveRequest) -> Baselin
         config, numbers = _measured(_only(record, request.entry_id), book.header, config)
     found = Baseline(
         date=workspace.stamp()[:10],
-        code_refs=tuple(map(clean, request.refs)),
+        code_refs=tuple(map(clean, request.refs)) or _refs(book.header, entry_id),
         config=config,
         numbers=numbers,
         entry=entry_id,
@@ -113,6 +113,11 @@ def _baseline(workspace: Workspace, book: Book, request: MoveRequest) -> Baselin
         raise UsageError(
             str(error), cause="an option says so", hint="--confidence 'replicated (three runs)'"
         ) from error
+
+
+def _refs(header: Header, entry_id: str | None) -> tuple[str, ...]:
+    """Where the code stands is kept when an entry takes over; numbers from elsewhere may be of other code."""
+    return header.baseline.code_refs if header.baseline is not None and entry_id is not None else ()
 
 
 def _number(header: Header, text: str) -> tuple[str, float]:

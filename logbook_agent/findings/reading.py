@@ -209,13 +209,30 @@ def _run_places(status: RunStatus) -> Iterator[tuple[str, str]]:
 
 
 def _hits(places: list[tuple[str, str]], words: list[str]) -> list[dict[str, str]]:
+    """Where the words occur, each text once. An output mostly repeats the command and the rows; it is shown for words
+    that stand nowhere else."""
     hits: list[dict[str, str]] = []
+    elsewhere = {
+        w for where, content in places if not where.endswith(" output") for w in words if w in content.casefold()
+    }
     for where, content in places:
-        at = min((i for w in words if (i := content.casefold().find(w)) >= 0), default=-1)
+        wanted = [w for w in words if w not in elsewhere] if where.endswith(" output") else words
+        at = min((i for w in wanted if (i := content.casefold().find(w)) >= 0), default=-1)
         if at >= 0:
-            start = max(0, at - _SNIPPET // 2)
-            hits.append({"where": where, "text": one_line(content[start : at + _SNIPPET])})
-    return list({(h["where"], h["text"]): h for h in hits}.values())
+            hits.append({"where": where, "text": _snippet(content, at)})
+    return list({h["text"]: h for h in reversed(hits)}.values())[::-1]
+
+
+def _snippet(content: str, at: int) -> str:
+    """The line around a place, or as much of it as is shown, from a whole word on."""
+    begin = content.rfind("\n", 0, at) + 1
+    start = max(begin, at - _SNIPPET // 2)
+    if start > begin:
+        space = content.find(" ", start, at)
+        start = space + 1 if space >= 0 else start
+    end = content.find("\n", at)
+    line = content[start : end if end >= 0 else len(content)]
+    return ("…" if start > begin else "") + _cut(line, at - start + _SNIPPET)
 
 
 def _cut(text: str, limit: int) -> str:

@@ -5,6 +5,7 @@ A logbook's own declaration (`--metric NAME:max:UNIT`) always wins over this tab
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,12 +50,21 @@ def known(name: str) -> Quantity:
     return KNOWN.get(name, Quantity())
 
 
-def format_value(value: float | None, *, decimals: int | None = None) -> str:
+def format_value(value: float | None, *, decimals: int | None = None, spread: float | None = None) -> str:
     """A number as a table shows it: thousands separators, fixed decimals when known, else 6 digits.
 
-    Fixed decimals that would leave fewer than three digits of a value are not used. Unknown (None) is
-    shown as `?`, never as zero.
+    Fixed decimals that would leave fewer than three digits of a value are not used. `spread` is how far repeats of the
+    value lie apart: decimals beyond the second digit of it say nothing, and are left out. Unknown (None) is shown as
+    `?`, never as zero.
     """
+    text = _formatted(value, decimals)
+    if value is None or not spread or "e" in text:
+        return text
+    most = max(0, 1 - math.floor(math.log10(spread)))
+    return f"{value:,.{most}f}" if len(text.partition(".")[2]) > most else text
+
+
+def _formatted(value: float | None, decimals: int | None) -> str:
     if value is None:
         return "?"
     if decimals is not None and (value == 0 or abs(value) >= 10.0 ** (2 - decimals)):

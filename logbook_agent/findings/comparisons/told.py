@@ -72,10 +72,11 @@ def _outcome(m: Compared) -> str:
 def number(m: Compared, side: Numbers) -> str:
     """A median with the lowest and highest run; `?` when there is none."""
     decimals = known(m.metric).decimals
-    text = format_value(side.median, decimals=decimals)
     if side.runs < 2 or side.low is None or side.high is None:
-        return text
-    return f"{text} [{format_value(side.low, decimals=decimals)}, {format_value(side.high, decimals=decimals)}]"
+        return format_value(side.median, decimals=decimals)
+    spread = side.high - side.low
+    text, low, high = (format_value(v, decimals=decimals, spread=spread) for v in (side.median, side.low, side.high))
+    return f"{text} [{low}, {high}]"
 
 
 def delta_text(m: Compared) -> str:

@@ -174,16 +174,24 @@ def cell_texts(column: MetricColumn, readings: Sequence[Reading | None], *, firs
         elif r.all_failed:
             texts.append(f"failed: {' / '.join(dict.fromkeys(r.failed))}" if first else "failed")
         elif column.per_device:
-            text = format_value(r.value, decimals=total)
+            text = _value(r, total)
             texts.append(f"{text} ({format_value(r.per_device, decimals=share)}){_spread(r, total)}")
         else:
             unit = f" {r.unit}" if r.unit is not None and not column.comparable else ""
-            texts.append(format_value(r.value, decimals=total) + _spread(r, total) + unit)
+            texts.append(_value(r, total) + _spread(r, total) + unit)
     return texts
+
+
+def _value(reading: Reading, decimals: int | None) -> str:
+    return format_value(reading.value, decimals=decimals, spread=_width(reading))
+
+
+def _width(reading: Reading) -> float | None:
+    return None if reading.spread is None else reading.spread[1] - reading.spread[0]
 
 
 def _spread(reading: Reading, decimals: int | None) -> str:
     if reading.spread is None:
         return ""
-    low, high = (format_value(v, decimals=decimals) for v in reading.spread)
+    low, high = (format_value(v, decimals=decimals, spread=_width(reading)) for v in reading.spread)
     return f" [{low}, {high}]"

@@ -182,7 +182,9 @@ def how_it_failed(run: Run) -> str:
         how = ended.signal or f"exit code {ended.code}"
     output = run.output
     said = ((output.error_tail or output.tail) if output is not None else ())[-1:]
-    return _brief(f"{how}: {said[0]}" if said and said[0].strip() else how)
+    # What Python says of the signal that ended it is no reason.
+    told = said and said[0].strip() and not (ended.timeout and said[0].strip() == "KeyboardInterrupt")
+    return _brief(f"{how}: {said[0]}" if told else how)
 
 
 def holds(item: Mapping[str, Any], where: Mapping[str, str]) -> bool:

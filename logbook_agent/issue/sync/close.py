@@ -23,7 +23,8 @@ _SHOWN = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloseRequest:
-    """`reopen` takes the closing back; the rest says how the thread ended. `local`: without a sync.
+    """`reopen` takes the closing back; the rest says how the thread ended. `local`: without a sync. `dry_run`: nothing
+    is written or sent.
 
     Without a conclusion what was said before stands, and so do the limitations and next steps that are not given.
     """
@@ -33,6 +34,7 @@ class CloseRequest:
     next_steps: Sequence[str] = ()
     reopen: bool = False
     local: bool = False
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,8 @@ def close(workspace: Workspace, request: CloseRequest, wire: Wire) -> CloseResul
     unmet = () if closing is None else _warned(workspace, book)
     if request.reopen and book.header.closing is not None and book.header.issue is not None:
         workspace.warnings.append(f"who wants the issue open again opens it there: {book.header.issue.url}")
+    if request.dry_run:
+        return CloseResult(book=book, header=_changed(book.header, closing), unmet=unmet, synced=None)
     header = change_header(workspace, book, lambda h: _changed(h, closing))
     if request.local or issue_of(book) is None or (closing is None and not request.reopen):
         return CloseResult(book=book, header=header, unmet=unmet, synced=None)

@@ -86,7 +86,9 @@ def deltas(
                 {
                     "metric": md.inline_code(metric.name),
                     "better": _BETTER[str(metric.direction)],
-                    "value": number(metric.name, best["value"], best["unit"] or unit_of(metric)),
+                    "value": number(
+                        metric.name, best["value"], best["unit"] or unit_of(metric), best["high"] - best["low"]
+                    ),
                     **_change(metric, stated, best),
                     "case": words(case_text(best), case_bytes),
                     "evidence": _evidence(metric, best) + _apart(unlike(entry_id, best["run"])),
@@ -164,7 +166,7 @@ def _told(
 ) -> dict[str, Any]:
     summary = thread.by_id[best["entry"]]
     return {
-        "value": number(metric.name, best["value"], best["unit"] or unit_of(metric)),
+        "value": number(metric.name, best["value"], best["unit"] or unit_of(metric), best["high"] - best["low"]),
         "entry": id_link(best["entry"]),
         "state": "" if summary["state"] in ("finished", "noted") else summary["state"],
         "confidence": summary["confidence"] or "",
@@ -203,6 +205,6 @@ def _evidence(metric: Metric, best: Mapping[str, Any]) -> str:
     run = "fresh run" if best.get("fresh") or best.get("in_sweep") is not None else "run"
     if best["runs"] == 1:
         return f"a single {run}, no noise estimate"
-    low, high = (number(metric.name, best[key], None) for key in ("low", "high"))
+    low, high = (number(metric.name, best[key], None, best["high"] - best["low"]) for key in ("low", "high"))
     entries = f" in {len(best['entries'])} entries" if len(best.get("entries", ())) > 1 else ""
     return f"median of {counted(best['runs'], run)}{entries} [{low}, {high}]"

@@ -142,9 +142,9 @@ def _shortened(text: str, room: int) -> tuple[str, int]:
     return cut.text, cut.left_out + fit.size(text[len(head) :])
 
 
-def number(name: str, value: float, unit: str | None) -> str:
-    """`239.150 TF/s`: a value of a metric with its usual digits."""
-    return format_value(value, decimals=known(name).decimals) + (f" {escape(unit)}" if unit else "")
+def number(name: str, value: float, unit: str | None, spread: float | None = None) -> str:
+    """`239.150 TF/s`: a value of a metric with its usual digits, as far as its spread supports them."""
+    return format_value(value, decimals=known(name).decimals, spread=spread) + (f" {escape(unit)}" if unit else "")
 
 
 def newest(found: Sequence[T], text: Callable[[T], str], room: int) -> tuple[list[T], int]:
