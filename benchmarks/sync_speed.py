@@ -32,7 +32,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 from store_scale import ENVIRON, LOGBOOK, store  # noqa: E402
 
 from logbook_agent.issue.planning.plan import first_body, make_plan  # noqa: E402
-from logbook_agent.issue.planning.steps import Plan, Post  # noqa: E402
+from logbook_agent.issue.planning.steps import Post, SyncPlan  # noqa: E402
 from logbook_agent.issue.planning.values import Comment, Issue  # noqa: E402
 from logbook_agent.issue.sync.gather import gather  # noqa: E402
 from logbook_agent.store.workspace import Workspace  # noqa: E402
@@ -118,7 +118,9 @@ def measure_plans(rounds: int, samples: Samples) -> None:
                 assert plan.steps == ()
 
 
-def planned(folder: Path, samples: Samples, name: str, issue: Issue, comments: Sequence[Comment]) -> tuple[str, Plan]:
+def planned(
+    folder: Path, samples: Samples, name: str, issue: Issue, comments: Sequence[Comment]
+) -> tuple[str, SyncPlan]:
     """A plan, and the body that it asks for."""
     workspace = Workspace(cwd=folder, environ={})
     began = time.perf_counter()

@@ -8,7 +8,7 @@ import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
 from logbook_agent.cli.output import emit, say
-from logbook_agent.entries.absorb import Outcome, absorb
+from logbook_agent.entries.absorb import AbsorbResult, absorb
 
 
 def absorb_command(
@@ -46,7 +46,7 @@ def absorb_command(
     return 1 if outcome.refused else 0
 
 
-def _text(outcome: Outcome, *, dry_run: bool) -> str:
+def _text(outcome: AbsorbResult, *, dry_run: bool) -> str:
     lines = []
     for a in outcome.absorbed:
         what = ", ".join(a.changed) or "nothing new, only its layout differed"

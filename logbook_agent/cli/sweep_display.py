@@ -8,7 +8,7 @@ from typing import Any
 
 from logbook_agent.sweeps.prepare import Prepared
 from logbook_agent.sweeps.recipes.estimate import Estimate
-from logbook_agent.sweeps.recipes.expand import Plan, PlannedRun, describe
+from logbook_agent.sweeps.recipes.expand import PlannedRun, SweepPlan, describe
 from logbook_agent.sweeps.result import SweepResult
 from logbook_agent.sweeps.stages import PreparedStages, StagesResult
 from logbook_agent.sweeps.sweep import length
@@ -40,7 +40,7 @@ def plan_data(prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def _run_data(plan: Plan, run: PlannedRun) -> dict[str, Any]:
+def _run_data(plan: SweepPlan, run: PlannedRun) -> dict[str, Any]:
     return {
         "place": run.place,
         "case": run.case.key,
@@ -90,7 +90,7 @@ def _begun(prepared: Prepared, entry_id: str) -> str:
     return f"goes on with {entry_id}, which is unfinished"
 
 
-def _run_text(plan: Plan, run: PlannedRun) -> str:
+def _run_text(plan: SweepPlan, run: PlannedRun) -> str:
     repeat = f" repeat {run.repeat}" if plan.recipe.repeats > 1 else ""
     return f"  {run.place:>4}  {describe(plan, run.case)}{repeat}" + (" (control)" if run.case.is_control else "")
 

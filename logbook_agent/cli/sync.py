@@ -12,7 +12,7 @@ from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, wor
 from logbook_agent.cli.output import emit, say
 from logbook_agent.issue.planning.steps import Step, step_diff, step_values
 from logbook_agent.issue.sync.offline import write_offline
-from logbook_agent.issue.sync.place import Wire
+from logbook_agent.issue.sync.place import SendOptions
 from logbook_agent.issue.sync.sync import SyncRequest, SyncResult, sync
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.running.prepare import parse_duration
@@ -91,9 +91,9 @@ def sync_command(
     emit("sync", data, sync_text(result, dry_run=dry_run, most=most), as_json=as_json, warnings=space.warnings)
 
 
-def wire(max_wait: str) -> Wire:
+def wire(max_wait: str) -> SendOptions:
     """How a command that talks to a host tells the user what it does, and how long it may wait."""
-    return Wire(say=say, max_wait_s=parse_duration(max_wait, "--max-wait"))
+    return SendOptions(say=say, max_wait_s=parse_duration(max_wait, "--max-wait"))
 
 
 @contextlib.contextmanager

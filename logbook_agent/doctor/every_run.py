@@ -15,7 +15,7 @@ from logbook_agent.store.reading import names_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundRuns:
     """A record by the names of its two folders; `run` is the error of one that cannot be read."""
 
     book: Book
@@ -34,13 +34,13 @@ class Found:
         return isinstance(run, Run) and (run.entry, f"{run.run:02d}") == (self.entry, self.number)
 
 
-def every_run(book: Book) -> Iterator[Found]:
+def every_run(book: Book) -> Iterator[FoundRuns]:
     """All records, by the names of their folders."""
     for entry in names(book, book.runs_folder):
         yield from runs_in(book, entry)
 
 
-def runs_in(book: Book, entry: str) -> Iterator[Found]:
+def runs_in(book: Book, entry: str) -> Iterator[FoundRuns]:
     """The records in one folder of runs, by name."""
     folders = names(book, book.runs_folder / entry)
     known = {f"{number:02d}": run for number, run in book.each_run(entry)} if folders else {}
@@ -54,7 +54,7 @@ def runs_in(book: Book, entry: str) -> Iterator[Found]:
                 run = records.read_run(path)
             except StoreError as error:
                 run = error
-        yield Found(book=book, entry=entry, number=name, run=run)
+        yield FoundRuns(book=book, entry=entry, number=name, run=run)
 
 
 def names(book: Book, folder: Path) -> list[str]:

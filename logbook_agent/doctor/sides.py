@@ -11,7 +11,7 @@ from logbook_agent.doctor.every_run import every_run
 from logbook_agent.doctor.joined import Joined, merges_of
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
-from logbook_agent.running.provenance.merge import BASE, OURS, THEIRS, Merge, merge_below
+from logbook_agent.running.provenance.merge import BASE, OURS, THEIRS, GitMerge, merge_below
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import RUN_BYTES, read_bytes
 
@@ -87,7 +87,7 @@ def _beside(joined: Joined, record: str, book: Book) -> Iterator[tuple[str, Side
             yield path, Sides(ours=ours, theirs=theirs, has_base=False, marked=marked)
 
 
-def _of_index(merge: Merge, path: str, book: Book) -> Sides:
+def _of_index(merge: GitMerge, path: str, book: Book) -> Sides:
     return Sides(
         ours=merge.read(path, OURS),
         theirs=merge.read(path, THEIRS),

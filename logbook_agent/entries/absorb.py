@@ -14,7 +14,7 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.ids import id_number
 from logbook_agent.pages.blocks import blocks_of
-from logbook_agent.pages.hand_edits import Standing, Taken, read_own, take
+from logbook_agent.pages.hand_edits import StandingText, TakenEdit, read_own, take
 from logbook_agent.pages.views import FOOTER, HEADER, compared_texts, refresh
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -32,7 +32,7 @@ class Absorbed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class RefusedEdit:
     """An edit that was left in the view, and why."""
 
     id: str
@@ -40,9 +40,9 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class AbsorbResult:
     absorbed: tuple[Absorbed, ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedEdit, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class _Step:
     refused: tuple[str, ...] = ()
 
 
-def absorb(workspace: Workspace, book: Book, ids: Sequence[str] = (), *, dry_run: bool = False) -> Outcome:
+def absorb(workspace: Workspace, book: Book, ids: Sequence[str] = (), *, dry_run: bool = False) -> AbsorbResult:
     """Take the hand edits of these entries' blocks, or of all, into the entries.
 
     Raises StoreError, with nothing changed, when the blocks of the view or the project's template cannot be
@@ -74,9 +74,9 @@ def absorb(workspace: Workspace, book: Book, ids: Sequence[str] = (), *, dry_run
     changed = [s.block.name for s in steps if s.entry is not None]
     if changed and not dry_run:
         refresh(workspace, book, changed)  # the footer speaks of them too
-    return Outcome(
+    return AbsorbResult(
         absorbed=tuple(s.absorbed for s in steps if s.absorbed is not None),
-        refused=tuple(Refused(id=s.block.name, why=why) for s in steps for why in s.refused),
+        refused=tuple(RefusedEdit(id=s.block.name, why=why) for s in steps for why in s.refused),
     )
 
 
@@ -110,13 +110,13 @@ def _step(workspace: Workspace, book: Book, view: str, block: views.Block) -> _S
     form = blocks_of(workspace, book)
     compared = compared_texts(book, record)
     rendered = form.entry(record, later=later, compared=compared)
-    standing = Standing(
+    standing = StandingText(
         text=block.text(view),
         line=view.count("\n", 0, block.text_start) + 1,
         is_first=lambda text: views.digest(views.protect(text.strip("\n"))) == block.hash,
         clean=workspace.redactor.text,
     )
-    taken: Taken = take(record, form.sections(record, later=later, compared=compared), rendered, standing)
+    taken: TakenEdit = take(record, form.sections(record, later=later, compared=compared), rendered, standing)
     # Without its secrets, as it will be written: what was understood must be what a reader of the next view finds.
     changed = taken.entry
     if record.runs:

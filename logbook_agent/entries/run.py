@@ -24,7 +24,7 @@ from logbook_agent.model.record import RunStatus, run_state
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.pages.views import refresh
 from logbook_agent.running.commands.title import title_of
-from logbook_agent.running.execution import Display, Plan, run_once
+from logbook_agent.running.execution import Display, RunPlan, run_once
 from logbook_agent.running.launch import INTERRUPTED_STATUS, StopRequests, exit_status
 from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
@@ -200,7 +200,7 @@ def _execute_all(
         for repeat in range(1, request.repeat + 1):
             if stops.count:
                 return runs
-            plan = Plan(
+            plan = RunPlan(
                 command=command,
                 entry_id=entry.id,
                 repeat=repeat if request.repeat > 1 else None,

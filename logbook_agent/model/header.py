@@ -84,7 +84,7 @@ def _moment(text: str) -> datetime | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class CriterionJudgement:
     """Somebody's word on a stop criterion, with the evidence: an entry's ID or an address."""
 
     met: bool
@@ -112,7 +112,7 @@ class Criterion:
 
     text: str
     predicate: dict[str, object] | None = None
-    judgement: Judgement | None = None
+    judgement: CriterionJudgement | None = None
     computed: Computed | None = None
 
     @property

@@ -19,7 +19,7 @@ _SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class StandingText:
     """A block as it stands in the view. `line` is that of its first line in the file, from 1; `is_first` says
     whether a text is the one that the tool wrote; `clean` takes the secrets out of a line before it is shown."""
 
@@ -30,7 +30,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class TakenEdit:
     """The entry with what was taken; what changed in it; and each edit that was not taken, with the reason."""
 
     entry: Entry
@@ -56,23 +56,23 @@ def read_own(record: Record, sections: Sequence[Section], rendered: str) -> Entr
     )
 
 
-def take(record: Record, sections: Sequence[Section], rendered: str, block: Standing) -> Taken:
+def take(record: Record, sections: Sequence[Section], rendered: str, block: StandingText) -> TakenEdit:
     """The entry with the prose that was edited by hand in its block."""
     now = read_own(record, sections, rendered)
     try:
         view = parse(block.text, {s.label for s in sections})
     except Unreadable as error:
-        return Taken(entry=record.entry, refused=(f"line {block.line + error.line}: {error.message}",))
+        return TakenEdit(entry=record.entry, refused=(f"line {block.line + error.line}: {error.message}",))
     merged = merge(now, view, block.is_first)
     if not merged.known:
-        return Taken(entry=record.entry, refused=(_unknown(record, merged),))
+        return TakenEdit(entry=record.entry, refused=(_unknown(record, merged),))
     refused: list[str] = []
     fields = _fields(record.entry, sections, now, merged, lambda part, why: refused.append(_at(block, part, why)))
     new = dataclasses.replace(record.entry, fields=fields)
     if merged.heading == "by hand":
         new, wrong = _heading(new, now, view)
         refused[:0] = [f"line {block.line + view.line}: {why}" for why in wrong]
-    return Taken(entry=new, changed=_changed(record.entry, new), refused=tuple(refused))
+    return TakenEdit(entry=new, changed=_changed(record.entry, new), refused=tuple(refused))
 
 
 def _unknown(record: Record, merged: Merge) -> str:
@@ -175,7 +175,7 @@ def _first_difference(now: Part, view: Part) -> Part:
     return dataclasses.replace(view, raw=after[at], line=view.line + at)
 
 
-def _at(block: Standing, part: Part, why: str) -> str:
+def _at(block: StandingText, part: Part, why: str) -> str:
     line = block.clean(part.raw.split("\n")[0].strip())
     return f"line {block.line + part.line} ({line[:_SHOWN]}{'…' if len(line) > _SHOWN else ''}): {why}"
 

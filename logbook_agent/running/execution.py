@@ -22,8 +22,8 @@ from logbook_agent.model.version import __version__
 from logbook_agent.running.commands.flags import flags
 from logbook_agent.running.launch import Job, LineSplitter, Outcome, OutputLog, StopRequests, execute
 from logbook_agent.running.prepare import Command
-from logbook_agent.running.provenance.snapshot import Snapshot, snapshot
-from logbook_agent.running.results import Reading, ResultReader
+from logbook_agent.running.provenance.snapshot import Provenance, snapshot
+from logbook_agent.running.results import ResultReader, ResultReading
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import create_log, make_folder, write_atomic
 from logbook_agent.store.liveness import life, this_process
@@ -50,7 +50,7 @@ class ProgressDisplay(Display, Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RunPlan:
     """What one execution is to be: the command, which entry and run it is, its declared config."""
 
     command: Command
@@ -96,7 +96,7 @@ class _Sinks:
         return problems
 
 
-def run_once(workspace: Workspace, book: Book, plan: Plan, display: Display, stops: StopRequests) -> Run:
+def run_once(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Run:
     """Execute, record and return the run. The record stands on disk before the process starts.
 
     The caller holds `stops`, so that a request to stop leaves no record without an end.
@@ -168,7 +168,7 @@ def _outcome(job: Job, sinks: _Sinks, stops: StopRequests) -> Outcome:
         return Outcome(exit=Exit(code=error.exit_code), duration_s=0.0, problems=(text,))
 
 
-def _started(workspace: Workspace, plan: Plan, number: int, facts: Snapshot) -> Run:
+def _started(workspace: Workspace, plan: RunPlan, number: int, facts: Provenance) -> Run:
     command = plan.command
     return Run(
         entry=plan.entry_id,
@@ -211,7 +211,7 @@ def _finished(
     run: Run,
     outcome: Outcome,
     output: Output,
-    reading: Reading,
+    reading: ResultReading,
     problems: list[str],
 ) -> Run:
     return dataclasses.replace(
@@ -226,7 +226,7 @@ def _finished(
     )
 
 
-def _keep_code(workspace: Workspace, book: Book, folder: Path, facts: Snapshot) -> Code | None:
+def _keep_code(workspace: Workspace, book: Book, folder: Path, facts: Provenance) -> Code | None:
     """Write the diff and small untracked files beside the record, redacted, and name them in it."""
     code = facts.code
     if code is None:
@@ -262,7 +262,7 @@ def _environ(workspace: Workspace, command: Command) -> Mapping[str, str]:
     return {**workspace.environ, **command.env}
 
 
-def _job(workspace: Workspace, plan: Plan, number: int, result_file: Path) -> Job:
+def _job(workspace: Workspace, plan: RunPlan, number: int, result_file: Path) -> Job:
     command = plan.command
     env = {
         **_environ(workspace, command),

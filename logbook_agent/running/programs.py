@@ -22,7 +22,7 @@ class TooMuchOutput(Exception):
     """A program printed more than its caller takes."""
 
 
-class Output(NamedTuple):
+class ProgramOutput(NamedTuple):
     out: bytes
     err: bytes
 
@@ -64,7 +64,7 @@ def output_of(argv: Sequence[str], environ: Mapping[str, str], *, timeout_s: flo
     return found.out if process.returncode == 0 else None
 
 
-def collect(process: subprocess.Popen[bytes], *, timeout_s: float, most_bytes: int) -> Output:
+def collect(process: subprocess.Popen[bytes], *, timeout_s: float, most_bytes: int) -> ProgramOutput:
     """All that a process prints until it ends. Raises TimeoutExpired and TooMuchOutput, and leaves it running."""
     deadline = time.monotonic() + timeout_s
     pipes = {pipe: bytearray() for pipe in (process.stdout, process.stderr) if pipe is not None}
@@ -86,7 +86,7 @@ def collect(process: subprocess.Popen[bytes], *, timeout_s: float, most_bytes: i
     process.wait(timeout=max(0.0, deadline - time.monotonic()))
     for pipe in pipes:
         pipe.close()
-    return Output(*(bytes(pipes[p]) if p is not None else b"" for p in (process.stdout, process.stderr)))
+    return ProgramOutput(*(bytes(pipes[p]) if p is not None else b"" for p in (process.stdout, process.stderr)))
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -13,7 +13,7 @@ from logbook_agent.findings.criteria.current import checked_predicate
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import is_withdrawn
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.model.header import Criterion, Header, Judgement
+from logbook_agent.model.header import Criterion, CriterionJudgement, Header
 from logbook_agent.model.ids import parse_id
 from logbook_agent.store.book import Book
 from logbook_agent.store.parse import parse_yaml
@@ -78,7 +78,7 @@ def change_criteria(workspace: Workspace, request: CriteriaRequest) -> Book:
 def _judge(workspace: Workspace, book: Book, request: JudgeRequest) -> Step:
     """A signed judgement; there must be evidence."""
     evidence = _evidence(book, request)
-    judgement = Judgement(met=request.met, evidence=evidence, by=clean(request.by), at=workspace.stamp())
+    judgement = CriterionJudgement(met=request.met, evidence=evidence, by=clean(request.by), at=workspace.stamp())
     return lambda header: _replaced(header, request.number, lambda c: dataclasses.replace(c, judgement=judgement))
 
 

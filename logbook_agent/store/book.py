@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from logbook_agent.store.index import Stamp as EntryStamp
     from logbook_agent.store.runs_index import RunsIndex, Stamp
     from logbook_agent.store.said import SaidIndex
-    from logbook_agent.store.tried import Tried
+    from logbook_agent.store.tried import TriedIndex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,11 +117,11 @@ class Book:
             return 0
 
     @property
-    def tried(self) -> Tried:
+    def tried(self) -> TriedIndex:
         """Hints at which entries hold a command."""
-        from logbook_agent.store.tried import Tried
+        from logbook_agent.store.tried import TriedIndex
 
-        return Tried(self.index_path, within=self.root)
+        return TriedIndex(self.index_path, within=self.root)
 
     def reserve_id(self, owner: dict[str, object]) -> tuple[str, str | None]:
         """The next ID, never handed out before, and a warning when other worktrees cannot know of it."""

@@ -52,7 +52,7 @@ def _prepare(database: sqlite3.Connection) -> None:
     database.execute("INSERT OR REPLACE INTO about VALUES ('tried', ?)", (str(FORM),))
 
 
-class Tried:
+class TriedIndex:
     """The hints of one logbook. Nothing here raises: without a file that can be read, every entry is unseen."""
 
     def __init__(self, path: Path, *, within: Path) -> None:

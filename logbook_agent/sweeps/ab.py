@@ -21,13 +21,13 @@ from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
 from logbook_agent.pages.views import refresh
-from logbook_agent.running.execution import Plan, ProgressDisplay, run_once
+from logbook_agent.running.execution import ProgressDisplay, RunPlan, run_once
 from logbook_agent.running.launch import INTERRUPTED_STATUS, StopRequests, exit_status
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.liveness import life
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps.ab_axis import Axis, check_command, in_turns, parse_axis
+from logbook_agent.sweeps.ab_axis import AbAxis, check_command, in_turns, parse_axis
 from logbook_agent.sweeps.ab_prepare import AbRequest, checked, command, earlier, keep, new_entry, with_bench
 from logbook_agent.sweeps.series import taken_up
 
@@ -52,7 +52,7 @@ class AbResult:
 
     book: Book
     entry: Entry
-    axis: Axis
+    axis: AbAxis
     asked: Comparison
     answers: tuple[Answer, ...]
     pairs: int
@@ -107,7 +107,7 @@ class _Turns:
         entry: Entry,
         asked: Comparison,
         request: AbRequest,
-        axis: Axis,
+        axis: AbAxis,
         commands: Sequence[Command],
         display: ProgressDisplay,
         stops: StopRequests,
@@ -178,7 +178,7 @@ class _Turns:
                 self._compare()
                 return Stop.INTERRUPTED, f"interrupted after {self._made} runs"
             pair, place = in_turns(len(self._commands), self._made)
-            plan = Plan(
+            plan = RunPlan(
                 command=self._commands[place],
                 entry_id=self._entry.id,
                 repeat=pair + 1,

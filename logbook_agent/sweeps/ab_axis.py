@@ -20,7 +20,7 @@ _PLACE = re.compile(r"\{([A-Za-z_][\w.:-]*)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Axis:
+class AbAxis:
     """`values` as typed, the base first. `variable` is set for `env:NAME`: then the command itself stays the same."""
 
     name: str
@@ -58,7 +58,7 @@ class Axis:
         return canonical(run.config[self.name]) if self.name in run.config else None
 
 
-def parse_axis(text: str) -> Axis:
+def parse_axis(text: str) -> AbAxis:
     """`NAME=V,V` or `env:NAME=V,V`. Raises UsageError for anything that names no two values."""
     name, separator, rest = text.partition("=")
     variable = name.removeprefix(_ENV) if name.startswith(_ENV) else None
@@ -69,7 +69,7 @@ def parse_axis(text: str) -> Axis:
             cause="the = is missing, or the name is none",
             hint="--axis quant_mode=none,int8, or of a variable: --axis env:XLA_FLAGS=A,B",
         )
-    axis = Axis(name=name, values=tuple(v.strip() for v in rest.split(",")), variable=variable)
+    axis = AbAxis(name=name, values=tuple(v.strip() for v in rest.split(",")), variable=variable)
     keys = [axis.key(v) for v in axis.values]
     wrong = next((v for v, k in zip(axis.values, keys, strict=True) if not v or k == canonical(None)), None)
     if wrong is not None and variable is None:
@@ -86,7 +86,7 @@ def parse_axis(text: str) -> Axis:
     return axis
 
 
-def check_command(axis: Axis, command: Sequence[str], config: Mapping[str, Scalar]) -> None:
+def check_command(axis: AbAxis, command: Sequence[str], config: Mapping[str, Scalar]) -> None:
     """Raises UsageError when the command would be the same for every value, or --config says another one."""
     if axis.name in config:
         raise UsageError(
@@ -103,7 +103,7 @@ def check_command(axis: Axis, command: Sequence[str], config: Mapping[str, Scala
         )
 
 
-def _with_place(axis: Axis, command: Sequence[str]) -> list[str]:
+def _with_place(axis: AbAxis, command: Sequence[str]) -> list[str]:
     """The command as it was probably meant."""
     from difflib import get_close_matches  # costs more than the rest; only errors need it
 
@@ -132,7 +132,7 @@ def in_turns(count: int, position: int) -> tuple[int, int]:
     return number, place if number % 2 == 0 else count - 1 - place
 
 
-def described(axis: Axis) -> str:
+def described(axis: AbAxis) -> str:
     """A title for an A/B that nobody has named."""
     base, *others = axis.values
     return f"A/B of {axis.name}: {base or 'empty'} against {' and '.join(v or 'empty' for v in others)}"

@@ -13,7 +13,7 @@ from logbook_agent.running.bench import PROGRAM, bench_argv, bench_folder
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps.ab_axis import Axis, described
+from logbook_agent.sweeps.ab_axis import AbAxis, described
 
 MOST_PAIRS = 20
 MINIMUM_EFFECT = 0.01
@@ -78,12 +78,12 @@ def with_bench(run: RunRequest) -> RunRequest:
     return dataclasses.replace(run, argv=bench_argv(words[1:], adds_run=False), search_first=bench_folder())
 
 
-def command(workspace: Workspace, run: RunRequest, axis: Axis, value: str) -> Command:
+def command(workspace: Workspace, run: RunRequest, axis: AbAxis, value: str) -> Command:
     of_value = dataclasses.replace(run, env={**run.env, **axis.env(value)})
     return prepared(workspace, of_value, axis.words(run.argv, value), run.label)
 
 
-def new_entry(workspace: Workspace, book: Book, request: AbRequest, axis: Axis) -> tuple[Entry, Comparison]:
+def new_entry(workspace: Workspace, book: Book, request: AbRequest, axis: AbAxis) -> tuple[Entry, Comparison]:
     """The entry with the question that its runs will answer."""
     prose = with_relations(book, request.run.prose)
     check_required(workspace, prose, request.run.label)
@@ -99,7 +99,7 @@ def new_entry(workspace: Workspace, book: Book, request: AbRequest, axis: Axis) 
     return keep(workspace, book, entry, asked), asked
 
 
-def earlier(book: Book, request: AbRequest, axis: Axis) -> tuple[Entry, Comparison, Comparison]:
+def earlier(book: Book, request: AbRequest, axis: AbAxis) -> tuple[Entry, Comparison, Comparison]:
     """The entry to go on with, which must be an A/B of these values; its question on the new terms, and as it was."""
     entry = book.entry(request.run.entry_id or "")
     if request.run.prose != Prose():
@@ -124,7 +124,7 @@ def earlier(book: Book, request: AbRequest, axis: Axis) -> tuple[Entry, Comparis
     return entry, new, old
 
 
-def _is_of(asked: Comparison, entry: Entry, axis: Axis) -> bool:
+def _is_of(asked: Comparison, entry: Entry, axis: AbAxis) -> bool:
     own = {entry.id, *entry.aliases}
     return asked.axis == axis.name and asked.base_value == axis.base and {*asked.references} <= own
 

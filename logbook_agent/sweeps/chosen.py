@@ -13,7 +13,7 @@ from logbook_agent.store.onward import sweep_command
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.recipe_files import RecipeData, RecipeFile, find_recipe, read_recipe, recipe_files
 from logbook_agent.sweeps.recipes.blame import blamed_on_sets, blamed_on_stage, check_baseline
-from logbook_agent.sweeps.recipes.expand import Plan, expand
+from logbook_agent.sweeps.recipes.expand import SweepPlan, expand
 from logbook_agent.sweeps.recipes.overrides import at_scale, axis_names, settable_keys
 from logbook_agent.sweeps.recipes.parse import TOP_KEYS, parse_recipe
 from logbook_agent.sweeps.recipes.problem import RecipeProblem
@@ -37,7 +37,7 @@ class Chosen:
     file: RecipeFile
     scale: str | None
     sets: tuple[str, ...]
-    plan: Plan
+    plan: SweepPlan
 
     @property
     def recipe(self) -> Recipe:
@@ -148,7 +148,7 @@ def _with_plan(found: RecipeData, scale: str | None, sets: tuple[str, ...], *, t
     return Chosen(file=found.file, scale=scale, sets=sets, plan=plan)
 
 
-def _expanded(found: RecipeData, scale: str | None, sets: tuple[str, ...]) -> Plan:
+def _expanded(found: RecipeData, scale: str | None, sets: tuple[str, ...]) -> SweepPlan:
     plan = expand(parse_recipe(found.data, scale=scale, sets=sets))
     found.check_name(plan.recipe.name)
     _check_predicates(plan.recipe.criteria)

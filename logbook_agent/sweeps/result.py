@@ -14,7 +14,7 @@ from logbook_agent.model.values import canonical
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import write_atomic
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps.recipes.expand import Plan, describe
+from logbook_agent.sweeps.recipes.expand import SweepPlan, describe
 from logbook_agent.sweeps.state import RunKey, run_key
 from logbook_agent.sweeps.tally import Best
 
@@ -59,7 +59,7 @@ class SweepResult:
         }
 
 
-def row_problems(workspace: Workspace, plan: Plan, made: Mapping[RunKey, Sequence[Run]]) -> tuple[int, list[str]]:
+def row_problems(workspace: Workspace, plan: SweepPlan, made: Mapping[RunKey, Sequence[Run]]) -> tuple[int, list[str]]:
     """How many rows the plan's runs have, and where that is not one row of its case for each."""
     count = 0
     problems: list[str] = []
@@ -73,7 +73,7 @@ def row_problems(workspace: Workspace, plan: Plan, made: Mapping[RunKey, Sequenc
     return count, problems
 
 
-def _other_config(plan: Plan, config: Mapping[str, Any], row: Row) -> Iterator[str]:
+def _other_config(plan: SweepPlan, config: Mapping[str, Any], row: Row) -> Iterator[str]:
     for key in plan.varied:
         if key in row.config and canonical(row.config[key]) != canonical(config[key]):
             yield f"the row says {key}={canonical(row.config[key])}, the plan {canonical(config[key])}"

@@ -16,7 +16,7 @@ from logbook_agent.model.run import Exit, Failure, Row, Run, Scalar
 from logbook_agent.model.values import Key, row_key
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps.recipes.expand import Plan, PlannedRun
+from logbook_agent.sweeps.recipes.expand import PlannedRun, SweepPlan
 from logbook_agent.sweeps.recipes.recipe import Recipe
 
 RunKey = tuple[Key, int]
@@ -51,7 +51,7 @@ def is_torn_down(runs: tuple[Run, ...], recipe: Recipe) -> bool:
     return ended or not recipe.teardown
 
 
-def missing(workspace: Workspace, plan: Plan, made: Mapping[RunKey, list[Run]]) -> list[PlannedRun]:
+def missing(workspace: Workspace, plan: SweepPlan, made: Mapping[RunKey, list[Run]]) -> list[PlannedRun]:
     """The runs of the plan that are still to be made, in order."""
     return [planned for planned in plan if run_key(workspace, planned.config, planned.repeat) not in made]
 

@@ -11,8 +11,8 @@ from logbook_agent.model.record import CONFIRMATION, SETUP, TEARDOWN, made_again
 from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
 from logbook_agent.pages.views import refresh
-from logbook_agent.running.execution import Plan as Execution
 from logbook_agent.running.execution import ProgressDisplay, run_once
+from logbook_agent.running.execution import RunPlan as Execution
 from logbook_agent.running.launch import StopRequests, exit_status
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace

@@ -14,7 +14,7 @@ from logbook_agent.model.run import Row, Run
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import canonical
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps.recipes.expand import Plan, describe
+from logbook_agent.sweeps.recipes.expand import SweepPlan, describe
 from logbook_agent.sweeps.recipes.recipe import Order
 from logbook_agent.sweeps.state import RunKey, run_key
 
@@ -65,7 +65,7 @@ class Best:
 class Tally:
     """Values of the deciding metric by case, as the runs come in. Those in two units have no common scale."""
 
-    def __init__(self, plan: Plan, metric: Metric | None) -> None:
+    def __init__(self, plan: SweepPlan, metric: Metric | None) -> None:
         self._plan = plan
         self._of_unit: dict[str | None, _Cases] = {}
         self.metric = metric
@@ -160,7 +160,9 @@ class Tally:
         return describe(self._plan, self._plan.by_key[key])
 
 
-def tally_of(workspace: Workspace, plan: Plan, metric: Metric | None, made: Mapping[RunKey, Sequence[Run]]) -> Tally:
+def tally_of(
+    workspace: Workspace, plan: SweepPlan, metric: Metric | None, made: Mapping[RunKey, Sequence[Run]]
+) -> Tally:
     """The values of the runs of a plan that have been made."""
     tally = Tally(plan, metric)
     for planned in plan:

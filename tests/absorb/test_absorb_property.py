@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from logbook_agent.model.entry import Field
 from logbook_agent.model.record import Record
 from logbook_agent.pages.entry_text import EntryText, Part
-from logbook_agent.pages.hand_edits import Standing, Taken, read_own, take
+from logbook_agent.pages.hand_edits import StandingText, TakenEdit, read_own, take
 from logbook_agent.text.markdown import bullet, clean, one_line
 from logbook_agent.text.marked import digest, protect
 from tests.markdown.test_markdown_entry import BLOCKS, HOSTILE, RECORDS
@@ -30,10 +30,10 @@ def with_fields(record: Record, fields: list[Field]) -> Record:
     return dataclasses.replace(record, entry=dataclasses.replace(record.entry, fields=tuple(fields)))
 
 
-def taken(now: Record, first: Record, standing: str) -> Taken:
+def taken(now: Record, first: Record, standing: str) -> TakenEdit:
     """What is taken from a block that was written for `first` and stands so, while the entry is `now`."""
     written = digest(protect(BLOCKS.entry(first).strip("\n")))
-    block = Standing(text=standing, line=1, is_first=lambda t: digest(protect(t.strip("\n"))) == written, clean=str)
+    block = StandingText(text=standing, line=1, is_first=lambda t: digest(protect(t.strip("\n"))) == written, clean=str)
     return take(now, BLOCKS.sections(now), BLOCKS.entry(now), block)
 
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from logbook_agent.findings.criteria.evaluate import Facts, evaluate
-from logbook_agent.findings.criteria.outcome import Outcome, State
+from logbook_agent.findings.criteria.outcome import CriterionOutcome, State
 from logbook_agent.findings.criteria.predicate import PredicateError, parse
 from logbook_agent.findings.evidence.alike import Trial
 from logbook_agent.findings.tables.spec import Case
@@ -62,7 +62,7 @@ def pair(topk: int, *, ratio: float = 1.08, runs: int = 6, commit: str = "3357f5
 
 def check(
     text: str, trials: list[Trial], *, runs: int = 0, hours: float = 0.0, more: tuple[Metric, ...] = ()
-) -> Outcome:
+) -> CriterionOutcome:
     facts = Facts(
         trials=trials,
         metrics=(Metric(name="tflops", direction="max", unit="TF/s"), *more),
@@ -91,7 +91,7 @@ def test_the_criteria_of_the_int8_seed() -> None:
     found = check(INT8_PAIR, one)
     assert found.state is State.MET
     assert set(found.evidence) == {f"MOE-I8-001/{t.case.run}" for t in one}
-    assert check(INT8_VERDICT, one) == Outcome(
+    assert check(INT8_VERDICT, one) == CriterionOutcome(
         state=State.MET, reason="quant_mode=int8: tflops beneficial", evidence=found.evidence
     )
     four = [t for topk in (1, 2, 4, 6) for t in pair(topk, runs=1)]

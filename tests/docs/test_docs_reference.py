@@ -143,7 +143,7 @@ def test_every_public_member_is_in_the_reference() -> None:
         ("header.md", [f.name for f in dataclasses.fields(headers.Metric)]),
         ("header.md", [f.name for f in dataclasses.fields(headers.ExperimentIssue)]),
         ("header.md", [f.name for f in dataclasses.fields(headers.Snapshot)]),
-        ("header.md", [f.name for f in dataclasses.fields(headers.Judgement)]),
+        ("header.md", [f.name for f in dataclasses.fields(headers.CriterionJudgement)]),
         ("header.md", [f.name for f in dataclasses.fields(headers.Closing)]),
         ("entry.md", [f.name for f in dataclasses.fields(Entry) if f.name != "extra"]),
         ("entry.md", [f.name for f in dataclasses.fields(entries.PlannedCommand)]),

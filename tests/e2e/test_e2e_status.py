@@ -15,9 +15,9 @@ from logbook_agent.model.header import (
     BaselineNumbers,
     Closing,
     Criterion,
+    CriterionJudgement,
     ExperimentIssue,
     Header,
-    Judgement,
     Link,
     Metric,
 )
@@ -40,7 +40,10 @@ def _crowded(folder: Path, entries: int) -> Book:
             config={f"key_{n}": LONG for n in range(30)}, source=LONG, confidence=LONG,
             numbers=(BaselineNumbers(config={"k": LONG}, metrics={m.name: 1.5 for m in metrics}),) * 30,
         ),
-        stop_criteria=(Criterion(text=LONG, judgement=Judgement(met=True, evidence=URL, by=LONG, at=OPENED)),) * 30,
+        stop_criteria=(
+            Criterion(text=LONG, judgement=CriterionJudgement(met=True, evidence=URL, by=LONG, at=OPENED)),
+        )
+        * 30,
         issue=ExperimentIssue(url=f"https://ghe.example.org/{'o' * 100}/{'r' * 100}/issues/1234567890"),
         closing=Closing(at=OPENED, conclusion=LONG, limitations=(LONG,) * 30, next_steps=(LONG,) * 30),
         summary=LONG * 20,

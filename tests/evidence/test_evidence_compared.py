@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.findings.comparisons.told import data, evidence_text
-from logbook_agent.findings.evidence.alike import Standing, Terms, Trial
+from logbook_agent.findings.evidence.alike import DifferenceStanding, Terms, Trial
 from logbook_agent.findings.evidence.answers import Ask, answer_values
 from logbook_agent.findings.evidence.compared import turns_of
 from logbook_agent.findings.evidence.noise import noise_of
@@ -71,7 +71,9 @@ def test_numbers_in_two_units_have_no_ratio() -> None:
     a, b = trial(1, {"mode": "a"}, 2.0), trial(2, {"mode": "b"}, 3.0)
     m = only(on_axis([with_metric(a, unit="s"), with_metric(b, unit="ms")]))
     assert (m.ratio, m.judgement) == (None, None)
-    assert [(d.name, d.base, d.other, d.standing) for d in m.withheld_by] == [("unit", "s", "ms", Standing.DIFFERS)]
+    assert [(d.name, d.base, d.other, d.standing) for d in m.withheld_by] == [
+        ("unit", "s", "ms", DifferenceStanding.DIFFERS)
+    ]
     # One that is not stated is no other unit.
     assert only(on_axis([with_metric(a, unit="s"), b])).ratio == 1.5
     # Several within a side: there is no median of them.

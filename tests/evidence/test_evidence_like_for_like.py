@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.findings.evidence.alike import Standing, Terms
+from logbook_agent.findings.evidence.alike import DifferenceStanding, Terms
 from logbook_agent.findings.evidence.compared import compared
 from logbook_agent.findings.evidence.pairs import Ground, compare_sides
 from logbook_agent.findings.evidence.verdict import Verdict
@@ -14,12 +14,12 @@ from tests.evidence.like_support import MATRIX, METRIC, sides
 
 PAIRS: list[dict[str, Any]] = MATRIX["pairs"]
 LISTS = {
-    Standing.TESTED: "tested",
-    Standing.IMPLIED: "implied",
-    Standing.ALLOWED: "allowed",
-    Standing.NOTED: "noted",
-    Standing.DIFFERS: "differs",
-    Standing.UNKNOWN: "unknown",
+    DifferenceStanding.TESTED: "tested",
+    DifferenceStanding.IMPLIED: "implied",
+    DifferenceStanding.ALLOWED: "allowed",
+    DifferenceStanding.NOTED: "noted",
+    DifferenceStanding.DIFFERS: "differs",
+    DifferenceStanding.UNKNOWN: "unknown",
 }
 
 

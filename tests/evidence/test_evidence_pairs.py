@@ -8,7 +8,7 @@ import pytest
 
 from logbook_agent.findings.comparisons.as_text import compared_table
 from logbook_agent.findings.comparisons.told import notes
-from logbook_agent.findings.evidence.alike import Standing, Terms
+from logbook_agent.findings.evidence.alike import DifferenceStanding, Terms
 from logbook_agent.findings.evidence.answers import Ask, answer_sides, answer_values
 from logbook_agent.findings.evidence.noise import noise_of
 from logbook_agent.findings.evidence.verdict import Verdict
@@ -87,7 +87,7 @@ def test_seeds_become_repeats_when_allowed_and_the_answer_says_so() -> None:
     [line] = on_axis(trials, allowed=("seed",)).lines
     assert (line.metrics[0].base.runs, line.metrics[0].other.runs) == (3, 3)
     seeds = [d for d in line.pair.likeness.differences if d.name == "seed"]
-    assert [(d.base, d.standing) for d in seeds] == [("0, 1, 2", Standing.ALLOWED)]
+    assert [(d.base, d.standing) for d in seeds] == [("0, 1, 2", DifferenceStanding.ALLOWED)]
 
 
 def test_what_is_implied_is_not_merged_either() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from logbook_agent.issue.planning import block, markers
 from logbook_agent.issue.planning.plan import make_plan
-from logbook_agent.issue.planning.steps import Delete, Edit, Post, Step, WriteBlock
+from logbook_agent.issue.planning.steps import Delete, EditStep, Post, Step, WriteBlock
 from logbook_agent.issue.planning.values import Comment, Issue
 from logbook_agent.issue.planning.wanted import EntryWanted, Wanted
 from logbook_agent.model.errors import LogbookError, MarkersDamaged, RateLimited
@@ -73,7 +73,7 @@ def test_a_correction_edits_the_comment_that_it_corrects() -> None:
         entry(13, supersedes="MOE-012"),
     ]
     steps = plan_of(server, corrected, header)
-    [change] = [s for s in steps if isinstance(s, Edit)]
+    [change] = [s for s in steps if isinstance(s, EditStep)]
     assert change.about[3:6] == ("MOE-003", "MOE-012", "MOE-013")
     assert not [s for s in steps if isinstance(s, Post)]
     sync(Client(server, "ada"), corrected, header).run()
@@ -84,15 +84,15 @@ def test_links_come_once_an_entry_was_pushed_and_stay() -> None:
     server, header, entries = posted(2)
     pushed = [replace(e, linked=True) for e in entries]
     [change] = plan_of(server, pushed, header)
-    assert isinstance(change, Edit)
+    assert isinstance(change, EditStep)
     sync(Client(server, "ada"), pushed, header).run()
     assert plan_of(server, entries, header) == (), "a clone that does not know what is pushed takes no links away"
 
 
 def test_an_entry_that_runs_again_is_told_anew_when_it_has_ended() -> None:
     server, header, _ = posted(1)
-    assert not [s for s in plan_of(server, [entry(0, 1, stage="open")], header) if isinstance(s, Edit)]
-    assert [s for s in plan_of(server, [entry(0, 2)], header) if isinstance(s, Edit)]
+    assert not [s for s in plan_of(server, [entry(0, 1, stage="open")], header) if isinstance(s, EditStep)]
+    assert [s for s in plan_of(server, [entry(0, 2)], header) if isinstance(s, EditStep)]
 
 
 def test_a_comment_that_a_person_edited_is_left_alone() -> None:
@@ -394,7 +394,7 @@ def test_what_was_warned_about_is_told_after_it_was_mended() -> None:
 
 def test_steps_name_what_they_are_about() -> None:
     def text(*names: str, kind: str = "update") -> str:
-        return str(Edit(kind=kind, comment=3, old="", about=names, render=str))
+        return str(EditStep(kind=kind, comment=3, old="", about=names, render=str))
 
     assert text("MOE-000") == "edit comment 3: MOE-000"
     assert text("MOE-000", "MOE-003", "MOE-001", "MOE-002") == "edit comment 3: MOE-000 to MOE-003 (4 entries)"

@@ -15,7 +15,7 @@ from bench_core.cli import main
 from bench_core.harness.case import Case
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.chosen import choose_recipe, choose_stages, list_recipes
-from logbook_agent.sweeps.recipes.expand import Plan
+from logbook_agent.sweeps.recipes.expand import SweepPlan
 from logbook_agent.sweeps.recipes.rules import violations
 from tests.conftest import REPOSITORY
 
@@ -39,7 +39,7 @@ COUNTS = {
 STAGES = {"int8": {"int8-ab": 2 * 6, "int8-topk": 5 + 5}}
 
 
-def chosen(name: str, scale: str | None) -> Plan:
+def chosen(name: str, scale: str | None) -> SweepPlan:
     workspace = Workspace(cwd=REPOSITORY, environ=os.environ)
     return choose_recipe(workspace, str(REPOSITORY / "recipes" / f"{name}.yaml"), scale=scale, sets=()).plan
 

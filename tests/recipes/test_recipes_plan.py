@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from logbook_agent.sweeps.recipes.estimate import estimate
-from logbook_agent.sweeps.recipes.expand import Plan, describe, expand
+from logbook_agent.sweeps.recipes.expand import SweepPlan, describe, expand
 from logbook_agent.sweeps.recipes.parse import parse_recipe
 from logbook_agent.sweeps.recipes.problem import RecipeProblem
 from logbook_agent.sweeps.recipes.rules import violations
@@ -20,15 +20,15 @@ BASE: dict[str, Any] = {
 }
 
 
-def plan_of(*, at: str | None = None, sets: tuple[str, ...] = (), **changes: Any) -> Plan:
+def plan_of(*, at: str | None = None, sets: tuple[str, ...] = (), **changes: Any) -> SweepPlan:
     return expand(parse_recipe({**BASE, **changes}, scale=at, sets=sets))
 
 
-def keys(plan: Plan) -> list[str]:
+def keys(plan: SweepPlan) -> list[str]:
     return [case.key for case in plan.cases]
 
 
-def words(plan: Plan) -> list[str]:
+def words(plan: SweepPlan) -> list[str]:
     return [" ".join(run.argv[1:]) for run in plan]
 
 
@@ -106,7 +106,7 @@ def test_a_control_that_is_a_case_is_run_once() -> None:
     assert not any(case.is_control for case in plan.cases)
 
 
-def order(plan: Plan) -> list[str]:
+def order(plan: SweepPlan) -> list[str]:
     return [f"{run.case.key.replace('quant_mode=', '').replace('topk=', '')} {run.repeat}" for run in plan]
 
 

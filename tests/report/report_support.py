@@ -14,9 +14,9 @@ from logbook_agent.model.header import (
     Baseline,
     BaselineNumbers,
     Criterion,
+    CriterionJudgement,
     ExperimentIssue,
     Header,
-    Judgement,
     Link,
     Metric,
     Snapshot,
@@ -62,11 +62,13 @@ HEADER = Header(
     stop_criteria=(
         Criterion(
             text="none against int8 at one fixed case.",
-            judgement=Judgement(met=True, evidence="MOE-I8-002", by="ada", at="2026-02-11T08:00:00+00:00"),
+            judgement=CriterionJudgement(met=True, evidence="MOE-I8-002", by="ada", at="2026-02-11T08:00:00+00:00"),
         ),
         Criterion(
             text="one top-k sweep.",
-            judgement=Judgement(met=False, evidence=f"{REPO}/issues/9", by="ada", at="2026-02-11T08:00:00+00:00"),
+            judgement=CriterionJudgement(
+                met=False, evidence=f"{REPO}/issues/9", by="ada", at="2026-02-11T08:00:00+00:00"
+            ),
         ),
         Criterion(text="a verdict on int8."),
     ),

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.pages.templating.confined import Limits
+from logbook_agent.pages.templating.confined import TemplateLimits
 from logbook_agent.pages.templating.templates import INCLUDED, NAMES, Templates
 from tests.conftest import REPOSITORY
 
 NAME = "footer.md.j2"
-QUICK = Limits(cpu_s=0.25, spare_s=1.0, wall_s=10.0, memory_bytes=64 * 2**20, output_bytes=2**20)
+QUICK = TemplateLimits(cpu_s=0.25, spare_s=1.0, wall_s=10.0, memory_bytes=64 * 2**20, output_bytes=2**20)
 # Starting the process, its processor time, and a machine that is busy with other tests.
 BOUND_S = 8.0
 CPU = "template footer.md.j2 takes more than 0.25 s of processor time"
@@ -24,7 +24,7 @@ MEMORY = "takes more than 64 MiB of memory"
 OUTPUT = "template footer.md.j2 makes a text of more than 1 MiB"
 
 
-def own(folder: Path, text: str, limits: Limits = QUICK) -> Templates:
+def own(folder: Path, text: str, limits: TemplateLimits = QUICK) -> Templates:
     (folder / NAME).write_text(text)
     return Templates(folder, limits=limits)
 
@@ -87,13 +87,13 @@ def test_the_error_has_three_parts(tmp_path: Path) -> None:
 
 
 def test_memory_is_watched_where_the_system_does_not_refuse_it(tmp_path: Path) -> None:
-    limits = Limits(cpu_s=5.0, memory_bytes=200 * 2**20, address_space=False)
+    limits = TemplateLimits(cpu_s=5.0, memory_bytes=200 * 2**20, address_space=False)
     text = "{% set n = namespace(s=['abcdefgh']) %}{% for i in range(30) %}{% set n.s = n.s + n.s %}{% endfor %}"
     assert refusal(own(tmp_path, text, limits)) == "template footer.md.j2 takes more than 200 MiB of memory"
 
 
 def test_a_process_that_gives_no_answer_is_ended(tmp_path: Path) -> None:
-    limits = Limits(cpu_s=60.0, spare_s=60.0, wall_s=0.5)
+    limits = TemplateLimits(cpu_s=60.0, spare_s=60.0, wall_s=0.5)
     assert refusal(own(tmp_path, LOOP, limits)) == "template footer.md.j2 gave no text within 0.5 s"
 
 
@@ -119,7 +119,7 @@ def test_a_template_that_met_a_limit_is_not_tried_again(tmp_path: Path) -> None:
 
 
 def test_documents_that_are_slow_together_are_stopped(tmp_path: Path) -> None:
-    limits = Limits(cpu_s=5.0, spare_s=0.5, mean_s=0.001)
+    limits = TemplateLimits(cpu_s=5.0, spare_s=0.5, mean_s=0.001)
     templates = own(tmp_path, "{% for a in range(99999) %}{% endfor %}" * 5, limits)
     began = time.monotonic()
     with pytest.raises(StoreError, match=r"the documents of one command take more than 0\.5 s of processor time"):
@@ -128,7 +128,7 @@ def test_documents_that_are_slow_together_are_stopped(tmp_path: Path) -> None:
 
 
 def test_many_quick_documents_are_not(tmp_path: Path) -> None:
-    templates = own(tmp_path, "{{ x }}", Limits(spare_s=0.1, mean_s=0.02))
+    templates = own(tmp_path, "{{ x }}", TemplateLimits(spare_s=0.1, mean_s=0.02))
     assert [templates.render(NAME, {"x": i}) for i in range(500)] == [str(i) for i in range(500)]
 
 

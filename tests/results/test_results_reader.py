@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from logbook_agent.model.codec import encode
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row
-from logbook_agent.running.results import Reading, ResultReader, parse_scalar
+from logbook_agent.running.results import ResultReader, ResultReading, parse_scalar
 from logbook_agent.running.results import reader as reader_module
 
 TFLOPS = Metric(name="tflops", direction="max", unit="TF/s")
@@ -22,14 +22,14 @@ def as_it_is(plain: Any) -> Any:
     return plain
 
 
-def read(*lines: str, **known: Any) -> Reading:
+def read(*lines: str, **known: Any) -> ResultReading:
     reader = ResultReader(as_it_is)
     for line in lines:
         reader.feed(line)
     return reader.finish(**known)
 
 
-def samples(reading: Reading, name: str = "tflops") -> list[tuple[float, ...]]:
+def samples(reading: ResultReading, name: str = "tflops") -> list[tuple[float, ...]]:
     return [row.metrics[name].samples for row in reading.rows]
 
 
@@ -42,7 +42,7 @@ def test_two_rows_of_a_shell_loop() -> None:
         argv_flags={"topk": None, "parallel_mode": "ep"},
         config={"seed": 1},
     )
-    assert reading == Reading(
+    assert reading == ResultReading(
         rows=(
             Row(
                 config={"seed": 1, "topk": 2, "parallel_mode": "ep"},
@@ -91,7 +91,7 @@ def test_every_form_of_a_result_line(line: str) -> None:
     "line", ["a RESULT x=1", "RESULTS x=1", "RESULT_X x=1", "my METRIC a=1", "RESULTx=1", "METRICS a=1", ""]
 )
 def test_other_lines_count_for_nothing(line: str) -> None:
-    assert read(line) == Reading()
+    assert read(line) == ResultReading()
 
 
 def test_duplicates_fold_and_new_values_are_samples() -> None:
@@ -191,7 +191,7 @@ def test_a_whole_json_row_from_a_line_a_file_or_both(shape: Any) -> None:
     assert read(f"RESULT_JSON {text}").rows == (FULL_ROW,)
     assert read(file_text=json.dumps(shape(FULL), indent=2)).rows == (FULL_ROW,)
     both = read(f"RESULT_JSON {text}", file_text=text)
-    assert both == Reading(rows=(FULL_ROW,), duplicates=1)
+    assert both == ResultReading(rows=(FULL_ROW,), duplicates=1)
 
 
 LAT = Metric(name="lat", direction="min", unit="ms")
@@ -249,7 +249,7 @@ def test_json_wins_over_the_line_of_the_same_case_which_may_add_to_it() -> None:
 def test_a_failed_case_is_a_row() -> None:
     failed = {"config": {"topk": 8}, "failed": {"reason": "oom", "message": "vmem"}}
     reading = read(f"RESULT_JSON {json.dumps(failed)}")
-    assert reading == Reading(rows=(Row(config={"topk": 8}, failed=Failure(reason="oom", message="vmem")),))
+    assert reading == ResultReading(rows=(Row(config={"topk": 8}, failed=Failure(reason="oom", message="vmem")),))
 
 
 def test_the_rows_own_config_wins_and_the_disagreement_is_said() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.store.index_file import opened, problem_of
-from logbook_agent.store.tried import Tried
+from logbook_agent.store.tried import TriedIndex
 from tests.conftest import Cli
 
 KEYS = {"MOE-000": [("k", 1)]}
@@ -21,12 +21,12 @@ KEYS = {"MOE-000": [("k", 1)]}
 @pytest.fixture
 def index(tmp_path: Path) -> Path:
     path = tmp_path / ".index.sqlite"
-    Tried(path, within=path.parent).keep(KEYS)
+    TriedIndex(path, within=path.parent).keep(KEYS)
     return path
 
 
 def found(index: Path) -> list[str]:
-    return [hint.id for hint in Tried(index, within=index.parent).found("k")]
+    return [hint.id for hint in TriedIndex(index, within=index.parent).found("k")]
 
 
 def test_an_index_is_read_in_the_place_where_it_was_made(index: Path, tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_an_index_is_read_in_the_place_where_it_was_made(index: Path, tmp_path: 
     index.write_bytes(whole)
     assert problem_of(index, index.parent) == "it was not made in this place, or by another version"
     assert found(index) == []
-    Tried(index, within=index.parent).keep(KEYS)
+    TriedIndex(index, within=index.parent).keep(KEYS)
     assert found(index) == ["MOE-000"]
 
 
@@ -58,7 +58,7 @@ def test_a_view_that_never_ends_is_not_asked(index: Path) -> None:
 def test_a_link_is_not_followed(tmp_path: Path, end: str) -> None:
     index, outside = tmp_path / ".index.sqlite", tmp_path / "outside"
     (tmp_path / f".index.sqlite{end}").symlink_to(outside)
-    Tried(index, within=index.parent).keep(KEYS)
+    TriedIndex(index, within=index.parent).keep(KEYS)
     assert not os.path.lexists(outside)
     assert found(index) == ["MOE-000"]
     assert not (tmp_path / f".index.sqlite{end}").is_symlink()
@@ -70,7 +70,7 @@ def test_a_hard_link_is_not_written(tmp_path: Path) -> None:
         database.execute("CREATE TABLE mine (x)")
     before = precious.read_bytes()
     os.link(precious, tmp_path / ".index.sqlite")
-    Tried(tmp_path / ".index.sqlite", within=tmp_path).keep(KEYS)
+    TriedIndex(tmp_path / ".index.sqlite", within=tmp_path).keep(KEYS)
     assert precious.read_bytes() == before
 
 
@@ -109,7 +109,7 @@ def test_a_journal_that_was_left_is_not_played_back(index: Path, tmp_path: Path,
         database.execute("SELECT count(*) FROM about").fetchone()
     assert not victim.exists()
     assert found(index) == []
-    Tried(index, within=index.parent).keep(KEYS)
+    TriedIndex(index, within=index.parent).keep(KEYS)
     assert precious.read_text() == "mine"
 
 

@@ -15,7 +15,7 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.store import files
 from logbook_agent.store.locks import locked
 from logbook_agent.store.paths import check_place
-from logbook_agent.store.tried import Tried
+from logbook_agent.store.tried import TriedIndex
 from tests.conftest import Cli
 
 SECRET = "SECRET-WORD"
@@ -172,7 +172,7 @@ def test_an_index_that_computes_is_discarded(one: Cli, folder: Path, statement: 
 def test_a_journal_of_somebody_else_is_not_played_back(tmp_path: Path) -> None:
     """SQLite would do so with the next question, and may delete a file that it names."""
     path, journal = tmp_path / "index", tmp_path / "index-journal"
-    hints = Tried(path, within=tmp_path)
+    hints = TriedIndex(path, within=tmp_path)
     hints.keep({"MOE-000": [("key", 0)]})
     assert [hint.id for hint in hints.found("key")] == ["MOE-000"]
     journal.write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + b"\0" * 504)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from logbook_agent.issue.planning import block, markers
-from logbook_agent.issue.sync.place import Wire
+from logbook_agent.issue.sync.place import SendOptions
 from logbook_agent.issue.sync.sync import SyncRequest, SyncResult, sync
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -173,7 +173,7 @@ class Machine:
         space = Workspace(
             cwd=self.folder, environ=self.environ, timing={"clock": self.time.clock, "sleep": self.time.sleep}
         )
-        return sync(space, SyncRequest(create=create), Wire(say=lambda _: None))
+        return sync(space, SyncRequest(create=create), SendOptions(say=lambda _: None))
 
 
 def other_machine(bench: Bench, folder: Path, user: str = "ada") -> Machine:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logbook_agent.findings.tried.keys import command_key
-from logbook_agent.store.tried import Tried
+from logbook_agent.store.tried import TriedIndex
 from tests.conftest import Cli
 
 FAILS = ["sh", "-c", "echo out of luck >&2; exit 3"]
@@ -118,7 +118,7 @@ def test_a_store_that_was_never_indexed_is_left_to_list(started: Cli, folder: Pa
 
 
 def test_hints_of_another_form_are_not_used(tmp_path: Path) -> None:
-    hints = Tried(tmp_path / "index.sqlite", within=tmp_path)
+    hints = TriedIndex(tmp_path / "index.sqlite", within=tmp_path)
     hints.keep({"MOE-000": [("k", 1)]}, entries=1, folder_ns=7)
     assert [h.id for h in hints.found("k")] == ["MOE-000"]
     assert hints.is_complete(7)

@@ -12,7 +12,7 @@ from logbook_agent.findings.comparisons.told import (
     number,
     verdict_text,
 )
-from logbook_agent.findings.evidence.alike import Difference, Standing
+from logbook_agent.findings.evidence.alike import Difference, DifferenceStanding
 from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared
 from logbook_agent.findings.evidence.noise import Noise, noise_of
@@ -98,6 +98,6 @@ def _remedy(differences: Sequence[Difference], axis: str | None) -> str:
         return "; numbers in two units have no common scale"
     allow = f"; to allow it: {' '.join(f'--allow {name}' for name in names)}"
     [first, *more] = differences
-    if axis is None and not more and first.standing is Standing.DIFFERS and not first.name.startswith("argv"):
+    if axis is None and not more and first.standing is DifferenceStanding.DIFFERS and not first.name.startswith("argv"):
         return f"{allow}; if it is what you test: --axis {first.name}"
     return allow

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from logbook_agent.findings.evidence.alike import Difference, Standing
+from logbook_agent.findings.evidence.alike import Difference, DifferenceStanding
 from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared, Numbers
 from logbook_agent.findings.evidence.noise import Noise, noise_of
@@ -22,7 +22,7 @@ WITHHELD = "withheld"
 _SHOWN_LINES = 12
 _SHOWN_CHARACTERS = 60
 # What the reader of an entry is told of beside verdicts.
-_STATED = (Standing.ALLOWED, Standing.IMPLIED, Standing.NOTED)
+_STATED = (DifferenceStanding.ALLOWED, DifferenceStanding.IMPLIED, DifferenceStanding.NOTED)
 
 
 def lines(asked: Comparison, answers: Sequence[Answer], own_id: str) -> str:

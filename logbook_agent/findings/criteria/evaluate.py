@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from logbook_agent.findings.criteria.outcome import Outcome, State, unmet
+from logbook_agent.findings.criteria.outcome import CriterionOutcome, State, unmet
 from logbook_agent.findings.criteria.over_pairs import compared, stated, swept
 from logbook_agent.findings.criteria.over_rows import measured, plateau, target
 from logbook_agent.findings.criteria.predicate import (
@@ -42,7 +42,7 @@ class Facts:
         return [trial for trial in self.trials if trial.confirms is None]
 
 
-def evaluate(predicate: Predicate, facts: Facts) -> Outcome:
+def evaluate(predicate: Predicate, facts: Facts) -> CriterionOutcome:
     """Met, unmet or not computable, with the reason in one line and the runs that show it."""
     match predicate:
         case PairsCompared():
@@ -61,14 +61,16 @@ def evaluate(predicate: Predicate, facts: Facts) -> Outcome:
             return _budget(predicate, facts)
         case Day(day=day):
             come = facts.now.date() >= day
-            return Outcome(state=State.MET if come else State.UNMET, reason=f"{day} {'has' if come else 'is to'} come")
+            return CriterionOutcome(
+                state=State.MET if come else State.UNMET, reason=f"{day} {'has' if come else 'is to'} come"
+            )
         case Judged():
             return unmet("nobody has judged it yet")
         case Several():
             return _several(predicate, facts)
 
 
-def _budget(budget: Budget, facts: Facts) -> Outcome:
+def _budget(budget: Budget, facts: Facts) -> CriterionOutcome:
     said, spent = [], False
     if budget.runs is not None:
         said.append(f"{facts.runs} of {budget.runs} runs")
@@ -76,10 +78,10 @@ def _budget(budget: Budget, facts: Facts) -> Outcome:
     if budget.hours is not None:
         said.append(f"{facts.hours:.2f} of {budget.hours:g} hours")
         spent |= facts.hours >= budget.hours
-    return Outcome(state=State.MET if spent else State.UNMET, reason=f"{' and '.join(said)} spent")
+    return CriterionOutcome(state=State.MET if spent else State.UNMET, reason=f"{' and '.join(said)} spent")
 
 
-def _several(several: Several, facts: Facts) -> Outcome:
+def _several(several: Several, facts: Facts) -> CriterionOutcome:
     """Of all parts the first that is not met speaks; of any the first that is."""
     outcomes = [evaluate(part, facts) for part in several.parts]
     of = [o for o in outcomes if (o.state is State.MET) != several.every]
@@ -92,4 +94,4 @@ def _several(several: Several, facts: Facts) -> Outcome:
         return found
     reasons = "; ".join(dict.fromkeys(o.reason for o in outcomes))
     evidence = tuple(dict.fromkeys(ref for o in outcomes for ref in o.evidence))
-    return Outcome(state=State.MET if several.every else State.UNMET, reason=reasons, evidence=evidence)
+    return CriterionOutcome(state=State.MET if several.every else State.UNMET, reason=reasons, evidence=evidence)

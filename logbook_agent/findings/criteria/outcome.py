@@ -14,7 +14,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class CriterionOutcome:
     """`evidence` names runs, `MOE-I8-003/2`: those that show that it is met, or that come closest."""
 
     state: State
@@ -22,13 +22,13 @@ class Outcome:
     evidence: tuple[str, ...] = ()
 
 
-def met(reason: str, evidence: Iterable[str]) -> Outcome:
-    return Outcome(state=State.MET, reason=reason, evidence=tuple(dict.fromkeys(evidence)))
+def met(reason: str, evidence: Iterable[str]) -> CriterionOutcome:
+    return CriterionOutcome(state=State.MET, reason=reason, evidence=tuple(dict.fromkeys(evidence)))
 
 
-def unmet(reason: str, evidence: Iterable[str] = ()) -> Outcome:
-    return Outcome(state=State.UNMET, reason=reason, evidence=tuple(dict.fromkeys(evidence)))
+def unmet(reason: str, evidence: Iterable[str] = ()) -> CriterionOutcome:
+    return CriterionOutcome(state=State.UNMET, reason=reason, evidence=tuple(dict.fromkeys(evidence)))
 
 
-def not_computable(reason: str) -> Outcome:
-    return Outcome(state=State.NOT_COMPUTABLE, reason=reason)
+def not_computable(reason: str) -> CriterionOutcome:
+    return CriterionOutcome(state=State.NOT_COMPUTABLE, reason=reason)

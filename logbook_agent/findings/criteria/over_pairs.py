@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from logbook_agent.findings.criteria.outcome import Outcome, State, met, not_computable, unmet
+from logbook_agent.findings.criteria.outcome import CriterionOutcome, State, met, not_computable, unmet
 from logbook_agent.findings.criteria.predicate import PairsCompared, Sweep, VerdictStated
 from logbook_agent.findings.criteria.select import Rows, combinations, reference, words
 from logbook_agent.findings.evidence.alike import Terms, Trial
@@ -18,12 +18,12 @@ from logbook_agent.model.scalar import Scalar
 Question = PairsCompared | VerdictStated
 
 
-def compared(predicate: PairsCompared, trials: Sequence[Trial], metrics: tuple[Metric, ...]) -> Outcome:
+def compared(predicate: PairsCompared, trials: Sequence[Trial], metrics: tuple[Metric, ...]) -> CriterionOutcome:
     """Enough pairs with numbers on both sides, for each other value and every combination."""
     return _over(predicate, trials, _ask(predicate, metrics, 0.01), None)
 
 
-def stated(predicate: VerdictStated, trials: Sequence[Trial], metrics: tuple[Metric, ...]) -> Outcome:
+def stated(predicate: VerdictStated, trials: Sequence[Trial], metrics: tuple[Metric, ...]) -> CriterionOutcome:
     """The same of pairs whose verdict can be stated."""
     return _over(predicate, trials, _ask(predicate, metrics, predicate.min_effect), predicate.verdicts)
 
@@ -38,7 +38,7 @@ def _ask(predicate: Question, metrics: tuple[Metric, ...], minimum_effect: float
     )
 
 
-def _over(predicate: Question, trials: Sequence[Trial], ask: Ask, verdicts: Sequence[str] | None) -> Outcome:
+def _over(predicate: Question, trials: Sequence[Trial], ask: Ask, verdicts: Sequence[str] | None) -> CriterionOutcome:
     rows = Rows(trials)
     if not rows.frame.items:
         return unmet("nothing was measured yet")
@@ -64,7 +64,7 @@ def _at(
     value: Scalar,
     ask: Ask,
     verdicts: Sequence[str] | None,
-) -> Outcome:
+) -> CriterionOutcome:
     """One value against the base in one combination."""
     place = words({**combination, predicate.axis: value})
     sides: list[Trial] = []
@@ -114,7 +114,7 @@ def _verdicts(lines: Iterable[Line]) -> str:
     return ", ".join(dict.fromkeys(found))
 
 
-def swept(predicate: Sweep, trials: Sequence[Trial], metrics: tuple[Metric, ...]) -> Outcome:
+def swept(predicate: Sweep, trials: Sequence[Trial], metrics: tuple[Metric, ...]) -> CriterionOutcome:
     """Each value was measured and, with controls, beside its control."""
     rows = Rows(trials)
     if not rows.frame.items:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from logbook_agent.findings.criteria.outcome import Outcome, met, not_computable, unmet
+from logbook_agent.findings.criteria.outcome import CriterionOutcome, met, not_computable, unmet
 from logbook_agent.findings.criteria.predicate import Measured, Plateau, Target
 from logbook_agent.findings.criteria.select import Rows, combinations, reference, words
 from logbook_agent.findings.evidence.alike import Terms, Trial, Tried
@@ -16,7 +16,7 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.units import Direction, known
 
 
-def measured(predicate: Measured, trials: Sequence[Trial]) -> Outcome:
+def measured(predicate: Measured, trials: Sequence[Trial]) -> CriterionOutcome:
     """Enough cases with enough runs each, for every combination."""
     rows = Rows(trials)
     if (missing := _missing(rows, {**predicate.where, **predicate.for_each})) is not None:
@@ -32,7 +32,7 @@ def measured(predicate: Measured, trials: Sequence[Trial]) -> Outcome:
     return met(f"{predicate.cases} or more cases with {predicate.runs} runs each", evidence)
 
 
-def target(predicate: Target, trials: Sequence[Trial], metrics: Sequence[Metric]) -> Outcome:
+def target(predicate: Target, trials: Sequence[Trial], metrics: Sequence[Metric]) -> CriterionOutcome:
     """The best of the cases, each by the median over its runs, against the number."""
     rows = Rows(trials)
     if (missing := _missing(rows, predicate.where)) is not None:
@@ -56,7 +56,7 @@ def target(predicate: Target, trials: Sequence[Trial], metrics: Sequence[Metric]
     return (met if reached else unmet)(reason, [reference(t.trial) for t in group.tried])
 
 
-def plateau(predicate: Plateau, trials: Sequence[Trial], metrics: Sequence[Metric]) -> Outcome:
+def plateau(predicate: Plateau, trials: Sequence[Trial], metrics: Sequence[Metric]) -> CriterionOutcome:
     """The best of the last entries against the best of those before, each by the medians of its cases."""
     rows = Rows(trials)
     if (missing := _missing(rows, predicate.where)) is not None:
@@ -128,7 +128,7 @@ def _unit(metric: str, metrics: Sequence[Metric]) -> str | None:
     return next((m.unit for m in metrics if m.name == metric and m.unit), None) or known(metric).unit
 
 
-def _missing(rows: Rows, names: Mapping[str, object]) -> Outcome | None:
+def _missing(rows: Rows, names: Mapping[str, object]) -> CriterionOutcome | None:
     """Where nothing was measured yet, nothing is met; a name that no row has cannot be looked up."""
     if not rows.frame.items:
         return unmet("nothing was measured yet")

@@ -32,7 +32,7 @@ _WARMUP = "warmup"
 _RAN = "ran"
 
 
-class Standing(StrEnum):
+class DifferenceStanding(StrEnum):
     """What a difference means. `differs` and `unknown` (only one side tells) withhold the verdict."""
 
     TESTED = "tested"
@@ -50,11 +50,11 @@ class Difference:
     name: str
     base: str | None
     other: str | None
-    standing: Standing
+    standing: DifferenceStanding
 
     @property
     def withholds(self) -> bool:
-        return self.standing in (Standing.DIFFERS, Standing.UNKNOWN)
+        return self.standing in (DifferenceStanding.DIFFERS, DifferenceStanding.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,13 +77,13 @@ class Terms:
     implied: tuple[str, ...] = ()
     allowed: tuple[str, ...] = ()
 
-    def declared(self, name: str) -> Standing | None:
+    def declared(self, name: str) -> DifferenceStanding | None:
         """How the caller takes a difference in `name`; None when it was not named."""
         if name == self.axis:
-            return Standing.TESTED
+            return DifferenceStanding.TESTED
         if _named(name, self.implied):
-            return Standing.IMPLIED
-        return Standing.ALLOWED if _named(name, self.allowed) else None
+            return DifferenceStanding.IMPLIED
+        return DifferenceStanding.ALLOWED if _named(name, self.allowed) else None
 
 
 def _named(name: str, names: Collection[str]) -> bool:
@@ -186,22 +186,22 @@ class _Sides:
             standing=self.terms.declared(name) or self._standing(name, base, other),
         )
 
-    def _standing(self, name: str, base: dict[str | None, str], other: dict[str | None, str]) -> Standing:
+    def _standing(self, name: str, base: dict[str | None, str], other: dict[str | None, str]) -> DifferenceStanding:
         fact = self.frame.facts.get(name)
         if fact is None:
             if (name == _RAN and self._is_label(name)) or (name in _SAMPLE_COUNTS and self._warm()):
-                return Standing.NOTED
+                return DifferenceStanding.NOTED
         elif fact == _HOST and all(on_accelerator(i.case) for i in (*self.base, *self.other)):
-            return Standing.NOTED
+            return DifferenceStanding.NOTED
         elif fact == _LAUNCHER and self._devices_known():
             # It only carries the command; what it leads to is told by devices, host and packages.
-            return Standing.NOTED
+            return DifferenceStanding.NOTED
         elif fact.startswith("file:") and not (base and other):
             # Only one command names it, and the words of commands are compared by themselves.
-            return Standing.NOTED
+            return DifferenceStanding.NOTED
         elif fact.startswith("env:") and self._sets_axis(fact.removeprefix("env:"), base, other):
-            return Standing.IMPLIED
-        return Standing.DIFFERS if base and other else Standing.UNKNOWN
+            return DifferenceStanding.IMPLIED
+        return DifferenceStanding.DIFFERS if base and other else DifferenceStanding.UNKNOWN
 
     def _is_label(self, name: str) -> bool:
         """Whether it is a word of the rows on both sides, and nobody's config key."""
@@ -229,7 +229,7 @@ class _Sides:
         if all(state == "finished" for state in (*base, *other)):
             return []
         name = self.frame.pseudo["state"]
-        standing = self.terms.declared(name) or Standing.DIFFERS
+        standing = self.terms.declared(name) or DifferenceStanding.DIFFERS
         return [Difference(name=name, base=listed(list(base)), other=listed(list(other)), standing=standing)]
 
     def commands(self, named: Collection[str]) -> list[Difference]:
@@ -245,7 +245,12 @@ class _Sides:
         if base.cwd != other.cwd:
             found.append((CWD, base.cwd, other.cwd))
         return [
-            Difference(name=name, base=a or "—", other=b or "—", standing=self.terms.declared(name) or Standing.DIFFERS)
+            Difference(
+                name=name,
+                base=a or "—",
+                other=b or "—",
+                standing=self.terms.declared(name) or DifferenceStanding.DIFFERS,
+            )
             for name, a, b in found
         ]
 

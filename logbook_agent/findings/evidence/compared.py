@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from logbook_agent.findings.evidence.alike import UNIT, Difference, Standing, Tried
+from logbook_agent.findings.evidence.alike import UNIT, Difference, DifferenceStanding, Tried
 from logbook_agent.findings.evidence.pairs import Group, Pair
 from logbook_agent.findings.evidence.verdict import Judgement, Runs, judge
 from logbook_agent.model.header import Metric
@@ -87,7 +87,7 @@ def compared(pair: Pair, metric: str, declared: Sequence[Metric], minimum_effect
     direction = _direction(pair, metric, declared)
     withheld = pair.likeness.withheld_by
     if base.unit is not None and other.unit is not None and base.unit != other.unit:
-        unit = Difference(name=UNIT, base=base.unit, other=other.unit, standing=Standing.DIFFERS)
+        unit = Difference(name=UNIT, base=base.unit, other=other.unit, standing=DifferenceStanding.DIFFERS)
         return Compared(
             metric=metric,
             direction=direction,
@@ -136,7 +136,7 @@ def stated(metric: str, value: float, group: Group, declared: Sequence[Metric], 
         reasons.append(f"other has no number: {why}")
     withheld: tuple[Difference, ...] = ()
     if unit is not None and other.unit is not None and unit != other.unit:
-        withheld = (Difference(name=UNIT, base=unit, other=other.unit, standing=Standing.DIFFERS),)
+        withheld = (Difference(name=UNIT, base=unit, other=other.unit, standing=DifferenceStanding.DIFFERS),)
     return Compared(
         metric=metric,
         direction=_declared(metric, declared),

@@ -11,8 +11,8 @@ from logbook_agent.findings.evidence.alike import (
     ARGV,
     CWD,
     UNIT,
+    DifferenceStanding,
     Likeness,
-    Standing,
     Terms,
     Trial,
     Tried,
@@ -128,7 +128,7 @@ class Ground:
     def _keys(self) -> tuple[str, ...]:
         """What keeps the cases of one side apart; differences that are allowed do not."""
         keeping = {*self.frame.apart, self.frame.pseudo["devices"]}
-        allowed = [n for n in self.varying if self.terms.declared(n) is Standing.ALLOWED]
+        allowed = [n for n in self.varying if self.terms.declared(n) is DifferenceStanding.ALLOWED]
         apart = [n for n in self.varying if n in keeping and n not in allowed]
         return (*apart, *within_a_run(self.frame, self._names()), _COMMAND)
 

@@ -18,7 +18,7 @@ Readings = Sequence[Reading | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class ColumnComparison:
     """One column of deltas or ratios: last / base for each row, None where it cannot be said.
 
     `base_row` is the row that the others are compared with, when rows are compared and not columns. `noisy` are the
@@ -54,18 +54,18 @@ class Comparison:
         return [q for row, q in enumerate(self.quotients) if row != self.base_row]
 
 
-def between_columns(name: str, kind: Kind, base: Readings, last: Readings, floor: float | None) -> Comparison:
+def between_columns(name: str, kind: Kind, base: Readings, last: Readings, floor: float | None) -> ColumnComparison:
     """The second column against the first, row by row. `floor` is the noise floor of the metric, where it is known."""
     quotients = tuple(quotient(a, b) for a, b in zip(base, last, strict=True))
-    return Comparison(name=name, kind=kind, quotients=quotients, noisy=_noisy(quotients, base, last, floor))
+    return ColumnComparison(name=name, kind=kind, quotients=quotients, noisy=_noisy(quotients, base, last, floor))
 
 
-def with_first_row(name: str, kind: Kind, readings: Readings, floor: float | None) -> Comparison:
+def with_first_row(name: str, kind: Kind, readings: Readings, floor: float | None) -> ColumnComparison:
     """Every row against the first."""
     first = [readings[0]] * len(readings)
     quotients = tuple(quotient(a, b) for a, b in zip(first, readings, strict=True))
     noisy = _noisy(quotients, first, readings, floor)
-    return Comparison(name=name, kind=kind, quotients=quotients, base_row=0, noisy=noisy)
+    return ColumnComparison(name=name, kind=kind, quotients=quotients, base_row=0, noisy=noisy)
 
 
 def floor_of(readings: Sequence[Reading | None]) -> float | None:
@@ -119,7 +119,7 @@ MEANS: tuple[tuple[str, Callable[[Sequence[float]], float]], ...] = (
 )
 
 
-def mean_of(comparison: Comparison, mean: Callable[[Sequence[float]], float]) -> float | None:
+def mean_of(comparison: ColumnComparison, mean: Callable[[Sequence[float]], float]) -> float | None:
     """The mean of a comparison's quotients; None when none is known or the mean does not exist.
 
     The mean of deltas is the mean of the quotients less one, which for the geometric mean is the only
@@ -134,7 +134,7 @@ def mean_of(comparison: Comparison, mean: Callable[[Sequence[float]], float]) ->
         return None
 
 
-def mean_notes(comparisons: Sequence[Comparison]) -> list[str]:
+def mean_notes(comparisons: Sequence[ColumnComparison]) -> list[str]:
     """How many rows a mean leaves out, for those that leave out some."""
     notes = []
     for c in comparisons:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from logbook_agent.findings.tables.axes import Layout, blocked_by
-from logbook_agent.findings.tables.compare import IN_NOISE, Comparison, floor_of
+from logbook_agent.findings.tables.compare import IN_NOISE, ColumnComparison, floor_of
 from logbook_agent.findings.tables.frame import Frame
 from logbook_agent.findings.tables.grid import Grid
 from logbook_agent.findings.tables.metrics import MetricColumn
@@ -22,7 +22,7 @@ def cell_notes(frame: Frame, layout: Layout, grid: Grid, metrics: Sequence[Metri
     return notes + _missing(frame, layout, grid)
 
 
-def noise_notes(comparisons: Sequence[Comparison], grid: Grid, metrics: Sequence[MetricColumn]) -> list[str]:
+def noise_notes(comparisons: Sequence[ColumnComparison], grid: Grid, metrics: Sequence[MetricColumn]) -> list[str]:
     """What the mark of a delta means, and how large the noise is that it speaks of."""
     if not any(c.noisy for c in comparisons):
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from logbook_agent.findings.tables.compare import Comparison, Kind, between_columns, floor_of, with_first_row
+from logbook_agent.findings.tables.compare import ColumnComparison, Kind, between_columns, floor_of, with_first_row
 from logbook_agent.findings.tables.frame import is_number, show
 from logbook_agent.findings.tables.grid import Grid
 from logbook_agent.findings.tables.metrics import MetricColumn, cell_texts, heading
@@ -21,7 +21,7 @@ class Strip:
     column: Column
     texts: list[str]
     values: list[Scalar]
-    comparison: Comparison | None = None
+    comparison: ColumnComparison | None = None
 
 
 def axis_strip(grid: Grid, name: str) -> Strip:
@@ -71,7 +71,7 @@ def _raw(reading: Reading | None) -> Scalar:
 
 def _comparisons(
     grid: Grid, metric: MetricColumn, readings: Sequence[Sequence[Reading | None]], spec: TableSpec
-) -> list[Comparison]:
+) -> list[ColumnComparison]:
     if not metric.comparable:
         return []
     kinds: list[Kind] = ["delta"] if spec.delta else []
@@ -92,7 +92,7 @@ def _comparisons(
     return found
 
 
-def _compared(c: Comparison) -> Strip:
+def _compared(c: ColumnComparison) -> Strip:
     rows = range(len(c.quotients))
     return Strip(
         column=Column(name=c.name, numeric=True),

@@ -36,7 +36,7 @@ class Typed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class IssueHost:
     """`name` as people know it."""
 
     name: str
@@ -71,7 +71,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class HostAnswer:
     """`headers` have names in lower case."""
 
     status: int

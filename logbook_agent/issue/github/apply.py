@@ -15,7 +15,7 @@ from logbook_agent.issue.github.edits import edit_comment, write_block
 from logbook_agent.issue.planning import block
 from logbook_agent.issue.planning.markers import normalised
 from logbook_agent.issue.planning.plan import make_plan
-from logbook_agent.issue.planning.steps import Close, Delete, Edit, Plan, Post, Step, WriteBlock, check_texts
+from logbook_agent.issue.planning.steps import Close, Delete, EditStep, Post, Step, SyncPlan, WriteBlock, check_texts
 from logbook_agent.issue.planning.values import Comment, Issue
 from logbook_agent.issue.planning.wanted import Documents, Wanted
 from logbook_agent.model.errors import AnswerLost, IssueLocked, IssueMissing, Rejected, RemoteError, Unreachable
@@ -56,7 +56,7 @@ class Sync:
     # The step whose answer was lost; a plan that lacks it shows that it was carried out.
     _unsure: Step | None = None
 
-    def plan(self) -> Plan:
+    def plan(self) -> SyncPlan:
         """What is to be done, of the issue as it is now."""
         issue, comments = self._read()
         plan = make_plan(self.wanted, self.documents, issue, comments)
@@ -74,7 +74,7 @@ class Sync:
             )
         return plan
 
-    def run(self) -> Plan:
+    def run(self) -> SyncPlan:
         """Carry out plans until nothing is left to do; an empty plan with the warnings of all.
 
         Raises the RemoteError that ended it; what was not done is in the next plan.
@@ -120,7 +120,7 @@ class Sync:
         comments = self._confirmed | listed
         return issue, [c for c in comments.values() if c.id not in self._deleted]
 
-    def _carry_out(self, plan: Plan) -> None:
+    def _carry_out(self, plan: SyncPlan) -> None:
         check_texts(plan.steps)
         for login in sorted(self.wanted.trusted):
             self.memory.learn_author(login)
@@ -143,7 +143,7 @@ class Sync:
             self._sent = None
             self._confirmed[comment.id] = comment
             self._learn(comment.author)
-        elif isinstance(step, Edit):
+        elif isinstance(step, EditStep):
             self._edit(step)
         elif isinstance(step, Delete):
             writing(lambda: remote.delete_comment(step.comment))
@@ -151,7 +151,7 @@ class Sync:
         elif isinstance(step, Close):
             writing(lambda: remote.edit_issue(self.number, state="closed"))
 
-    def _edit(self, step: Edit) -> None:
+    def _edit(self, step: EditStep) -> None:
         try:
             comment = edit_comment(self.calls, step.comment, old=step.old, new=step.text)
         except IssueMissing as error:
@@ -163,7 +163,7 @@ class Sync:
             raise Unreachable(f"comment {step.comment} was not found", cause=error.cause, hint=error.hint) from None
         self._confirmed[comment.id] = comment
 
-    def _not_editable(self, step: Edit, error: IssueMissing) -> IssueMissing:
+    def _not_editable(self, step: EditStep, error: IssueMissing) -> IssueMissing:
         error.reword(f"comment {step.comment} is listed, and cannot be edited: {error.message}")
         error.cause = "this token may not edit it, or the host is in trouble; nothing was posted in its place"
         error.hint = f"check that the account of the token may edit comments of others, then: {self.calls.again}"

@@ -15,7 +15,7 @@ from requests.utils import get_environ_proxies, select_proxy
 from urllib3 import BaseHTTPResponse, Retry
 from urllib3.connectionpool import ConnectionPool
 
-from logbook_agent.issue.github.answers import Answer
+from logbook_agent.issue.github.answers import HostAnswer
 from logbook_agent.model.errors import UsageError
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -25,10 +25,10 @@ MOST_BYTES = 64 * 1024 * 1024
 LONGEST_S = 300.0
 
 
-class Stopped(Exception):
+class ConnectionStopped(Exception):
     """An answer that PyGithub must not see: it would follow a redirect, and ask again for ever after a 202."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: HostAnswer) -> None:
         super().__init__(answer.status)
         self.answer = answer
 
@@ -57,7 +57,7 @@ class Once(Retry):
         headers = {name.lower(): value for name, value in response.headers.items()}
         # Its content says nothing, and may have no end.
         response.close()
-        raise Stopped(Answer(status=response.status, headers=headers, text=""))
+        raise ConnectionStopped(HostAnswer(status=response.status, headers=headers, text=""))
 
 
 class _Bounded:

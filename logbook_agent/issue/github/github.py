@@ -16,7 +16,7 @@ from typing import Any, NoReturn, Self, TypeVar
 from urllib.parse import quote, urlsplit
 
 from logbook_agent.issue.github import answers
-from logbook_agent.issue.github.answers import UNREADABLE, Answer, Call, Host, Typed
+from logbook_agent.issue.github.answers import UNREADABLE, Call, HostAnswer, IssueHost, Typed
 from logbook_agent.issue.github.connection import requester
 from logbook_agent.issue.github.refusals import moved, no_answer
 from logbook_agent.issue.github.wire import Wire
@@ -65,7 +65,7 @@ class GitHub:
         if root.scheme not in ("http", "https") or not root.hostname:
             raise UsageError(f"{api} is no address of an API", hint="https://api.github.com, or https://HOST/api/v3")
         name = "github.com" if root.hostname == "api.github.com" else root.netloc.rpartition("@")[2]
-        self._host = Host(name=name, has_token=token is not None, typed=typed or Typed())
+        self._host = IssueHost(name=name, has_token=token is not None, typed=typed or Typed())
         if token is not None and not re.fullmatch(r"[!-~]+", token):
             raise BadToken(
                 f"the token for {name} is none",
@@ -204,7 +204,7 @@ class GitHub:
     def _read(self, call: Call, read: Callable[[Any], Read]) -> Read:
         return self._understand(call, self._wire.ask(call), read)
 
-    def _understand(self, call: Call, answer: Answer, read: Callable[[Any], Read]) -> Read:
+    def _understand(self, call: Call, answer: HostAnswer, read: Callable[[Any], Read]) -> Read:
         try:
             return read(answer.data)
         except UNREADABLE:
@@ -227,7 +227,7 @@ class GitHub:
             parameters = following
         raise no_answer(call, self._host, f"its list has more than {MOST_PAGES:,} pages")
 
-    def _following(self, call: Call, answer: Answer) -> dict[str, str] | None:
+    def _following(self, call: Call, answer: HostAnswer) -> dict[str, str] | None:
         try:
             return answer.next_page
         except ValueError:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from shlex import quote
 
-from logbook_agent.issue.github.answers import Answer, Call, Host
+from logbook_agent.issue.github.answers import Call, HostAnswer, IssueHost
 from logbook_agent.model.errors import (
     AnswerLost,
     BadToken,
@@ -27,7 +27,7 @@ _LIMITS = re.compile(r"rate limit|abuse", re.IGNORECASE)
 _LOCKED = re.compile(r"\b(is|was|been) locked\b|\blocked (issue|conversation)", re.IGNORECASE)
 
 
-def refusal(answer: Answer, call: Call, host: Host, now: datetime) -> RemoteError:
+def refusal(answer: HostAnswer, call: Call, host: IssueHost, now: datetime) -> RemoteError:
     """The error for an answer that is neither a success nor a redirect."""
     status, said = answer.status, answer.message
     if status >= 500 or status == 408 or status < 400:
@@ -53,7 +53,7 @@ def refusal(answer: Answer, call: Call, host: Host, now: datetime) -> RemoteErro
     )
 
 
-def moved(call: Call, host: Host, url: str | None) -> IssueMoved:
+def moved(call: Call, host: IssueHost, url: str | None) -> IssueMoved:
     """`url`: where people find the issue now, when that is known."""
     if url is None and "/issues/" not in call.path:
         return IssueMoved(
@@ -72,7 +72,7 @@ def moved(call: Call, host: Host, url: str | None) -> IssueMoved:
     return error
 
 
-def no_answer(call: Call, host: Host, cause: str) -> RemoteError:
+def no_answer(call: Call, host: IssueHost, cause: str) -> RemoteError:
     """No answer, or one that says nothing. A write may have been applied."""
     if call.is_write:
         return AnswerLost(
@@ -83,7 +83,7 @@ def no_answer(call: Call, host: Host, cause: str) -> RemoteError:
     return Unreachable(f"{host.name} could not {call.doing}", cause=cause, hint=f"later: {host.again}")
 
 
-def _unknown(host: Host) -> RemoteError:
+def _unknown(host: IssueHost) -> RemoteError:
     if not host.has_token:
         return NoToken(
             f"{host.name} wants a token",
@@ -97,7 +97,7 @@ def _unknown(host: Host) -> RemoteError:
     )
 
 
-def _missing(status: int, said: str, call: Call, host: Host) -> RemoteError:
+def _missing(status: int, said: str, call: Call, host: IssueHost) -> RemoteError:
     cause = "it does not exist, was deleted, or this token may not see it"
     hint = f"check the address, and that the token may see it, then: {host.again}"
     if status == 410:
@@ -112,7 +112,7 @@ def _missing(status: int, said: str, call: Call, host: Host) -> RemoteError:
     )
 
 
-def _forbidden(call: Call, host: Host, said: str) -> RemoteError:
+def _forbidden(call: Call, host: IssueHost, said: str) -> RemoteError:
     if _LOCKED.search(said):
         return IssueLocked(
             f"{call.about} is locked",
@@ -126,7 +126,7 @@ def _forbidden(call: Call, host: Host, said: str) -> RemoteError:
     )
 
 
-def _is_limit(answer: Answer) -> bool:
+def _is_limit(answer: HostAnswer) -> bool:
     return (
         "retry-after" in answer.headers
         or answer.headers.get("x-ratelimit-remaining") == "0"

@@ -17,8 +17,8 @@ from requests.exceptions import ConnectTimeout, ProxyError, Timeout
 from urllib3.exceptions import HTTPError, NewConnectionError
 
 from logbook_agent.issue.github import answers
-from logbook_agent.issue.github.answers import UNREADABLE, Answer, Call, Host, one_line
-from logbook_agent.issue.github.connection import REDIRECTS, Stopped, TooMuch
+from logbook_agent.issue.github.answers import UNREADABLE, Call, HostAnswer, IssueHost, one_line
+from logbook_agent.issue.github.connection import REDIRECTS, ConnectionStopped, TooMuch
 from logbook_agent.issue.github.refusals import moved, no_answer, refusal
 from logbook_agent.model.errors import RemoteError, Unreachable
 
@@ -44,7 +44,7 @@ class Wire:
         send: Send,
         *,
         api: str,
-        host: Host,
+        host: IssueHost,
         token: str | None,
         timeout_s: float,
         say: Callable[[str], None],
@@ -59,7 +59,7 @@ class Wire:
         self._say = say
         self._sleep = sleep
 
-    def ask(self, call: Call) -> Answer:
+    def ask(self, call: Call) -> HostAnswer:
         """The answer, if it is a success; else raises what it means. A read is asked again when nothing came."""
         with self._patience(call):
             for wait_s in (*(() if call.is_write else READ_WAITS_S), None):
@@ -67,22 +67,22 @@ class Wire:
                 if wait_s is None or not isinstance(outcome, Unreachable):
                     break
                 self._sleep(wait_s)
-            if isinstance(outcome, Answer) and outcome.status in REDIRECTS:
+            if isinstance(outcome, HostAnswer) and outcome.status in REDIRECTS:
                 outcome = self._redirected(call, outcome.headers.get("location", ""))
         # Raised here and not where an exception of the library is at hand: that one knows the token.
         if isinstance(outcome, RemoteError):
             raise outcome
         return outcome
 
-    def _once(self, call: Call) -> Answer | RemoteError:
+    def _once(self, call: Call) -> HostAnswer | RemoteError:
         """One request; a redirect is an answer."""
         try:
             # PyGithub writes the token into the headers that it is given.
             status, headers, text = self._send(
                 call.method, call.path, dict(call.parameters), {"Accept": "application/vnd.github+json"}, call.data
             )
-            answer = Answer(status=status, headers=headers, text=text)
-        except Stopped as stopped:
+            answer = HostAnswer(status=status, headers=headers, text=text)
+        except ConnectionStopped as stopped:
             answer = stopped.answer
         except TooMuch as error:
             return no_answer(call, self._host, f"its answer has no end ({error})")
@@ -132,7 +132,7 @@ class Wire:
         place = re.match(rf"{re.escape(self._root.path)}(/.*/issues/\d+)(/|$)", target.path)
         if place is not None:
             outcome = self._once(replace(call, method="GET", path=place[1], data=None, parameters={}))
-            if isinstance(outcome, Answer) and outcome.status == 200:
+            if isinstance(outcome, HostAnswer) and outcome.status == 200:
                 try:
                     return moved(call, self._host, answers.issue(outcome.data).url)
                 except UNREADABLE:

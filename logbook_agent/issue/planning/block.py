@@ -14,7 +14,7 @@ _END = "<!-- logbook:end 1 book={} -->"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class IssueBlock:
     """The block of a body: where it lies (offsets, markers included), its text, and whether that is as written."""
 
     start: int
@@ -33,7 +33,7 @@ def wrapping_bytes(book: str) -> int:
     return len(wrapped(book, "").encode())
 
 
-def find(body: str, book: str) -> Block | None:
+def find(body: str, book: str) -> IssueBlock | None:
     """The block of this logbook; None when there is not one marker of it.
 
     Raises MarkersDamaged when a marker is missing, doubled, or the two stand the wrong way round.
@@ -46,7 +46,9 @@ def find(body: str, book: str) -> Block | None:
         raise damaged(_what(len(begins), len(ends)))
     text = body[begins[0].end() : ends[0].start()].strip("\r\n")
     marked = read_marker(begins[0][0].rstrip("\r"), book, text)
-    return Block(start=begins[0].start(), end=ends[0].end(), text=text, intact=marked is not None and marked.intact)
+    return IssueBlock(
+        start=begins[0].start(), end=ends[0].end(), text=text, intact=marked is not None and marked.intact
+    )
 
 
 def begins(body: str, book: str) -> bool:

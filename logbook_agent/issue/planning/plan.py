@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from logbook_agent.issue.planning import block, markers
 from logbook_agent.issue.planning.draft import LIMIT_BYTES, Draft
 from logbook_agent.issue.planning.markers import FINAL, SNAPSHOT
-from logbook_agent.issue.planning.steps import Close, Edit, Plan, Post, WriteBlock
+from logbook_agent.issue.planning.steps import Close, EditStep, Post, SyncPlan, WriteBlock
 from logbook_agent.issue.planning.updates import UPDATE_ENTRIES, plan_updates
 from logbook_agent.issue.planning.values import Comment, Issue
 from logbook_agent.issue.planning.wanted import Documents, Wanted
@@ -23,7 +23,7 @@ from logbook_agent.model.errors import Rejected, StoreError
 _LEAST_BLOCK_BYTES = 2_000
 
 
-def make_plan(wanted: Wanted, documents: Documents, issue: Issue, comments: Sequence[Comment]) -> Plan:
+def make_plan(wanted: Wanted, documents: Documents, issue: Issue, comments: Sequence[Comment]) -> SyncPlan:
     """The steps, in order. Raises MarkersDamaged when the block's place is not known, Rejected when people's text
     leaves no room for it, and StoreError for a first block with records missing."""
     draft = Draft.of(wanted, documents, comments)
@@ -34,7 +34,7 @@ def make_plan(wanted: Wanted, documents: Documents, issue: Issue, comments: Sequ
     else:
         _plan_snapshots(draft)
         _plan_final(draft, issue)
-    return Plan(steps=(*draft.steps, *draft.deletions), warnings=tuple(draft.warnings))
+    return SyncPlan(steps=(*draft.steps, *draft.deletions), warnings=tuple(draft.warnings))
 
 
 def first_body(wanted: Wanted, documents: Documents) -> str:
@@ -122,7 +122,7 @@ def _plan_final(draft: Draft, issue: Issue) -> None:
         if last is None:
             draft.steps.append(Post(kind=FINAL, about=(), render=render))
         else:
-            edit = Edit(kind=FINAL, comment=last.comment.id, old=last.comment.body, about=(), render=render)
+            edit = EditStep(kind=FINAL, comment=last.comment.id, old=last.comment.body, about=(), render=render)
             draft.steps.append(edit)
     for ours in same[1:]:
         draft.delete(ours, same[0].comment.id)

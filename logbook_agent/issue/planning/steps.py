@@ -66,7 +66,7 @@ class Post:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class EditStep:
     """An existing comment anew. `render` gives its text, with its marker."""
 
     kind: str
@@ -102,11 +102,11 @@ class Close:
         return "close the issue"
 
 
-Step: TypeAlias = Create | WriteBlock | Post | Edit | Delete | Close | LinkBack
+Step: TypeAlias = Create | WriteBlock | Post | EditStep | Delete | Close | LinkBack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class SyncPlan:
     """What is to be done, in order; `warnings` are what was met and left alone."""
 
     steps: tuple[Step, ...] = ()
@@ -119,7 +119,7 @@ def check_texts(steps: Sequence[Step]) -> None:
     for step in steps:
         first.setdefault(step.kind if isinstance(step, Post) else type(step), step)
     for step in first.values():
-        if isinstance(step, Post | Edit):
+        if isinstance(step, Post | EditStep):
             step.render()
 
 
@@ -127,7 +127,7 @@ def step_diff(step: Step) -> list[str]:
     """What a step changes, as lines that begin with `+`, `-` or a blank."""
     if isinstance(step, WriteBlock):
         return _diff(step.old or "", step.text)
-    if isinstance(step, Edit):
+    if isinstance(step, EditStep):
         return _diff(step.old, step.text)
     return [f"+{line}" for line in step.text.split("\n")] if isinstance(step, Create | Post | LinkBack) else []
 
@@ -135,9 +135,9 @@ def step_diff(step: Step) -> list[str]:
 def step_values(step: Step) -> dict[str, Any]:
     """A step as plain data, without its texts."""
     values: dict[str, Any] = {"step": str(step)}
-    if isinstance(step, Post | Edit):
+    if isinstance(step, Post | EditStep):
         values["about"] = list(step.about)
-    if isinstance(step, Edit | Delete):
+    if isinstance(step, EditStep | Delete):
         values["comment"] = step.comment
     if not isinstance(step, Delete | Close):
         values["bytes"] = len(step.text.encode())

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from logbook_agent.issue.planning.draft import LINKED, OPEN, UNLINKED, Draft, Ours, Told
+from logbook_agent.issue.planning.draft import LINKED, OPEN, UNLINKED, Draft, Ours, ToldDocuments
 from logbook_agent.issue.planning.markers import UPDATE
-from logbook_agent.issue.planning.steps import Edit, Post
+from logbook_agent.issue.planning.steps import EditStep, Post
 from logbook_agent.issue.planning.wanted import EntryWanted
 
 # As many entries as a reader takes in at once.
@@ -102,7 +102,7 @@ def _plan_existing(draft: Draft, ours: Ours, owner: Mapping[str, Ours], correcti
         # The whole text is made anew, with the links that are known here and no others.
         render = draft.update(entries, [_tell(draft, entry, ours, anew=True) for entry in entries])
         about = tuple(entry.id for entry in entries)
-        edit = Edit(kind=UPDATE, comment=ours.comment.id, old=ours.comment.body, about=about, render=render)
+        edit = EditStep(kind=UPDATE, comment=ours.comment.id, old=ours.comment.body, about=about, render=render)
         draft.steps.append(edit)
 
 
@@ -116,7 +116,7 @@ def _with_corrections(kept: Sequence[EntryWanted], corrections: Sequence[EntryWa
     return entries
 
 
-def _tell(draft: Draft, entry: EntryWanted, ours: Ours | None = None, *, anew: bool = False) -> Told:
+def _tell(draft: Draft, entry: EntryWanted, ours: Ours | None = None, *, anew: bool = False) -> ToldDocuments:
     """How an entry is to be told. What was told with links keeps them, unless its comment is written `anew`: another
     clone may not know what is pushed. One that has runs again waits, as it stands, until they have ended."""
     before = next((t for t in ours.told if draft.named.get(t.name) is entry), None) if ours is not None else None
@@ -124,7 +124,7 @@ def _tell(draft: Draft, entry: EntryWanted, ours: Ours | None = None, *, anew: b
         return before._replace(name=entry.name)
     if before is not None and before[1:] == (entry.digest, LINKED) and not anew:
         return before._replace(name=entry.name)
-    return Told(entry.name, entry.digest, LINKED if entry.linked else UNLINKED)
+    return ToldDocuments(entry.name, entry.digest, LINKED if entry.linked else UNLINKED)
 
 
 def _unknown(draft: Draft, ours: Ours) -> list[str]:
@@ -152,13 +152,13 @@ def _plan_chosen(draft: Draft, updates: Sequence[Ours], owner: Mapping[str, Ours
     """The entries that were asked for, each in a comment of its own."""
     for entry_id in draft.wanted.chosen:
         entry = draft.entries[entry_id]
-        told = Told(entry.name, entry.digest, OPEN)
+        told = ToldDocuments(entry.name, entry.digest, OPEN)
         told_open = entry.stage == "open" and any(told in o.told for o in updates)
         if entry_id not in owner and not corrections.holds(entry) and not told_open:
             _post(draft, [entry])
 
 
 def _post(draft: Draft, entries: Sequence[EntryWanted]) -> None:
-    told = [Told(e.name, e.digest, OPEN) if e.stage == "open" else _tell(draft, e) for e in entries]
+    told = [ToldDocuments(e.name, e.digest, OPEN) if e.stage == "open" else _tell(draft, e) for e in entries]
     about = tuple(entry.id for entry in entries)
     draft.steps.append(Post(kind=UPDATE, about=about, render=draft.update(entries, told)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from logbook_agent.entries.header import change_header
 from logbook_agent.findings.criteria.current import with_outcomes
 from logbook_agent.findings.summaries import summaries
-from logbook_agent.issue.sync.place import Wire, issue_of, typed
+from logbook_agent.issue.sync.place import SendOptions, issue_of, typed
 from logbook_agent.issue.sync.sync import SyncRequest, SyncResult, sync
 from logbook_agent.model.errors import RemoteError, UsageError
 from logbook_agent.model.header import Closing, Header
@@ -47,7 +47,7 @@ class CloseResult:
     synced: SyncResult | None
 
 
-def close(workspace: Workspace, request: CloseRequest, wire: Wire) -> CloseResult:
+def close(workspace: Workspace, request: CloseRequest, wire: SendOptions) -> CloseResult:
     """Write the end into the header, warn about what is left, and tell the issue."""
     book = workspace.book()
     closing = None if request.reopen else _closing(workspace, request, book.header)

@@ -10,7 +10,7 @@ from logbook_agent.entries.header import change_header
 from logbook_agent.issue.github.calls import Calls, with_progress
 from logbook_agent.issue.github.opening import NewIssue, open_issue
 from logbook_agent.issue.planning.plan import first_body, make_plan
-from logbook_agent.issue.planning.steps import Create, Plan, check_texts
+from logbook_agent.issue.planning.steps import Create, SyncPlan, check_texts
 from logbook_agent.issue.planning.values import Issue
 from logbook_agent.issue.sync.gather import Gathered, gather
 from logbook_agent.issue.sync.link_back import planned_link_backs
@@ -60,7 +60,7 @@ def _label(workspace: Workspace, text: str) -> str:
 
 def first_plan(
     workspace: Workspace, book: Book, gathered: Gathered, repository: RepositoryAddress | None, labels: Sequence[str]
-) -> Plan:
+) -> SyncPlan:
     """The plan of an issue that is yet to be opened; `repository` None: nothing says yet where."""
     body = first_body(gathered.wanted, gathered.documents)
     names = labels_of(workspace, labels)
@@ -68,7 +68,7 @@ def first_plan(
     create = Create(repository=where, title=gathered.documents.title(), labels=names, text=body)
     empty = Issue(number=0, url="", title="", body=body, author="")
     plan = make_plan(gathered.wanted, gathered.documents, empty, ())
-    return Plan(
+    return SyncPlan(
         steps=(create, *plan.steps, *planned_link_backs(book, gathered.documents)), warnings=tuple(plan.warnings)
     )
 

@@ -13,7 +13,7 @@ from logbook_agent.issue.planning.markers import book_key
 from logbook_agent.issue.planning.steps import LinkBack
 from logbook_agent.issue.planning.values import Comment
 from logbook_agent.issue.sync.gather import BookDocuments
-from logbook_agent.issue.sync.place import Wire, connect, typed
+from logbook_agent.issue.sync.place import SendOptions, connect, typed
 from logbook_agent.model.errors import (
     Forbidden,
     HostNotConfirmed,
@@ -48,7 +48,9 @@ def planned_link_backs(book: Book, documents: BookDocuments) -> tuple[LinkBack, 
     )
 
 
-def carry_out_link_backs(workspace: Workspace, book: Book, documents: BookDocuments, wire: Wire) -> list[LinkBack]:
+def carry_out_link_backs(
+    workspace: Workspace, book: Book, documents: BookDocuments, wire: SendOptions
+) -> list[LinkBack]:
     """Post what is lacking, each once; where each comment is goes into the header.
 
     An issue where nothing can be left does not keep the others from theirs; the first such error is raised then.

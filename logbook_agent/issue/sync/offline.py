@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from logbook_agent.issue.planning.steps import Create, LinkBack, Plan, Post
+from logbook_agent.issue.planning.steps import Create, LinkBack, Post, SyncPlan
 from logbook_agent.issue.sync.create import first_plan
 from logbook_agent.issue.sync.gather import gather
 from logbook_agent.issue.sync.place import default_repository, issue_of, links_of
@@ -54,7 +54,7 @@ def _folder(text: str) -> Path:
     return folder
 
 
-def _texts(plan: Plan) -> dict[str, str]:
+def _texts(plan: SyncPlan) -> dict[str, str]:
     """`issue.md`, `update-01.md`, ..."""
     texts: dict[str, str] = {}
     counts: dict[str, int] = {}

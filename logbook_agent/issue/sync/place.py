@@ -34,7 +34,7 @@ from logbook_agent.text.links import Links
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wire:
+class SendOptions:
     """What the shell brings along for talking to a host: how to tell the user, and how long to wait at most.
 
     `paces`: one for each host, whatever repositories of it one command writes to. `again`: what goes on after an
@@ -141,7 +141,7 @@ def named_by(workspace: Workspace, repository: RepositoryAddress, option: str | 
 
 
 def connect(
-    workspace: Workspace, repository: RepositoryAddress, wire: Wire, *, named_by: str, read_only: bool = False
+    workspace: Workspace, repository: RepositoryAddress, wire: SendOptions, *, named_by: str, read_only: bool = False
 ) -> Calls:
     """The way to a repository, with the token of its host and of no other.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from logbook_agent.entries.header import change_header
 from logbook_agent.issue.github.calls import Calls
 from logbook_agent.issue.pushed import dirty_outside, head_commit, is_pushed, remote_of
-from logbook_agent.issue.sync.place import Wire, connect, default_repository, issue_of, links_of, named_by, typed
+from logbook_agent.issue.sync.place import SendOptions, connect, default_repository, issue_of, links_of, named_by, typed
 from logbook_agent.issue.sync.sync import SyncRequest, SyncResult, sync
 from logbook_agent.model.errors import Rejected, RemoteError, StoreError, Taken, UsageError
 from logbook_agent.model.header import Header, Snapshot
@@ -41,7 +41,7 @@ class SnapshotResult:
     synced: SyncResult | None
 
 
-def snapshot(workspace: Workspace, request: SnapshotRequest, wire: Wire) -> SnapshotResult:
+def snapshot(workspace: Workspace, request: SnapshotRequest, wire: SendOptions) -> SnapshotResult:
     """Tag HEAD and tell of it. Raises UsageError for a tree that others cannot have, Taken for a tag elsewhere."""
     book = workspace.book(request.entries[0] if request.entries else None)
     _check_name(workspace, request.name)
@@ -73,7 +73,7 @@ def snapshot(workspace: Workspace, request: SnapshotRequest, wire: Wire) -> Snap
     return SnapshotResult(snapshot=before or made, created=found, synced=_told(workspace, book, wire, made.name))
 
 
-def _told(workspace: Workspace, book: Book, wire: Wire, name: str) -> SyncResult | None:
+def _told(workspace: Workspace, book: Book, wire: SendOptions, name: str) -> SyncResult | None:
     if issue_of(book) is None:
         workspace.warnings.append(f"{book.topic} has no issue: the comment on {name} goes with its first sync")
         return None
@@ -179,7 +179,7 @@ def _warn_unpushed(workspace: Workspace, book: Book, made: Snapshot) -> None:
         )
 
 
-def _tag(calls: Calls, made: Snapshot, request: SnapshotRequest, wire: Wire, tried: list[str]) -> bool:
+def _tag(calls: Calls, made: Snapshot, request: SnapshotRequest, wire: SendOptions, tried: list[str]) -> bool:
     """Whether the tag had to be set. One that is there is compared. `tried`: attempts whose answer was lost."""
     there = calls.reading(lambda: calls.remote.tagged_commit(made.name))
     if there is not None:

@@ -15,7 +15,7 @@ from logbook_agent.issue.sync.create import check_no_link, create_issue, first_p
 from logbook_agent.issue.sync.gather import Gathered, gather
 from logbook_agent.issue.sync.link_back import carry_out_link_backs, planned_link_backs
 from logbook_agent.issue.sync.place import (
-    Wire,
+    SendOptions,
     connect,
     default_repository,
     issue_line,
@@ -73,7 +73,7 @@ class _Run:
     workspace: Workspace
     book: Book
     request: SyncRequest
-    wire: Wire
+    wire: SendOptions
     done: list[Step] = field(default_factory=list)
 
     @property
@@ -83,12 +83,12 @@ class _Run:
         return self.wire.again or typed(self.workspace, *self.request.words(opened=opened))
 
     @property
-    def telling(self) -> Wire:
+    def telling(self) -> SendOptions:
         """The wire, with what to type to go on."""
         return dataclasses.replace(self.wire, again=self.again)
 
 
-def sync(workspace: Workspace, request: SyncRequest, wire: Wire) -> SyncResult:
+def sync(workspace: Workspace, request: SyncRequest, wire: SendOptions) -> SyncResult:
     """Bring the issue up to date. Raises RemoteError; what was not done is in the next plan."""
     book = workspace.book(request.entries[0] if request.entries else None)
     run = _Run(workspace=workspace, book=book, request=request, wire=wire)

@@ -34,7 +34,7 @@ _LOOK_S = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class TemplateLimits:
     """What one document may take. `cpu_s`: processor time; `wall_s`: by the clock, where the process only waits.
 
     All documents together may take `spare_s` of processor time, and `mean_s` for each of them. `address_space`:
@@ -50,7 +50,7 @@ class Limits:
     address_space: bool = sys.platform == "linux"
 
 
-LIMITS = Limits()
+LIMITS = TemplateLimits()
 
 
 class NotRendered(Exception):
@@ -78,7 +78,7 @@ class OverLimit(NotRendered):
 class Confined:
     """Renders templates of a folder, each name until it meets a limit for the first time."""
 
-    def __init__(self, folder: Path, limits: Limits = LIMITS) -> None:
+    def __init__(self, folder: Path, limits: TemplateLimits = LIMITS) -> None:
         self._folder = folder
         self.limits = limits
         # A fork of this process has its own: two that ask one process would get each other's answers.
@@ -106,7 +106,7 @@ class Confined:
 class _Server:
     """One process and the pipes to it."""
 
-    def __init__(self, folder: Path, limits: Limits, name: str) -> None:
+    def __init__(self, folder: Path, limits: TemplateLimits, name: str) -> None:
         """`name`: the template that it is started for."""
         self._limits = limits
         self._rendered, self._used_s = 0, 0.0

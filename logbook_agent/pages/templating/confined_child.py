@@ -21,7 +21,7 @@ from jinja2.loaders import split_template_path
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from logbook_agent.pages.templating.environment import builtin_folder, environment, problem
-from logbook_agent.pages.templating.files import Refused, read_template, stamp_of
+from logbook_agent.pages.templating.files import RefusedTemplate, read_template, stamp_of
 from logbook_agent.text import markdown as md
 
 
@@ -36,7 +36,7 @@ class _OwnFiles(jinja2.BaseLoader):
         for folder in self._folders:
             try:
                 source = read_template(folder, name)
-            except Refused as error:
+            except RefusedTemplate as error:
                 raise _NotRead(template, str(error)) from None
             if source is not None:
                 return source.text, source.path, lambda s=source: stamp_of(s.path) == s.stamp

@@ -23,7 +23,7 @@ _KINDS = (
 )
 
 
-class Refused(Exception):
+class RefusedTemplate(Exception):
     """A file that is not read; the message says what it is."""
 
 
@@ -77,13 +77,13 @@ def read_template(folder: Path, name: str) -> Source | None:
         return None
     real = os.path.realpath(folder / name)
     if not Path(real).is_relative_to(folder):
-        raise Refused("is a link that leads out of the folder of templates")
+        raise RefusedTemplate("is a link that leads out of the folder of templates")
     if not real.endswith(SUFFIX):
-        raise Refused(f"leads to {Path(real).name}, which is not called *{SUFFIX}")
+        raise RefusedTemplate(f"leads to {Path(real).name}, which is not called *{SUFFIX}")
     try:
         return Source(text=_text(real), path=real, stamp=stamp_of(real))
     except OSError as error:
-        raise Refused(f"cannot be read: {error.strerror}") from None
+        raise RefusedTemplate(f"cannot be read: {error.strerror}") from None
 
 
 def _text(path: str) -> str:
@@ -93,14 +93,14 @@ def _text(path: str) -> str:
         _check(os.fstat(file.fileno()))
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
-        raise Refused(f"is larger than {MOST_BYTES >> 20} MiB")
+        raise RefusedTemplate(f"is larger than {MOST_BYTES >> 20} MiB")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Refused(f"is not UTF-8: byte {data[error.start]:#04x} at offset {error.start}") from None
+        raise RefusedTemplate(f"is not UTF-8: byte {data[error.start]:#04x} at offset {error.start}") from None
 
 
 def _check(found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode):
         what = next((name for test, name in _KINDS if test(found.st_mode)), "a device")
-        raise Refused(f"is {what}, not a regular file")
+        raise RefusedTemplate(f"is {what}, not a regular file")

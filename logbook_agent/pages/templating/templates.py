@@ -19,7 +19,7 @@ from logbook_agent.text.redaction import by_shape
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from logbook_agent.pages.templating.confined import Confined, Limits, NotRendered
+    from logbook_agent.pages.templating.confined import Confined, NotRendered, TemplateLimits
 
 NAMES = (
     "logbook.md.j2",
@@ -48,7 +48,7 @@ class Templates:
         override: Path | None = None,
         *,
         within: Path | None = None,
-        limits: Limits | None = None,
+        limits: TemplateLimits | None = None,
         redact: Callable[[str], str] | None = None,
     ) -> None:
         self._redact = redact or by_shape().text

@@ -45,7 +45,7 @@ class Digest(NamedTuple):
     text: bytes | None
 
 
-class Difference:
+class CodeDifference:
     """Starts the comparison at once; `read` takes the answer. `excluded`: a path relative to `top` that is left out."""
 
     def __init__(self, git: GitProcesses, top: Path, excluded: str | None) -> None:

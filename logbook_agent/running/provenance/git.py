@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from logbook_agent.model.run import Code, UntrackedFile
-from logbook_agent.running.provenance.difference import FIXED, Difference, Digest
+from logbook_agent.running.provenance.difference import FIXED, CodeDifference, Digest
 from logbook_agent.running.provenance.git_calls import GitError, GitProcesses
 from logbook_agent.running.provenance.named_files import NamedFile, files_named, read_named
 from logbook_agent.running.provenance.tree import CatFile
@@ -80,7 +80,7 @@ def _in_repository(
     git = GitProcesses(environ, FIXED, TIMEOUT_S)
     try:
         cat = CatFile(git.start(top, ["cat-file", "--batch"], stdin=True), excluded)
-        difference = Difference(git, top, None if excluded == "." else excluded)
+        difference = CodeDifference(git, top, None if excluded == "." else excluded)
         # Index entries alone: what is left of the named files is untracked, ignored or not.
         specs = [f":(top,literal){p.relative_to(top)}" for p in inside]
         listing = git.start(top, ["ls-files", "-z", "--full-name", "--", *specs]) if specs else None

@@ -17,7 +17,7 @@ BASE, OURS, THEIRS = 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merge:
+class GitMerge:
     """The conflicts below a folder; every path is relative to that folder.
 
     `conflicts`: path -> stage -> object. `theirs_alone`: what stands in the index and not in HEAD, so the other
@@ -34,7 +34,7 @@ class Merge:
         return None if name is None else run_git(self.top, ["cat-file", "blob", name])
 
 
-def merge_below(folder: Path) -> Merge | None:
+def merge_below(folder: Path) -> GitMerge | None:
     """The stopped merge as far as it is about `folder`; None when nothing there is in conflict."""
     repository = repository_of(folder)
     if repository is None:
@@ -57,7 +57,7 @@ def merge_below(folder: Path) -> Merge | None:
         return None
     head = run_git(repository.top, ["ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD", "--", place]) or b""
     ours = {os.fsdecode(name).removeprefix(f"{place}/") for name in head.split(b"\0")[:-1]}
-    return Merge(top=repository.top, conflicts=conflicts, theirs_alone=frozenset(merged - ours))
+    return GitMerge(top=repository.top, conflicts=conflicts, theirs_alone=frozenset(merged - ours))
 
 
 def in_head(path: Path) -> bool:

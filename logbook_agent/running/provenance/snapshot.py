@@ -16,7 +16,7 @@ from logbook_agent.running.provenance.software import software_versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class Provenance:
     """Facts of one moment. `diff` and `untracked` hold what is to be kept beside the record, unredacted."""
 
     code: Code | None
@@ -39,13 +39,13 @@ def snapshot(
     env_patterns: Sequence[str] = (),
     packages: Sequence[str] = (),
     remote: bool = False,
-) -> Snapshot:
+) -> Provenance:
     """Facts about `argv` as started in `cwd`. With `remote` a launcher carries the command elsewhere, so
     this host's devices, packages and variables say nothing about it and are left unknown."""
     code = code_facts(cwd, root, argv, environ=environ)
     contention = None if remote else other_users()
     held = [] if contention is None else [f"contended: {who} held an accelerator" for who in contention.accelerator]
-    return Snapshot(
+    return Provenance(
         code=code.code,
         diff=code.diff,
         untracked=code.untracked,

@@ -29,7 +29,7 @@ Clean = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ResultReading:
     """The rows of a run; `duplicates` lines or rows said again what was said before and were folded."""
 
     rows: tuple[Row, ...] = ()
@@ -139,7 +139,7 @@ class ResultReader:
         argv_flags: Mapping[str, str | None] | None = None,
         config: Mapping[str, Scalar] | None = None,
         file_text: str | None = None,
-    ) -> Reading:
+    ) -> ResultReading:
         """The rows of the run, in the order in which each case was first reported.
 
         `config` is the run's own and belongs to every row. `file_text` is what stands in the result file;
@@ -167,7 +167,7 @@ class ResultReader:
         loose = [Row(metrics={n: classifier.measurement(n, v, u)}) for n, v, u in self._metrics]
         loose_rows, loose_again = fold(loose, problem, explicit=True)
         rows = join_loose(rows, loose_rows, context.run_config)
-        return Reading(
+        return ResultReading(
             rows=tuple(rows),
             problems=self._problems.texts(),
             duplicates=json_again + lines_again + loose_again,

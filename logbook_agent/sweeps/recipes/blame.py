@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from logbook_agent.model.values import canonical
-from logbook_agent.sweeps.recipes.expand import Plan
+from logbook_agent.sweeps.recipes.expand import SweepPlan
 from logbook_agent.sweeps.recipes.overrides import pair_of
 from logbook_agent.sweeps.recipes.problem import RecipeProblem, listed, suggestion, unknown
 from logbook_agent.sweeps.recipes.stages import Stage
@@ -38,7 +38,7 @@ def _item(text: str) -> str:
     return f"[{text.replace(',', ', ')}]" if "," in text else text
 
 
-def check_baseline(stage: Stage, plan: Plan, place: str) -> None:
+def check_baseline(stage: Stage, plan: SweepPlan, place: str) -> None:
     """A stage's baseline is a case of its plan. Raises RecipeProblem."""
     if stage.baseline is None:
         return

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logbook_agent.model.stats import median
-from logbook_agent.sweeps.recipes.expand import Plan
+from logbook_agent.sweeps.recipes.expand import SweepPlan
 from logbook_agent.sweeps.recipes.problem import RecipeProblem
 
 
@@ -23,7 +23,7 @@ class Estimate:
         return None if self.seconds_per_run is None else self.seconds_per_run * self.runs
 
 
-def estimate(plan: Plan, measured_s: Sequence[float] = ()) -> Estimate:
+def estimate(plan: SweepPlan, measured_s: Sequence[float] = ()) -> Estimate:
     """From the durations of earlier runs of this plan where there are any, else from what the recipe states.
 
     RecipeProblem when that is over the recipe's limit of hours.

@@ -24,7 +24,7 @@ _canonical = functools.lru_cache(maxsize=16_384, typed=True)(canonical)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class PlannedCase:
     """One configuration. `values` is what it has beside the fixed config, `controls` the keys of the cases that are
     run beside it; `is_control`: it is here for another's sake alone. `label` names its shapes, else None."""
 
@@ -40,7 +40,7 @@ class PlannedRun:
     """One run of a case: `repeat` counts from 1, `place` is where it stands in the plan, from 1."""
 
     place: int
-    case: Case
+    case: PlannedCase
     repeat: int
     config: Mapping[str, Scalar]
     argv: tuple[str, ...]
@@ -48,11 +48,11 @@ class PlannedRun:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class SweepPlan:
     """The runs of a recipe in order. Iterating puts each command together anew."""
 
     recipe: Recipe
-    cases: tuple[Case, ...]
+    cases: tuple[PlannedCase, ...]
 
     def __len__(self) -> int:
         return len(self.cases) * self.recipe.repeats
@@ -68,17 +68,17 @@ class Plan:
         made = [[self.run(self.cases[i], repeat=r, place=p) for p, (i, r) in part] for part in (first, last)]
         return made[0], made[1]
 
-    def run(self, case: Case, *, repeat: int, place: int) -> PlannedRun:
+    def run(self, case: PlannedCase, *, repeat: int, place: int) -> PlannedRun:
         config = self.config(case)
         env = {name: text.fill(config) for name, text in self.recipe.env.items()}
         argv = self.recipe.command.argv(config)
         return PlannedRun(place=place, case=case, repeat=repeat, config=config, argv=argv, env=env)
 
-    def config(self, case: Case) -> dict[str, Scalar]:
+    def config(self, case: PlannedCase) -> dict[str, Scalar]:
         return {**self.recipe.fixed, **case.values}
 
     @cached_property
-    def by_key(self) -> dict[str, Case]:
+    def by_key(self) -> dict[str, PlannedCase]:
         return {case.key: case for case in self.cases}
 
     @cached_property
@@ -106,7 +106,7 @@ class Plan:
         return _shuffled(listed, self) if self.recipe.order is Order.SHUFFLED else listed
 
 
-def expand(recipe: Recipe) -> Plan:
+def expand(recipe: Recipe) -> SweepPlan:
     """The plan of a recipe. RecipeProblem when there are too many cases, or two that are the same."""
     count = math.prod(len(axis.points) for axis in recipe.axes)
     if count > recipe.limits.cases:
@@ -117,15 +117,15 @@ def expand(recipe: Recipe) -> Plan:
             hint="leave values out (--set KEY=V,V), or raise limits: {cases: ...} in the recipe",
         )
     varied = varied_keys(recipe)
-    found: dict[str, Case] = {}
+    found: dict[str, PlannedCase] = {}
     places: dict[str, int] = {}
     for number, (key, label, values) in enumerate(_grid(recipe, varied), start=1):
         if key in found:
             raise _twice(key, places[key], number)
-        found[key] = Case(key=key, label=label, values=values)
+        found[key] = PlannedCase(key=key, label=label, values=values)
         places[key] = number
     cases = _with_controls(recipe, varied, found) if recipe.controls else tuple(found.values())
-    return Plan(recipe=recipe, cases=cases)
+    return SweepPlan(recipe=recipe, cases=cases)
 
 
 def varied_keys(recipe: Recipe) -> tuple[str, ...]:
@@ -168,9 +168,9 @@ def _twice(key: str, first: int, second: int) -> RecipeProblem:
     )
 
 
-def _with_controls(recipe: Recipe, varied: Sequence[str], found: Mapping[str, Case]) -> tuple[Case, ...]:
+def _with_controls(recipe: Recipe, varied: Sequence[str], found: Mapping[str, PlannedCase]) -> tuple[PlannedCase, ...]:
     """Every case after its controls, each of which is there once."""
-    cases: dict[str, Case] = {}
+    cases: dict[str, PlannedCase] = {}
     for case in found.values():
         keys = []
         for control in recipe.controls:
@@ -180,16 +180,16 @@ def _with_controls(recipe: Recipe, varied: Sequence[str], found: Mapping[str, Ca
                 continue
             keys.append(key)
             if key not in found and key not in cases:
-                cases[key] = Case(key=key, label=_label(case, control), values=values, is_control=True)
-        cases[case.key] = Case(key=case.key, label=case.label, values=case.values, controls=tuple(keys))
+                cases[key] = PlannedCase(key=key, label=_label(case, control), values=values, is_control=True)
+        cases[case.key] = PlannedCase(key=case.key, label=case.label, values=case.values, controls=tuple(keys))
     return tuple(cases.values())
 
 
-def _label(case: Case, control: Control) -> str | None:
+def _label(case: PlannedCase, control: Control) -> str | None:
     return " ".join(part for part in (case.label, control.label) if part) or None
 
 
-def compared_groups(plan: Plan) -> list[list[int]]:
+def compared_groups(plan: SweepPlan) -> list[list[int]]:
     """Indices of the cases that are compared with each other: alike but for the compared key; without one, a case
     and its controls; without those, all."""
     recipe = plan.recipe
@@ -207,7 +207,7 @@ def compared_groups(plan: Plan) -> list[list[int]]:
     return list(by_control.values())
 
 
-def _shuffled(listed: list[tuple[int, int]], plan: Plan) -> list[tuple[int, int]]:
+def _shuffled(listed: list[tuple[int, int]], plan: SweepPlan) -> list[tuple[int, int]]:
     """An order that depends on the seed and the cases alone, whatever Python it is."""
     import hashlib
 
@@ -218,7 +218,7 @@ def _shuffled(listed: list[tuple[int, int]], plan: Plan) -> list[tuple[int, int]
     return sorted(listed, key=rank)
 
 
-def describe(plan: Plan, case: Case) -> str:
+def describe(plan: SweepPlan, case: PlannedCase) -> str:
     """A case for people: the names of its shapes, and the varied keys that those do not set."""
     recipe = plan.recipe
     named = {key for axis in recipe.axes for key in axis.keys if any(p.name is not None for p in axis.points)}

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from logbook_agent.model.scalar import Scalar
 from logbook_agent.model.values import canonical
-from logbook_agent.sweeps.recipes.expand import Case, Plan, case_key
+from logbook_agent.sweeps.recipes.expand import PlannedCase, SweepPlan, case_key
 
 PACK, QUANT, QUEUE, PASS, STAGES = (
     "routing_pack_strategy",
@@ -38,10 +38,10 @@ class Violation:
     reason: str
 
 
-Configs = tuple[tuple[Case, Mapping[str, Scalar]], ...]
+Configs = tuple[tuple[PlannedCase, Mapping[str, Scalar]], ...]
 
 
-def violations(plan: Plan, *, done: Collection[str] | None = None) -> tuple[Violation, ...]:
+def violations(plan: SweepPlan, *, done: Collection[str] | None = None) -> tuple[Violation, ...]:
     """Every rule that the plan breaks, each told once. `done`: names of recipes that this logbook has a finished
     sweep of; None: not known, and then nothing is said of what should come first."""
     configs = tuple((case, plan.config(case)) for case in plan.cases)
@@ -56,7 +56,7 @@ def _first(found: Iterator[Violation]) -> Iterator[Violation]:
         return
 
 
-def _argsort_unless_compared(plan: Plan, configs: Configs) -> Iterator[Violation]:
+def _argsort_unless_compared(plan: SweepPlan, configs: Configs) -> Iterator[Violation]:
     for case, config in configs:
         if config.get(PACK) in (None, "argsort"):
             continue
@@ -69,7 +69,7 @@ def _argsort_unless_compared(plan: Plan, configs: Configs) -> Iterator[Violation
             )
 
 
-def _identical_controls(plan: Plan, configs: Configs) -> Iterator[Violation]:
+def _identical_controls(plan: SweepPlan, configs: Configs) -> Iterator[Violation]:
     """Every quantised case has its twin that differs in nothing but the quantisation."""
     keys = [key for key in plan.varied if key != QUANT]
     plain = {case_key(config, keys, config) for _, config in configs if config.get(QUANT) == "none"}
@@ -85,7 +85,7 @@ def _identical_controls(plan: Plan, configs: Configs) -> Iterator[Violation]:
         )
 
 
-def _prequeue_needs_forward(plan: Plan, configs: Configs) -> Iterator[Violation]:
+def _prequeue_needs_forward(plan: SweepPlan, configs: Configs) -> Iterator[Violation]:
     for case, config in configs:
         if config.get(QUEUE) in ("prequeue", "both") and config.get(PASS) not in (None, "forward"):
             yield Violation(
@@ -96,7 +96,7 @@ def _prequeue_needs_forward(plan: Plan, configs: Configs) -> Iterator[Violation]
             )
 
 
-def _both_queues(plan: Plan, configs: Configs) -> Iterator[Violation]:
+def _both_queues(plan: SweepPlan, configs: Configs) -> Iterator[Violation]:
     keys = [key for key in plan.varied if key != QUEUE]
     full = {case_key(config, keys, config) for _, config in configs if config.get(QUEUE) == "full"}
     for case, config in configs:
@@ -109,7 +109,7 @@ def _both_queues(plan: Plan, configs: Configs) -> Iterator[Violation]:
             )
 
 
-def _train_like(plan: Plan, configs: Configs) -> Iterator[Violation]:
+def _train_like(plan: SweepPlan, configs: Configs) -> Iterator[Violation]:
     """Forward alone is for overlap and stages."""
     queues = {config.get(QUEUE) for _, config in configs}
     for case, config in configs:
@@ -122,7 +122,7 @@ def _train_like(plan: Plan, configs: Configs) -> Iterator[Violation]:
             )
 
 
-def _same_env(plan: Plan, configs: Configs) -> Iterator[Violation]:
+def _same_env(plan: SweepPlan, configs: Configs) -> Iterator[Violation]:
     """A case and its controls run under the same variables, unless the recipe says that a variable is implied."""
     if not any(text.keys for text in plan.recipe.env.values()):
         return
@@ -141,7 +141,7 @@ def _same_env(plan: Plan, configs: Configs) -> Iterator[Violation]:
                 )
 
 
-def _comes_first(plan: Plan, configs: Configs, done: Collection[str] | None) -> Iterator[Violation]:
+def _comes_first(plan: SweepPlan, configs: Configs, done: Collection[str] | None) -> Iterator[Violation]:
     """An A/B at one shape before a sweep, and whatever else the recipe wants to have been run before it."""
     recipe = plan.recipe
     quantised = {canonical(config[QUANT]) for _, config in configs if QUANT in config}
@@ -163,11 +163,11 @@ def _comes_first(plan: Plan, configs: Configs, done: Collection[str] | None) -> 
             )
 
 
-def _name(case: Case) -> str:
+def _name(case: PlannedCase) -> str:
     return f"the case {case.key}"
 
 
-_RULES: tuple[Callable[[Plan, Configs], Iterator[Violation]], ...] = (
+_RULES: tuple[Callable[[SweepPlan, Configs], Iterator[Violation]], ...] = (
     _argsort_unless_compared,
     _identical_controls,
     _prequeue_needs_forward,
