@@ -188,3 +188,12 @@ def test_pure_packages_have_no_effects() -> None:
         if name.split(".")[0] in EFFECTS
     ]
     assert wrong == []
+
+
+def test_one_name_for_one_class() -> None:
+    found: dict[str, list[str]] = {}
+    for path, _ in modules("logbook_agent"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
