@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup quickstart tutorial test test-fast check stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-noise bench-compare bench-recipes calibrate aot wheel
+.PHONY: help setup emulator quickstart tutorial test test-fast check stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-noise bench-compare bench-recipes calibrate aot wheel
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -21,10 +21,13 @@ quickstart: setup  ## start a logbook, log a real A/B of the MoE benchmark, prev
 tutorial: setup  ## docs/tutorial.md for real: one question from kickoff to verdict (three minutes)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/tutorial
 
-test: setup  ## all tests
+emulator: setup
+	@scripts/emulator $(BIN)
+
+test: emulator  ## all tests
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
-test-fast: setup  ## the tests that take no time
+test-fast: emulator  ## the tests that take no time
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
 check: setup  ## style, types, layers
@@ -39,7 +42,7 @@ format: setup  ## put the code into shape
 stress: setup  ## the store under writers, kills and failing disks, for long
 	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/stress
 
-secrets: setup  ## every kind of secret at every place (six minutes)
+secrets: emulator  ## every kind of secret at every place (six minutes)
 	@LOGBOOK_SECRETS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal tests/e2e -k secret
 
 fuzz: setup  ## 100,000 damaged and hostile documents (half an hour); FUZZ="--seed 2 --first 0 --documents 1000" for others
