@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +19,12 @@ from logbook_agent.cli import main
 from logbook_agent.running.provenance.environment import relevant_env
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+def pytest_configure() -> None:
+    """Started in the background, a shell has this process ignore Ctrl-C, and all that it starts would inherit that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

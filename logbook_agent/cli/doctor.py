@@ -63,7 +63,7 @@ def _secrets(space: Workspace, *, fix: bool, as_json: bool) -> int:
 
     if fix:
         raise UsageError(
-            "--secrets goes with neither --fix nor --stop",
+            "neither --fix nor --stop goes with --secrets",
             cause="it looks, and changes nothing",
             hint="logbook doctor --secrets",
         )

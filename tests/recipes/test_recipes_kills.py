@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import random
 import signal
 import subprocess
@@ -72,7 +73,11 @@ def test_killed_and_taken_up_again(started: Cli, folder: Path, sizes: int, most_
     assert entry["result"].startswith(f"{2 * sizes} rows, tflops 10.000 .. {10 * sizes:,}")
     answers = started("compare", "MOE-000", "--axis", "mode", "--json").data["comparisons"]
     assert [m["withheld_by"] for a in answers for p in a["pairs"] for m in p["metrics"]] == [[]] * sizes
-    # A kill between a record and the removal of its marker leaves the marker.
+    # A kill between a record and the removal of its marker leaves the marker; one before the record an empty folder,
+    # which is somebody's at work until it is old.
+    for run in (folder / "logbooks/moe/runs/MOE-000").iterdir():
+        if run.is_dir() and not (run / "run.json").exists():
+            os.utime(run, (0, 0))
     assert started("doctor", "--fix").code == 0
     assert started("doctor").code == 0
     assert not (folder / "logbooks/moe/entries/MOE-001.yaml").exists()

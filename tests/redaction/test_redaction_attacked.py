@@ -125,3 +125,14 @@ def test_a_row_of_very_many_keys_is_bounded(started: Cli, folder: Path) -> None:
     (folder / "big.txt").write_text("RESULT tflops=1 " + " ".join(f"k{i}={i}" for i in range(5_000)))
     data = started("run", "--json", "--", "cat", "big.txt").data
     assert data["runs"][0]["problems"] == ["RESULT line: 4001 keys were not kept: a row has at most 1000"]
+
+
+@pytest.mark.parametrize("ends", [b"\r", b"\n"])
+def test_a_long_line_with_colours(ends: bytes) -> None:
+    """A progress bar of megabytes is one line; a value in it is found, coloured or right behind a colour."""
+    stream = StreamRedactor(Redactor())
+    bar = b"".join(b"\x1b[32m%3d%%|###  | %d/s\x1b[0m" % (n // 4000, n) + ends for n in range(40_000))
+    hidden = f"\x1b[33mpassword\x1b[0m=\x1b[32m{VALUE}\x1b[0m".encode()
+    done = b"".join([stream.feed(bar + hidden + ends), stream.feed(bar), stream.finish()])
+    assert VALUE.encode() not in done
+    assert done.count(b"###") == 80_000

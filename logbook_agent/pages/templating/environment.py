@@ -11,7 +11,7 @@ from logbook_agent.text import markdown as md
 if TYPE_CHECKING:
     from jinja2 import BaseLoader, Environment
 
-_PACKAGE = Path(__file__).resolve().parent.parent
+_PACKAGE = Path(__file__).resolve().parents[2]
 
 
 def builtin_folder(name: str) -> Path:

@@ -119,9 +119,12 @@ class Gate:
 
     def flags(self, data: bytes) -> bool:
         """Whether any line of the data may need redaction."""
+        return self._flags(data) or (b"\x1b[" in data and self._flags(_SGR.sub(b"", data)))
+
+    def _flags(self, data: bytes) -> bool:
+        """The same, with the colours that stand in a line as they are."""
         if len(data) > _SMALL_BYTES:
-            return bool(self.flagged_lines(data))
-        data = _SGR.sub(b"", data) if b"\x1b[" in data else data
+            return bool(self._flagged(data))
         low = data.lower()
         return (
             self._has_keyword(low)
@@ -140,11 +143,16 @@ class Gate:
 
     def flagged_lines(self, block: bytes) -> list[int]:
         """Where the lines start that may need redaction, ascending; `block` is whole lines."""
-        found = {start for start, _ in _lines(self._shapes, block)}
-        found.update(start for start, end in _lines(_names(), block) if self.names_value(block[start:end].lower()))
+        found = self._flagged(block)
         if b"\x1b[" in block:
             found.update(start for start, end in _lines(_coloured(), block) if self.flags(block[start:end]))
         return sorted(found)
+
+    def _flagged(self, block: bytes) -> set[int]:
+        """The same, with the colours that stand in a line as they are."""
+        found = {start for start, _ in _lines(self._shapes, block)}
+        found.update(start for start, end in _lines(_names(), block) if self.names_value(block[start:end].lower()))
+        return found
 
     def first_start(self, data: bytes) -> int:
         """Where the first thing stands that may become part of a secret by its shape; else the length."""
