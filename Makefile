@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup emulator quickstart tutorial test test-fast check stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-noise bench-compare bench-recipes calibrate aot wheel
+.PHONY: help setup emulator quickstart tutorial test test-fast test-wide check stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-noise bench-compare bench-recipes calibrate aot wheel
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,6 +29,9 @@ test: emulator  ## all tests
 
 test-fast: emulator  ## the tests that take no time
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
+
+test-wide: emulator  ## what `make test` leaves out of its wide sets, and what takes long (twenty minutes)
+	@LOGBOOK_WIDE=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 check: setup  ## style, types, layers
 	@$(BIN)/ruff format --check .

@@ -17,6 +17,7 @@ import pytest
 
 from logbook_agent.cli import main
 from logbook_agent.running.provenance.environment import relevant_env
+from tests.breadth import WIDE
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -27,9 +28,12 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Documents first: the longest takes two minutes, for which the other processes should not have to wait."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Documents first: the longest take a while, for which the other processes should not have to wait."""
     items.sort(key=lambda item: "tests/docs/" not in item.nodeid)
+    kept = [item for item in items if (item.get_closest_marker("wide") is not None) == WIDE]
+    config.hook.pytest_deselected(items=[item for item in items if item not in {*kept}])
+    items[:] = kept
 
 
 class FixedClock:
@@ -86,6 +90,12 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }.items():
         monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(autouse=True)
+def _no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a power cut needs what it does, and none is tested; a third of a short command is spent in it."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
 @pytest.fixture

@@ -265,6 +265,7 @@ def test_two_processes_at_once_and_nothing_but_their_own_words() -> None:
 INTERNAL_ERRORS = {("ragged_dot", "one expert")}
 
 
+@pytest.mark.wide
 @needs_libtpu
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(2))

@@ -10,6 +10,7 @@ from bench_core.blocks.compare import compare
 from bench_core.blocks.impls import IMPLS
 from bench_core.quant.mode import QuantMode
 from bench_core.shapes import BenchPass, DType, MoeShape
+from tests.breadth import covering
 
 pytestmark = pytest.mark.slow
 
@@ -83,11 +84,12 @@ MIXED = [
     ("fused_w13_preweight", DType.FLOAT32, QuantMode.INT8, BenchPass.FORWARD_BACKWARD),
     ("fast", DType.BFLOAT16, QuantMode.INT8, BenchPass.FORWARD),
 ]
+# Every shape, and every row of MIXED, at least once.
+AWKWARD_CASES = covering([(shape, *row) for shape in AWKWARD.values() for row in MIXED], lambda c: [c[0], c[1:]])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("impl", "dtype", "quant_mode", "bench_pass"), MIXED)
-@pytest.mark.parametrize("shape", AWKWARD.values(), ids=AWKWARD)
+@pytest.mark.parametrize(("shape", "impl", "dtype", "quant_mode", "bench_pass"), AWKWARD_CASES)
 def test_awkward_shapes(shape: MoeShape, impl: str, dtype: DType, quant_mode: QuantMode, bench_pass: BenchPass) -> None:
     inputs = inputs_of(shape, dtype)
     outputs = outputs_of(inputs, shape, dtype, impl, quant_mode, bench_pass)
@@ -105,6 +107,7 @@ def test_one_token_in_its_hardest_mode() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 @pytest.mark.parametrize("quant_mode", QuantMode)
 @pytest.mark.parametrize("dtype", DType)
 def test_no_false_alarm_over_seeds(dtype: DType, quant_mode: QuantMode) -> None:

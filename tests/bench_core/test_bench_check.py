@@ -10,6 +10,7 @@ from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.case import Case
 from bench_core.harness.run import Outcome, check_case
 from bench_core.harness.table import AXES, choices, table_case
+from tests.breadth import covering
 
 
 def test_every_pair_of_values_meets() -> None:
@@ -42,7 +43,14 @@ def test_few_rows_hold_every_value_that_matters_to_gmm() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("backend", "choice"),
-    [(backend, choice) for backend in BACKENDS for choice in choices(full=False)[: FEW if backend == "gmm" else None]],
+    [
+        case
+        for backend in BACKENDS
+        for case in covering(
+            [(backend, choice) for choice in choices(full=False)[: FEW if backend == "gmm" else None]],
+            lambda case: case[1].items(),
+        )
+    ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value.values()),
 )
 def test_table_is_green(backend: str, choice: dict[str, str]) -> None:

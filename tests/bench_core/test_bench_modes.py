@@ -86,7 +86,10 @@ SLOW = {
 }
 PROBLEMS = [
     *(pytest.param(problem, id=name) for name, problem in FAST.items()),
-    *(pytest.param(problem, id=name, marks=pytest.mark.slow) for name, problem in SLOW.items()),
+    *(
+        pytest.param(problem, id=name, marks=[pytest.mark.slow, *([pytest.mark.wide] if place % 3 else [])])
+        for place, (name, problem) in enumerate(SLOW.items())
+    ),
 ]
 
 

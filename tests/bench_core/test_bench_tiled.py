@@ -1,6 +1,7 @@
 """Every grouped-matmul backend against float64, and the tiled one on what its tiles could get wrong."""
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -26,6 +27,7 @@ from bench_core.gmm.tiled_ladder import LARGEST, SMALLEST, ladder
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.layout import Layout
 from bench_core.shapes import BenchPass, DType, MoeShape
+from tests.breadth import covering, wide
 
 pytestmark = pytest.mark.slow
 
@@ -111,7 +113,7 @@ class BackendContract:
         assert comparison.passed, comparison
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("rows", [1, 2, 31, 32, 33, 127, 513])
+    @pytest.mark.parametrize("rows", [1, 33, wide(2), wide(31), wide(32), wide(127), wide(513)])
     @pytest.mark.parametrize("dtype", DType)
     def test_few_rows(self, dtype: DType, rows: int) -> None:
         operands = _operands(rows, dtype)
@@ -238,10 +240,13 @@ def test_odd_block_agrees_with_the_oracle() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("impl", ["baseline", "fused_w13"])
-@pytest.mark.parametrize("quant_mode", [QuantMode.NONE, QuantMode.INT8])
-@pytest.mark.parametrize("dtype", DType)
-@pytest.mark.parametrize("bench_pass", BenchPass)
+@pytest.mark.parametrize(
+    ("bench_pass", "dtype", "quant_mode", "impl"),
+    covering(
+        list(itertools.product(BenchPass, DType, [QuantMode.NONE, QuantMode.INT8], ["baseline", "fused_w13"])),
+        lambda case: itertools.combinations(case, 2),
+    ),
+)
 def test_every_block_agrees_with_the_oracle(
     bench_pass: BenchPass, dtype: DType, quant_mode: QuantMode, impl: str
 ) -> None:

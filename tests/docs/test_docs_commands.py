@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 from docs_runner import REPOSITORY, agrees, documents, run_document, steps
 
+# Many runs of the benchmark, or many commands. README and `first-steps.md` run it in every `make test`.
+_WIDE = {"tutorial.md", "github.md", "bench-core.md", "recipes.md", "ab.md", "what-is-measured.md"}
+
 
 def _parameters() -> list[object]:
     return [
         pytest.param(
             path,
             id=str(path.relative_to(REPOSITORY)),
-            marks=pytest.mark.slow,
+            marks=[pytest.mark.slow, *([pytest.mark.wide] if path.name in _WIDE else [])],
         )
         for path in documents()
         if steps(path.read_text(encoding="utf-8"))

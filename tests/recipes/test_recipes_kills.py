@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.breadth import wide
 from tests.conftest import Cli
 from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
 
@@ -47,7 +48,7 @@ def _count(records: Path) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("sizes", "most_kills"), [(10, 4), (100, 15)])
+@pytest.mark.parametrize(("sizes", "most_kills"), [(10, 4), wide(100, 15)])
 def test_killed_and_taken_up_again(started: Cli, folder: Path, sizes: int, most_kills: int) -> None:
     text = RECIPE.replace("[1, 2, 3, 4]", f"{{from: 1, to: {sizes}, step: 1}}")
     write_recipe(folder, text + "setup: [[echo, allocate]]\nteardown: [[echo, release]]\n")

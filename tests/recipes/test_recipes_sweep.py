@@ -236,6 +236,7 @@ def test_options_that_do_not_go_together(started: Cli, folder: Path) -> None:
     assert "MOE-000 is no sweep" in started("sweep", "--resume", "MOE-000").err
 
 
+@pytest.mark.wide
 @pytest.mark.slow
 def test_a_recipe_of_this_repository_runs_on_a_cpu(started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")

@@ -35,7 +35,7 @@ def sizes() -> list[object]:
     forms = ("line", "lines", "fence", "table", "list")
     quick = {("lines", "x"), ("fence", "\N{ROCKET}")}
     pairs = [(form, letter) for form in forms for letter in ("x", "\N{ROCKET}", "👩‍👩‍👧‍👦 ")]
-    return [pytest.param(*pair, marks=() if pair in quick else pytest.mark.slow) for pair in pairs]
+    return [pytest.param(*pair, marks=() if pair in quick else [pytest.mark.slow, pytest.mark.wide]) for pair in pairs]
 
 
 @pytest.mark.parametrize(("form", "letter"), sizes())
