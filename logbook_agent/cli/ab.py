@@ -28,7 +28,7 @@ from logbook_agent.cli.output import emit
 from logbook_agent.cli.run import ConfigOption, CwdOption, EnvOption, LabelOption, OnOption, TimeoutOption
 from logbook_agent.entries.run import RunRequest
 from logbook_agent.findings.comparisons.told import (
-    delta_text,
+    change_text,
     differences_text,
     doubts,
     evidence_text,
@@ -157,7 +157,7 @@ def _metric(result: AbResult, answer: Answer, line: Line, m: Compared, noise: No
     case = "".join(f" {k}={v}" for k, v in line.pair.case.items())
     unit = f" {m.unit}" if m.unit else ""
     sides = f"{answer.base} {number(m, m.base)} → {answer.other} {number(m, m.other)}{unit}"
-    yield f"{m.metric}{case}: {sides}, {delta_text(m)} ({evidence_text(m, noise)}): {verdict_text(m)}"
+    yield f"{m.metric}{case}: {sides}, {change_text(m)} ({evidence_text(m, noise)}): {verdict_text(m)}"
     yield from (f"  {reason}" for reason in doubts(m))
     if m.withheld_by:
         allow = " ".join(f"--allow {d.name}" for d in m.withheld_by)

@@ -10,6 +10,7 @@ import typer
 
 from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
 from logbook_agent.cli.output import emit
+from logbook_agent.findings.tried.keys import MARKED
 from logbook_agent.findings.tried.listed import TriedQuery, tried
 from logbook_agent.findings.tried.texts import case_text, outcome_text, where_text
 from logbook_agent.model.errors import UsageError
@@ -60,6 +61,7 @@ def _where(texts: Sequence[str]) -> dict[str, str]:
 
 def _text(found: Sequence[Mapping[str, Any]], last: int, zone: str) -> str:
     """Two lines each, the newest last; what is cut is counted."""
+    found = _once(found)
     shown: list[str] = []
     size = 0
     for item in reversed(found[-last:]):
@@ -73,10 +75,20 @@ def _text(found: Sequence[Mapping[str, Any]], last: int, zone: str) -> str:
     return "\n".join([*cut, *shown]) or "nothing that did not work out"
 
 
+def _once(found: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """What an entry was marked with stands behind what came out of the same command there."""
+    marks = {(i["entry"], *i["command"]): i for i in found if i["kind"] == MARKED}
+    others = [i for i in found if i["kind"] != MARKED]
+    said = {key for i in others if (key := (i["entry"], *i["command"])) in marks}
+    kept = [i for i in found if i["kind"] != MARKED or (i["entry"], *i["command"]) not in said]
+    return [{**i, "also": marks.get((i["entry"], *i["command"])) if i["kind"] != MARKED else None} for i in kept]
+
+
 def _lines(item: Mapping[str, Any], zone: str) -> str:
     commit = f", commit {item['commit'][:9]}" if item["commit"] else ""
     since = f"; finished since in {item['since']}" if item["since"] else ""
     head = f"{where_text(item)}  {minute(item['at'], zone)}{commit}: {_cut(outcome_text(item))}{since}"
+    head += f"; {_cut(outcome_text(item['also']))}" if item["also"] else ""
     case = case_text(item)
     about = f"{case}; " if case else ""
     command = shlex.join(item["command"]) if item["command"] else ""

@@ -223,15 +223,18 @@ def devices_text(run: Run) -> str:
 
 def _software_lines(runs: Sequence[Run]) -> list[str]:
     """Versions that no run contradicts, and apart from them those in which the runs differ. A package that
-    some runs do not report is no difference."""
-    found = [{k: v for row in r.rows for k, v in row.software.items()} or r.software for r in runs]
+    some runs do not report is no difference. What no row reports is what is installed where the command ran: whether
+    it was used nobody knows."""
+    reported = [{k: v for row in r.rows for k, v in row.software.items()} for r in runs]
+    found = [own or r.software for own, r in zip(reported, runs, strict=True)]
+    name = "software" if any(reported) else "installed"
     merged: dict[str, dict[str, None]] = {}
     for software in found:
-        for name, version in software.items():
-            merged.setdefault(name, {})[version] = None
-    agreed = ", ".join(f"{name} {next(iter(v))}" for name, v in merged.items() if len(v) == 1)
+        for package, version in software.items():
+            merged.setdefault(package, {})[version] = None
+    agreed = ", ".join(f"{package} {next(iter(v))}" for package, v in merged.items() if len(v) == 1)
     rest = [", ".join(f"{k} {v}" for k, v in s.items() if len(merged[k]) > 1) for s in found]
-    return ([f"software: {agreed}"] if agreed else []) + _per_run("software", rest, runs)
+    return ([f"{name}: {agreed}"] if agreed else []) + _per_run(name, rest, runs)
 
 
 def result_section(record: Record, table: Table | None, render_table: RenderTable) -> str:

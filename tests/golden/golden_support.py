@@ -30,7 +30,7 @@ _REPLACED: tuple[tuple[str, str], ...] = (
     (r"(?m)^(<!-- logbook:block \S+ )[0-9a-f]{16} -->$", r"\g<1>0000000000000000 -->"),
     (r"after \d+(?:\.\d+)? s\b", "after 0.50 s"),
     # Packages of this Python; those of a far side end without the tool's own version.
-    (r"software: (?:python [^;\n]*, )?logbook-agent [\w.+]+", "software: python 1.0, logbook-agent 1.0"),
+    (r"installed: (?:python [^;\n]*, )?logbook-agent [\w.+]+", "installed: python 1.0, logbook-agent 1.0"),
     (r"host HOST \(\d+ cores\)", "host HOST (4 cores)"),
 )
 

@@ -219,10 +219,10 @@ def test_config_does_not_call_a_named_file_a_difference() -> None:
 
 def test_config_compares_the_packages_that_both_runs_report() -> None:
     less, more = {"jax": "0.7"}, {"jax": "0.7", "numpy": "2.0"}
-    assert config_lines(run(1, software=less), run(2, software=more))[1:] == ["- software: jax 0.7, numpy 2.0"]
+    assert config_lines(run(1, software=less), run(2, software=more))[1:] == ["- installed: jax 0.7, numpy 2.0"]
     assert config_lines(run(1, software=more), run(2, software={**more, "jax": "0.8"}))[1:] == [
-        "- software: numpy 2.0",
-        "- software differs: jax 0.7 (run 1); jax 0.8 (run 2)",
+        "- installed: numpy 2.0",
+        "- installed differs: jax 0.7 (run 1); jax 0.8 (run 2)",
     ]
 
 

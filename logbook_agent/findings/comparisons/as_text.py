@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from logbook_agent.findings.comparisons.told import (
-    delta_text,
+    change_text,
     differences_text,
     interval_text,
     notes,
@@ -69,7 +69,7 @@ def _row(told: Sequence[str], answer: Answer, line: Line, m: Compared, noise: No
         f"{m.metric} ({m.unit})" if m.unit else m.metric,
         number(m, m.base),
         number(m, m.other),
-        delta_text(m) + (f" {IN_NOISE}" if noise.marks(m) else ""),
+        change_text(m) + (f" {IN_NOISE}" if noise.marks(m) else ""),
         interval_text(m),
         "" if effect is None or effect.p_value is None else f"{effect.p_value:.2g}",
         f"{m.base.runs}, {m.other.runs}",

@@ -57,7 +57,7 @@ def _line(asked: Comparison, answer: Answer, line: Line, m: Compared, noise: Noi
     about = ", ".join(t for t in (sides, case, md.inline_code(m.metric)) if t)
     numbers = f"{number(m, m.base)} → {number(m, m.other)}" + (f" {m.unit}" if m.unit else "")
     evidence = evidence_text(m, noise)
-    return f"{about}: {md.escape(numbers)}, {md.escape(delta_text(m))} ({md.escape(evidence)}): {_outcome(m)}"
+    return f"{about}: {md.escape(numbers)}, {md.escape(change_text(m))} ({md.escape(evidence)}): {_outcome(m)}"
 
 
 def _outcome(m: Compared) -> str:
@@ -81,6 +81,15 @@ def number(m: Compared, side: Numbers) -> str:
 
 def delta_text(m: Compared) -> str:
     return "?" if m.ratio is None else f"{m.ratio - 1:+.2%}"
+
+
+def change_text(m: Compared) -> str:
+    """The change beside the numbers of both sides. Of pairs it is the median of their ratios; where that is not what
+    the two medians come to, both stand there by their names."""
+    text, of_medians = delta_text(m), m.ratio_of_medians
+    if not m.interleaved or m.ratio is None or of_medians is None or f"{of_medians - 1:+.2%}" == text:
+        return text
+    return f"{text} by pairs, {of_medians - 1:+.2%} by medians"
 
 
 def interval_text(m: Compared) -> str:

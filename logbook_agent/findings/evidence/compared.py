@@ -68,9 +68,13 @@ class Compared:
 
     @property
     def ratio(self) -> float | None:
-        """other / base of the medians; None where it cannot be said."""
+        """other / base: of pairs the median of their ratios, else of the medians; None where it cannot be said."""
         if self.judgement is not None and self.judgement.effect is not None:
             return self.judgement.effect.ratio
+        return self.ratio_of_medians
+
+    @property
+    def ratio_of_medians(self) -> float | None:
         a, b = self.base.median, self.other.median
         if a is None or b is None or a <= 0 or not math.isfinite(b / a) or self._units_differ:
             return None

@@ -32,7 +32,9 @@ def axis_strip(grid: Grid, name: str) -> Strip:
     stated = [value for value in values if value is not None]
     is_fact = any(name in row[0].facts for row in grid.rows)
     numeric = bool(stated) and not is_fact and all(is_number(value) for value in stated)
-    return Strip(column=Column(name=name, numeric=numeric), texts=[show(value) for value in values], values=values)
+    # Most rows of a sweep have no label, and lack nothing.
+    texts = ["" if value is None and name == "label" else show(value) for value in values]
+    return Strip(column=Column(name=name, numeric=numeric), texts=texts, values=values)
 
 
 def metric_strips(grid: Grid, metrics: Sequence[MetricColumn], spec: TableSpec) -> list[Strip]:
