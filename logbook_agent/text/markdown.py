@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from logbook_agent.text.words import folded
+
 # A bullet's text starts on its own line when it would otherwise be read as more than a paragraph.
 _BLOCK_START = re.compile(r"\s|[-+*>|#=~`\[]|\d+[.)]\s")
 # What GitHub would not show as it stands, inside a line.
@@ -84,9 +86,10 @@ def fence(text: str, language: str = "") -> str:
 
 
 def command(text: str) -> str:
-    """A command as a reader copies it: a code span when short and on one line, else a bash fence."""
+    """A command as a reader copies it: a code span when short and on one line, else a bash fence, in which no line
+    runs out of the page."""
     if "\n" in text or len(text) > _LONG_COMMAND:
-        return fence(text, "bash")
+        return fence(folded(text), "bash")
     return inline_code(text)
 
 

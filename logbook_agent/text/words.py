@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
+_FLAG_WORD = re.compile(r"--?[A-Za-z]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ENV_WORD = re.compile(rf"({_NAME.pattern})=(.*)", re.DOTALL)
 
@@ -61,3 +63,32 @@ def _quote_first(word: str) -> str:
     if word in _RESERVED or _ENV_WORD.fullmatch(word):
         return "'" + word.replace("'", "'\"'\"'") + "'"
     return shlex.quote(word)
+
+
+def folded(line: str, *, longer_than: int = 100) -> str:
+    """A long line of shell text with each flag on a line of its own, which a shell reads as the same.
+
+    Text of several lines stays, and so does what has a comment or a here-document, where a line end would mean
+    something else.
+    """
+    if len(line) <= longer_than or "\n" in line:
+        return line
+    places: list[int] = []
+    quote = ""
+    at = 0
+    while at < len(line):
+        c = line[at]
+        if c == "\\" and quote != "'":
+            at += 2
+            continue
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "'\"":
+            quote = c
+        elif c == "#" or line.startswith("<<", at):
+            return line
+        elif c == " " and _FLAG_WORD.match(line, at + 1):
+            places.append(at)
+        at += 1
+    parts = [line[a:b].strip(" ") for a, b in pairwise([0, *places, len(line)])]
+    return " \\\n  ".join(parts)

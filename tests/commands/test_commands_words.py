@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logbook_agent.text.words import command_line, split_env_words
+from logbook_agent.text.words import command_line, folded, split_env_words
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True).map(lambda n: "X_" + n)
@@ -64,3 +64,25 @@ def test_a_shell_command_stays_as_typed_and_exports_its_environment() -> None:
 
 def test_a_name_no_shell_takes_goes_through_env() -> None:
     assert command_line(["x"], {"a.b": "1"}) == "env a.b=1 x"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["python", "b.py", *(f"--flag-{n}={'v' * n}" for n in range(20))],
+        ["python", "b.py", "--text", "a -b 'c' --d \"e\" \\ $HOME `x`", *(["-e", "A=1 -x"] * 20)],
+        ["b", "--x", "-1", "-", "--", "-y", "multi\n --line", *(["--long"] * 20)],
+        ["b", *(["--n#", "#", "a<<b"] * 20)],
+    ],
+)
+def test_a_folded_command_is_the_same_command(words: list[str]) -> None:
+    text = command_line(words)
+    done = subprocess.run(["bash", "-c", f"printf '%s\\0' {folded(text)}"], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\0")[:-1] == words
+
+
+def test_how_a_long_command_is_folded() -> None:
+    assert folded("a --b 1") == "a --b 1"
+    assert folded("a -x 1 --y '2 --z' w", longer_than=5) == "a \\\n  -x 1 \\\n  --y '2 --z' w"
+    for kept in ("a --b # c --d", "cat <<E --x", "a --b\nc --d"):
+        assert folded(kept, longer_than=5) == kept

@@ -19,7 +19,7 @@ from logbook_agent.model.entry import HYPOTHESIS, INTERPRETATION, NEXT_ACTION, R
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.record import Record
 from logbook_agent.text import markdown as md
-from logbook_agent.text.words import command_line
+from logbook_agent.text.words import command_line, folded
 
 if TYPE_CHECKING:
     from logbook_agent.findings.facts import RenderTable
@@ -185,6 +185,7 @@ def _shown_commands(
 
 
 def _command(label: str | None, text: str, times: int, room: Room) -> dict[str, Any]:
+    text = folded(text)
     size = len(text.encode())
     return {
         "label": escape(words(label, _LABEL_BYTES)) if label else "",
