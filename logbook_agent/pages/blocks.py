@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.said import Said, said_in_parts, said_of, trust_in, with_rest
-from logbook_agent.model.entry import DECISION, NEGATIVE_RESULT
+from logbook_agent.model.entry import DECISION, NEGATIVE_RESULT, VOID, is_withdrawn
 from logbook_agent.model.header import Baseline, BaselineMove, Criterion, Header, Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.units import format_value, known
@@ -89,7 +89,7 @@ class Blocks:
         """Decisions and negative results, gathered from the entries that state them, and from the comparisons that
         they keep: `verdicts`, by ID, as Markdown. May be empty."""
         values = {
-            "decisions": [self._line(r, DECISION) for r in records if r.entry.kind == "decision"],
+            "decisions": [self._line(r, DECISION) for r in records if _is_decision(r)],
             "negative_results": [
                 {**line, "text": "; ".join([*([line["text"]] if line["text"] else []), *verdicts.get(r.id, ())])}
                 for r in records
@@ -127,7 +127,14 @@ def table_text(templates: Templates, table: Table, more_notes: Sequence[str] = (
 def in_footer(record: Record) -> bool:
     """Whether the footer speaks of this entry, or does with another outcome of a comparison that it keeps."""
     entry = record.entry
-    return entry.kind == "decision" or entry.text(NEGATIVE_RESULT) is not None or bool(entry.comparisons)
+    if record.state == VOID:
+        return False
+    return _is_decision(record) or entry.text(NEGATIVE_RESULT) is not None or bool(entry.comparisons)
+
+
+def _is_decision(record: Record) -> bool:
+    """Whether an entry decided something, and nobody took it back."""
+    return record.entry.kind == "decision" and not is_withdrawn(record.state)
 
 
 def metric_text(metric: Metric) -> str:

@@ -129,3 +129,13 @@ def test_the_states_that_take_back_are_named_in_one_place() -> None:
             if isinstance(node, ast.Constant) and node.value in ("void", "abandoned"):
                 found.add(f"{name}:{node.lineno}")
     assert found == set()
+
+
+@pytest.mark.parametrize(("state", "stays"), [("finished", True), ("abandoned", False), ("void", False)])
+def test_the_footer_holds_no_decision_that_was_taken_back(started: Cli, folder: Path, state: str, stays: bool) -> None:
+    assert started("note", "--kind", "decision", "--title", "Pad", "--field", "Decision=Pad to 128.").code == 0
+    view = folder / "logbooks/moe.md"
+    assert "Pad: Pad to 128." in view.read_text().partition("## Decision Log")[2]
+    if state != "finished":
+        assert started("edit", "MOE-000", "--state", state).code == 0
+    assert ("Pad: Pad to 128." in view.read_text().partition("## Decision Log")[2]) is stays
