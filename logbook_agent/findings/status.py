@@ -227,9 +227,14 @@ def _case(metric: Metric, best: CaseBest, tried: int, cut: _Cutter) -> dict[str,
         "in_sweep": best["in_sweep"],
         **({"is_baseline": True} if best["is_baseline"] else {}),
         "label": cut.text(best["label"]),
-        "config": cut.text(" ".join(f"{k}={v}" for k, v in best["config"].items())),
+        "config": cut.text(_words(best["config"])),
+        **({"apart": cut.text(_words(best["apart"]))} if best["apart"] else {}),
         "among_cases": tried,
     }
+
+
+def _words(values: Mapping[str, Any]) -> str:
+    return " ".join(f"{k}={v}" for k, v in values.items())
 
 
 def _claim(claim: Claim, cut: _Cutter) -> dict[str, Any]:

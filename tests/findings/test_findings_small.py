@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,73 @@ def test_a_run_in_a_closed_thread_says_that_it_is_closed(started: Cli) -> None:
     answer = started("run", "--", "true")
     assert answer.code == 0
     assert "logbook close --reopen" in answer.err
+
+
+def test_a_number_that_nothing_declares_tells_rows_apart(started: Cli) -> None:
+    """A shell loop that prints its size: rows are told by it, and so is the best."""
+    loop = "for s in 10 100 1000; do echo RESULT size=$s tflops=$s.5; done"
+    assert started("run", "--shell", "--", loop).code == 0
+    table = started("table").out.split("\n")
+    assert table[:3] == ["| size | tflops |", "| ---: | ---: |", "| 10 | 10.500 |"]
+    assert table[-2] == (
+        "- size: nothing declares it, and it tells these rows apart; --config size=VALUE, a flag of the command or"
+        " an axis of the matrix makes it part of the case"
+    )
+    [best] = started("status", "--json").data["best"]
+    assert (best["value"], best["config"], best["apart"]) == (1000.5, "", "size=1000")
+
+
+def test_a_measured_count_tells_no_rows_apart(started: Cli) -> None:
+    """Other numbers in a second run are measured, whole or not."""
+    for base in (1, 7):
+        loop = f"for s in 1 2; do echo RESULT steps=$(({base} + s)) tflops=$s.5; done"
+        run = ["run", "--shell", *(["--id", "MOE-000"] if base > 1 else []), "--", loop]
+        assert started(*run).code == 0
+    assert started("table").out.split("\n")[0].startswith("| row |")
+
+
+def test_a_confirmation_leaves_the_other_rows_without_a_dash(started: Cli) -> None:
+    for label in ((), ("--label", "confirmation")):
+        more = ["--id", "MOE-000"] if label else []
+        assert started("run", *more, *label, "--config", "size=1", "--", "echo", "RESULT tflops=1").code == 0
+    assert "—" not in started("table").out
+
+
+def test_numbers_have_the_digits_that_their_spread_supports(started: Cli) -> None:
+    for n, value in enumerate(("29.31563", "25.12348", "33.70219")):
+        more = ["--id", "MOE-000"] if n else []
+        assert started("run", *more, "--config", "size=1", "--", "echo", f"RESULT tflops={value}").code == 0
+    assert "29.3 [25.1, 33.7]" in started("table").out
+    assert started("status", "--json").data["best"][0]["value"] == 29.31563
+
+
+def test_a_search_shows_lines_and_an_output_only_where_nothing_else_has_the_word(started: Cli) -> None:
+    script = "echo RESULT size=1 tflops=2; echo the words before a marmot and those behind it"
+    assert started("run", "--title", "Sizes", "--shell", "--", script).code == 0
+    assert [h["where"] for h in started("search", "size", "--json").data[0]["found"]] == ["title", "run 1", "run 1 row"]
+    assert started("run", "--title", "M", "--", "sh", "-c", "echo $0$1 over there", "mar", "mot").code == 0
+    hits = started("search", "marmot", "there", "--json").data[0]["found"]
+    assert [h["text"] for h in hits if h["where"] == "run 1 output"] == ["marmot over there"]
+
+
+def test_a_time_limit_is_the_reason_of_a_timeout(started: Cli) -> None:
+    script = "import time, sys; print('x', flush=True); time.sleep(9)"
+    assert started("run", "--timeout", "0.5", "--", sys.executable, "-c", script).code != 0
+    assert "KeyboardInterrupt" not in started("tried").out
+    assert "ended by its time limit of 0.5 s" in started("tried").out
+
+
+def test_a_baseline_of_an_entry_keeps_where_the_code_stands(started: Cli) -> None:
+    asked = ["--config", "size=1", "--number", "tflops=1", "--ref", "lib/moe.py", "--reason", "first"]
+    assert started("baseline", *asked).code == 0
+    assert started("run", "--config", "size=1", "--", "echo", "RESULT tflops=2").code == 0
+    assert started("baseline", "--entry", "MOE-000", "--reason", "measured").code == 0
+    assert started("baseline", "--json").data["baseline"]["code_refs"] == ["lib/moe.py"]
+
+
+def test_a_closing_can_be_looked_at_first(started: Cli, folder: Path) -> None:
+    before = (folder / "logbooks/moe.md").read_bytes()
+    answer = started("close", "--conclusion", "Nothing gained.", "--dry-run", "--json")
+    assert (answer.data["dry_run"], answer.data["closed"] is not None) == (True, True)
+    assert (folder / "logbooks/moe.md").read_bytes() == before
+    assert "would be closed" in started("close", "--conclusion", "Nothing gained.", "--dry-run").out

@@ -89,6 +89,11 @@ def within_a_run(frame: Frame, names: Sequence[str]) -> list[str]:
     shared = _shared(frame.items, names)
     words = dict.fromkeys(word for rows in shared for item in rows for word in item.row.labels)
     more = [word for word in words if word not in names and any(varies(rows, word) for rows in shared)]
+    for name in _telling(_shared(frame.items, [*names, *more])):
+        more.append(name)
+        for item in frame.items:
+            if (value := item.row.observations.get(name)) is not None and value == int(value):
+                item.place[name] = int(value)
     shared = _shared(frame.items, [*names, *more])
     if shared:
         order = frame.pseudo["row"]
@@ -97,6 +102,19 @@ def within_a_run(frame: Frame, names: Sequence[str]) -> list[str]:
                 item.place[order] = number
         more.append(order)
     return more
+
+
+def _telling(shared: Sequence[Sequence[Item]]) -> list[str]:
+    """The first number that tells such rows apart in every run, where it can be no measurement: whole, another one in
+    each row, and the same ones in every run."""
+    names = dict.fromkeys(name for rows in shared for item in rows for name in item.row.observations)
+    for name in names:
+        found = [[item.row.observations.get(name) for item in rows] for rows in shared]
+        whole = all(value is not None and value == int(value) for values in found for value in values)
+        distinct = all(len(set(values)) == len(values) for values in found)
+        if whole and distinct and len({frozenset(values) for values in found}) == 1:
+            return [name]
+    return []
 
 
 def _rows_of_runs(items: Sequence[Item], names: Sequence[str]) -> list[list[Item]]:
@@ -116,6 +134,12 @@ def _notes(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
     order = frame.pseudo["row"]
     if order in axes:
         notes.append(_advice(frame, spec, order, axes))
+    undeclared = [a for a in axes if a not in spec.axes and any(a in item.row.observations for item in frame.items)]
+    notes += [
+        f"{name}: nothing declares it, and it tells these rows apart; --config {name}=VALUE, a flag of the command or"
+        " an axis of the matrix makes it part of the case"
+        for name in undeclared
+    ]
     label = frame.pseudo["label"]
     extra = [label] if varies(frame.items, label) else []
     for name in dict.fromkeys([*frame.config, *frame.facts, *spec.implied, *extra]):
