@@ -38,7 +38,7 @@ RunNoiseScale = Annotated[
 Backend = Annotated[
     str | None,
     typer.Option(
-        metavar="ragged_dot|tiled|gmm",
+        metavar="|".join(BACKENDS),
         help="Grouped matmul. [default: tiled on CPU where it serves the case, else ragged_dot]",
         show_default=False,
     ),

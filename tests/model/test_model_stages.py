@@ -1,0 +1,20 @@
+"""Every state of an entry is settled or open, so that no reader meets one that nobody placed."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from logbook_agent.model.entry import SETTABLE_STATES, VOID, SettableState, State
+from logbook_agent.model.stages import OPEN, settled
+
+
+def test_every_state_has_its_stage() -> None:
+    for state in get_args(State):
+        # A void ID never was an entry.
+        assert (settled(state), state in OPEN) in (
+            [(False, False)] if state == VOID else [(True, False), (False, True)]
+        )
+
+
+def test_what_a_person_may_set_is_a_state() -> None:
+    assert set(SETTABLE_STATES) == set(get_args(SettableState)) <= set(get_args(State))
