@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import typer
 from typer.main import get_command
 
+from logbook_agent.cli.grouped import grouped
 from logbook_agent.cli.output import report_error, wants_json
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
 
@@ -88,7 +89,7 @@ def build(wanted: str | None) -> typer.Typer:
             function = getattr(module, f"{command.name}_command")
         else:
             function = _not_loaded
-        app.command(command.name, help=_help(command, function), short_help=command.help)(function)
+        app.command(command.name, help=_help(command, function), short_help=command.help)(grouped(function))
     return app
 
 

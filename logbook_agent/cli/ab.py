@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -9,24 +10,12 @@ import typer
 
 from logbook_agent.cli.display import LineDisplay
 from logbook_agent.cli.options import (
-    CompletesOption,
-    ContinuesOption,
-    FieldOption,
-    HypothesisOption,
-    InterpretationOption,
-    JsonOption,
-    LogbookOption,
-    NextOption,
-    RootOption,
-    SupersedesOption,
-    TitleOption,
+    Where,
+    Words,
     read_part,
-    read_prose,
-    workspace,
 )
 from logbook_agent.cli.output import emit
-from logbook_agent.cli.run import ConfigOption, CwdOption, EnvOption, LabelOption, OnOption, TimeoutOption
-from logbook_agent.entries.run import RunRequest
+from logbook_agent.cli.run import How, OnOption
 from logbook_agent.findings.comparisons.told import (
     change_text,
     differences_text,
@@ -38,13 +27,13 @@ from logbook_agent.findings.comparisons.told import (
 from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared
 from logbook_agent.findings.evidence.noise import Noise, noise_of
-from logbook_agent.model.pairs import parse_value
-from logbook_agent.running.prepare import parse_duration, parse_env
+from logbook_agent.running.prepare import parse_duration
 from logbook_agent.sweeps.ab import AbResult, ab
 from logbook_agent.sweeps.ab_prepare import MINIMUM_EFFECT, MOST_PAIRS, AbRequest
 
 
 def ab_command(
+    *,
     axis: Annotated[
         str,
         typer.Option(
@@ -80,52 +69,19 @@ def ab_command(
         list[str] | None,
         typer.Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [primary]"),
     ] = None,
-    title: TitleOption = None,
-    hypothesis: HypothesisOption = None,
-    interpretation: InterpretationOption = None,
-    next_action: NextOption = None,
-    field: FieldOption = None,
-    label: LabelOption = None,
-    config: ConfigOption = None,
-    env: EnvOption = None,
-    timeout: TimeoutOption = None,
-    cwd: CwdOption = None,
+    words: Words,
+    how: How,
     on: OnOption = None,
     entry_id: Annotated[
         str | None, typer.Option("--id", metavar="ID", help="Add pairs to the A/B of this entry.")
     ] = None,
-    continues: ContinuesOption = None,
-    completes: CompletesOption = None,
-    supersedes: SupersedesOption = None,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    where: Where,
 ) -> int:
     """Every run is a process of its own, in the order AB BA AB; the entry says what comes out.
 
     Example: logbook ab --axis quant_mode=none,int8 -- python bench.py --quant-mode {axis}
     """
-    words = read_prose(
-        title=title,
-        hypothesis=hypothesis,
-        interpretation=interpretation,
-        next_action=next_action,
-        fields=field,
-        continues=continues,
-        completes=completes,
-        supersedes=supersedes,
-    )
-    run = RunRequest(
-        argv=command or (),
-        prose=words,
-        label=label,
-        config=dict(parse_value(c, "--config") for c in config or ()),
-        env=parse_env(env or ()),
-        timeout_s=parse_duration(timeout) if timeout is not None else None,
-        cwd=cwd,
-        on=on,
-        entry_id=entry_id,
-    )
+    run = dataclasses.replace(how.request(command or (), words.read(), entry_id), on=on)
     request = AbRequest(
         axis=axis,
         run=run,
@@ -136,9 +92,9 @@ def ab_command(
         minimum_effect=read_part(min_effect, "--min-effect"),
         metrics=tuple(dict.fromkeys(metric)) if metric else None,
     )
-    space = workspace(logbook, root)
+    space = where.space()
     result = ab(space, request, LineDisplay())
-    emit("ab", result.data(), "" if as_json else _text(result), as_json=as_json, warnings=space.warnings)
+    emit("ab", result.data(), "" if where.as_json else _text(result), as_json=where.as_json, warnings=space.warnings)
     return result.exit_status
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -92,25 +93,47 @@ def prose(text: str | None) -> str | None:
         ) from error
 
 
-def read_prose(
-    *,
-    fields: list[str] | None,
-    continues: str | None,
-    completes: str | None,
-    supersedes: str | None,
-    **texts: str | None,
-) -> Prose:
-    """The prose options of a command, each text read; `texts` are named as in `Prose`."""
-    # Here, because commands that only read have no use for it.
-    from logbook_agent.entries.entries import Prose
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """The words of an entry, as options."""
 
-    return Prose(
-        fields=prose_fields(fields),
-        continues=continues,
-        completes=completes,
-        supersedes=supersedes,
-        **{name: prose(text) for name, text in texts.items()},
-    )
+    title: TitleOption = None
+    hypothesis: HypothesisOption = None
+    interpretation: InterpretationOption = None
+    next_action: NextOption = None
+    field: FieldOption = None
+    continues: ContinuesOption = None
+    completes: CompletesOption = None
+    supersedes: SupersedesOption = None
+
+    def read(self, *, result: str | None = None) -> Prose:
+        """Each text read."""
+        # Here, because commands that only read have no use for it.
+        from logbook_agent.entries.entries import Prose
+
+        return Prose(
+            title=prose(self.title),
+            hypothesis=prose(self.hypothesis),
+            result=prose(result),
+            interpretation=prose(self.interpretation),
+            next_action=prose(self.next_action),
+            fields=prose_fields(self.field),
+            continues=self.continues,
+            completes=self.completes,
+            supersedes=self.supersedes,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where:
+    """Which logbook, and how it answers."""
+
+    logbook: LogbookOption = None
+    root: RootOption = None
+    as_json: JsonOption = False
+
+    def space(self) -> Workspace:
+        return workspace(self.logbook, self.root)
 
 
 def prose_fields(texts: list[str] | None) -> tuple[str, ...]:

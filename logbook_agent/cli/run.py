@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 from logbook_agent.cli.display import LiveDisplay
 from logbook_agent.cli.options import (
-    CompletesOption,
-    ContinuesOption,
-    FieldOption,
-    HypothesisOption,
-    InterpretationOption,
-    JsonOption,
-    LogbookOption,
-    NextOption,
-    RootOption,
-    SupersedesOption,
-    TitleOption,
-    read_prose,
-    workspace,
+    Where,
+    Words,
 )
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.entries import Prose
@@ -60,73 +50,63 @@ IdOption = Annotated[
 ShellOption = Annotated[bool, typer.Option("--shell", help="Hand the command to /bin/sh as one text.")]
 
 
+@dataclass(frozen=True, kw_only=True)
+class How:
+    """How a command is run, in the options that `run`, `bench` and `ab` share."""
+
+    label: LabelOption = None
+    config: ConfigOption = None
+    env: EnvOption = None
+    timeout: TimeoutOption = None
+    cwd: CwdOption = None
+
+    def request(self, argv: Sequence[str], prose: Prose, entry_id: str | None) -> RunRequest:
+        """What is asked for, the options read."""
+        return RunRequest(
+            argv=argv,
+            prose=prose,
+            label=self.label,
+            config=dict(parse_value(c, "--config") for c in self.config or ()),
+            env=parse_env(self.env or ()),
+            timeout_s=parse_duration(self.timeout) if self.timeout is not None else None,
+            cwd=self.cwd,
+            entry_id=entry_id,
+        )
+
+
 def run_command(
+    *,
     command: Annotated[
         list[str] | None, typer.Argument(metavar="-- [K=V...] CMD...", help="The command, behind --.")
     ] = None,
-    title: TitleOption = None,
-    hypothesis: HypothesisOption = None,
-    interpretation: InterpretationOption = None,
-    next_action: NextOption = None,
-    field: FieldOption = None,
-    label: LabelOption = None,
-    config: ConfigOption = None,
-    env: EnvOption = None,
+    words: Words,
+    how: How,
     repeat: RepeatOption = 1,
-    timeout: TimeoutOption = None,
-    cwd: CwdOption = None,
     on: OnOption = None,
     entry_id: IdOption = None,
     shell: ShellOption = False,
-    continues: ContinuesOption = None,
-    completes: CompletesOption = None,
-    supersedes: SupersedesOption = None,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    where: Where,
 ) -> int:
     """Run a command as an experiment.
 
     Its output is passed on live and its exit code is ours. Lines that start with RESULT, METRIC or
     RESULT_JSON become rows. Example: logbook run --label Baseline -- python bench.py --quant-mode none
     """
-    words = read_prose(
-        title=title,
-        hypothesis=hypothesis,
-        interpretation=interpretation,
-        next_action=next_action,
-        fields=field,
-        continues=continues,
-        completes=completes,
-        supersedes=supersedes,
-    )
-    request = _request(command or (), words, label, config, env, repeat, timeout, cwd, entry_id)
-    return _run("run", dataclasses.replace(request, on=on, shell=shell), logbook, root, as_json)
+    request = how.request(command or (), words.read(), entry_id)
+    return _run("run", dataclasses.replace(request, repeat=repeat, on=on, shell=shell), where)
 
 
 def bench_command(
+    *,
     command: Annotated[
         list[str] | None,
         typer.Argument(metavar="-- BENCHMARK [ITS OPTIONS]", help="Behind --: hillclimb ..."),
     ] = None,
-    title: TitleOption = None,
-    hypothesis: HypothesisOption = None,
-    interpretation: InterpretationOption = None,
-    next_action: NextOption = None,
-    field: FieldOption = None,
-    label: LabelOption = None,
-    config: ConfigOption = None,
-    env: EnvOption = None,
+    words: Words,
+    how: How,
     repeat: RepeatOption = 1,
-    timeout: TimeoutOption = None,
-    cwd: CwdOption = None,
     entry_id: IdOption = None,
-    continues: ContinuesOption = None,
-    completes: CompletesOption = None,
-    supersedes: SupersedesOption = None,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    where: Where,
 ) -> int:
     """Run the in-house MoE benchmark as an experiment.
 
@@ -134,60 +114,21 @@ def bench_command(
     Example: logbook bench --label Int8 -- hillclimb --tokens 128 --quant-mode int8
     """
     argv = bench_argv(command or (), adds_run=entry_id is not None)
-    words = read_prose(
-        title=title,
-        hypothesis=hypothesis,
-        interpretation=interpretation,
-        next_action=next_action,
-        fields=field,
-        continues=continues,
-        completes=completes,
-        supersedes=supersedes,
-    )
-    request = _request(argv, words, label, config, env, repeat, timeout, cwd, entry_id)
-    return _run("bench", dataclasses.replace(request, search_first=bench_folder()), logbook, root, as_json)
+    request = how.request(argv, words.read(), entry_id)
+    return _run("bench", dataclasses.replace(request, repeat=repeat, search_first=bench_folder()), where)
 
 
-def _request(
-    argv: Sequence[str],
-    words: Prose,
-    label: str | None,
-    config: Sequence[str] | None,
-    env: Sequence[str] | None,
-    repeat: int,
-    timeout: str | None,
-    cwd: str | None,
-    entry_id: str | None,
-) -> RunRequest:
-    """The options that `run` and `bench` share, read."""
-    return RunRequest(
-        argv=argv,
-        prose=words,
-        label=label,
-        config=dict(parse_value(c, "--config") for c in config or ()),
-        env=parse_env(env or ()),
-        repeat=repeat,
-        timeout_s=parse_duration(timeout) if timeout is not None else None,
-        cwd=cwd,
-        entry_id=entry_id,
-    )
-
-
-def _run(name: str, request: RunRequest, logbook: str | None, root: str | None, as_json: bool) -> int:
-    space = workspace(logbook, root)
-    result = run(space, request, LiveDisplay(all_to_stderr=as_json), tell=None if as_json else _tell)
+def _run(name: str, request: RunRequest, where: Where) -> int:
+    space = where.space()
+    result = run(space, request, LiveDisplay(all_to_stderr=where.as_json), tell=None if where.as_json else say)
     data = result.data()
-    if as_json:
+    if where.as_json:
         emit(name, data, "", as_json=True, warnings=space.warnings)
     else:
         # The command's own output has stdout; what we say of it goes to stderr.
         for line in [*_summary(result, data), *(f"warning: {w}" for w in space.warnings)]:
             say(line)
     return result.exit_status
-
-
-def _tell(line: str) -> None:
-    say(line)
 
 
 def _summary(result: RunResult, data: dict[str, Any]) -> list[str]:
