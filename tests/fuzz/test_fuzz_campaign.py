@@ -103,6 +103,7 @@ def test_what_is_right_with_an_answer(words: Words, given: Answer) -> None:
 # In a process of its own: a signal that came late would hit whatever the tests do then.
 SPINS = """
 import time
+from tests.fuzz import harness
 harness.LONGEST_S = 0.05
 try:
     with harness.limited():
