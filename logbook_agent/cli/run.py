@@ -57,12 +57,12 @@ OnOption = Annotated[
 IdOption = Annotated[
     str | None, typer.Option("--id", metavar="ID", help="Add to this entry, or execute its planned commands.")
 ]
-ShellOption = Annotated[bool, typer.Option("--shell", help="Hand the command to /bin/sh as one text.")]
+ShellOption = Annotated[bool, typer.Option("--shell", help="Pass the command to /bin/sh as one string.")]
 
 
 def run_command(
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="-- [K=V...] CMD...", help="The command, behind --.")
+        list[str] | None, typer.Argument(metavar="-- [K=V...] CMD...", help="The command, after --.")
     ] = None,
     title: TitleOption = None,
     hypothesis: HypothesisOption = None,
@@ -87,7 +87,7 @@ def run_command(
 ) -> int:
     """Run a command as an experiment.
 
-    Its output is passed on live and its exit code is ours. Lines that start with RESULT, METRIC or
+    Output is passed through live, and the exit code is that of the command. Lines that start with RESULT, METRIC or
     RESULT_JSON become rows. Example: logbook run --label Baseline -- python bench.py --quant-mode none
     """
     words = read_prose(
@@ -107,7 +107,7 @@ def run_command(
 def bench_command(
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="-- BENCHMARK [ITS OPTIONS]", help="Behind --: hillclimb ..."),
+        typer.Argument(metavar="-- BENCHMARK [ITS OPTIONS]", help="After --: hillclimb ..."),
     ] = None,
     title: TitleOption = None,
     hypothesis: HypothesisOption = None,
