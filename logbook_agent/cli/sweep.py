@@ -67,7 +67,9 @@ def sweep_command(
     space = workspace(logbook, root)
     if recipe is None and resume is None:
         if sets or scale or dry_run or new or on or retry_failed:
-            raise UsageError("no recipe named", cause="these options need a recipe", hint="list the recipes: logbook sweep")
+            raise UsageError(
+                "no recipe named", cause="these options need a recipe", hint="list the recipes: logbook sweep"
+            )
         _emit_list(space, as_json)
         return 0
     if new and (resume is not None or retry_failed):

@@ -99,8 +99,8 @@ def test_a_judgement_shows_with_its_evidence(judging: Cli, folder: Path, clock: 
         (["--met", "1", "--evidence", "MOE-404"], "not_found", "MOE-404"),
         (["--met", "1", "--evidence", "XYZ-000"], "not_found", "XYZ-000"),
         (["--met", "1", "--unmet", "2", "--evidence", "MOE-000"], "usage", "--unmet"),
-        (["--evidence", "MOE-000"], "usage", "which criterion"),
-        (["--by", "Ada"], "usage", "which criterion"),
+        (["--evidence", "MOE-000"], "usage", "no criterion named"),
+        (["--by", "Ada"], "usage", "no criterion named"),
     ],
 )  # fmt: skip
 def test_what_is_no_judgement(judging: Cli, folder: Path, words: list[str], code: str, names: str) -> None:

@@ -44,7 +44,7 @@ def test_failed_runs_are_made_again(started: Cli, folder: Path) -> None:
     none = started("sweep", "demo", "--retry-failed")
     assert none.code == 2
     assert "no run of demo has failed" in none.err
-    assert "contradict" in started("sweep", "demo", "--retry-failed", "--new").err
+    assert "cannot be used together" in started("sweep", "demo", "--retry-failed", "--new").err
 
 
 def test_a_retry_that_is_interrupted_keeps_the_failure(started: Cli, folder: Path) -> None:

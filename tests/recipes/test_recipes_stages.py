@@ -124,7 +124,7 @@ def test_the_list_names_it(cli: Cli, folder: Path) -> None:
         ),
         ({"story": STORY.replace("{mode: old}", "{mod: old}")}, (), "story.yaml, line 11: unknown key 'mod'", "mode?"),
         ({"story": STORY.replace("{mode: old}", "{mode: olt}")}, (), "line 11: no case of pair has mode=olt", "old?"),
-        ({}, ("--set", "mode=new"), "stage 1 of story, pair: --set mode=new: mode=old cannot be compared", ""),
+        ({}, ("--set", "mode=new"), "stage 1 of story, pair: --set mode=new: mode=old has nothing to be compared", ""),
         ({}, ("--scale", "tinny"), "stage 1 of story, pair: pair.yaml, line 11: unknown scale 'tinny'", "tiny?"),
         ({"story": STORY.replace("compared:", "compard:")}, (), "story.yaml, line 4: the predicate does not fit", ""),
         (
@@ -235,7 +235,7 @@ def test_an_interrupted_story_goes_on_by_the_same_command(started: Cli, folder: 
     write_story(folder, bench=stop + 'echo "RESULT tflops=$1"\n')
     first = started("sweep", "story")
     assert first.code == 130
-    line = "stopped: stage 1 of 2, pair, was interrupted; go on: logbook sweep story"
+    line = "stopped: stage 1 of 2, pair, was interrupted; to continue: logbook sweep story"
     assert first.out.splitlines()[-1] == line
     assert not (folder / "logbooks/moe/entries/MOE-001.yaml").exists()
     dry = started("sweep", "story", "--dry-run").out

@@ -52,7 +52,7 @@ def test_typed_values_go_to_those_that_have_them_and_win() -> None:
             "repeats: 6",
         ),
         ({"stages": [{"recipe": "x", "set": {"a": {}}}]}, "stages[0].set.a", "is not a value", "a: 2"),
-        ({"stages": [{"recipe": "x", "baseline": 3}]}, "stages[0].baseline", "must be keys", "topk: 2"),
+        ({"stages": [{"recipe": "x", "baseline": 3}]}, "stages[0].baseline", "must be a mapping", "topk: 2"),
         ({"question": None}, "question", "question is missing", "question:"),
         ({"scale": {"tiny": {"axes": {}}}}, "scale.tiny.axes", "unknown key 'axes'", ""),
     ],

@@ -66,7 +66,7 @@ def test_commands_name_the_logbook_where_there_are_several(
     assert started("sweep", "story", "-L", "story").out.endswith("next: logbook criteria -L story\n")
     (folder / "broken").touch()
     stopped = started("sweep", "story", "-L", "moe", "--set", "size=3", "--json").data["stopped"]
-    assert stopped.endswith("then go on: logbook sweep story -L moe --set size=3 --retry-failed")
+    assert stopped.endswith("then continue: logbook sweep story -L moe --set size=3 --retry-failed")
     monkeypatch.setenv("LOGBOOK", "story")
     (folder / "broken").unlink()
     assert started("sweep", "story").out.endswith("next: logbook criteria\n")
