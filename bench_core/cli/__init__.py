@@ -79,7 +79,7 @@ def _usage_error(error: Exception, words: list[str]) -> UsageError:
     if isinstance(error, typer.BadParameter):
         cause = "the value is not of the type that the option takes"
     else:
-        cause = "options and commands are matched in full, and one that this version lacks is refused"
+        cause = "this version has no such option or command; names cannot be abbreviated"
     return UsageError(
         first_line[:1].lower() + first_line[1:],
         cause=cause,

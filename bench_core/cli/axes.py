@@ -103,7 +103,7 @@ def _listed(flag: str, text: str, number: Callable[[str], Value], *, kind: str, 
     if len(set(values)) < len(values):
         raise UsageError(
             f"{flag} {text} names a value twice",
-            cause="each value is one case; a repeat belongs to another run",
+            cause="each value is one case; to repeat a case, start another run",
             hint=f"use {flag} {','.join(str(value) for value in dict.fromkeys(values))}",
         )
     return values

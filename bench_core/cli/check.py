@@ -22,10 +22,10 @@ def check(
     ] = False,
     aot: options.Aot = None,
 ) -> None:
-    """Hold forward and all gradients of a table of small cases against the float64 oracle.
+    """Check the forward pass and all gradients of a table of small cases against the float64 oracle.
 
     With --aot they are compiled for a TPU and not run, so nothing is compared. Exit code: 0 all passed, 1 a case
-    failed. What a backend cannot serve is shown and is no failure.
+    failed. A case that a backend cannot serve is shown, and is not a failure.
     """
     choose("--backend", backend, [*BACKENDS, "all"])
     backends = list(BACKENDS) if backend == "all" else [backend]

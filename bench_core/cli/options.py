@@ -55,7 +55,7 @@ Impl = Annotated[
     str,
     typer.Option(
         metavar="baseline|fused_w13|preweight|fused_w13_preweight|scatter|fast|both",
-        help="How the block is computed, see --list; both: every one.",
+        help="How the block is computed, see --list; both: all of them.",
     ),
 ]
 RoutingPackStrategy = Annotated[
@@ -77,7 +77,9 @@ BenchPass = Annotated[
 RematMode = Annotated[str, typer.Option(metavar="none|expert_mlp|combine", help="What the backward pass recomputes.")]
 CapacityPolicy = Annotated[
     str,
-    typer.Option(metavar="none|drop|pad", help="What is over an expert's capacity is zeroed; pad: all is computed."),
+    typer.Option(
+        metavar="none|drop|pad", help="Assignments over an expert's capacity are zeroed; pad: all are computed."
+    ),
 ]
 CapacityFactor = Annotated[float | None, typer.Option(help="capacity = ceil(factor * tokens * topk / experts).")]
 NullRouteFrac = Annotated[
@@ -105,21 +107,21 @@ QuantMode = Annotated[
 ]
 ParallelMode = Annotated[str, typer.Option(metavar="none", help="Spread over devices; one device for now.")]
 StageTiming = Annotated[
-    bool, typer.Option("--stage-timing", help="Also time pack, up, down and combine apart; forward only.")
+    bool, typer.Option("--stage-timing", help="Also time pack, up, down and combine separately; forward only.")
 ]
 Profile = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Write a Perfetto trace of one further call below DIR.")
+    Path | None, typer.Option(metavar="DIR", help="Write a Perfetto trace of one extra call to a folder below DIR.")
 ]
 Aot = Annotated[
     str | None,
     typer.Option(
-        metavar="v4-8|v5e-4|v5p-8|v6e-4|tpu7x-8", help="Compile for that TPU, which need not be there; run nothing."
+        metavar="v4-8|v5e-4|v5p-8|v6e-4|tpu7x-8", help="Only compile, for that TPU; no TPU has to be present."
     ),
 ]
 CompilerFlag = Annotated[
     list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the compiler (XLA); may be repeated.")
 ]
 Iters = Annotated[int, typer.Option(help="Timed calls; every sample is kept.")]
-Warmup = Annotated[int, typer.Option(help="Calls before them.")]
-Seed = Annotated[int, typer.Option(help="Of inputs, weights and router logits.")]
+Warmup = Annotated[int, typer.Option(help="Untimed calls before the timed ones.")]
+Seed = Annotated[int, typer.Option(help="Seed of inputs, weights and router logits.")]
 List = Annotated[bool, typer.Option("--list", help="List backends and implementations with what they serve.")]

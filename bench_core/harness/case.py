@@ -64,7 +64,7 @@ class Case:
         for flag, number, least in (("--iters", self.iters, 1), ("--warmup", self.warmup, 0)):
             if number < least:
                 raise UsageError(
-                    f"{flag} {number} is too few",
+                    f"{flag} {number} is too small",
                     cause=f"{flag[2:]} must be at least {least}",
                     hint=f"give {flag} a value of {least} or more",
                 )
@@ -142,7 +142,7 @@ def choose(flag: str, word: str, choices: Iterable[str]) -> str:
     if word not in served:
         raise UsageError(
             f"{flag} {word} is not known",
-            cause=f"this version serves: {', '.join(served)}",
+            cause=f"this version supports: {', '.join(served)}",
             hint=f"use {flag} {served[0]}, or see bench-core hillclimb --list",
         )
     return word

@@ -1,4 +1,4 @@
-"""Hold a program's outputs against the oracle."""
+"""Check a program's outputs against the oracle."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ def check_outputs(
         raise CheckFailed(
             f"{comparison.output} differs from the float64 oracle by {comparison.worst_error:.3g}, "
             f"the bound there is {comparison.worst_tolerance:.3g}",
-            cause=f"backend {case.backend} or impl {case.impl} computes something else at {shape}",
+            cause=f"backend {case.backend} or impl {case.impl} computes a different result at {shape}",
             hint="nothing was timed; try another backend or impl, and report this one",
             observations=report.observations(),
             labels=report.labels(),

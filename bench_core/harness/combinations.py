@@ -17,7 +17,7 @@ def refuse_combinations(
     queue_mode: QueueMode,
     remat_mode: RematMode,
 ) -> None:
-    """Refuse what would be timed under a name that it does not deserve.
+    """Refuse combinations of flags that are impossible or change nothing.
 
     Raises:
         UsageError: one combination, with the reason.
@@ -89,7 +89,7 @@ def refuse_measuring(*, stage_timing: bool, profile: bool) -> None:
         if given:
             raise UsageError(
                 f"{flag} cannot be combined with --aot",
-                cause="--aot compiles for a TPU that need not be there, so nothing runs",
+                cause="--aot only compiles, for a TPU that may not be present, so nothing runs",
                 hint=f"leave {flag} out",
             )
 

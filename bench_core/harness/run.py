@@ -81,7 +81,7 @@ class Outcome:
 
 
 def check_case(case: Case) -> Outcome:
-    """Hold a case against the oracle: `passed`, `failed` or `unsupported`."""
+    """Check a case against the oracle: `passed`, `failed` or `unsupported`."""
     try:
         backend = load_backend(case, platform=jax.default_backend())
         prepared = _prepare(case, case.shape, backend)
@@ -194,7 +194,7 @@ def load_backend(case: Case, *, platform: str) -> GroupedMatmul:
     if longest > LONGEST_SUM:
         raise UnsupportedCase(
             f"--quant-mode int8_real cannot sum {longest} products",
-            cause=f"an int32 holds the sum of {LONGEST_SUM} products of int8 codes for certain",
+            cause=f"an int32 is certain to hold the sum of at most {LONGEST_SUM} products of int8 codes",
             hint="use --quant-mode int8, or smaller widths",
         )
     if backend.name not in INTEGER_PRODUCTS:

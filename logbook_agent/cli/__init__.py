@@ -45,8 +45,8 @@ SUBCOMMANDS = (
     Subcommand("search", "reading", "Entries that contain all words of a text."),
     Subcommand("tried", "tried", "What was tried and did not work out: verdicts, failures, negative results."),
     Subcommand("table", "table", "Rows of entries as a table: Markdown or CSV, pivots, deltas, means."),
-    Subcommand("ab", "ab", "Run two values of an axis in turns until the comparison is precise."),
-    Subcommand("sweep", "sweep", "Carry out a recipe: cases, controls, confirmation; without one, list them."),
+    Subcommand("ab", "ab", "Alternate runs of two values of an axis until the comparison is precise."),
+    Subcommand("sweep", "sweep", "Run a recipe: cases, controls, confirmation; without one, list the recipes."),
     Subcommand("compare", "compare", "Compare measured rows like for like: change, interval, verdict."),
     Subcommand("summary", "close", "Say where the thread stands, in your own words."),
     Subcommand("baseline", "baseline", "Show the baseline and how it moved; move it, with a reason."),
@@ -57,8 +57,8 @@ SUBCOMMANDS = (
     Subcommand("close", "close", "Close a thread: conclusion, limitations, next steps."),
     Subcommand("render", "render", "Render the whole view again."),
     Subcommand("absorb", "absorb", "Take hand edits of the view into the entries."),
-    Subcommand("doctor", "doctor", "Find what is wrong in the store, and mend what is safe to mend."),
-    Subcommand("migrate", "doctor", "Bring a logbook of an older format to this version's."),
+    Subcommand("doctor", "doctor", "Find problems in the store, and fix those that are safe to fix."),
+    Subcommand("migrate", "doctor", "Upgrade a logbook from an older format."),
     Subcommand("prune", "doctor", "Delete old output logs, never a record."),
 )
 
@@ -76,7 +76,7 @@ def build(wanted: str | None) -> typer.Typer:
     app = typer.Typer(
         name="logbook",
         help="A research logbook for experiments that agents and people run from the shell.",
-        epilog="`logbook COMMAND --help` tells the options. Data goes to stdout, messages to stderr.",
+        epilog="Run `logbook COMMAND --help` for the options of a command. Data goes to stdout, messages to stderr.",
         rich_markup_mode=None,
         add_completion=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -196,9 +196,9 @@ def _system_error(error: OSError) -> StoreError:
     nothing is half-written, and the next command finds what stood before."""
     where = f" {error.filename}" if error.filename else ""
     return StoreError(
-        f"the system refused to work on a file{where}: {error.strerror or error}",
-        cause="the disk is full or read-only, too many files are open, or the folder belongs to somebody else",
-        hint="mend that and type the command again; what was recorded so far: logbook status",
+        f"cannot read or write the file{where}: {error.strerror or error}",
+        cause="the disk is full or read-only, too many files are open, or the folder belongs to another user",
+        hint="fix that and run the command again; to see what was recorded: logbook status",
     )
 
 
@@ -216,6 +216,6 @@ def _usage(error: typer.TyperException, first: str, wanted: str | None) -> Usage
         return UsageError(message, cause=f"the commands are {', '.join(_NAMES)}", hint=hint)
     if message.startswith(_NO_OPTION) and wanted in ("run", "bench", "ab"):
         return UsageError(
-            message, cause="options of the command itself go behind --", hint=f"logbook {wanted} [OPTIONS] -- CMD"
+            message, cause="options of the command itself go after --", hint=f"logbook {wanted} [OPTIONS] -- CMD"
         )
-    return UsageError(message, cause="the command line does not fit", hint=f"logbook {wanted} --help")
+    return UsageError(message, cause="the command line is not valid", hint=f"logbook {wanted} --help")

@@ -39,20 +39,22 @@ def ab_command(
         typer.Option(
             "--axis",
             metavar="NAME=V,V",
-            help="What is tested, the base first: a config key, or env:NAME for a variable.",
+            help="What to test, the base first: a config key, or env:NAME for a variable.",
         ),
     ],
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="-- CMD...", help="The command, behind --; {axis} stands for the value."),
+        typer.Argument(metavar="-- CMD...", help="The command, after --; {axis} stands for the value."),
     ] = None,
     repeat: Annotated[
-        int | None, typer.Option("--repeat", metavar="N", help="Run N pairs, whatever comes out.")
+        int | None, typer.Option("--repeat", metavar="N", help="Run exactly N pairs, whatever the result.")
     ] = None,
     until_interval: Annotated[
         str | None,
         typer.Option(
-            "--until-interval", metavar="PART", help="Add pairs until the interval is narrower. [the minimum effect]"
+            "--until-interval",
+            metavar="PART",
+            help="Add pairs until the interval is narrower than this. [the minimum effect]",
         ),
     ] = None,
     min_effect: Annotated[
@@ -63,7 +65,7 @@ def ab_command(
         int | None, typer.Option("--max-pairs", metavar="N", help=f"At most N pairs. [{MOST_PAIRS}]")
     ] = None,
     max_time: Annotated[
-        str | None, typer.Option("--max-time", metavar="TIME", help="Begin no pair that would end after 30m, 2h.")
+        str | None, typer.Option("--max-time", metavar="TIME", help="Start no pair that would end later than 30m, 2h.")
     ] = None,
     metric: Annotated[
         list[str] | None,
@@ -77,7 +79,7 @@ def ab_command(
     ] = None,
     where: Where,
 ) -> int:
-    """Every run is a process of its own, in the order AB BA AB; the entry says what comes out.
+    """Each run is a separate process, in the order AB BA AB; the entry shows the result.
 
     Example: logbook ab --axis quant_mode=none,int8 -- python bench.py --quant-mode {axis}
     """
@@ -119,4 +121,4 @@ def _metric(result: AbResult, answer: Answer, line: Line, m: Compared, noise: No
         allow = " ".join(f"--allow {d.name}" for d in m.withheld_by)
         own = result.entry.id
         yield f"  differs in {differences_text(m.withheld_by)}"
-        yield f"  if that is meant: logbook compare {own} --axis {result.axis.name} {allow} --save {own}"
+        yield f"  if that is intended: logbook compare {own} --axis {result.axis.name} {allow} --save {own}"

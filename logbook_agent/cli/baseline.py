@@ -17,7 +17,7 @@ from logbook_agent.text.times import minute
 
 def baseline_command(
     entry: Annotated[
-        str | None, typer.Option("--entry", metavar="REF", help="Measured there: an ID, ID/RUN or ID:LABEL.")
+        str | None, typer.Option("--entry", metavar="REF", help="Entry that measured it: ID, ID/RUN or ID:LABEL.")
     ] = None,
     config: Annotated[
         list[str] | None, typer.Option("--config", metavar="K=V", help="The baseline's case; repeatable.")
@@ -27,14 +27,14 @@ def baseline_command(
         typer.Option("--number", metavar="METRIC=V", help="A number measured elsewhere; repeatable."),
     ] = None,
     ref: Annotated[
-        list[str] | None, typer.Option("--ref", metavar="REF", help="Its file, commit or branch; repeatable.")
+        list[str] | None, typer.Option("--ref", metavar="REF", help="Its code: a file, commit or branch; repeatable.")
     ] = None,
-    source: Annotated[str | None, typer.Option("--source", metavar="TEXT", help="Where it comes from.")] = None,
+    source: Annotated[str | None, typer.Option("--source", metavar="TEXT", help="Where the numbers come from.")] = None,
     confidence: Annotated[
         str | None, typer.Option("--confidence", metavar="TEXT", help="exploratory, replicated or stable, and why.")
     ] = None,
     reason: Annotated[
-        str | None, typer.Option("--reason", metavar="TEXT", help="Why it moves. Text, @FILE, or -.")
+        str | None, typer.Option("--reason", metavar="TEXT", help="Why the baseline moves. Text, @FILE, or -.")
     ] = None,
     logbook: LogbookOption = None,
     root: RootOption = None,

@@ -17,7 +17,7 @@ def snapshot_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The tag's name.")],
     entry: Annotated[
         list[str] | None,
-        typer.Option("--entry", metavar="ID", help="An entry that it is for; may be repeated. [all experiments]"),
+        typer.Option("--entry", metavar="ID", help="An entry that the tag covers; may be repeated. [all experiments]"),
     ] = None,
     message: Annotated[str | None, typer.Option("--message", metavar="TEXT", help="The tag's message.")] = None,
     dry_run: DryRunOption = False,
@@ -45,7 +45,7 @@ def snapshot_command(
         "dry_run": dry_run,
         "sync": sync_data(result.synced, dry_run=False) if result.synced is not None else None,
     }
-    done = ("would be set" if dry_run else "set") if result.created else "was there"
+    done = ("would be created" if dry_run else "created") if result.created else "already exists"
     lines = [f"tag {made.name} at {made.commit[:9]}: {done}", made.url]
     if result.synced is not None:
         lines.append(sync_text(result.synced, dry_run=False))
@@ -54,7 +54,7 @@ def snapshot_command(
 
 def summary_command(
     text: Annotated[
-        str | None, typer.Argument(metavar="[TEXT]", help="In your own words; empty takes it back. Text, @FILE, or -.")
+        str | None, typer.Argument(metavar="[TEXT]", help="The summary; an empty text removes it. Text, @FILE, or -.")
     ] = None,
     logbook: LogbookOption = None,
     root: RootOption = None,
@@ -62,7 +62,7 @@ def summary_command(
 ) -> None:
     """Say where the thread stands: the first lines of the logbook and of its issue.
 
-    Without a text, what was said last. Example: logbook summary "int8 loses on this CPU at every shape"
+    Without a text, print the current one. Example: logbook summary "int8 loses on this CPU at every shape"
     """
     from logbook_agent.entries.header import summarise
 
@@ -83,10 +83,8 @@ def close_command(
     next_step: Annotated[
         list[str] | None, typer.Option("--next", metavar="TEXT", help="What should come next; may be repeated.")
     ] = None,
-    reopen: Annotated[
-        bool, typer.Option("--reopen", help="Take the closing back, its words included: the thread goes on.")
-    ] = False,
-    local: Annotated[bool, typer.Option("--local", help="Tell the issue with the next sync, not now.")] = False,
+    reopen: Annotated[bool, typer.Option("--reopen", help="Reopen the thread, and remove its closing words.")] = False,
+    local: Annotated[bool, typer.Option("--local", help="Leave the issue to the next sync.")] = False,
     dry_run: DryRunOption = False,
     max_wait: MaxWaitOption = "15m",
     logbook: LogbookOption = None,
@@ -95,14 +93,14 @@ def close_command(
 ) -> None:
     """Close a thread: conclusion, limitations, next steps; a final comment, and the issue is closed.
 
-    Stop criteria that are not met are warned about. Example: logbook close --conclusion @conclusion.md
+    Warns about stop criteria that are not met. Example: logbook close --conclusion @conclusion.md
     """
     from logbook_agent.issue.sync.close import CloseRequest, close
 
     space = workspace(logbook, root)
     if reopen and (conclusion or limitation or next_step):
         raise UsageError(
-            "--reopen takes no conclusion", cause="it takes the one there was back", hint="logbook close --reopen"
+            "--reopen takes no conclusion", cause="reopening removes the last one", hint="logbook close --reopen"
         )
     request = CloseRequest(
         conclusion=prose(conclusion),
@@ -126,7 +124,7 @@ def close_command(
     if dry_run and closing is not None:
         lines.append(closing.conclusion.strip())
     if dry_run and result.header.issue is not None and not local:
-        lines.append(f"and {result.header.issue.url} would be told")
+        lines.append(f"and {result.header.issue.url} would be updated")
     if result.synced is not None:
         lines.append(sync_text(result.synced, dry_run=False))
     emit("close", data, "\n".join(lines), as_json=as_json, warnings=space.warnings)

@@ -22,7 +22,7 @@ Repeated = list[str] | None
 def compare_command(
     references: Annotated[
         list[str],
-        typer.Argument(metavar="REF...", help="Rows: ID, ID/RUN or ID:LABEL. Of two, the first is the base."),
+        typer.Argument(metavar="REF...", help="Rows: ID, ID/RUN or ID:LABEL. With two, the first is the base."),
     ],
     baseline: Annotated[bool, typer.Option("--baseline", help="The logbook's baseline is the base.")] = False,
     axis: Annotated[
@@ -36,7 +36,7 @@ def compare_command(
         Repeated, typer.Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [primary]")
     ] = None,
     allow: Annotated[
-        Repeated, typer.Option("--allow", metavar="NAME", help="A difference that is meant; repeatable.")
+        Repeated, typer.Option("--allow", metavar="NAME", help="An intended difference; repeatable.")
     ] = None,
     implied: Annotated[
         Repeated, typer.Option("--implied", metavar="NAME", help="A difference that the axis implies; repeatable.")
@@ -48,13 +48,13 @@ def compare_command(
         Repeated, typer.Option("--where", metavar="K=V", help="Only rows with this value; repeatable.")
     ] = None,
     save: Annotated[
-        str | None, typer.Option("--save", metavar="ID", help="Keep the question with this entry, which then shows it.")
+        str | None, typer.Option("--save", metavar="ID", help="Save the comparison in this entry, which then shows it.")
     ] = None,
     logbook: LogbookOption = None,
     root: RootOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Rows that differ in more than what is tested get their numbers and no verdict, until that is allowed by name.
+    """Rows that differ in more than the axis get numbers but no verdict, unless --allow names each difference.
 
     Example: logbook compare MOE-I8-002 --axis quant_mode
     """
@@ -76,4 +76,4 @@ def compare_command(
     text = "" if as_json else compared_text(found.answers, blocks_of(space, book).table)
     emit("compare", answer, text, as_json=as_json, warnings=space.warnings)
     if kept is not None and not as_json:
-        say(f"kept with {kept}, which shows what comes out")
+        say(f"saved in {kept}, which now shows the result")

@@ -17,16 +17,16 @@ _SHOWN_EVIDENCE = 3
 
 
 def criteria_command(
-    met: Annotated[int | None, typer.Option("--met", metavar="N", help="Judge criterion N to be met.")] = None,
-    unmet: Annotated[int | None, typer.Option("--unmet", metavar="N", help="Judge criterion N not to be met.")] = None,
+    met: Annotated[int | None, typer.Option("--met", metavar="N", help="Judge criterion N as met.")] = None,
+    unmet: Annotated[int | None, typer.Option("--unmet", metavar="N", help="Judge criterion N as not met.")] = None,
     evidence: Annotated[
-        str | None, typer.Option("--evidence", metavar="ID|URL", help="What shows it: an entry, or an address.")
+        str | None, typer.Option("--evidence", metavar="ID|URL", help="The evidence: an entry, or a URL.")
     ] = None,
     by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who judges. [the user's name]")] = None,
     add: Annotated[str | None, typer.Option("--add", metavar="TEXT", help="Add a criterion, in words.")] = None,
     predicates: Annotated[
         list[str] | None,
-        typer.Option("--predicate", metavar="N=YAML", help="How criterion N is checked; N= takes it away."),
+        typer.Option("--predicate", metavar="N=YAML", help="How to check criterion N; N= removes the predicate."),
     ] = None,
     recipe: Annotated[
         str | None,
@@ -36,9 +36,9 @@ def criteria_command(
     root: RootOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Which stop criteria are met: as their predicates come out, or by whose judgement and on what evidence.
+    """Which stop criteria are met, by their predicates or by a signed judgement with evidence.
 
-    Listed, with exit code 1 while one is not met; 0 once a judgement is signed.
+    The list has exit code 1 while a criterion is not met; signing a judgement has exit code 0.
     Example: logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8]}'
     """
     from logbook_agent.findings.criteria.current import with_outcomes
@@ -46,18 +46,22 @@ def criteria_command(
 
     space = workspace(logbook, root)
     if met is not None and unmet is not None:
-        raise UsageError("--met and --unmet do not go together", cause="one judgement at a time", hint="leave one out")
+        raise UsageError(
+            "--met and --unmet cannot be used together", cause="one judgement at a time", hint="leave one out"
+        )
     if predicates is not None and len(predicates) > 1:
         raise UsageError(
-            f"{len(predicates)} predicates at once",
-            cause="one criterion is changed at a time, so that none is changed when one does not fit",
+            f"{len(predicates)} predicates given, expected one",
+            cause="each command changes one criterion, so that an invalid predicate leaves none changed",
             hint=f"logbook criteria --predicate {shlex.quote(predicates[0])}",
         )
     predicate = predicates[0] if predicates else None
     number = met if met is not None else unmet
     if number is None and (evidence or by):
         raise UsageError(
-            "which criterion?", cause="--evidence and --by sign a judgement", hint="add: --met N (logbook criteria)"
+            "no criterion named",
+            cause="--evidence and --by need --met or --unmet",
+            hint="add: --met N (logbook criteria)",
         )
     request = CriteriaRequest(
         recipe=recipe,
@@ -83,18 +87,20 @@ def _numbered(text: str, *, adds: bool) -> tuple[int | None, str]:
     if adds:
         return None, text
     raise UsageError(
-        "--predicate of which criterion?",
-        cause="its number is missing (they are numbered by: logbook criteria)",
+        "--predicate needs the number of a criterion",
+        cause="logbook criteria lists the numbers",
         hint=f"logbook criteria --predicate '1={text}'",
     )
 
 
 def _name(environ: Mapping[str, str]) -> str:
-    """Of who types this."""
+    """The name of the caller."""
     try:
         return environ.get("GIT_AUTHOR_NAME") or getpass.getuser()
     except (KeyError, OSError):
-        raise UsageError("who judges?", cause="this system has no name for its user", hint="add: --by NAME") from None
+        raise UsageError(
+            "no name to sign the judgement with", cause="the system has no name for this user", hint="add: --by NAME"
+        ) from None
 
 
 def _signed(criterion: dict[str, Any]) -> str:

@@ -21,10 +21,10 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 def doctor_command(
-    fix: Annotated[bool, typer.Option("--fix", help="Mend what is safe to mend, after backups.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Fix what is safe to fix, after backups.")] = False,
     stop_id: Annotated[
         str | None,
-        typer.Option("--stop", metavar="ID", help="End the command of this entry whose tool is gone."),
+        typer.Option("--stop", metavar="ID", help="Stop this entry's command if its logbook process is gone."),
     ] = None,
     secrets: Annotated[
         bool, typer.Option("--secrets", help="Look for secrets in all files and in git's history; change nothing.")
@@ -33,9 +33,9 @@ def doctor_command(
     root: RootOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """What is wrong in the store.
+    """Problems in the store.
 
-    Exit code 1 when something is left to be mended. Example: logbook doctor --fix
+    Exit code 1 when problems are left. Example: logbook doctor --fix
     """
     space = workspace(logbook, root)
     if secrets:
@@ -43,8 +43,8 @@ def doctor_command(
     if stop_id is not None:
         if fix:
             raise UsageError(
-                "--stop and --fix do not go together",
-                cause="one ends a command, the other mends the store",
+                "--stop and --fix cannot be used together",
+                cause="one stops a command, the other repairs the store",
                 hint=f"logbook doctor --stop {stop_id}, then: logbook doctor --fix",
             )
         return _stop(space, stop_id, as_json=as_json)
@@ -63,8 +63,8 @@ def _secrets(space: Workspace, *, fix: bool, as_json: bool) -> int:
 
     if fix:
         raise UsageError(
-            "neither --fix nor --stop goes with --secrets",
-            cause="it looks, and changes nothing",
+            "--fix and --stop cannot be used with --secrets",
+            cause="the search for secrets changes nothing",
             hint="logbook doctor --secrets",
         )
     book = find_book(space)
@@ -124,7 +124,7 @@ def migrate_command(
     root: RootOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring a logbook of an older format to this version's.
+    """Upgrade a logbook from an older format.
 
     The old files are kept in TOPIC/backups/. Example: logbook migrate --dry-run
     """
@@ -155,7 +155,9 @@ def prune_command(
     ] = None,
     max_bytes: Annotated[
         str | None,
-        typer.Option("--max-bytes", metavar="SIZE", help="Stop when all logs together fit: 500M, 2G. [logbook_bytes]"),
+        typer.Option(
+            "--max-bytes", metavar="SIZE", help="Stop when all logs together fit in this: 500M, 2G. [logbook_bytes]"
+        ),
     ] = None,
     dry_run: DryRunOption = False,
     logbook: LogbookOption = None,
@@ -169,7 +171,9 @@ def prune_command(
     from logbook_agent.doctor.prune import prune
 
     if keep_days is not None and keep_days < 0:
-        raise UsageError(f"--keep-days {keep_days} is no number of days", cause="it is below 0", hint="--keep-days 30")
+        raise UsageError(
+            f"--keep-days {keep_days} is not a number of days", cause="it is negative", hint="--keep-days 30"
+        )
     space = workspace(logbook, root)
     limit = _bytes(max_bytes) if max_bytes is not None else None
     done = prune(space, space.book(), keep_days=keep_days, max_bytes=limit, dry_run=dry_run)
@@ -192,7 +196,9 @@ def _bytes(text: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     if match is None:
         raise UsageError(
-            f"--max-bytes {text!r} is no size", cause="a number with K, M, G or T is needed", hint="write: 2G"
+            f"--max-bytes {text!r} is not a size",
+            cause="a size is a number, which K, M, G or T may follow",
+            hint="write: 2G",
         )
     return int(float(match[1]) * _UNITS[match[2].upper()])
 

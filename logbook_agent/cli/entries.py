@@ -26,7 +26,7 @@ def plan_command(
         list[str] | None,
         typer.Option("--command", metavar="'LABEL: CMD'", help="A command to execute later; may be repeated."),
     ] = None,
-    shell: Annotated[bool, typer.Option("--shell", help="The commands are shell text, to be read by /bin/sh.")] = False,
+    shell: Annotated[bool, typer.Option("--shell", help="The commands are shell text, run by /bin/sh.")] = False,
     where: Where,
 ) -> None:
     """Write down an experiment to be run later.
@@ -68,7 +68,7 @@ def edit_command(
     ] = None,
     reason: Annotated[
         str | None,
-        typer.Option("--reason", metavar="TEXT", help="Why the confidence is another than the runs show."),
+        typer.Option("--reason", metavar="TEXT", help="Why the confidence differs from what the runs show."),
     ] = None,
     state: Annotated[
         str | None,

@@ -20,14 +20,16 @@ _NO_ISSUE: dict[str, Any] = {"logbook": None, "url": None, "label": None}
 def link_command(
     target: Annotated[
         str | None,
-        typer.Argument(metavar="URL|OWNER/REPO#N", help="The issue. [without one: the hosts a token may go to]"),
+        typer.Argument(metavar="URL|OWNER/REPO#N", help="The issue. [without one, lists the hosts a token may go to]"),
     ] = None,
     label: Annotated[
         str | None,
-        typer.Option("--as", metavar="LABEL", help="What it is to this thread: 'Prior issue', 'Related issue'."),
+        typer.Option("--as", metavar="LABEL", help="How it relates to this thread: 'Prior issue', 'Related issue'."),
     ] = None,
-    one_way: Annotated[bool, typer.Option("--one-way", help="Leave no comment there that links back.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Go on in this issue instead of the present one.")] = False,
+    one_way: Annotated[bool, typer.Option("--one-way", help="Post no comment there that links back.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Continue in this issue instead of the current one.")
+    ] = False,
     trust: Annotated[
         list[str] | None,
         typer.Option("--trust", metavar="LOGIN", help="An account that syncs this logbook too; may be repeated."),
@@ -37,7 +39,7 @@ def link_command(
         typer.Option("--confirm-host", metavar="HOST", help="Let your token go to this host; kept in your settings."),
     ] = None,
     forget: Annotated[
-        str | None, typer.Option("--forget-host", metavar="HOST", help="Take such a confirmation back.")
+        str | None, typer.Option("--forget-host", metavar="HOST", help="Withdraw such a confirmation.")
     ] = None,
     logbook: LogbookOption = None,
     root: RootOption = None,
@@ -51,15 +53,15 @@ def link_command(
     A host other than github.com gets a token only after you have named it, in GH_HOST or with --confirm-host.
     """
     if target is None and (label is not None or one_way or replace or trust):
-        raise UsageError("no issue to link", cause="these options say how to link one", hint="logbook link URL ...")
+        raise UsageError("no issue to link", cause="these options need an issue", hint="logbook link URL ...")
     if label is None and one_way:
         raise UsageError(
-            "--one-way needs --as", cause="the experiment issue is written to", hint="add: --as 'Related issue'"
+            "--one-way needs --as", cause="sync always writes to the experiment issue", hint="add: --as 'Related issue'"
         )
     if label is not None and (replace or trust):
         raise UsageError(
             f"--as does not go with {'--replace' if replace else '--trust'}",
-            cause="that is about the experiment issue",
+            cause="this option is for the experiment issue only",
             hint=f"logbook link {target}{' --replace' if replace else ''}",
         )
     lines = _changed_hosts(confirm, forget)

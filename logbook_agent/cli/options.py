@@ -49,10 +49,10 @@ FieldOption = Annotated[
     typer.Option("--field", metavar="LABEL=TEXT", help="A field with a label of your own; may be repeated."),
 ]
 ContinuesOption = Annotated[
-    str | None, typer.Option("--continues", metavar="ID", help="The entry that this one goes on from.")
+    str | None, typer.Option("--continues", metavar="ID", help="The entry that this one continues.")
 ]
 CompletesOption = Annotated[
-    str | None, typer.Option("--completes", metavar="ID", help="The entry whose open part this one does.")
+    str | None, typer.Option("--completes", metavar="ID", help="The entry whose unfinished part this one completes.")
 ]
 SupersedesOption = Annotated[
     str | None, typer.Option("--supersedes", metavar="ID", help="The entry that this one corrects.")
@@ -64,7 +64,7 @@ def workspace(logbook: str | None, root: str | None) -> Workspace:
     if sys.platform not in ("linux", "darwin"):
         raise UsageError(
             f"{sys.platform} is not supported",
-            cause="runs are ended by process groups and logbooks locked by flock, which it lacks",
+            cause="logbook needs process groups to end runs and flock to lock logbooks",
             hint="use Linux, macOS, or WSL",
         )
     space = Workspace(
@@ -153,7 +153,7 @@ def read_part(text: str | None, option: str) -> float | None:
         return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError as error:
         raise UsageError(
-            f"{option} {text!r} is no part of a value",
-            cause="it is a percentage, or a fraction below 1",
+            f"{option} {text!r}: expected a fraction between 0 and 1, such as 0.01",
+            cause="it is neither a percentage nor a fraction",
             hint=f"{option} 1%",
         ) from error

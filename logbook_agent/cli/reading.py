@@ -72,7 +72,9 @@ def show_command(
     """
     if full and not as_json:
         raise UsageError(
-            "--full goes with --json", cause="the text shows medians", hint=f"logbook show {entry_id} --full --json"
+            "--full needs --json",
+            cause="the text output shows only medians",
+            hint=f"logbook show {entry_id} --full --json",
         )
     space = workspace(logbook, root)
     book = space.book(entry_id)

@@ -14,7 +14,7 @@ from logbook_agent.pages.views import render
 
 def render_command(
     discard_edits: Annotated[
-        bool, typer.Option("--discard-edits", help="Rebuild what was edited by hand too, after a backup.")
+        bool, typer.Option("--discard-edits", help="Also overwrite blocks edited by hand, after a backup.")
     ] = False,
     logbook: LogbookOption = None,
     root: RootOption = None,
@@ -22,7 +22,7 @@ def render_command(
 ) -> None:
     """Render the whole view again.
 
-    Needed after a change of templates or of logbook.yaml. Example: logbook render
+    Needed after changing templates or logbook.yaml. Example: logbook render
     """
     space = workspace(logbook, root)
     book = space.book()

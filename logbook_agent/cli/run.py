@@ -47,7 +47,7 @@ OnOption = Annotated[
 IdOption = Annotated[
     str | None, typer.Option("--id", metavar="ID", help="Add to this entry, or execute its planned commands.")
 ]
-ShellOption = Annotated[bool, typer.Option("--shell", help="Hand the command to /bin/sh as one text.")]
+ShellOption = Annotated[bool, typer.Option("--shell", help="Pass the command to /bin/sh as one string.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ class How:
 def run_command(
     *,
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="-- [K=V...] CMD...", help="The command, behind --.")
+        list[str] | None, typer.Argument(metavar="-- [K=V...] CMD...", help="The command, after --.")
     ] = None,
     words: Words,
     how: How,
@@ -89,7 +89,7 @@ def run_command(
 ) -> int:
     """Run a command as an experiment.
 
-    Its output is passed on live and its exit code is ours. Lines that start with RESULT, METRIC or
+    Output is passed through live, and the exit code is that of the command. Lines that start with RESULT, METRIC or
     RESULT_JSON become rows. Example: logbook run --label Baseline -- python bench.py --quant-mode none
     """
     request = how.request(command or (), words.read(), entry_id)
@@ -100,7 +100,7 @@ def bench_command(
     *,
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="-- BENCHMARK [ITS OPTIONS]", help="Behind --: hillclimb ..."),
+        typer.Argument(metavar="-- BENCHMARK [ITS OPTIONS]", help="After --: hillclimb ..."),
     ] = None,
     words: Words,
     how: How,

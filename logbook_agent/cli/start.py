@@ -39,7 +39,7 @@ def start_command(
     ] = None,
     baseline_ref: Annotated[
         Repeated,
-        typer.Option("--baseline-ref", metavar="REF", help="Code the baseline stands in; repeatable."),
+        typer.Option("--baseline-ref", metavar="REF", help="Code of the baseline; repeatable."),
     ] = None,
     baseline_source: Annotated[
         str | None, typer.Option("--baseline-source", metavar="TEXT", help="Where its numbers come from.")
@@ -58,14 +58,14 @@ def start_command(
     zone: Annotated[str | None, typer.Option("--zone", metavar="ZONE", help="Time zone of the document. [UTC]")] = None,
     from_file: Annotated[
         str | None,
-        typer.Option("--from", metavar="FILE.yaml", help="Read all of this from a file; options add."),
+        typer.Option("--from", metavar="FILE.yaml", help="Read all of this from a file; options add to it."),
     ] = None,
     recipe: Annotated[
         str | None,
         typer.Option("--recipe", metavar="NAME", help="Take goal, metrics, criteria and matrix from a recipe."),
     ] = None,
     scale: Annotated[
-        str | None, typer.Option("--scale", metavar="NAME", help="The recipe at this scale, as `sweep` takes it.")
+        str | None, typer.Option("--scale", metavar="NAME", help="Scale of the recipe, as for `sweep`.")
     ] = None,
     root: RootOption = None,
     as_json: JsonOption = False,

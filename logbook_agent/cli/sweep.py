@@ -29,24 +29,27 @@ from logbook_agent.sweeps.sweep import sweep
 
 def sweep_command(
     recipe: Annotated[
-        str | None, typer.Argument(metavar="RECIPE", help="Its name or file; without one, they are listed.")
+        str | None, typer.Argument(metavar="RECIPE", help="Its name or file; without one, lists the recipes.")
     ] = None,
     sets: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="K=V", help="Another value of a key; of an axis several: V,V; repeatable."),
+        typer.Option(
+            "--set", metavar="K=V", help="Change the value of a key, or the values of an axis: V,V; repeatable."
+        ),
     ] = None,
     scale: Annotated[
-        str | None, typer.Option("--scale", metavar="NAME", help="The recipe's values for this scale: tiny.")
+        str | None,
+        typer.Option("--scale", metavar="NAME", help="Use the recipe's values for this scale, such as tiny."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show plan and cost; run and write nothing.")] = False,
     resume: Annotated[
-        str | None, typer.Option("--resume", metavar="ID", help="Go on with the sweep of this entry.")
+        str | None, typer.Option("--resume", metavar="ID", help="Resume the sweep of this entry.")
     ] = None,
     new: Annotated[
-        bool, typer.Option("--new", help="Begin anew, although a sweep of this plan is unfinished.")
+        bool, typer.Option("--new", help="Start a new sweep even if one of this plan is unfinished.")
     ] = False,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Make failed runs again; the new ones count in their place.")
+        bool, typer.Option("--retry-failed", help="Retry failed runs; the new runs count instead of them.")
     ] = False,
     on: Annotated[
         str | None, typer.Option("--on", metavar="LAUNCHER[:TARGET]", help="Run through a configured launcher.")
@@ -55,21 +58,27 @@ def sweep_command(
     root: RootOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Carry out a recipe: every case of its axes, its controls, and a fresh run of the best.
+    """Run a recipe: every case of its axes, its controls, and a fresh run of the best.
 
-    A sweep that was stopped is taken up again by the same command. A recipe of stages is several recipes in order.
-    Exit code: 1 when a case failed, or the rows are not those of the plan.
+    The same command resumes a sweep that was stopped. A recipe of stages runs several recipes in order.
+    Exit code: 1 when a case failed, or the rows do not match the plan.
     Example: logbook sweep int8-topk --scale tiny --dry-run
     """
     space = workspace(logbook, root)
     if recipe is None and resume is None:
         if sets or scale or dry_run or new or on or retry_failed:
-            raise UsageError("no recipe named", cause="these options are about one", hint="list them: logbook sweep")
+            raise UsageError(
+                "no recipe named", cause="these options need a recipe", hint="list the recipes: logbook sweep"
+            )
         _emit_list(space, as_json)
         return 0
     if new and (resume is not None or retry_failed):
         option = "--resume" if resume is not None else "--retry-failed"
-        raise UsageError(f"{option} and --new contradict each other", cause="one goes on", hint="leave one of them out")
+        raise UsageError(
+            f"{option} and --new cannot be used together",
+            cause="one continues a sweep, the other starts one",
+            hint="leave one of them out",
+        )
     request = SweepRequest(
         recipe=recipe, scale=scale, sets=tuple(sets or ()), on=on, resume=resume, new=new, retry_failed=retry_failed
     )

@@ -77,17 +77,17 @@ def plan_text(prepared: Prepared) -> str:
         lines += [f"  ... {hidden} more" for _ in range(bool(hidden))]
         lines += [_run_text(plan, run) for run in last]
     if prepared.entry is not None:
-        lines.append(f"{_begun(prepared, prepared.entry.id)}; --new begins anew")
+        lines.append(f"{_begun(prepared, prepared.entry.id)}; --new starts another")
     return "\n".join(lines)
 
 
 def _begun(prepared: Prepared, entry_id: str) -> str:
     failed = f"{prepared.failed} failed run{'' if prepared.failed == 1 else 's'}"
     if prepared.retries:
-        return f"goes on with {entry_id}, and makes its {failed} again"
+        return f"resumes {entry_id}, and retries its {failed}"
     if prepared.is_complete:
         return f"finished as {entry_id}" + (f", with {failed}" if prepared.failed else "")
-    return f"goes on with {entry_id}, which is unfinished"
+    return f"resumes {entry_id}, which is unfinished"
 
 
 def _run_text(plan: SweepPlan, run: PlannedRun) -> str:
@@ -123,7 +123,7 @@ def _result_lines(result: SweepResult) -> list[str]:
         lines.append(f"and {len(result.problems) - _SHOWN_PROBLEMS} more problems")
     lines += [f"rows: {result.csv}", f"log: {result.log}"]
     if result.failed:
-        lines.append(f"failed runs again: logbook sweep --resume {result.entry.id} --retry-failed")
+        lines.append(f"to retry failed runs: logbook sweep --resume {result.entry.id} --retry-failed")
     return lines
 
 
@@ -155,7 +155,7 @@ def stages_plan_text(prepared: PreparedStages) -> str:
     lines = [f"{recipe.name}: {recipe.question}"]
     for number, stage in enumerate(prepared.stages, start=1):
         lines += ["", f"stage {number} of {len(prepared.stages)}", plan_text(stage)]
-    took = f"about {length(prepared.seconds)}" if prepared.seconds is not None else "nobody knows how long"
+    took = f"about {length(prepared.seconds)}" if prepared.seconds is not None else "duration unknown"
     return "\n".join([*lines, "", f"in all: {prepared.runs} runs to make; {took}"])
 
 

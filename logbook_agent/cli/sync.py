@@ -21,7 +21,7 @@ from logbook_agent.text.markdown import clean
 
 MaxWaitOption = Annotated[
     str,
-    typer.Option("--max-wait", metavar="TIME", help="The longest to wait for the host in all: 90s, 15m, 1h."),
+    typer.Option("--max-wait", metavar="TIME", help="Longest total wait for the host: 90s, 15m, 1h."),
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be written, and write nothing.")]
 # Of each step of a dry run.
@@ -38,7 +38,7 @@ def sync_command(
     ] = None,
     entry: Annotated[
         list[str] | None,
-        typer.Option("--entry", metavar="ID", help="Of the updates only this entry's, finished or not."),
+        typer.Option("--entry", metavar="ID", help="Post only this entry's update, finished or not."),
     ] = None,
     dry_run: DryRunOption = False,
     full: Annotated[bool, typer.Option("--full", help="With --dry-run: every line of each step.")] = False,
@@ -48,7 +48,7 @@ def sync_command(
     commit: Annotated[bool, typer.Option("--commit", help="Also commit the logbook root, and nothing else.")] = False,
     max_wait: MaxWaitOption = "15m",
     new_block: Annotated[
-        bool, typer.Option("--new-block", help="Add the block to the issue's body again, where it was removed.")
+        bool, typer.Option("--new-block", help="Add the block to the issue's body again if it was removed.")
     ] = False,
     logbook: LogbookOption = None,
     root: RootOption = None,
@@ -70,12 +70,12 @@ def sync_command(
         new_block=new_block,
     )
     if full and not dry_run:
-        raise UsageError("--full needs --dry-run", cause="nothing else is cut short", hint="add: --dry-run")
+        raise UsageError("--full needs --dry-run", cause="only a dry run shortens its output", hint="add: --dry-run")
     if offline is not None:
         if dry_run or commit:
             raise UsageError(
-                f"--offline does not go with --{'dry-run' if dry_run else 'commit'}",
-                cause="it writes files and does nothing else",
+                f"--offline and --{'dry-run' if dry_run else 'commit'} cannot be used together",
+                cause="--offline only writes files",
                 hint="leave one of the two out",
             )
         book, paths = write_offline(space, request, offline)
@@ -130,7 +130,7 @@ def _step(step: Step, most: int | None) -> dict[str, Any]:
 def sync_text(result: SyncResult, *, dry_run: bool, most: int | None = _SHOWN_LINES) -> str:
     lines = [f"issue: {result.issue}"] if result.issue is not None else []
     if not result.steps:
-        lines.append("nothing new to tell")
+        lines.append("already up to date")
     elif dry_run:
         lines.append(_counted(len(result.steps), "would be written"))
         for step in result.steps:
@@ -140,11 +140,11 @@ def sync_text(result: SyncResult, *, dry_run: bool, most: int | None = _SHOWN_LI
         lines += [f"- {step}" for step in result.steps]
     if result.waiting:
         more = f" and {len(result.waiting) - 5} more" if len(result.waiting) > 5 else ""
-        lines.append(f"not finished, so not told: {', '.join(result.waiting[:5])}{more}")
+        lines.append(f"not finished, so not posted: {', '.join(result.waiting[:5])}{more}")
     if result.links.commit is None:
         lines.append(f"links: {result.links.why}")
     if result.would_commit:
-        lines.append("the folder of logbooks would be committed after that, where it has changed")
+        lines.append("the folder of logbooks would then be committed if it has changed")
     if result.commit is not None:
         lines.append(f"committed: {result.commit[:9]} (not pushed: git push, then sync again for links to it)")
     return "\n".join(lines)

@@ -45,7 +45,7 @@ def table_command(
         typer.Option("--delta", help="Change in percent: first to last pivot column, else to the first row."),
     ] = False,
     each: Annotated[
-        bool, typer.Option("--each", help="Delta or ratio of every pivot column, not of the last alone.")
+        bool, typer.Option("--each", help="Delta or ratio of every pivot column, not only the last.")
     ] = False,
     ratio: Annotated[
         bool, typer.Option("--ratio", help="Ratio to the first pivot column, else to the first row.")
@@ -56,7 +56,9 @@ def table_command(
     implied: Annotated[
         Repeated, typer.Option("--implied", metavar="KEY", help="Config or fact that the pivot implies; repeatable.")
     ] = None,
-    per_device: Annotated[bool, typer.Option("--per-device", help="Total, with per device in brackets.")] = False,
+    per_device: Annotated[
+        bool, typer.Option("--per-device", help="Totals, with the value per device in brackets.")
+    ] = False,
     means: Annotated[
         bool,
         typer.Option("--means", help="Arithmetic and geometric mean of deltas and ratios over the rows."),

@@ -32,7 +32,8 @@ def tried_command(
         str | None, typer.Option("--kind", metavar="KIND", help="Only of this kind: verdict, failure or marked.")
     ] = None,
     outcome: Annotated[
-        str | None, typer.Option("--outcome", metavar="WORD", help="Only this: regressive, timeout, out_of_memory, ...")
+        str | None,
+        typer.Option("--outcome", metavar="WORD", help="Only with this outcome: timeout, out_of_memory, ..."),
     ] = None,
     entry_id: Annotated[str | None, typer.Option("--entry", metavar="ID", help="Only what this entry tried.")] = None,
     last: Annotated[int, typer.Option("--last", metavar="N", help="The text shows the last N.")] = _SHOWN,
@@ -46,7 +47,7 @@ def tried_command(
     """
     space = workspace(logbook, root)
     if last < 1:
-        raise UsageError(f"--last {last} is no number of lines", cause="it is below 1", hint="--last 10")
+        raise UsageError(f"--last {last} is not a number of entries", cause="it is below 1", hint="--last 10")
     book = space.book(entry_id)
     query = TriedQuery(where=_where(where or ()), kind=kind, outcome=outcome, entry_id=entry_id)
     found = tried(space, book, query)
@@ -72,7 +73,7 @@ def _text(found: Sequence[Mapping[str, Any]], last: int, zone: str) -> str:
         shown.insert(0, lines)
     more = len(found) - len(shown)
     cut = [f"{more:,} earlier ones: --last {len(found)}, or --json for all"] if more else []
-    return "\n".join([*cut, *shown]) or "nothing that did not work out"
+    return "\n".join([*cut, *shown]) or "no negative results"
 
 
 def _once(found: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

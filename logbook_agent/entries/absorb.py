@@ -85,7 +85,7 @@ def _blocks(book: Book, view: str) -> list[views.Block]:
     if views.has_conflict(view):
         raise StoreError(
             f"{name} holds conflict markers",
-            cause="a merge could not bring two versions of the view together",
+            cause="a merge left two versions of the view unresolved",
             hint="resolve them in an editor, then run: logbook absorb",
         )
     try:

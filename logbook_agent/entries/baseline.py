@@ -56,8 +56,8 @@ def move(workspace: Workspace, book: Book, request: MoveRequest) -> Header:
     reason = one_line(clean(request.reason or "")).strip()
     if not reason:
         raise UsageError(
-            "no reason",
-            cause="that results are compared with something else from now on is told with why",
+            "no reason given",
+            cause="moving the baseline needs a reason",
             hint="add: --reason 'the kernel was fixed' (text, @FILE or - for standard input)",
         )
     new = _baseline(workspace, book, request)
@@ -70,7 +70,9 @@ def _moved(header: Header, new: Baseline, event: BaselineMove) -> Header:
     old = header.baseline
     if old is not None and dataclasses.replace(old, date=new.date) == new:
         raise UsageError(
-            f"that is the baseline of {header.topic} already", cause="nothing else was given", hint="logbook baseline"
+            f"this is already the baseline of {header.topic}",
+            cause="the options change nothing",
+            hint="logbook baseline",
         )
     event = dataclasses.replace(event, before=old)
     return dataclasses.replace(header, baseline=new, baseline_moves=(*header.baseline_moves, event))
@@ -80,14 +82,14 @@ def _baseline(workspace: Workspace, book: Book, request: MoveRequest) -> Baselin
     config = dict(parse_value(clean(text), "--config") for text in request.config)
     if request.entry_id is not None and request.numbers:
         raise UsageError(
-            "--entry and --number do not go together",
+            "--entry and --number cannot be used together",
             cause="the numbers of an entry are those that it measured",
             hint="leave one out; numbers from elsewhere: --number tflops=239.15 --source '...'",
         )
     if request.entry_id is None and not config and not request.numbers:
         raise UsageError(
             "no baseline named",
-            cause="it is a case, with what was measured there",
+            cause="a baseline is a case, with its measured numbers",
             hint="--entry ID, or --config K=V with --number METRIC=V",
         )
     entry_id = None
@@ -111,7 +113,7 @@ def _baseline(workspace: Workspace, book: Book, request: MoveRequest) -> Baselin
         return checked_baseline(found)
     except CodecError as error:
         raise UsageError(
-            str(error), cause="an option says so", hint="--confidence 'replicated (three runs)'"
+            str(error), cause="an option sets this", hint="--confidence 'replicated (three runs)'"
         ) from error
 
 
@@ -131,7 +133,11 @@ def _number(header: Header, text: str) -> tuple[str, float]:
             hint=f"--number {near[0]}={value}" if near else "a case is named by --config K=V",
         )
     if not is_number(value):
-        raise UsageError(f"--number {text!r} is no number", cause="a metric is one", hint=f"--number {name}=239.15")
+        raise UsageError(
+            f"--number {text!r} is not a number",
+            cause="the value of a metric is a number",
+            hint=f"--number {name}=239.15",
+        )
     return name, float(str(value))
 
 
@@ -208,8 +214,8 @@ def _median(group: Repeats, metric: str, unit: str | None) -> float | None:
 def _check_rows(record: Record, groups: Sequence[Repeats], wanted: Mapping[str, Scalar]) -> None:
     if not groups:
         raise UsageError(
-            f"{record.id} measured nothing that could be a baseline",
-            cause="no run of it finished with a row that has a declared metric",
+            f"{record.id} has no measurement to use as a baseline",
+            cause="none of its finished runs has a row with a declared metric",
             hint=f"logbook show {record.id}",
         )
     if wanted and not any(is_case(g.cases[0].row.config, wanted) for g in groups):
@@ -225,9 +231,9 @@ def _check_cases(record: Record, by_case: Mapping[object, Sequence[tuple[dict[st
         if len(found) > 1:
             differ = _differ([group for _, group in found])
             raise UsageError(
-                f"rows of {record.id} in one case are unlike",
+                f"rows of {record.id} in the same case differ",
                 cause=f"they differ in {_some(differ)}",
-                hint=f"name what is meant: --config {differ[0]}=V"
+                hint=f"select one: --config {differ[0]}=V"
                 if differ and differ[0] in found[0][1].cases[0].row.config
                 else f"name a run: --entry {record.id}/{found[0][1].cases[0].run}",
             )

@@ -50,13 +50,13 @@ def _check_keeping(book: Book, entry_id: str, compared: CompareResult) -> None:
         last = max(entries, key=order.index)
         raise UsageError(
             f"{entry_id} cannot keep a comparison of {' and '.join(entries)}",
-            cause="an entry keeps what compares its own rows, with each other or with those of earlier entries",
+            cause="an entry keeps comparisons of its own rows, with each other or with those of earlier entries",
             hint=f"--save {last}",
         )
     for other in entries:
         if other != entry_id and not settled(book.record(other).state):
             raise UsageError(
-                f"{other} has not come to an end",
-                cause="what is kept is told again whenever the view is rendered, and should not move by itself",
-                hint=f"keep it later; how it stands: logbook show {other}",
+                f"{other} has not finished",
+                cause="a saved comparison is computed again at every render, and should not change by itself",
+                hint=f"save it later; to see how far it is: logbook show {other}",
             )

@@ -29,15 +29,15 @@ def stated_confidence(
         given = record.entry.confidence
         if given is None:
             raise UsageError(
-                f"the confidence in {record.id} is computed, which gives its reasons itself",
-                cause="--reason says why a person states another one",
+                f"the confidence of {record.id} is computed, so it takes no reason",
+                cause="--reason explains a confidence that a person states",
                 hint=f"logbook edit {record.id} --confidence replicated --reason '...'",
             )
     if given == COMPUTED:
         if reason:
             raise UsageError(
-                "what is computed gives its reasons itself",
-                cause="--reason says why a person states another confidence",
+                "a computed confidence takes no reason",
+                cause="--reason explains a confidence that a person states",
                 hint=f"logbook edit {record.id} --confidence computed",
             )
         return None, None

@@ -78,7 +78,7 @@ def with_relations(book: Book, prose: Prose, own_id: str | None = None) -> Prose
         if own_id in order and order.index(target) >= order.index(own_id):
             raise UsageError(
                 f"{own_id} cannot refer to {target}",
-                cause="an entry goes on from, completes or supersedes an earlier one",
+                cause="an entry continues, completes or supersedes an earlier one",
                 hint=f"say it the other way round: logbook edit {target} --supersedes {own_id}",
             )
     return dataclasses.replace(prose, **targets)
@@ -97,7 +97,7 @@ def check_required(workspace: Workspace, prose: Prose, label: str | None) -> Non
     if missing:
         where = workspace.config.file.name if workspace.config.file else "the settings"
         raise UsageError(
-            f"this project demands --{missing[0]}" + "".join(f" and --{m}" for m in missing[1:]),
+            f"this project requires --{missing[0]}" + "".join(f" and --{m}" for m in missing[1:]),
             cause=f"`require` in {where}",
             hint=f"add: --{missing[0]} '...' (text, @FILE or - for standard input)",
         )
@@ -178,9 +178,9 @@ def parse_planned(text: str, *, shell: bool) -> PlannedCommand:
         label, rest = "", text
     if not rest.isprintable() and clean(rest) != rest.rstrip("\n "):
         raise UsageError(
-            f"the command {one_line(rest)!r} cannot be written down",
-            cause="it holds control characters, or bytes that are no UTF-8",
-            hint="put it into a script and plan that, or run it at once: logbook run -- CMD",
+            f"cannot record the command {one_line(rest)!r}",
+            cause="it contains control characters, or bytes that are not UTF-8",
+            hint="put it into a script and plan that, or run it now: logbook run -- CMD",
         )
     argv = (rest.strip(),) if shell else _words(rest)
     if not any(argv):
@@ -193,16 +193,16 @@ def _words(command: str) -> tuple[str, ...]:
         words = tuple(shlex.split(command))
     except ValueError as error:
         raise UsageError(
-            f"the command {one_line(command)!r} cannot be read: {error}",
-            cause="a quote is open",
+            f"cannot parse the command {one_line(command)!r}: {error}",
+            cause="a quote is not closed",
             hint="quote it as in a shell: --command \"Baseline: bash -lc 'a; b'\"",
         ) from error
     syntax = shell_syntax(command)
     if syntax is not None:
         raise UsageError(
             f"the command {one_line(command)!r} needs a shell: {syntax}",
-            cause="a planned command is run as words, in which that would be plain text",
-            hint="add --shell to have /bin/sh read it, quote it, or write the shell out: bash -lc '...'",
+            cause="a planned command runs without a shell, where that would be plain text",
+            hint="add --shell to run it with /bin/sh, quote it, or name the shell: bash -lc '...'",
         )
     return words
 
@@ -301,8 +301,8 @@ def _state(given: str | None, old: SettableState | None, *, has_runs: bool) -> S
         )
     if given == "planned" and has_runs:
         raise UsageError(
-            "an entry that was run is not planned any more",
+            "an entry with runs is no longer planned",
             cause="its state follows from its runs",
-            hint="plan what is still to do as an entry of its own: logbook plan --title '...' --continues ID",
+            hint="plan the rest as a separate entry: logbook plan --title '...' --continues ID",
         )
     return given

@@ -36,7 +36,7 @@ def parse_field(text: str) -> Field:
 def checked_label(label: str) -> str:
     if len(label) > 100 or ":" in label or "\n" in label or label[0] in "#-*>|`<":
         raise UsageError(
-            f"{one_line(label)!r} cannot be a field's label",
+            f"{one_line(label)!r} is not a valid field label",
             cause="a label is one line of at most 100 characters, without a colon, that starts with a word",
             hint="put the rest into the text",
         )

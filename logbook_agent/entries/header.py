@@ -14,7 +14,7 @@ from logbook_agent.text.markdown import clean
 
 
 def change_header(workspace: Workspace, book: Book, change: Callable[[Header], Header], *, seen: bool = True) -> Header:
-    """Write a header anew, from what stands on disk at this moment. `seen`: the view shows it."""
+    """Rewrite the header, starting from what is on disk now. `seen`: the view shows it."""
     with book.lock():
         before = book.reread_header()
         header = workspace.redacted_header(change(before))
@@ -27,7 +27,7 @@ def change_header(workspace: Workspace, book: Book, change: Callable[[Header], H
 
 
 def summarise(workspace: Workspace, book: Book, text: str) -> Header:
-    """Where the thread stands in one's own words; an empty text takes it back."""
+    """Set the summary of the thread; an empty text removes it."""
     return change_header(workspace, book, lambda h: dataclasses.replace(h, summary=clean(text) or None))
 
 

@@ -127,7 +127,7 @@ def _rest(request: RunRequest, entry: Entry, commands: Sequence[Command], runs: 
         again = f"logbook run --id {entry.id}"
     else:
         again = f"the same command with --id {entry.id} --repeat {total - made}"
-    return f"interrupted after {made} of {total} runs; for the others: {again}"
+    return f"interrupted after {made} of {total} runs; to make the rest: {again}"
 
 
 def _tried(
@@ -140,7 +140,7 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
     """For an entry that exists: the command given, or its planned ones that have not been executed."""
     if request.prose != Prose():
         raise UsageError(
-            f"--id {entry.id} adds a run; the words of an entry are changed with edit",
+            f"--id {entry.id} adds a run; use edit to change the text of an entry",
             cause="--title, --hypothesis and the like were given with --id",
             hint=f"logbook edit {entry.id} --hypothesis '...'",
         )

@@ -122,7 +122,7 @@ def _predicate(text: str) -> dict[str, Any]:
     except StoreError as error:
         raise UsageError(
             f"the predicate cannot be read: {error.message}",
-            cause=error.cause or "it is no YAML",
+            cause=error.cause or "it is not valid YAML",
             hint="quote it: logbook criteria --predicate '1=measured: {runs: 3}'",
         ) from None
     return checked_predicate(data)
@@ -133,23 +133,23 @@ def _evidence(book: Book, request: JudgeRequest) -> str:
     if not text:
         raise UsageError(
             "no evidence",
-            cause="a judgement is signed with what shows it",
+            cause="a judgement needs evidence",
             hint=f"add: --evidence {next(reversed(book.entry_ids()), f'{book.header.prefix}-000')} (or an address)",
         )
     if parse_id(text) is not None:
         entry_id = book.resolve(text)
         if is_withdrawn(state := book.entry(entry_id).state):
             raise UsageError(
-                f"{entry_id} is {state}, and shows nothing",
-                cause="somebody took it back",
-                hint="name an entry that stands: logbook list",
+                f"{entry_id} is {state}, so it is not evidence",
+                cause="someone withdrew it",
+                hint="name another entry: logbook list",
             )
         return entry_id
     if _URL.fullmatch(text):
         return text
     raise UsageError(
-        f"{text!r} is no evidence",
-        cause="evidence is the ID of an entry, or an address that begins with https://",
+        f"{text!r} is not evidence",
+        cause="evidence is the ID of an entry, or a URL that begins with https://",
         hint="write it down first: logbook note --title '...'; then name its ID",
     )
 

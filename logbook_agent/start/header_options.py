@@ -24,13 +24,13 @@ def parse_metric(text: str) -> Metric:
     elif rest and (len(rest) > 1 or not (rest[0] in UNITS or "/" in rest[0] or "%" in rest[0])):
         example = f"{name}:max:{rest[1]}" if len(rest) > 1 else f"{name}:max"
         raise _bad(
-            f"metric {text!r} has the unknown direction {rest[0]!r}",
-            "a direction is max or min; a unit that is not a common one comes behind it",
+            f"metric {text!r}: unknown direction {rest[0]!r}",
+            "a direction is max or min; an uncommon unit goes after it",
             example,
         )
     if not _METRIC.fullmatch(name):
         raise _bad(
-            f"metric {text!r} has no name a RESULT line could carry",
+            f"metric {text!r}: a RESULT line cannot hold this name",
             "a name starts with a letter and has no spaces",
             "tflops:max:TF/s",
         )
@@ -52,8 +52,8 @@ def checked_topic(topic: str | None) -> str:
     if not TOPIC.fullmatch(topic):
         better = re.sub(r"[^a-z0-9_-]+", "_", topic.casefold()).strip("_-") or "my_topic"
         raise UsageError(
-            f"the topic {topic!r} cannot be a file name everywhere",
-            cause="a topic is lower-case letters, digits, _ and -",
+            f"the topic {topic!r} is not a portable file name",
+            cause="a topic has only lower-case letters, digits, _ and -",
             hint=f"logbook start {better} --title {topic!r} ...",
         )
     return topic
@@ -63,13 +63,13 @@ def checked_prefix(prefix: str | None) -> str:
     if not prefix:
         raise UsageError(
             "no experiment ID prefix",
-            cause="every entry is called PREFIX-NNN",
+            cause="entry IDs have the form PREFIX-NNN",
             hint="add: --prefix MOE-I8",
         )
     if not PREFIX.fullmatch(prefix):
         better = re.sub(r"[^A-Z0-9]+", "-", prefix.upper()).strip("-") or "EXP"
         raise UsageError(
-            f"the prefix {prefix!r} does not make an ID",
+            f"the prefix {prefix!r} is not valid",
             cause="a prefix is capital letters and digits, in words joined by -, and starts with a letter",
             hint=f"write: --prefix {better if PREFIX.fullmatch(better) else 'EXP'}",
         )
@@ -79,15 +79,15 @@ def checked_prefix(prefix: str | None) -> str:
 def check_distinct(names: Sequence[str], what: str) -> None:
     twice = [n for n in names if names.count(n) > 1]
     if twice:
-        raise UsageError(f"{what} {twice[0]} is given twice", cause="each stands once", hint="remove one of them")
+        raise UsageError(f"{what} {twice[0]} is given twice", cause="each may be given once", hint="remove one of them")
 
 
 def _labelled(text: str, option: str, separator: str, example: str) -> tuple[str, str]:
     label, found, rest = text.partition(separator)
     if not found or not label.strip() or not rest.strip():
         raise UsageError(
-            f"{option} {text!r} does not read LABEL{separator}TEXT",
-            cause=f"the {separator.strip()} or what stands on one side of it is missing",
+            f"{option} {text!r} is not LABEL{separator}TEXT",
+            cause=f"the {separator.strip()} or the text on one side of it is missing",
             hint=f"write: {option} {example}",
         )
     return clean(label).strip(), clean(rest).strip()

@@ -108,7 +108,7 @@ def _no_secret(workspace: Workspace, what: str, name: str | None) -> str | None:
     if name is not None and workspace.redactor.text(name) != name:
         raise UsageError(
             f"the {what} looks like a secret: {workspace.redactor.text(name)}",
-            cause="files and entries are called by it, and everybody who reads the logbook would see it",
+            cause="files and entries are named after it, so everyone who reads the logbook would see it",
             hint="choose another one, such as: logbook start moe_ep_int8 --prefix MOE-I8",
         )
     return name
@@ -121,7 +121,7 @@ def _stated(workspace: Workspace, request: StartRequest) -> dict[str, Any]:
         if request.scale is not None:
             raise UsageError(
                 "--scale without --recipe",
-                cause="it is a scale of a recipe",
+                cause="--scale selects a scale of a recipe",
                 hint=f"logbook start --recipe NAME --scale {request.scale}",
             )
         return file
@@ -160,5 +160,5 @@ def _baseline(
         return checked_baseline(found)
     except CodecError as error:
         raise UsageError(
-            str(error), cause="an option or the file says so", hint="--baseline-confidence 'replicated (three runs)'"
+            str(error), cause="an option or the file sets this", hint="--baseline-confidence 'replicated (three runs)'"
         ) from error

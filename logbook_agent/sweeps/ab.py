@@ -158,9 +158,9 @@ class _Turns:
         for position, run in enumerate(made):
             if self._axis.value_of(run) != keys[in_turns(len(keys), position)[1]]:
                 raise UsageError(
-                    f"run {run.run} of {self._entry.id} stands out of turn",
-                    cause="its runs are not those of an A/B of these values, in the order AB BA",
-                    hint="begin a new entry: leave --id out",
+                    f"run {run.run} of {self._entry.id} is out of order",
+                    cause="its runs do not follow the order AB BA of an A/B of these values",
+                    hint="to start a new entry, leave --id out",
                 )
         return len(made)
 
@@ -235,7 +235,7 @@ class _Turns:
         if self._pairs >= self._most:
             left = f", and an interval is not narrower than {_percent(width)} yet" if width is not None else ""
             made = len(self._durations_s)
-            return Stop.PAIRS, f"{made} pair{'s were' if made != 1 else ' was'} to be run{left}"
+            return Stop.PAIRS, f"{made} pair{'s' if made != 1 else ''} run as planned{left}"
         if limit_s is None or not self._durations_s:
             return None
         is_over = time.monotonic() - self._began + median(self._durations_s) > limit_s

@@ -66,14 +66,14 @@ def parse_axis(text: str) -> AbAxis:
     if not separator or not pattern.fullmatch(word):
         raise UsageError(
             f"--axis {text!r} is not NAME=VALUE,VALUE",
-            cause="the = is missing, or the name is none",
+            cause="the = is missing, or the name is not valid",
             hint="--axis quant_mode=none,int8, or of a variable: --axis env:XLA_FLAGS=A,B",
         )
     axis = AbAxis(name=name, values=tuple(v.strip() for v in rest.split(",")), variable=variable)
     keys = [axis.key(v) for v in axis.values]
     wrong = next((v for v, k in zip(axis.values, keys, strict=True) if not v or k == canonical(None)), None)
     if wrong is not None and variable is None:
-        what = "an empty value" if not wrong else f"{wrong!r}, which stands for no value"
+        what = "an empty value" if not wrong else f"{wrong!r}, which is not a value"
         raise UsageError(
             f"--axis {text!r} has {what}", cause="a value is a word of the command", hint=f"--axis {name}=A,B"
         )
@@ -90,15 +90,15 @@ def check_command(axis: AbAxis, command: Sequence[str], config: Mapping[str, Sca
     """Raises UsageError when the command would be the same for every value, or --config says another one."""
     if axis.name in config:
         raise UsageError(
-            f"--config {axis.name} and --axis {axis.name} contradict each other",
-            cause="the axis gives every run its value",
+            f"--config {axis.name} and --axis {axis.name} cannot be used together",
+            cause="the axis sets the value of every run",
             hint=f"leave --config {axis.name} out",
         )
     placed = any(_ANY in word or f"{{{axis.name}}}" in word for word in command)
     if command and axis.variable is None and not placed:
         raise UsageError(
             f"the command has no place for the value of {axis.name}",
-            cause=f"neither {_ANY} nor {{{axis.name}}} stands in it, so every run would be the same",
+            cause=f"it contains neither {_ANY} nor {{{axis.name}}}, so every run would be the same",
             hint=f"logbook ab --axis {axis.text} -- {command_line(_with_place(axis, command))}",
         )
 

@@ -39,7 +39,7 @@ class AbRequest:
 
 
 def checked(request: AbRequest) -> AbRequest:
-    """With the budget in numbers. Raises UsageError where options contradict each other."""
+    """With the budget in numbers. Raises UsageError where options cannot be used together."""
     for option, count in (("--repeat", request.repeat), ("--max-pairs", request.max_pairs)):
         if count is not None and count < 1:
             raise UsageError(f"{option} must be at least 1", cause=f"it is {count}", hint=f"{option} 10")
@@ -47,8 +47,8 @@ def checked(request: AbRequest) -> AbRequest:
         other = "--until-interval" if request.width is not None else "--max-pairs" if request.max_pairs else None
         if other is not None:
             raise UsageError(
-                f"--repeat and {other} contradict each other",
-                cause="a number of pairs is either fixed, or found by how precise the result is",
+                f"--repeat and {other} cannot be used together",
+                cause="the number of pairs is either fixed, or follows from the precision of the result",
                 hint="leave one of them out",
             )
         return request
@@ -70,8 +70,8 @@ def with_bench(run: RunRequest) -> RunRequest:
         if words[1:2] and words[1].startswith("-"):
             raise UsageError(
                 f"{words[1]} is an option of logbook bench",
-                cause="an A/B makes the entry itself",
-                hint="give it to logbook ab, and the benchmark alone behind --",
+                cause="an A/B creates the entry itself",
+                hint="pass it to logbook ab, and only the benchmark after --",
             )
     if words[:1] != [PROGRAM] or run.on is not None:
         return dataclasses.replace(run, argv=words)
@@ -104,7 +104,7 @@ def earlier(book: Book, request: AbRequest, axis: AbAxis) -> tuple[Entry, Compar
     entry = book.entry(request.run.entry_id or "")
     if request.run.prose != Prose():
         raise UsageError(
-            f"--id {entry.id} adds runs; the words of an entry are changed with edit",
+            f"--id {entry.id} adds runs; use edit to change the text of an entry",
             cause="--title, --hypothesis and the like were given with --id",
             hint=f"logbook edit {entry.id} --hypothesis '...'",
         )
@@ -112,9 +112,9 @@ def earlier(book: Book, request: AbRequest, axis: AbAxis) -> tuple[Entry, Compar
     if old is None:
         axes = [str(c.axis) for c in entry.comparisons if c.axis is not None]
         raise UsageError(
-            f"{entry.id} is no A/B of {axis.name} against {axis.values[0]}",
-            cause=f"it compares the values of {', '.join(axes)}" if axes else "it keeps no comparison of an axis",
-            hint="begin a new entry: leave --id out",
+            f"{entry.id} is not an A/B of {axis.name} against {axis.values[0]}",
+            cause=f"it compares the values of {', '.join(axes)}" if axes else "it has no saved comparison of an axis",
+            hint="to start a new entry, leave --id out",
         )
     new = dataclasses.replace(
         old,

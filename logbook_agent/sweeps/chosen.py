@@ -102,8 +102,8 @@ def choose_recipe(workspace: Workspace, name: str, *, scale: str | None, sets: S
     found = read_recipe(find_recipe(workspace, name))
     if is_staged(found.data):
         raise UsageError(
-            f"{found.file.name} has stages, and is no plan by itself",
-            cause="only a recipe with a command can be a stage, or be gone on with by its entry",
+            f"{found.file.name} has stages, so it is not a plan by itself",
+            cause="only a recipe with a command can be a stage, or be resumed by its entry",
             hint=f"logbook sweep {name}",
         )
     return _with_plan(found, scale, tuple(sets))
@@ -123,7 +123,7 @@ def refused(chosen: Chosen, found: Sequence[Violation]) -> UsageError | None:
     return UsageError(
         f"{chosen.file.path.name} breaks the rule {first.rule}: {first.message}",
         cause=first.reason,
-        hint=f"look at the plan: {sweep_command(name, '--dry-run', scale=chosen.scale, sets=chosen.sets)}",
+        hint=f"to see the plan: {sweep_command(name, '--dry-run', scale=chosen.scale, sets=chosen.sets)}",
     )
 
 
@@ -205,7 +205,7 @@ def _check_predicates(criteria: Sequence[Criterion]) -> None:
 
 @contextlib.contextmanager
 def of_stage(recipe: StagedRecipe, number: int) -> Iterator[None]:
-    """What does not fit in a stage, counted from 0, is told as that stage's."""
+    """Errors name the stage (counted from 0) that they belong to."""
     try:
         yield
     except LogbookError as error:
@@ -221,10 +221,10 @@ def _check_distinct(found: RecipeData, recipe: StagedRecipe, parts: Sequence[Cho
         if first != number:
             raise found.located(
                 RecipeProblem(
-                    f"stages {first + 1} and {number + 1} run the same",
+                    f"stages {first + 1} and {number + 1} run the same commands",
                     place=f"stages[{number}]",
                     cause=f"both are {recipe.stages[number].recipe} with the same values",
-                    hint="remove one of them; more runs of each case are asked for with set: {repeats: 6}",
+                    hint="remove one of them; for more runs of each case write set: {repeats: 6}",
                 ),
                 None,
             )
@@ -247,7 +247,7 @@ def _stage_file(workspace: Workspace, stage: Stage, place: str) -> RecipeData:
 
 
 def _check_sets(found: RecipeData, recipe: StagedRecipe, number: int, file: RecipeData, scale: str | None) -> None:
-    """What a stage sets fits its recipe; the one that does not is told with its line."""
+    """Check that what a stage sets fits its recipe; an error names the line."""
     sets = recipe.stages[number].sets
     for count, text in enumerate(sets, start=1):
         try:

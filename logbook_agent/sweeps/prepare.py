@@ -124,8 +124,8 @@ def _begun(
     if request.retry_failed and not retried:
         raise UsageError(
             f"no run of {chosen.recipe.name} has failed",
-            cause=f"{same[0].entry.id} has this plan, and no failure" if same else "no entry has this plan",
-            hint=f"carry it out: {onward(workspace, request, book)}",
+            cause=f"{same[0].entry.id} has this plan and no failures" if same else "no entry has this plan",
+            hint=f"run it: {onward(workspace, request, book)}",
         )
     return next((s for s in retried or same if retried or not _is_finished(workspace, chosen, s, book)), None)
 
@@ -164,7 +164,7 @@ def _chosen(workspace: Workspace, request: SweepRequest, resumed: Entry | None) 
     use = resumed.recipe
     if use is None:
         raise UsageError(
-            f"{resumed.id} is no sweep", cause="it carries out no recipe", hint="list the recipes: logbook sweep"
+            f"{resumed.id} is not a sweep", cause="it does not run a recipe", hint="list the recipes: logbook sweep"
         )
     name = request.recipe or (str(_recorded(workspace, resumed.id, use.file)) if use.file else use.name)
     scale, sets = request.scale or use.scale, request.sets or use.sets
@@ -176,15 +176,15 @@ def _chosen(workspace: Workspace, request: SweepRequest, resumed: Entry | None) 
     if request.on is not None and request.on != use.on:
         raise UsageError(
             f"{resumed.id} runs {f'on {use.on}' if use.on else 'here'}, not on {request.on}",
-            cause="rows of two machines do not go together",
-            hint=f"leave --on out, or begin anew: {anew(request.on)}",
+            cause="rows of two machines cannot be mixed",
+            hint=f"leave --on out, or start a new sweep: {anew(request.on)}",
         )
     chosen = choose_recipe(workspace, name, scale=scale, sets=sets)
     if chosen.plan.digest != use.digest:
         raise UsageError(
-            f"{use.name} does not have the plan any more that {resumed.id} carries out",
-            cause="the recipe, its scale or a value was changed since; rows of two plans do not go together",
-            hint=f"restore the recipe, or begin anew: {anew(use.on)}",
+            f"the plan of {use.name} has changed since {resumed.id} was started",
+            cause="the recipe, its scale or a value is different now; rows of two plans cannot be mixed",
+            hint=f"restore the recipe, or start a new sweep: {anew(use.on)}",
         )
     return chosen
 
@@ -198,7 +198,7 @@ def _recorded(workspace: Workspace, entry_id: str, file: str) -> Path:
     if "\0" not in file and is_inside(path, bounds):
         return path
     raise UsageError(
-        f"the recipe of {entry_id} lies outside of {bounds}",
+        f"the recipe of {entry_id} is outside of {bounds}",
         cause=f"the entry names {file!r}, and entries come with the repository",
         hint=f"name it yourself: logbook sweep RECIPE --resume {entry_id}",
     )

@@ -50,9 +50,9 @@ class RecipeData:
         """A recipe is called as its file is."""
         if name != self.file.name:
             raise RecipeProblem(
-                f"the recipe calls itself {name}, its file {self.file.name}",
+                f"the recipe is named {name}, but its file {self.file.name}",
                 place="name",
-                cause="a recipe is asked for by the name of its file",
+                cause="a recipe must have the name of its file",
                 hint=f"write: name: {self.file.name}",
             )
 
@@ -79,12 +79,12 @@ def read_recipe(file: RecipeFile) -> RecipeData:
         text = read_text(file.path, within=file.within)
     except StoreError as error:
         raise UsageError(
-            error.message, cause=f"a recipe is a YAML file; {error.cause}", hint="list those there are: logbook sweep"
+            error.message, cause=f"a recipe is a YAML file; {error.cause}", hint="list the recipes: logbook sweep"
         ) from error
     data = parse_yaml(text, str(file.path))
     if not isinstance(data, dict):
         raise UsageError(
-            f"{file.path.name} holds no keys", cause="a recipe is a mapping", hint=f"begin it with: name: {file.name}"
+            f"{file.path.name} holds no keys", cause="a recipe is a mapping", hint=f"start it with: name: {file.name}"
         )
     return RecipeData(file=file, text=text, data=data)
 
@@ -106,7 +106,7 @@ def find_recipe(workspace: Workspace, name: str) -> RecipeFile:
         path = (workspace.cwd / Path(name).expanduser()).absolute()
         if not path.is_file():
             raise NotFound(
-                f"no recipe at {name}", cause="there is no such file", hint="list those there are: logbook sweep"
+                f"no recipe at {name}", cause="there is no such file", hint="list the recipes: logbook sweep"
             )
         return RecipeFile(name=path.stem, path=path, own=True)
     files = {file.name: file for file in recipe_files(workspace)}
@@ -114,7 +114,7 @@ def find_recipe(workspace: Workspace, name: str) -> RecipeFile:
         return files[name]
     raise NotFound(
         f"no recipe {name!r}",
-        cause=f"there are: {', '.join(files) or 'none'}",
+        cause=f"available recipes: {', '.join(files) or 'none'}",
         hint=suggestion(name, files) or "list them: logbook sweep",
     )
 

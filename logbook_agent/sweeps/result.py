@@ -68,7 +68,7 @@ def row_problems(workspace: Workspace, plan: SweepPlan, made: Mapping[RunKey, Se
         rows = [row for run in made.get(run_key(workspace, planned.config, planned.repeat), ()) for row in run.rows]
         count += len(rows)
         if len(rows) != 1:
-            problems.append(f"{name}: {len(rows) or 'no'} rows, where the plan has one")
+            problems.append(f"{name}: {len(rows) or 'no'} rows, but the plan has one")
         problems += [f"{name}: {text}" for row in rows for text in _other_config(plan, planned.config, row)]
     return count, problems
 
@@ -76,7 +76,7 @@ def row_problems(workspace: Workspace, plan: SweepPlan, made: Mapping[RunKey, Se
 def _other_config(plan: SweepPlan, config: Mapping[str, Any], row: Row) -> Iterator[str]:
     for key in plan.varied:
         if key in row.config and canonical(row.config[key]) != canonical(config[key]):
-            yield f"the row says {key}={canonical(row.config[key])}, the plan {canonical(config[key])}"
+            yield f"the row has {key}={canonical(row.config[key])}, but the plan {canonical(config[key])}"
 
 
 def write_csv(book: Book, entry_id: str, made: Mapping[RunKey, Sequence[Run]]) -> Path:

@@ -42,16 +42,16 @@ def _under_way(workspace: Workspace, book: Book, entry: Entry, holder: str) -> L
     """What a second terminal is told: nothing hangs, the runs are being made."""
     use = entry.recipe
     if use is None:
-        again = "begin another: leave --id out"
+        again = "start another: leave --id out"
     else:
         name = str(workspace.root.parent / use.file) if use.file else use.name
         named = naming(workspace, book)
-        again = f"begin another: {sweep_command(name, '--new', scale=use.scale, sets=use.sets, on=use.on, named=named)}"
+        again = f"start another: {sweep_command(name, '--new', scale=use.scale, sets=use.sets, on=use.on, named=named)}"
     return Locked(
-        f"{entry.id} is being carried out by {holder}",
+        f"{entry.id} is being run by {holder}",
         holder=holder,
-        cause=f"{entry.title!r} is under way there, and one process at a time makes the runs of an entry",
-        hint=f"wait for its end (how far it is: logbook show {entry.id}), or {again}",
+        cause=f"{entry.title!r} is in progress there, and only one process at a time can run an entry",
+        hint=f"wait until it ends (progress: logbook show {entry.id}), or {again}",
     )
 
 
@@ -65,7 +65,7 @@ def _close_dead_runs(workspace: Workspace, book: Book, entry: Entry) -> None:
             time.sleep(_PAUSE_S)
         if left != "gone":
             raise StoreError(
-                f"{entry.id} run {run.run} is still going on",
+                f"{entry.id} run {run.run} is still running",
                 cause="its command outlived the tool that started it" if left == "child" else "another process runs it",
                 hint=f"logbook doctor --stop {entry.id}" if left == "child" else f"logbook show {entry.id}",
             )

@@ -121,7 +121,7 @@ def _unfinished(result: SweepResult) -> str | None:
     if result.interrupted:
         return "was interrupted"
     if result.rows < result.planned:
-        return "was not carried out to its end"
+        return "did not finish"
     return "failed in every run" if result.failed >= result.planned else None
 
 
@@ -129,8 +129,8 @@ def _onward(workspace: Workspace, request: SweepRequest, result: SweepResult) ->
     """What to type."""
     if result.failed and not result.interrupted:
         again = onward(workspace, request, result.book, "--retry-failed")
-        return f"look: logbook show {result.entry.id}; then go on: {again}"
-    return f"go on: {onward(workspace, request, result.book)}"
+        return f"see logbook show {result.entry.id}; then continue: {again}"
+    return f"to continue: {onward(workspace, request, result.book)}"
 
 
 def _new_baseline(workspace: Workspace, result: SweepResult, stage: Stage, name: str) -> str | None:

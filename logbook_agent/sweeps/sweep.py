@@ -96,7 +96,7 @@ class _Sweep:
         todo = state.missing(self._workspace, self._plan, made)
         total = len(self._plan)
         if len(todo) < total:
-            self._display.progress(f"{self._entry.id}: {total - len(todo)} of {total} runs are there already")
+            self._display.progress(f"{self._entry.id}: {total - len(todo)} of {total} runs are already done")
         self._tally = tally_of(self._workspace, self._plan, self._tally.metric, made)
         problems: list[str] = []
         runs = self._book.runs(self._entry.id)
@@ -234,7 +234,7 @@ class _Sweep:
         rows, wrong = row_problems(self._workspace, self._plan, made)
         if self._interrupted or problems:
             left = len(state.missing(self._workspace, self._plan, made))
-            what = f"{left} of {len(self._plan)} runs are left" if left else "only what follows the runs is left"
+            what = f"{left} of {len(self._plan)} runs are left" if left else "only the steps after the runs are left"
             wrong = (
                 [f"{what}: logbook sweep --resume {self._entry.id}"] if left or not (problems or self._retry) else []
             )
@@ -242,7 +242,7 @@ class _Sweep:
         wrong += self._tally.problems()
         best = self._told(self._tally.best(), is_whole=rows == len(self._plan)) if self._recipe.confirm else None
         if best is not None and len(best.confirmed) < self._recipe.confirm and not self._interrupted:
-            wrong.append(f"{best.label} came out best, and no fresh run confirmed it")
+            wrong.append(f"{best.label} was best, but no fresh run confirmed it")
         return SweepResult(
             book=self._book,
             entry=self._entry,

@@ -93,7 +93,7 @@ class Tally:
             return []
         units = " and ".join(unit or "no unit" for unit in self._of_unit)
         ranked = f"only values in {self.unit} are" if self.unit in self._of_unit else "nothing is"
-        return [f"{self.metric.name} comes in {units}: {ranked} ranked"]
+        return [f"{self.metric.name} has values in {units}: {ranked} ranked"]
 
     def best(self) -> Best | None:
         """The best case that is not a control; None when the metric has no direction or nothing was measured."""
@@ -124,7 +124,7 @@ class Tally:
         placed = {key: [(n, values) for n, values in sorted(cases[key].items()) if n not in again] for key in chosen}
         late = next((key for key in chosen if not placed[key]), None)
         if late is not None:
-            why = f"all runs of {self._name(late)} were made again, later: a drift of the machine would look the same"
+            why = f"all runs of {self._name(late)} were retried later: a drift of the machine would look the same"
             return {"is_winner": False, "rival": self._name(late) if late != best.key else None, "reasons": (why,)}
         found = winner(
             placed,
@@ -133,7 +133,7 @@ class Tally:
             shuffled=self._plan.recipe.order is Order.SHUFFLED,
         )
         if again and found.best not in (None, best.key, base):
-            why = f"without the runs that were made again, {self._name(found.best)} is the best"
+            why = f"without the retried runs, {self._name(found.best)} is the best"
             return {"is_winner": False, "rival": None, "reasons": (why,)}
         rival = self._name(found.rival) if found.rival is not None else None
         return {"is_winner": found.winner == best.key, "rival": rival, "reasons": self._told(found)}

@@ -104,7 +104,7 @@ def test_a_first_pair_that_was_cut_off_is_completed(ready: Cli, folder: Path) ->
     (folder / "bench.sh").write_text('[ "$LOGBOOK_RUN" -ne 2 ] || exit 3\n' + BENCH)
     assert ready(*AB, *COMMAND).code == 3
     answer = ready(*AB, "--id", "MOE-000", "--repeat", "6", *COMMAND)
-    assert (answer.code, answer.out.splitlines()[0]) == (0, "MOE-000: 6 pairs; stopped: 6 pairs were to be run")
+    assert (answer.code, answer.out.splitlines()[0]) == (0, "MOE-000: 6 pairs; stopped: 6 pairs run as planned")
     assert answer.err.splitlines()[0].startswith("pair 1 of 6: tflops +")
     assert values(folder)[:4] == ["none", "int8", "int8", "int8"]
     assert answer.out.rstrip().endswith(": beneficial")
@@ -155,7 +155,7 @@ def test_a_difference_beside_the_axis_withholds_the_verdict(ready: Cli) -> None:
     script = "echo RESULT quant_mode={axis} dtype=$([ {axis} = none ] && echo f32 || echo bf16) tflops=1.$LOGBOOK_RUN"
     answer = ready(*AB, "--repeat", "2", "--config", "dtype=x", "--", "sh", "-c", script)
     assert "): withheld\n  differs in " in answer.out
-    assert "  if that is meant: logbook compare MOE-000 --axis quant_mode --allow " in answer.out
+    assert "  if that is intended: logbook compare MOE-000 --axis quant_mode --allow " in answer.out
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_ctrl_c_keeps_what_is_there_and_id_goes_on_in_turn(ready: Cli, folder: P
     assert ready("list", "--json").data[0]["state"] == "interrupted"
     answer = ready(*AB, "--id", "MOE-000", "--repeat", "5", *COMMAND)
     assert answer.code == 0, answer.err
-    assert answer.out.startswith("MOE-000: 6 pairs; stopped: 5 pairs were to be run\n")
+    assert answer.out.startswith("MOE-000: 6 pairs; stopped: 5 pairs run as planned\n")
     assert answer.out.splitlines()[1].endswith(": beneficial")
     assert values(folder)[:6] == ["none", "int8", "int8", "none", "none", "none"]
     assert ready("list", "--json").data[0]["state"] == "finished"
@@ -212,9 +212,9 @@ def test_ctrl_c_keeps_what_is_there_and_id_goes_on_in_turn(ready: Cli, folder: P
 def test_only_the_same_comparison_is_gone_on_with(ready: Cli) -> None:
     assert ready(*AB, "--repeat", "1", *COMMAND).code == 0
     for words, said in (
-        (("--axis", "mode=none,int8"), "MOE-000 is no A/B of mode against none"),
-        (("--axis", "quant_mode=int8,none"), "MOE-000 is no A/B of quant_mode against int8"),
-        (("--axis", "quant_mode=none,int4"), "run 2 of MOE-000 stands out of turn"),
+        (("--axis", "mode=none,int8"), "MOE-000 is not an A/B of mode against none"),
+        (("--axis", "quant_mode=int8,none"), "MOE-000 is not an A/B of quant_mode against int8"),
+        (("--axis", "quant_mode=none,int4"), "run 2 of MOE-000 is out of order"),
         (("--axis", "quant_mode=none,int8", "--title", "x"), "--id MOE-000 adds runs"),
     ):
         answer = ready("ab", *words, "--id", "MOE-000", "--repeat", "1", *COMMAND)

@@ -69,8 +69,8 @@ BAD = {
     "pass": ("--bench-pass backward", "--bench-pass backward is not known"),
     "quant mode": ("--quant-mode int4", "--quant-mode int4 is not known"),
     "parallel mode": ("--parallel-mode ep", "--parallel-mode ep is not known"),
-    "iters": ("--iters 0", "--iters 0 is too few"),
-    "warmup": ("--warmup -1", "--warmup -1 is too few"),
+    "iters": ("--iters 0", "--iters 0 is too small"),
+    "warmup": ("--warmup -1", "--warmup -1 is too small"),
     "seed": ("--seed -1", "--seed -1 is not a usable seed"),
     "shared fused": ("--shared-fused", "--shared-fused changes nothing without a shared expert"),
     "pack": ("--routing-pack-strategy radix", "--routing-pack-strategy radix is not known"),
@@ -132,7 +132,7 @@ def test_bad_input_is_one_clear_error(bench: Callable[..., Outcome], words: str,
 def test_whole_error(bench: Callable[..., Outcome]) -> None:
     assert bench("hillclimb", "--backend", "cutlass").err == (
         "error: --backend cutlass is not known\n"
-        f"  cause: this version serves: {', '.join(BACKENDS)}\n"
+        f"  cause: this version supports: {', '.join(BACKENDS)}\n"
         "  next: use --backend ragged_dot, or see bench-core hillclimb --list\n"
     )
 

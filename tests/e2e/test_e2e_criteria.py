@@ -99,8 +99,8 @@ def test_a_judgement_shows_with_its_evidence(judging: Cli, folder: Path, clock: 
         (["--met", "1", "--evidence", "MOE-404"], "not_found", "MOE-404"),
         (["--met", "1", "--evidence", "XYZ-000"], "not_found", "XYZ-000"),
         (["--met", "1", "--unmet", "2", "--evidence", "MOE-000"], "usage", "--unmet"),
-        (["--evidence", "MOE-000"], "usage", "which criterion"),
-        (["--by", "Ada"], "usage", "which criterion"),
+        (["--evidence", "MOE-000"], "usage", "no criterion named"),
+        (["--by", "Ada"], "usage", "no criterion named"),
     ],
 )  # fmt: skip
 def test_what_is_no_judgement(judging: Cli, folder: Path, words: list[str], code: str, names: str) -> None:
@@ -215,7 +215,7 @@ def test_a_judgement_goes_before_what_is_computed(judging: Cli, folder: Path) ->
     [
         (["--predicate", "1=compare: {}"], "there is no predicate 'compare'; did you mean compared?"),
         (["--predicate", "1=compared: {axis"], "the predicate cannot be read"),
-        (["--predicate", "date: 2020-01-01"], "--predicate of which criterion?"),
+        (["--predicate", "date: 2020-01-01"], "--predicate needs the number of a criterion"),
         (["--predicate", "9=date: 2020-01-01"], "no stop criterion 9"),
         (["--add", " "], "an empty criterion"),
         (["--add", "new", "--predicate", "compare: {}"], "there is no predicate 'compare'"),
@@ -257,7 +257,7 @@ def test_entries_that_are_superseded_or_void_count_for_nothing(judging: Cli) -> 
     assert judging("edit", "MOE-003", "--state", "void").code == 0
     assert state() == "unmet"
     refused = judging("criteria", "--met", "2", "--evidence", "MOE-003", "--json")
-    assert (refused.code, refused.error["message"]) == (2, "MOE-003 is void, and shows nothing")
+    assert (refused.code, refused.error["message"]) == (2, "MOE-003 is void, so it is not evidence")
 
 
 def test_start_from_a_file_checks_its_predicates(cli: Cli, folder: Path) -> None:

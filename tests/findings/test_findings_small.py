@@ -78,7 +78,7 @@ def test_a_table_of_the_whole_thread_says_which_entry_measured_what(started: Cli
 def test_one_predicate_at_a_time(started: Cli) -> None:
     assert started("criteria", "--add", "a").code == 0
     answer = started("criteria", "--predicate", "1=measured: {runs: 1}", "--predicate", "1=measured: {runs: 2}")
-    assert (answer.code, answer.err.splitlines()[0]) == (2, "error: 2 predicates at once")
+    assert (answer.code, answer.err.splitlines()[0]) == (2, "error: 2 predicates given, expected one")
 
 
 def test_a_run_in_a_closed_thread_says_that_it_is_closed(started: Cli) -> None:

@@ -87,7 +87,7 @@ def test_axes_of_a_recipe_that_are_no_table(axes: object) -> None:
 def test_scales_whose_names_are_no_texts() -> None:
     with pytest.raises(RecipeProblem, match="unknown scale 'tiny'") as caught:
         parse_recipe({**RECIPE, "scale": {1: {}, None: {}}}, scale="tiny")
-    assert caught.value.cause == "there is: 1, None"
+    assert caught.value.cause == "choose from: 1, None"
 
 
 def test_markers_that_do_not_pair_are_told_in_time() -> None:

@@ -77,7 +77,7 @@ def test_a_case_of_which_all_runs_were_made_again_is_no_winner(started: Cli, fol
     (folder / "mended").touch()
     best = started("sweep", "modes", "--retry-failed", *words).data["best"]
     assert (best["label"], best["in_sweep"] > 1040, best["is_winner"], best["rival"]) == ("mode=b", True, False, None)
-    assert best["reasons"] == ["all runs of mode=b were made again, later: a drift of the machine would look the same"]
+    assert best["reasons"] == ["all runs of mode=b were retried later: a drift of the machine would look the same"]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_case_of_which_all_runs_were_made_again_is_no_winner(started: Cli, fol
         # One of seven runs of the best case was made again: the other six bear it out.
         (1030, "mode=b", True, "the best of 2 cases against the base"),
         # Four of seven were, and are higher: they make it the best, and no winner.
-        (1100, "mode=c", False, "without the runs that were made again, mode=b is the best"),
+        (1100, "mode=c", False, "without the retried runs, mode=b is the best"),
     ],
 )
 def test_a_winner_is_judged_without_the_runs_that_were_made_again(
@@ -116,7 +116,7 @@ def test_a_confirmation_that_failed_is_made_again(started: Cli, folder: Path) ->
     write_recipe(folder, MODES, bench=bench, name="modes")
     first = started("sweep", "modes", "--json")
     assert (first.code, first.data["failed"], first.data["best"]["fresh_runs"]) == (1, 0, 0)
-    assert first.data["problems"] == ["mode=b came out best, and no fresh run confirmed it"]
+    assert first.data["problems"] == ["mode=b was best, but no fresh run confirmed it"]
     again = started("sweep", "--resume", "MOE-000", "--retry-failed", "--json")
     assert (again.code, again.data["ran"], again.data["best"]["confirmed"]) == (0, 1, 4.0)
 

@@ -217,8 +217,8 @@ def test_a_run_that_was_cut_off_behind_its_row_is_made_again(started: Cli, folde
 @pytest.mark.parametrize(
     ("unit", "best", "told"),
     [
-        ("", None, "latency comes in us and s: nothing is ranked"),
-        (", unit: s", "size=2", "latency comes in us and s: only values in s are ranked"),
+        ("", None, "latency has values in us and s: nothing is ranked"),
+        (", unit: s", "size=2", "latency has values in us and s: only values in s are ranked"),
     ],
 )
 def test_values_in_two_units_are_not_ranked(started: Cli, folder: Path, unit: str, best: str | None, told: str) -> None:

@@ -18,11 +18,11 @@ def test_failed_runs_are_made_again(started: Cli, folder: Path) -> None:
     first = started("sweep", "demo")
     assert first.code == 1
     assert "MOE-000: 8 of 8 rows, 2 failed" in first.out
-    assert "failed runs again: logbook sweep --resume MOE-000 --retry-failed" in first.out.splitlines()
+    assert "to retry failed runs: logbook sweep --resume MOE-000 --retry-failed" in first.out.splitlines()
     # Without the option what failed stays, and the sweep is complete.
     assert started("sweep", "--resume", "MOE-000", "--json").data["ran"] == 0
     dry = started("sweep", "demo", "--retry-failed", "--dry-run").out
-    assert "goes on with MOE-000, and makes its 2 failed runs again" in dry
+    assert "resumes MOE-000, and retries its 2 failed runs" in dry
     # Still failing: there is one row per run all the same.
     still = started("sweep", "--resume", "MOE-000", "--retry-failed", "--json")
     assert (still.code, still.data["rows"], still.data["failed"], still.data["ran"]) == (1, 8, 2, 2)
@@ -44,7 +44,7 @@ def test_failed_runs_are_made_again(started: Cli, folder: Path) -> None:
     none = started("sweep", "demo", "--retry-failed")
     assert none.code == 2
     assert "no run of demo has failed" in none.err
-    assert "contradict" in started("sweep", "demo", "--retry-failed", "--new").err
+    assert "cannot be used together" in started("sweep", "demo", "--retry-failed", "--new").err
 
 
 def test_a_retry_that_is_interrupted_keeps_the_failure(started: Cli, folder: Path) -> None:

@@ -124,7 +124,7 @@ def test_the_list_names_it(cli: Cli, folder: Path) -> None:
         ),
         ({"story": STORY.replace("{mode: old}", "{mod: old}")}, (), "story.yaml, line 11: unknown key 'mod'", "mode?"),
         ({"story": STORY.replace("{mode: old}", "{mode: olt}")}, (), "line 11: no case of pair has mode=olt", "old?"),
-        ({}, ("--set", "mode=new"), "stage 1 of story, pair: --set mode=new: mode=old cannot be compared", ""),
+        ({}, ("--set", "mode=new"), "stage 1 of story, pair: --set mode=new: mode=old has nothing to be compared", ""),
         ({}, ("--scale", "tinny"), "stage 1 of story, pair: pair.yaml, line 11: unknown scale 'tinny'", "tiny?"),
         ({"story": STORY.replace("compared:", "compard:")}, (), "story.yaml, line 4: the predicate does not fit", ""),
         (
@@ -191,7 +191,7 @@ next: logbook criteria
     assert told == [("pair", "MOE-000", 0, None), ("demo", "MOE-001", 0, None)]
     assert (again.data["exit_status"], again.data["stopped"]) == (0, None)
     dry = started("sweep", "story", "--set", "size=3", "--scale", "tiny", "--dry-run").out
-    assert "finished as MOE-000; --new begins anew" in dry
+    assert "finished as MOE-000; --new starts another" in dry
     assert dry.endswith("in all: 0 runs to make; about 0 s\n")
     anew = started("sweep", "story", "--set", "size=3", "--scale", "tiny", "--new", "--json")
     assert [stage["id"] for stage in anew.data["stages"]] == ["MOE-002", "MOE-003"]
@@ -235,11 +235,11 @@ def test_an_interrupted_story_goes_on_by_the_same_command(started: Cli, folder: 
     write_story(folder, bench=stop + 'echo "RESULT tflops=$1"\n')
     first = started("sweep", "story")
     assert first.code == 130
-    line = "stopped: stage 1 of 2, pair, was interrupted; go on: logbook sweep story"
+    line = "stopped: stage 1 of 2, pair, was interrupted; to continue: logbook sweep story"
     assert first.out.splitlines()[-1] == line
     assert not (folder / "logbooks/moe/entries/MOE-001.yaml").exists()
     dry = started("sweep", "story", "--dry-run").out
-    assert "goes on with MOE-000, which is unfinished" in dry
+    assert "resumes MOE-000, which is unfinished" in dry
     assert dry.endswith("in all: 6 runs to make; about 12 s\n"), "two are there"
     second = started("sweep", "story", "--json")
     assert second.code == 0, second.err
@@ -253,7 +253,7 @@ def test_a_stage_that_failed_outright_stops_the_story(started: Cli, folder: Path
     assert (answer.code, answer.data["exit_status"], len(answer.data["stages"])) == (1, 1, 1)
     retry = "logbook sweep story --set repeats=1 --retry-failed"
     assert answer.data["stopped"] == (
-        f"stage 1 of 2, pair, failed in every run; look: logbook show MOE-000; then go on: {retry}"
+        f"stage 1 of 2, pair, failed in every run; see logbook show MOE-000; then continue: {retry}"
     )
     # Typed again it stays stopped: what ended by itself is not run again unasked.
     assert started("sweep", "story", "--set", "repeats=1", "--json").data["stages"][0]["ran"] == 0
@@ -267,7 +267,7 @@ def test_a_failed_setup_stops_the_story(started: Cli, folder: Path) -> None:
     write_story(folder, pair=PAIR + "setup: [['false']]\n")
     answer = started("sweep", "story")
     assert answer.code == 1
-    last = "stopped: stage 1 of 2, pair, was not carried out to its end; go on: logbook sweep story"
+    last = "stopped: stage 1 of 2, pair, did not finish; to continue: logbook sweep story"
     assert answer.out.splitlines()[-1] == last
 
 
@@ -290,7 +290,7 @@ def test_a_story_is_not_an_entry(started: Cli, folder: Path) -> None:
     assert started("sweep", "story").code == 0
     answer = started("sweep", "story", "--resume", "MOE-000")
     assert answer.code == 2
-    assert "story has stages, and is no plan by itself" in answer.err
+    assert "story has stages, so it is not a plan by itself" in answer.err
 
 
 def test_criteria_of_a_story(started: Cli, folder: Path) -> None:

@@ -38,7 +38,7 @@ def test_a_dry_run_writes_nothing_and_needs_no_logbook(cli: Cli, folder: Path) -
         == """\
 demo: How does it change with size?
   4 cases, 2 of them controls; 1 fresh run of the best; order as-listed
-  cost: unknown, the recipe does not say what a run takes
+  cost: unknown, the recipe does not say how long a run takes
   first command: bash bench.sh 7 old
 runs:
      1  size=7 mode=old (control)
@@ -53,12 +53,12 @@ runs:
 @pytest.mark.parametrize(
     ("change", "message", "hint"),
     [
-        (("size: [1", "sise: [1"), "demo.yaml, line 6: sise stands in no word of the command", "did you mean size?"),
-        (("{size}", "{sizes}"), "demo.yaml, line 6: size stands in no word", "did you mean sizes?"),
+        (("size: [1", "sise: [1"), "demo.yaml, line 6: the command does not use sise,", "did you mean size?"),
+        (("{size}", "{sizes}"), "demo.yaml, line 6: the command does not use size,", "did you mean sizes?"),
         (("controls:", "contrls:"), "demo.yaml, line 7: unknown key 'contrls'", "did you mean controls?"),
         (("[1, 2, 3, 4]", "[]"), "demo.yaml, line 6: axis size has no values", "give size a value"),
         (("metrics:", "limits: {cases: 3}\nmetrics:"), "demo has 4 cases, over its limit of 3", "--set KEY=V,V"),
-        (("name: demo", "name: other"), "demo.yaml, line 1: the recipe calls itself other", "name: demo"),
+        (("name: demo", "name: other"), "demo.yaml, line 1: the recipe is named other", "name: demo"),
         (("axes:", "axes: ]"), "recipes/demo.yaml, line 5", "correct that line"),
         (("bash, bench.sh", "bashh, bench.sh"), "bashh", ""),
         (
@@ -84,8 +84,8 @@ def test_what_does_not_fit_runs_nothing(
     [
         ("", "unknown scale 'tinny'"),
         ("scale: {tiny: {}}", "line 11: unknown scale 'tinny'"),
-        ("scale: [tinny]", "line 11: scale must name scales"),
-        ("scale: 5", "line 11: scale must name scales"),
+        ("scale: [tinny]", "line 11: scale must be a mapping of names to values"),
+        ("scale: 5", "line 11: scale must be a mapping of names to values"),
     ],
 )
 def test_a_scale_that_is_not_there(started: Cli, folder: Path, scale: str, message: str) -> None:
@@ -144,12 +144,12 @@ def test_an_interrupted_sweep_goes_on_by_the_same_command(started: Cli, folder: 
     assert first.data["problems"] == ["5 of 8 runs are left: logbook sweep --resume MOE-000"]
     assert (folder / "released").exists(), "the teardown is made whatever happened"
     dry = started("sweep", "demo", "--dry-run")
-    assert dry.out.endswith("goes on with MOE-000, which is unfinished; --new begins anew\n")
+    assert dry.out.endswith("resumes MOE-000, which is unfinished; --new starts another\n")
     second = started("sweep", "demo", "--json")
     assert second.code == 0, second.out
     assert second.data["id"] == "MOE-000"
     assert (second.data["planned"], second.data["rows"], second.data["ran"]) == (8, 8, 6)
-    assert second.err.splitlines()[0] == "MOE-000: 3 of 8 runs are there already"
+    assert second.err.splitlines()[0] == "MOE-000: 3 of 8 runs are already done"
     # Complete: named, it is only looked at; not named, it begins anew.
     again = started("sweep", "--resume", "MOE-000", "--json")
     assert (again.code, again.data["rows"], again.data["ran"]) == (0, 8, 0)
@@ -158,7 +158,7 @@ def test_an_interrupted_sweep_goes_on_by_the_same_command(started: Cli, folder: 
     path.write_text(path.read_text().replace("[1, 2, 3, 4]", "[1, 2]"))
     changed = started("sweep", "--resume", "MOE-000")
     assert changed.code == 2
-    assert "does not have the plan any more" in changed.err
+    assert "the plan of demo has changed since MOE-000" in changed.err
 
 
 def test_rows_that_are_not_those_of_the_plan_are_told(started: Cli, folder: Path) -> None:
@@ -167,8 +167,8 @@ def test_rows_that_are_not_those_of_the_plan_are_told(started: Cli, folder: Path
     )
     answer = started("sweep", "demo", "--set", "size=1,2", "--json")
     assert answer.code == 1
-    assert "size=2 mode=new: 2 rows, where the plan has one" in answer.data["problems"]
-    assert "size=2 mode=old: the row says size=1, the plan 2" in answer.data["problems"]
+    assert "size=2 mode=new: 2 rows, but the plan has one" in answer.data["problems"]
+    assert "size=2 mode=old: the row has size=1, but the plan 2" in answer.data["problems"]
 
 
 def test_one_process_at_a_time(started: Cli, folder: Path) -> None:
@@ -177,7 +177,7 @@ def test_one_process_at_a_time(started: Cli, folder: Path) -> None:
     with locked(folder / "logbooks/moe/open/.MOE-000.sweep.lock", within=folder):
         answer = started("sweep", "--resume", "MOE-000", "--json")
     assert answer.code == 3
-    assert answer.error["message"].startswith("MOE-000 is being carried out by pid")
+    assert answer.error["message"].startswith("MOE-000 is being run by pid")
 
 
 def test_a_sweep_stays_with_its_launcher(started: Cli, folder: Path) -> None:
@@ -193,7 +193,7 @@ def test_a_sweep_stays_with_its_launcher(started: Cli, folder: Path) -> None:
     assert started("sweep", "--resume", "MOE-000").code == 0
     launched = [run.launcher and run.launcher.name for run in runs_of(folder)]
     assert launched == ["far"] * len(launched)
-    assert started("sweep", "demo", "--set", "size=1,2", "--dry-run").out.count("goes on with") == 0
+    assert started("sweep", "demo", "--set", "size=1,2", "--dry-run").out.count("resumes") == 0
 
 
 def test_the_entry_asks_what_the_recipe_compares(started: Cli, folder: Path) -> None:
@@ -224,16 +224,16 @@ def test_a_broken_rule_is_refused_and_a_habit_is_told(started: Cli, folder: Path
     warned = started("sweep", "demo", "--set", "size=1,2", "--json")
     assert warned.code == 0
     [warning] = json.loads(warned.out)["warnings"]
-    assert "demo comes after first, which this logbook has no finished sweep of" in warning
+    assert "demo should run after first, but this logbook has no finished sweep of that" in warning
 
 
 def test_options_that_do_not_go_together(started: Cli, folder: Path) -> None:
     write_recipe(folder)
     assert "no recipe named" in started("sweep", "--dry-run").err
-    assert "contradict" in started("sweep", "demo", "--resume", "MOE-000", "--new").err
+    assert "cannot be used together" in started("sweep", "demo", "--resume", "MOE-000", "--new").err
     assert "did you mean demo?" in started("sweep", "demoo").err
     started("note", "--title", "x")
-    assert "MOE-000 is no sweep" in started("sweep", "--resume", "MOE-000").err
+    assert "MOE-000 is not a sweep" in started("sweep", "--resume", "MOE-000").err
 
 
 @pytest.mark.wide

@@ -15,7 +15,7 @@ from tests.recipes.test_recipes_stages import PAIR, write_story
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("repeats=x", "--set repeats=x: repeats must be a whole number from 1", "--set repeats=1"),
+        ("repeats=x", "--set repeats=x: repeats must be a whole number, 1 or more", "--set repeats=1"),
         ("timeout_s=0", "--set timeout_s=0: timeout_s must be a number above zero", "--set timeout_s=60"),
         ("order=shufled", "--set order=shufled: unknown order 'shufled'", "did you mean shuffled?"),
         ("size=1,1", "--set size=1,1: cases 1 and 2 are the same", "remove one of them"),
@@ -37,7 +37,7 @@ def test_what_stands_in_the_file_is_blamed_on_it(cli: Cli, folder: Path) -> None
 def test_files_that_are_no_recipes(cli: Cli, folder: Path) -> None:
     write_recipe(folder, "", name="empty")
     error = cli("sweep", "empty", "--json").error
-    assert (error["message"], error["hint"]) == ("empty.yaml holds no keys", "begin it with: name: empty")
+    assert (error["message"], error["hint"]) == ("empty.yaml holds no keys", "start it with: name: empty")
     write_recipe(folder, "name: demo\nquestion: Is it?\nstagse: [pair]\n")
     error = cli("sweep", "demo", "--dry-run", "--json").error
     assert (error["message"], error["hint"]) == ("demo.yaml, line 3: unknown key 'stagse'", "did you mean stages?")
@@ -49,7 +49,7 @@ def test_beginning_anew_is_about_the_same_plan(started: Cli, folder: Path) -> No
     write_recipe(folder, PAIR.replace("size: 1", "size: 3"), name="pair")
     hint = started("sweep", "--resume", "MOE-000", "--json").error["hint"]
     command = "logbook sweep pair --scale tiny --set repeats=2 --new"
-    assert hint == f"restore the recipe, or begin anew: {command}"
+    assert hint == f"restore the recipe, or start a new sweep: {command}"
     assert started(*shlex.split(command)[1:], "--json").data["id"] == "MOE-001"
     error = started("sweep", "--resume", "MOE-001", "--on", "pod", "--json").error
     assert error["hint"].endswith("logbook sweep pair --scale tiny --set repeats=2 --on pod --new")
@@ -66,7 +66,7 @@ def test_commands_name_the_logbook_where_there_are_several(
     assert started("sweep", "story", "-L", "story").out.endswith("next: logbook criteria -L story\n")
     (folder / "broken").touch()
     stopped = started("sweep", "story", "-L", "moe", "--set", "size=3", "--json").data["stopped"]
-    assert stopped.endswith("then go on: logbook sweep story -L moe --set size=3 --retry-failed")
+    assert stopped.endswith("then continue: logbook sweep story -L moe --set size=3 --retry-failed")
     monkeypatch.setenv("LOGBOOK", "story")
     (folder / "broken").unlink()
     assert started("sweep", "story").out.endswith("next: logbook criteria\n")
@@ -86,7 +86,7 @@ def test_failures_that_were_mended_are_none_of_the_table(started: Cli, folder: P
     assert [item["since"] for item in started("tried", "--json").data["tried"]] == [None] * 4
     (folder / "mended").touch()
     dry = started("sweep", "demo", "--set", "size=1,2", "--retry-failed", "--dry-run")
-    assert "makes its 4 failed runs again" in dry.out
+    assert "retries its 4 failed runs" in dry.out
     assert started("sweep", "demo", "--set", "size=1,2", "--retry-failed").code == 0
     view = (folder / "logbooks/moe.md").read_text()
     for text in (started("table", "MOE-000").out, view):

@@ -80,7 +80,7 @@ def test_repeats_say_how_to_go_on(started: Cli, folder: Path) -> None:
     code, _, err = between(signal.SIGINT, "run", "--repeat", "60", "--", "echo", "x", cwd=folder)
     assert code == 130, err
     again = "the same command with --id MOE-000 --repeat 58"
-    assert f"warning: interrupted after 2 of 60 runs; for the others: {again}" in err
+    assert f"warning: interrupted after 2 of 60 runs; to make the rest: {again}" in err
     assert is_whole(folder, runs=3)
 
 
@@ -130,10 +130,8 @@ def test_two_sweeps_that_begin_at_once_make_one_entry(started: Cli, folder: Path
     errors = [process.communicate(timeout=60)[1] for process in both]
     assert sorted(process.returncode for process in both) == [0, 3], errors
     refused = next(e for e, process in zip(errors, both, strict=True) if process.returncode == 3)
-    assert "MOE-000 is being carried out by pid " in refused
+    assert "MOE-000 is being run by pid " in refused
     assert f" on {os.uname().nodename}\n" in refused
     assert "'Sweep demo' is under way there" in refused
-    assert (
-        "wait for its end (how far it is: logbook show MOE-000), or begin another: logbook sweep demo --new" in refused
-    )
+    assert "wait until it ends (progress: logbook show MOE-000), or start another: logbook sweep demo --new" in refused
     assert [p.name for p in (folder / "logbooks/moe/entries").iterdir()] == ["MOE-000.yaml"]

@@ -107,7 +107,7 @@ def test_trouble_of_git_does_not_hide_that_of_the_host(published: Pushed) -> Non
 def test_a_dry_run_says_that_it_would_commit(published: Pushed) -> None:
     bench, head = published.bench, published.head
     for args in (("--create", "--dry-run", "--commit"), ("--dry-run", "--commit")):
-        assert "would be committed" in bench.ok("sync", *args).out
+        assert "would then be committed" in bench.ok("sync", *args).out
         assert bench.sync(*args)["would_commit"] is True
         assert bench.sync(*args[:-1])["would_commit"] is False
         assert published.head == head

@@ -120,6 +120,6 @@ def test_a_dry_run_writes_nothing(published: Pushed) -> None:
     writes, header = len(bench.github.writes), bench.book.header_path.read_bytes()
     data = bench.ok("snapshot", "moe-1", "--dry-run", "--json").data
     assert (data["created"], data["dry_run"], data["sync"]) == (True, True, None)
-    assert "would be set" in bench.ok("snapshot", "moe-1", "--dry-run").out
+    assert "would be created" in bench.ok("snapshot", "moe-1", "--dry-run").out
     nothing_happened(bench, writes)
     assert bench.book.header_path.read_bytes() == header

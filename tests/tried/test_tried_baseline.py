@@ -90,8 +90,8 @@ def test_numbers_are_medians_of_runs_and_unlike_rows_are_never_merged(measured: 
     script = "echo RESULT mode=int8 topk=4 tflops=99"
     assert measured("run", "--id", "MOE-000", "--", "sh", "-c", script).code == 0
     unlike = measured("baseline", "--entry", "MOE-000", "--config", "mode=int8", "--reason", "x", "--json")
-    assert unlike.error["message"] == "rows of MOE-000 in one case are unlike"
-    assert unlike.error["hint"] == "name what is meant: --config topk=V"
+    assert unlike.error["message"] == "rows of MOE-000 in the same case differ"
+    assert unlike.error["hint"] == "select one: --config topk=V"
     assert measured("baseline", "--json").data["baseline"] == one
 
 
@@ -110,15 +110,18 @@ def test_what_is_no_move(measured: Cli, folder: Path) -> None:
         (["--entry", "MOE-000"], "no reason"),
         (["--reason", " "], "no reason"),
         (["--reason", "x"], "no baseline named"),
-        (["--entry", "MOE-000", "--number", "tflops=1", "--reason", "x"], "--entry and --number do not go together"),
+        (
+            ["--entry", "MOE-000", "--number", "tflops=1", "--reason", "x"],
+            "--entry and --number cannot be used together",
+        ),
         (["--entry", "MOE-009", "--reason", "x"], "no entry MOE-009"),
         (["--entry", "MOE-000/7", "--reason", "x"], "no run MOE-000/7"),
         (["--entry", "MOE-000", "--config", "mode=int4", "--reason", "x"], "no row of MOE-000 has mode=int4"),
         (["--number", "tflop=1", "--reason", "x"], "no metric named 'tflop'"),
-        (["--number", "tflops=fast", "--reason", "x"], "--number 'tflops=fast' is no number"),
+        (["--number", "tflops=fast", "--reason", "x"], "--number 'tflops=fast' is not a number"),
         (["--config", "mode", "--reason", "x"], "--config 'mode' is not KEY=VALUE"),
         (["--config", "a=b", "--confidence", "sure", "--reason", "x"], "baseline.confidence: expected"),
-        (["--config", "mode=none", "--number", "tflops=100", "--reason", "x"], "that is the baseline of moe already"),
+        (["--config", "mode=none", "--number", "tflops=100", "--reason", "x"], "this is already the baseline of moe"),
     ]:
         answer = measured("baseline", *words, "--json")
         assert answer.code == 2, words

@@ -73,7 +73,7 @@ def test_it_is_filtered_and_bounded(pair: Cli) -> None:
     short = pair("tried", "--last", "1").out
     assert "2 earlier ones: --last 3" in short
     assert "MOE-001" not in short
-    assert pair("tried", "topk=4").out == "nothing that did not work out\n"
+    assert pair("tried", "topk=4").out == "no negative results\n"
 
 
 def test_a_misuse_says_what_to_type(pair: Cli) -> None:
@@ -82,7 +82,7 @@ def test_a_misuse_says_what_to_type(pair: Cli) -> None:
         (["mode"], "'mode' is not KEY=VALUE", "logbook tried topk=2"),
         (["--kind", "verdicts"], "unknown kind 'verdicts'", "--kind failure"),
         (["--outcome", "regresive"], "nothing came out 'regresive'", "--outcome regressive"),
-        (["--last", "0"], "--last 0 is no number of lines", "--last 10"),
+        (["--last", "0"], "--last 0 is not a number of entries", "--last 10"),
         (["--entry", "MOE-009"], "no entry MOE-009", "list them with: logbook list"),
     ]:
         answer = pair("tried", *words, "--json")

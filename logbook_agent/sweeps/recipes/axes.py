@@ -50,7 +50,7 @@ def scalar(value: Any, place: str) -> Scalar:
     if isinstance(value, float) and value == value and abs(value) != float("inf"):
         return value
     raise RecipeProblem(
-        f"{place}: {value!r} is no value of a config key",
+        f"{place}: {value!r} is not a config value",
         place=place,
         cause="a value is text, a finite number, true, false or null",
         hint="quote it if it is meant as text",
@@ -61,7 +61,7 @@ def scalars(value: Any, place: str) -> dict[str, Scalar]:
     """Config: keys with one value each."""
     if not isinstance(value, dict):
         raise RecipeProblem(
-            f"{place} must be keys with values", place=place, cause=f"it is {value!r}", hint="write: topk: 2"
+            f"{place} must be a mapping of keys to values", place=place, cause=f"it is {value!r}", hint="write: topk: 2"
         )
     return {key_name(key, place): scalar(item, f"{place}.{key}") for key, item in value.items()}
 
@@ -71,7 +71,7 @@ def key_name(key: Any, place: str) -> str:
     if isinstance(key, str) and key.isidentifier():
         return key
     raise RecipeProblem(
-        f"{key!r} cannot be a config key",
+        f"{key!r} is not a valid config key",
         place=f"{place}.{key}",
         cause="a key is letters, digits and _, so that {key} can stand for it",
         hint="write flags with underscores: mlp_dim for --mlp-dim",
@@ -86,7 +86,7 @@ def _listed(name: str, values: Sequence[Any], place: str) -> list[Point]:
     if not all(mappings):
         i = mappings.index(False)
         raise RecipeProblem(
-            f"{place}[{i}]: {values[i]!r} is no set of keys",
+            f"{place}[{i}]: {values[i]!r} is not a mapping of keys to values",
             place=f"{place}[{i}]",
             cause="either every value of an axis is a mapping or none is",
             hint="write: - {name: S, tokens: 512, hidden: 128}",
@@ -114,9 +114,9 @@ def _zipped(value: Mapping[str, Any], place: str) -> list[Point]:
     lists = value["zip"]
     if not isinstance(lists, dict) or not all(isinstance(v, list) for v in lists.values()):
         raise RecipeProblem(
-            f"{place}.zip must be keys with a list each",
+            f"{place}.zip must be a mapping of keys to lists",
             place=f"{place}.zip",
-            cause="zip takes the first values together, then the second ones",
+            cause="zip combines the first values of all keys, then the second ones",
             hint="write: zip: {hidden: [2048, 3072], mlp_dim: [2048, 3072]}",
         )
     lengths = {key: len(values) for key, values in lists.items()}
@@ -125,7 +125,7 @@ def _zipped(value: Mapping[str, Any], place: str) -> list[Point]:
             f"the lists of {place}.zip differ in length",
             place=f"{place}.zip",
             cause=", ".join(f"{key} has {length}" for key, length in lengths.items()),
-            hint="give every key as many values",
+            hint="give every key the same number of values",
         )
     keys = [key_name(key, f"{place}.zip") for key in lists]
     return [
@@ -154,7 +154,7 @@ def _range(value: Mapping[str, Any], place: str) -> list[Scalar]:
         or (numbers["step"] is None) == (numbers["count"] is None)
     ):
         raise RecipeProblem(
-            f"{place} is no range" + (f": {wrong[0]} is {value[wrong[0]]!r}" if wrong else ""),
+            f"{place} is not a range" + (f": {wrong[0]} is {value[wrong[0]]!r}" if wrong else ""),
             place=place,
             cause="a range has the numbers from and to, and either step or count",
             hint="write: {from: 0.1, to: 0.9, step: 0.1}",
@@ -171,7 +171,7 @@ def _range(value: Mapping[str, Any], place: str) -> list[Scalar]:
             f"{place} has {'no' if count < 1 else count} values",
             place=place,
             cause=f"from {first} to {last} in steps of {step}" if numbers["count"] is None else f"count is {count}",
-            hint="let step lead from `from` to `to`, in fewer than a million steps",
+            hint="choose a step that leads from `from` to `to` in fewer than a million steps",
         )
     whole = all(isinstance(numbers[key], int) for key in ("from", "to")) and step == step.to_integral_value()
     return [int(first + i * step) if whole else float(first + i * step) for i in range(count)]
@@ -184,7 +184,7 @@ def _filled(point: Point, keys: Sequence[str], fixed: Mapping[str, Scalar], plac
         raise RecipeProblem(
             f"{place} has no value for {missing[0]}",
             place=place,
-            cause="others of this axis have one, and there is none under `fixed` to fall back on",
+            cause="other points of this axis have one, and `fixed` has no default for it",
             hint=f"add {missing[0]} there, or under fixed",
         )
     return Point(name=point.name, values={k: point.values[k] if k in point.values else fixed[k] for k in keys})

@@ -16,7 +16,7 @@ def check_keys(recipe: Recipe) -> None:
     for key, place in owner.items():
         if key not in asked:
             raise RecipeProblem(
-                f"{key} stands in no word of the command, so it would change nothing",
+                f"the command does not use {key}, so it would change nothing",
                 place=place,
                 cause=f"the command takes: {', '.join(asked) or 'no key'}",
                 hint=suggestion(key, asked) or f"add {{flags: [{key}]}} to the command, or remove {key}",
@@ -68,7 +68,7 @@ def _check_compare(recipe: Recipe) -> None:
     spelt = list(dict.fromkeys(canonical(v) for v in values))
     if canonical(compare.base) not in spelt or len(spelt) < 2:
         raise RecipeProblem(
-            f"{compare.axis}={canonical(compare.base)} cannot be compared with anything",
+            f"{compare.axis}={canonical(compare.base)} has nothing to be compared with",
             place="compare.base",
             cause=f"{compare.axis} is {', '.join(spelt)} in the cases",
             hint="make base one of several values that an axis or a control sets",

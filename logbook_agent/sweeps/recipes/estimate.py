@@ -38,7 +38,7 @@ def estimate(plan: SweepPlan, measured_s: Sequence[float] = ()) -> Estimate:
         basis = "the recipe" + (f": {recipe.cost.source}" if recipe.cost.source else "")
         found = Estimate(runs=runs, seconds_per_run=recipe.cost.seconds_per_run, basis=basis)
     else:
-        found = Estimate(runs=runs, seconds_per_run=None, basis="the recipe does not say what a run takes")
+        found = Estimate(runs=runs, seconds_per_run=None, basis="the recipe does not say how long a run takes")
     hours = recipe.limits.hours
     if hours is not None and found.seconds is not None and found.seconds > hours * 3600:
         raise RecipeProblem(

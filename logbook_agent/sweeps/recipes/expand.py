@@ -163,8 +163,8 @@ def _twice(key: str, first: int, second: int) -> RecipeProblem:
     return RecipeProblem(
         f"cases {first} and {second} are the same: {key}",
         place="axes",
-        cause="a value stands twice on an axis (0.1 and 0.10 are one), or two shapes have the same sizes",
-        hint="remove one of them; runs of the same case are asked for with repeats",
+        cause="an axis has a value twice (0.1 and 0.10 are the same), or two shapes have the same sizes",
+        hint="remove one of them; to run a case more than once, use repeats",
     )
 
 

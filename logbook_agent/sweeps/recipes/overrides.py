@@ -23,7 +23,10 @@ def at_scale(data: Mapping[str, Any], scale: str | None, top_keys: Sequence[str]
     scales = data.get("scale") or {}
     if not isinstance(scales, dict) or not all(isinstance(part, dict) for part in scales.values()):
         raise RecipeProblem(
-            "scale must name scales", place="scale", cause=f"it is {scales!r}", hint="scale: {tiny: {...}}"
+            "scale must be a mapping of names to values",
+            place="scale",
+            cause=f"it is {scales!r}",
+            hint="scale: {tiny: {...}}",
         )
     changed = {key: value for key, value in data.items() if key != "scale"}
     for name, part in scales.items():
@@ -122,7 +125,7 @@ def _axis(key: str, axis: Any, text: str) -> list[Any]:
         return [named[word] for word in words]
     if isinstance(axis, dict) and "zip" in axis:
         raise RecipeProblem(
-            f"axis {key} is several keys side by side, and cannot take one value",
+            f"axis {key} sets several keys side by side, so it does not take a single value",
             cause=f"its keys are {', '.join(_point_keys(axis))}",
             hint=f"--set {(_point_keys(axis) or ['key'])[0]}=VALUE",
         )
@@ -152,7 +155,7 @@ def _typed(key: str, text: str, old: Any) -> Scalar:
     if "," in text and not isinstance(parse_scalar(text.split(",")[0]), str):
         raise RecipeProblem(
             f"--set {key}={text}: {key} takes one value",
-            cause="it is no axis of the recipe, and only an axis takes several",
+            cause="it is not an axis of the recipe, and only an axis takes several values",
             hint=f"--set {key}={text.split(',')[0]}",
         )
     raise RecipeProblem(

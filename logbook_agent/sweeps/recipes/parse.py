@@ -90,7 +90,7 @@ def _compare(value: Any) -> Compare | None:
         raise RecipeProblem(
             "compare.base is missing",
             place="compare",
-            cause="one value is what the others are against",
+            cause="the other values are compared with the base",
             hint="base: none",
         )
     return Compare(axis=text_of(parts, "axis"), base=scalar(parts["base"], "compare.base"))
@@ -131,7 +131,7 @@ def _template(data: Mapping[str, Any]) -> Template:
         raise RecipeProblem(
             "command must be text for the shell" if shell else "command must be a list of words",
             place="command",
-            cause="without `shell: true` a command is its words, so that no shell reads them",
+            cause="without `shell: true` a command is a list of words, which no shell reads",
             hint="write: command: [bench-core, hillclimb, {flags: [tokens, topk]}]",
         )
     return Template(words=tuple(_item(item, f"command[{i}]") for i, item in enumerate(value)))
@@ -163,9 +163,9 @@ def _command(item: Any, place: str) -> PlannedCommand:
     argv, shell = parts.get("argv"), parts.get("shell")
     if (argv is None) == (shell is None) or (argv is not None and (not isinstance(argv, list) or not argv)):
         raise RecipeProblem(
-            f"{place} is no command",
+            f"{place} is not a command",
             place=place,
-            cause="it has words, or text for the shell",
+            cause="a command is a list of words, or text for the shell",
             hint="- {label: Allocate, argv: [tool, allocate]}",
         )
     words = (str(shell),) if argv is None else tuple(_word(word) for word in argv)

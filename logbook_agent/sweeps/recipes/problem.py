@@ -26,7 +26,7 @@ def unknown(what: str, name: object, known: Iterable[object], *, place: str = ""
     return RecipeProblem(
         f"unknown {what} {name!r}",
         place=place,
-        cause=f"there is: {listed(names)}" if names else f"there is no {what} here",
+        cause=f"choose from: {listed(names)}" if names else f"there is no {what} here",
         hint=suggestion(str(name), names) or "correct or remove it",
     )
 

@@ -29,7 +29,7 @@ def text_of(data: Mapping[str, Any], key: str) -> str:
         raise RecipeProblem(
             f"{key} is missing" if value is None else f"{key} must be text",
             place=key,
-            cause="a recipe says what it is called and what it is to find out",
+            cause="a recipe needs a name and a question",
             hint=f"add: {key}: ...",
         )
     return value.strip()
@@ -50,7 +50,7 @@ def mapping_of(data: Mapping[str, Any], key: str) -> dict[str, Any]:
         return {}
     if not isinstance(value, dict):
         raise RecipeProblem(
-            f"{key} must be keys with values", place=key, cause=f"it is {value!r}", hint=f"{key}: {{...}}"
+            f"{key} must be a mapping of keys to values", place=key, cause=f"it is {value!r}", hint=f"{key}: {{...}}"
         )
     return value
 
@@ -68,7 +68,7 @@ def texts_of(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
 def only_keys(value: Any, allowed: Sequence[str], place: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise RecipeProblem(
-            f"{place} must be keys with values",
+            f"{place} must be a mapping of keys to values",
             place=place,
             cause=f"it is {value!r}",
             hint=f"keys: {', '.join(allowed)}",
@@ -86,7 +86,7 @@ def criterion(value: Any, place: str) -> Criterion:
     predicate = parts.get("predicate")
     if predicate is not None and not isinstance(predicate, dict):
         raise RecipeProblem(
-            f"{place}.predicate must be keys with values",
+            f"{place}.predicate must be a mapping of keys to values",
             place=f"{place}.predicate",
             cause=f"it is {predicate!r}",
             hint="see docs/reference/recipes.md",
@@ -108,7 +108,7 @@ def count(data: Mapping[str, Any], key: str, default: int, *, least: int, place:
     value = data.get(key, default)
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise RecipeProblem(
-            f"{place}{key} must be a whole number from {least}",
+            f"{place}{key} must be a whole number, {least} or more",
             place=f"{place}{key}",
             cause=f"it is {value!r}",
             hint=f"write: {key}: {default}",

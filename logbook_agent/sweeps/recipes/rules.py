@@ -65,7 +65,7 @@ def _argsort_unless_compared(plan: SweepPlan, configs: Configs) -> Iterator[Viol
                 rule="argsort-unless-compared",
                 severity=Severity.WARNING,
                 message=f"{_name(case)} packs by {config[PACK]}, and no case packs by argsort",
-                reason="argsort is what other results were measured with; another strategy is for the A/B of the two",
+                reason="other results were measured with argsort; test another strategy in an A/B against it",
             )
 
 
@@ -80,7 +80,7 @@ def _identical_controls(plan: SweepPlan, configs: Configs) -> Iterator[Violation
             rule="identical-controls",
             severity=Severity.ERROR,
             message=f"{_name(case)} has no case with {QUANT}=none beside it",
-            reason="what quantisation brings is known only against the same shape without it; "
+            reason="the effect of quantisation is known only against the same shape without it; "
             f"add controls: [{{{QUANT}: none}}]",
         )
 
@@ -136,8 +136,8 @@ def _same_env(plan: SweepPlan, configs: Configs) -> Iterator[Violation]:
                     rule="same-env",
                     severity=Severity.ERROR,
                     message=f"{_name(case)} and its control {key} differ in the variable {differing[0]}",
-                    reason="a control that runs in another environment controls nothing; "
-                    f"where the key implies it, say so: implied: ['env:{differing[0]}']",
+                    reason="a control in a different environment controls nothing; "
+                    f"if the key implies the difference, add: implied: ['env:{differing[0]}']",
                 )
 
 
@@ -150,7 +150,7 @@ def _comes_first(plan: SweepPlan, configs: Configs, done: Collection[str] | None
         yield Violation(
             rule="ab-before-sweep",
             severity=Severity.WARNING,
-            message=f"{recipe.name} sweeps {QUANT} over {len(configs)} cases and names no A/B that comes before it",
+            message=f"{recipe.name} sweeps {QUANT} over {len(configs)} cases and names no A/B to run first",
             reason=f"one pair at one shape tells whether a sweep is worth its time; name it: after: [{QUANT}-ab]",
         )
     for name in recipe.after if done is not None else ():
@@ -158,7 +158,7 @@ def _comes_first(plan: SweepPlan, configs: Configs, done: Collection[str] | None
             yield Violation(
                 rule="ab-before-sweep" if sweeps else "recipe-before",
                 severity=Severity.WARNING,
-                message=f"{recipe.name} comes after {name}, which this logbook has no finished sweep of",
+                message=f"{recipe.name} should run after {name}, but this logbook has no finished sweep of that",
                 reason=f"it is cheaper and tells whether this one is worth its time: logbook sweep {name}",
             )
 

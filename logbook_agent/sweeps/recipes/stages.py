@@ -62,14 +62,14 @@ def parse_staged(data: Mapping[str, Any], *, scale: str | None = None) -> Staged
     for key in data:
         if key not in TOP_KEYS:
             problem = unknown("key", key, TOP_KEYS, place=str(key))
-            problem.cause = f"a recipe of stages has: {', '.join(TOP_KEYS)}; the rest stands in the recipes it names"
+            problem.cause = f"a recipe of stages has: {', '.join(TOP_KEYS)}; the rest belongs in the recipes it names"
             raise problem
     scales = mapping_of(data, "scale")
     data = at_scale(data, scale if scale in scales else None, TOP_KEYS)
     stages = tuple(_stage(item, f"stages[{i}]") for i, item in enumerate(list_of(data, "stages")))
     if not stages:
         raise RecipeProblem(
-            "there is no stage", place="stages", cause="stages is empty", hint="stages: [{recipe: int8-ab}]"
+            "at least one stage is needed", place="stages", cause="stages is empty", hint="stages: [{recipe: int8-ab}]"
         )
     return StagedRecipe(**description_of(data), stages=stages, scales=tuple(scales))
 
@@ -91,7 +91,7 @@ def _changed(parts: Mapping[str, Any], place: str) -> dict[str, Any]:
     value = parts.get("set")
     if value is not None and not isinstance(value, dict):
         raise RecipeProblem(
-            f"{place}.set must be keys with values",
+            f"{place}.set must be a mapping of keys to values",
             place=f"{place}.set",
             cause=f"it is {value!r}",
             hint="set: {repeats: 6}",
@@ -104,7 +104,10 @@ def _value(value: Any, key: str, place: str) -> str:
     values = value if isinstance(value, list) else [value]
     if not values or not all(v is None or isinstance(v, str | int | float) for v in values):
         raise RecipeProblem(
-            f"{place} is no value", place=place, cause=f"it is {value!r}", hint=f"{key}: 2, or {key}: [2, 4] of an axis"
+            f"{place} is not a value",
+            place=place,
+            cause=f"it is {value!r}",
+            hint=f"{key}: 2, or {key}: [2, 4] of an axis",
         )
     return ",".join("null" if v is None else written(v, key) for v in values)
 

@@ -86,7 +86,7 @@ def written(value: Scalar, key: str) -> str:
         raise RecipeProblem(
             f"{key} is null, and a word of the command needs its value",
             place="command",
-            cause="only {flags: [...]} leaves a key without a value out",
+            cause="only {flags: [...]} can leave out a key without a value",
             hint=f"give {key} a value, or put it into flags",
         )
     if isinstance(value, bool):
