@@ -73,10 +73,10 @@ def test_files_that_are_no_templates(own: Path, name: str) -> None:
     (own / name).parent.mkdir(exist_ok=True)
     (own / name).write_text(SECRET)
     (own / NAME).write_text(f'{{% include "{name}" %}}')
-    assert refused(own) == f"template {name} leads to {Path(name).name}, which is not called *.j2"
+    assert refused(own) == f"template {name} points to {Path(name).name}, which is not called *.j2"
     (own / NAME).unlink()
     (own / NAME).symlink_to(name)
-    assert refused(own) == f"template {NAME} leads to {Path(name).name}, which is not called *.j2"
+    assert refused(own) == f"template {NAME} points to {Path(name).name}, which is not called *.j2"
 
 
 def test_what_is_no_regular_file(own: Path) -> None:

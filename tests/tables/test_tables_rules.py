@@ -273,7 +273,7 @@ def test_metrics_are_those_named_or_declared_or_all() -> None:
         (TableSpec(first_last=True), "--first-last without --pivot", "columns that a pivot makes", "--pivot KEY"),
         (TableSpec(base="2", values=("2",)), "--value and --base without --pivot", "choose among", "--pivot KEY"),
         (TableSpec(means=True), "--means without --delta or --ratio", "deltas or ratios", "--means --delta"),
-        (TableSpec(axes=("s",), joined={"s": ("topk", "k")}), "no axis named 'k'", "there is", "--axis s="),
+        (TableSpec(axes=("s",), joined={"s": ("topk", "k")}), "no axis named 'k'", "available", "--axis s="),
         (TableSpec(axes=("run",), joined={"run": ("topk",)}), "an axis run already", "two things", "another name"),
         (
             TableSpec(axes=("s",), joined={"s": ("topk",)}, pivot="topk"),
