@@ -71,7 +71,7 @@ def _mended(finding: Finding) -> Finding:
     try:
         return dataclasses.replace(finding, mended=finding.fix())
     except StoreError as error:
-        return dataclasses.replace(finding, mend=f"not mended: {error.message}; {error.hint or error.cause}")
+        return dataclasses.replace(finding, mend=f"not fixed: {error.message}; {error.hint or error.cause}")
 
 
 def summary(book: Book, found: list[Finding]) -> dict[str, Any]:

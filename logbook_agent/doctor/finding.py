@@ -78,7 +78,7 @@ class Examination:
         """Move a file or folder of the logbook to a name that is free. Raises StoreError."""
         make_folder(new.parent, within=self.book.root)
         if os.path.lexists(new):
-            raise StoreError(f"{new} exists already", cause=f"{old.name} cannot be moved there", hint=f"look at {new}")
+            raise StoreError(f"{new} already exists", cause=f"{old.name} cannot be moved there", hint=f"look at {new}")
         move(old, new, within=self.book.root)
 
     def git_add(self) -> str:

@@ -17,7 +17,7 @@ _NUMBERED = re.compile(r"(?P<head>[A-Za-z][A-Za-z0-9-]*)-(?P<digits>[0-9]{1,9})"
 
 
 def check_names(examination: Examination) -> Iterator[Finding]:
-    """Files in entries/ whose name is no ID of this logbook, or not the one inside."""
+    """Files in entries/ whose name is not an ID of this logbook, or not the one inside."""
     book = examination.book
     if not book.entries_folder.is_dir():
         return
@@ -25,7 +25,7 @@ def check_names(examination: Examination) -> Iterator[Finding]:
         if path.name.startswith(".") or path in examination.reported:
             continue
         if path.suffix != ".yaml":
-            yield _foreign(path, "it is no entry: entries are called ID.yaml")
+            yield _foreign(path, "it is not an entry: entries are named ID.yaml")
             continue
         entry = readable(path)
         named = id_number(path.stem, book.header.prefix) is not None
@@ -33,7 +33,7 @@ def check_names(examination: Examination) -> Iterator[Finding]:
             continue
         if entry is None:
             if not named:
-                yield _foreign(path, f"its name is no ID of {book.header.prefix}, and it cannot be read")
+                yield _foreign(path, f"its name is not an ID of {book.header.prefix}, and it cannot be read")
             continue
         examination.reported.add(path)
         yield _misnamed(examination, path, entry) if named else _stray(examination, path, entry)
@@ -52,9 +52,9 @@ def _misnamed(examination: Examination, path: Path, entry: Entry) -> Finding:
         def correct() -> str:
             examination.backup(path)
             book.write_entry(dataclasses.replace(entry, id=path.stem))
-            return f"its id is {path.stem} now"
+            return f"its id is now {path.stem}"
 
-        mend, fix = f"{DOCTOR_FIX} lets it say {path.stem}", correct
+        mend, fix = f"{DOCTOR_FIX} sets its id to {path.stem}", correct
     else:
 
         def move() -> str:
@@ -66,7 +66,7 @@ def _misnamed(examination: Examination, path: Path, entry: Entry) -> Finding:
 
 
 def _stray(examination: Examination, path: Path, entry: Entry) -> Finding:
-    """The name is no ID of this logbook."""
+    """The name is not an ID of this logbook."""
     book = examination.book
     own = id_number(entry.id, book.header.prefix) is not None
     if not own:
@@ -94,7 +94,7 @@ def _stray(examination: Examination, path: Path, entry: Entry) -> Finding:
             examination.backup(path)
             new_id = renumbered(examination, entry, entry.id, {})
             examination.remove(path)
-        return f"it is {new_id} now, with the alias {entry.id}"
+        return f"it is now {new_id}, with the alias {entry.id}"
 
     return _wrong_name(
         path, f"a second entry {entry.id}", f"{DOCTOR_FIX} gives it the next free ID; or delete it", renumber
@@ -109,7 +109,7 @@ def _malformed(examination: Examination, path: Path, entry: Entry) -> Finding:
         return Finding(
             check="entry-name",
             severity="error",
-            message=f"{entry.id} is no ID of this logbook ({book.header.prefix})",
+            message=f"{entry.id} is not an ID of this logbook ({book.header.prefix})",
             mend="move it, with its runs, to the logbook it belongs to",
             path=path,
         )
@@ -126,9 +126,9 @@ def _malformed(examination: Examination, path: Path, entry: Entry) -> Finding:
             else:
                 rename_entry(examination, path, dataclasses.replace(entry, id=right))
             _take_runs(examination, path.stem, new_id)
-        return f"it is {new_id} now"
+        return f"it is now {new_id}"
 
-    return _wrong_name(path, f"{path.stem} is written {right}", f"{DOCTOR_FIX} gives it that name", fix)
+    return _wrong_name(path, f"{path.stem} should be written {right}", f"{DOCTOR_FIX} gives it that name", fix)
 
 
 def rename_entry(examination: Examination, path: Path, entry: Entry) -> None:
@@ -173,7 +173,7 @@ def check_aliases(examination: Examination) -> Iterator[Finding]:
                 check="alias",
                 severity="warning",
                 message=f"{alias} is the former ID of {' and '.join(claimants)}; commands take {claimants[0]}",
-                mend=f"take it out of `aliases` in all of them but one: entries/{claimants[-1]}.yaml",
+                mend=f"remove it from `aliases` in all but one of them: entries/{claimants[-1]}.yaml",
                 items=(alias, *claimants),
                 path=book.entry_path(claimants[-1]),
             )
@@ -187,6 +187,6 @@ def check_voids(examination: Examination) -> Iterator[Finding]:
         yield Finding(
             check="void",
             severity="note",
-            message=f"{shown}: reserved by a command that died; never given out again",
+            message=f"{shown}: reserved by a command that died; not used again",
             items=tuple(found),
         )

@@ -32,7 +32,7 @@ def check_temporary_files(examination: Examination) -> Iterator[Finding]:
         yield Finding(
             check="temporary-file",
             severity="warning",
-            message="left by a write that was cut off; the file it was to become is whole",
+            message="left by an interrupted write; the file it was meant for is intact",
             mend=f"{DOCTOR_FIX} removes it",
             path=path,
             fix=fix,
@@ -69,7 +69,7 @@ def check_index(examination: Examination) -> Iterator[Finding]:
 
     def fix() -> str:
         index_file.remove(path, root)
-        return "deleted; the next `logbook list` makes it anew"
+        return "deleted; the next `logbook list` makes a new one"
 
     yield Finding(
         check="index",

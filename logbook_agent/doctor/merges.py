@@ -97,7 +97,7 @@ def _two_entries(mend: _Mend, entry_id: str, ours: Entry, theirs: Entry) -> Find
         return Finding(
             check="merge",
             severity="note",
-            message=f"{entry_id} named two entries; theirs is {twin} now, and git still has to be told",
+            message=f"{entry_id} named two entries; theirs is now {twin}, and git does not know yet",
             mend=examination.git_add(),
             path=path,
         )
@@ -119,8 +119,8 @@ def _two_runs(mend: _Mend, entry_id: str, number: int) -> Finding:
         return Finding(
             check="merge",
             severity="note",
-            message=f"run {number} of {entry_id} was two runs; theirs is run {done.run} of {done.entry} now,"
-            " and git still has to be told",
+            message=f"run {number} of {entry_id} was two runs; theirs is now run {done.run} of {done.entry},"
+            " and git does not know yet",
             mend=examination.git_add(),
             path=path,
         )
@@ -146,7 +146,7 @@ def _by_hand(examination: Examination, path: str, sides: Sides) -> Finding:
         check="merge",
         severity="error",
         message=f"in conflict: {what}",
-        mend=f"settle it in the file, then type: {typed}" if line or not file.exists() else typed,
+        mend=f"resolve it in the file, then type: {typed}" if line or not file.exists() else typed,
         path=file,
         line=line,
     )
@@ -180,13 +180,13 @@ class _Mend:
                 write_atomic(path, mine, within=book.root, durable=book.durable)
         self.examination.reported.discard(path)
         says = f", also where {', '.join(changed)} referred to it" if changed else ""
-        return f"theirs is {new_id} now{says}; then type: {self.examination.git_add()}"
+        return f"theirs is now {new_id}{says}; then type: {self.examination.git_add()}"
 
     def renumber_run(self, entry_id: str, number: int) -> str:
         book = self.examination.book
         with book.lock():
             to_entry, new = self._move_run(entry_id, number, entry_id)
-        return f"theirs is run {new} of {to_entry} now; then type: {self.examination.git_add()}"
+        return f"theirs is now run {new} of {to_entry}; then type: {self.examination.git_add()}"
 
     # -- their runs ------------------------------------------------------------------------------
 

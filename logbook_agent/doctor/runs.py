@@ -32,7 +32,9 @@ def check_runs(examination: Examination) -> Iterator[Finding]:
             continue
         entry_id = folder.name
         if id_number(entry_id, book.header.prefix) is None:
-            yield _lost(folder, f"runs of {entry_id}, which is no ID of this logbook", "move them where they belong")
+            yield _lost(
+                folder, f"runs of {entry_id}, which is not an ID of this logbook", "move them where they belong"
+            )
             continue
         if not book.has_entry(entry_id):
             finding = _of_no_entry(examination, folder)
@@ -55,12 +57,12 @@ def _lost(folder: Path, message: str, mend: str, fix: Fix | None = None) -> Find
 def _of_no_entry(examination: Examination, folder: Path) -> Finding | None:
     book = examination.book
     entry_id = folder.name
-    message = f"runs of {entry_id}, and there is no such entry"
+    message = f"runs of {entry_id}, but there is no such entry"
     heirs = [i for i in book.entry_ids() if (e := readable(book.entry_path(i))) is not None and entry_id in e.aliases]
     if len(heirs) == 1 and not (book.runs_folder / heirs[0]).exists():
         return _lost(
             folder,
-            f"{message}: it is {heirs[0]} now",
+            f"{message}: it is now {heirs[0]}",
             f"{DOCTOR_FIX} moves them there",
             lambda: _moved_to(examination, folder, heirs[0]),
         )
@@ -68,11 +70,13 @@ def _of_no_entry(examination: Examination, folder: Path) -> Finding | None:
         return _lost(folder, message, f"git restore -- {examination.shown(book.entry_path(entry_id))}")
     runs = _readable_runs(folder)
     if not runs:
-        return None if age_s(folder) < OLD_S else _lost(folder, f"{message}, nor a record", "look, and delete it")
+        if age_s(folder) < OLD_S:
+            return None
+        return _lost(folder, f"{message}, and they hold no record", "check the folder, then delete it")
     return _lost(
         folder,
         message,
-        f"{DOCTOR_FIX} writes an entry for them, titled by their command",
+        f"{DOCTOR_FIX} writes an entry for them, titled after their command",
         lambda: _new_entry(examination, entry_id, runs[0]),
     )
 
@@ -114,7 +118,7 @@ def _check_run(examination: Examination, entry_id: str, folder: Path) -> Iterato
             yield Finding(
                 check="run-name",
                 severity="warning",
-                message=f"{folder.name} is no run: runs are folders 01, 02 ...",
+                message=f"{folder.name} is not a run: runs are folders 01, 02 ...",
                 mend="move it out of runs/",
                 path=folder,
             )
@@ -163,7 +167,7 @@ def _without_record(examination: Examination, folder: Path) -> Iterator[Finding]
         yield Finding(
             check="run-record",
             severity="warning",
-            message="a run that was cut off before anything was started",
+            message="a run that was cut off before anything started",
             mend=f"{DOCTOR_FIX} removes the folder",
             path=folder,
             fix=fix,
@@ -191,10 +195,10 @@ def _misplaced(examination: Examination, folder: Path, run: Run) -> Finding:
 
         def correct() -> str:
             readdress(examination, folder, entry_id, number)
-            return f"it says run {number} of {entry_id} now"
+            return f"it now says run {number} of {entry_id}"
 
-        return _place(path, said, f"{DOCTOR_FIX} lets it say run {number} of {entry_id}", correct)
-    return _place(path, f"{said}, which is there too", "a copy: delete this folder, or the other one", None)
+        return _place(path, said, f"{DOCTOR_FIX} changes it to run {number} of {entry_id}", correct)
+    return _place(path, f"{said}, which also exists", "a copy: delete this folder, or the other one", None)
 
 
 def _place(path: Path, message: str, mend: str, fix: Fix | None) -> Finding:

@@ -25,7 +25,7 @@ _PIECE_BYTES = 8 * 2**20
 _HISTORY_S = 600.0
 _SHOWN = 5
 _WITH_COMMIT = 100
-_REVOKE = "take the secret back where it was issued"
+_REVOKE = "revoke the secret where it was issued"
 
 
 def find_secrets(workspace: Workspace, book: Book) -> list[Finding]:
@@ -38,7 +38,7 @@ def _in_files(book: Book, redactor: Redactor) -> Iterator[Finding]:
         try:
             places = _places(path, book.root, redactor)
         except StoreError as error:
-            said = f"not looked at: {error.message}"
+            said = f"not checked: {error.message}"
             yield Finding(check="secrets", severity="warning", message=said, path=path, mend=error.hint)
             continue
         if places:

@@ -105,7 +105,7 @@ def _nothing(book: Book, entry_id: str) -> UsageError:
         if state == "tool" and run.tool is not None:
             return UsageError(
                 f"{entry_id} is not orphaned",
-                cause=f"its tool (pid {run.tool.pid}) looks after run {run.run}",
+                cause=f"its tool (pid {run.tool.pid}) manages run {run.run}",
                 hint=f"end it as Ctrl-C does: kill -INT {run.tool.pid}",
             )
         if state == "elsewhere":
@@ -115,4 +115,4 @@ def _nothing(book: Book, entry_id: str) -> UsageError:
                 hint=f"there: logbook doctor --stop {entry_id}",
             )
     hint = "finish its record with: logbook doctor --fix" if states else f"logbook show {entry_id}"
-    return UsageError(f"{entry_id} has no command that runs", cause="nothing of it is alive", hint=hint)
+    return UsageError(f"{entry_id} has no running command", cause="none of its processes is alive", hint=hint)

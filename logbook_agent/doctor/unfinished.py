@@ -34,7 +34,7 @@ def check_unfinished(examination: Examination) -> Iterator[Finding]:
         yield Finding(
             check="unfinished",
             severity="note",
-            message=f"{elsewhere} unfinished {'runs' if elsewhere > 1 else 'run'} of another host",
+            message=f"{elsewhere} unfinished {'runs' if elsewhere > 1 else 'run'} on another host",
             mend="logbook doctor, on that host",
         )
 
@@ -43,14 +43,14 @@ def _interrupted(examination: Examination, run: Run, path: Path) -> Finding:
     def fix() -> str:
         done = finish(examination.workspace, examination.book, examination.stamp, run.entry, run.run, GONE)
         if done is None:
-            return "somebody else finished it"
+            return "another command finished it"
         return f"finished as interrupted, with {len(done.rows)} row{'' if len(done.rows) == 1 else 's'} from its log"
 
     return Finding(
         check="interrupted",
         severity="warning",
         message=f"run {run.run} of {run.entry} was cut off: its tool and its command are gone",
-        mend=f"{DOCTOR_FIX} finishes its record, with what stands in its log",
+        mend=f"{DOCTOR_FIX} finishes its record from its log",
         path=path,
         fix=fix,
     )
@@ -62,7 +62,7 @@ def _orphaned(run: Run, path: Path) -> Finding:
         check="orphaned",
         severity="warning",
         message=f"run {run.run} of {run.entry}: its tool is gone, its command (pid {pid}) still runs",
-        mend=f"wait for its end and type {DOCTOR_FIX}, or end it: logbook doctor --stop {run.entry}",
+        mend=f"wait for it to end and type {DOCTOR_FIX}, or end it: logbook doctor --stop {run.entry}",
         path=path,
     )
 
@@ -84,7 +84,7 @@ def check_markers(examination: Examination) -> Iterator[Finding]:
         yield Finding(
             check="marker",
             severity="warning",
-            message=f"marks a run as going on, but {why}",
+            message=f"marks a run as in progress, but {why}",
             mend=f"{DOCTOR_FIX} removes it",
             path=marker,
             fix=fix,
@@ -97,7 +97,7 @@ def _why_not(examination: Examination, name: str) -> str | None:
     entry_id, _, digits = name.rpartition(".")
     number = run_number(digits)
     if id_number(entry_id, book.header.prefix) is None or number is None:
-        return "its name is no run's"
+        return "its name is not that of a run"
     path = book.run_folder(entry_id, number) / "run.json"
     if not os.path.lexists(path):
         return "there is no such run"

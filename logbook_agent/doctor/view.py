@@ -35,10 +35,10 @@ def _rebuild(examination: Examination, message: str, line: int | None) -> Findin
         check="view",
         severity="error",
         message=message,
-        mend=f"{DOCTOR_FIX} builds it anew" + (", after a backup" if line is not None else ""),
+        mend=f"{DOCTOR_FIX} rebuilds it" + (", after a backup" if line is not None else ""),
         path=examination.book.view_path,
         line=line,
-        fix=lambda: _render(examination, "built anew"),
+        fix=lambda: _render(examination, "rebuilt"),
     )
 
 
@@ -72,7 +72,7 @@ def _edited(examination: Examination, text: str, there: Mapping[str, Block]) -> 
                 check="edited-block",
                 severity="warning",
                 message=f"the block of {block.name} was edited by hand",
-                mend="logbook absorb takes the words into the entry;"
+                mend="logbook absorb copies the words into the entry;"
                 " logbook render --discard-edits drops them, after a backup",
                 path=examination.book.view_path,
                 line=text.count("\n", 0, block.start) + 1,
@@ -103,7 +103,7 @@ def _out_of_date(examination: Examination, text: str, there: Mapping[str, Block]
     missing = [n for n in wanted if n not in there and n not in busy]
     surplus = [n for n in there if n not in wanted and n not in ids and not there[n].edited(text)]
     for names, what in (
-        (stale, "not what would be rendered now: records, templates or the header changed"),
+        (stale, "out of date: records, templates or the header changed"),
         (missing, "missing in the view"),
         (surplus, "in the view without an entry"),
     ):

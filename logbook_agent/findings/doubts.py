@@ -14,7 +14,7 @@ def baseline_doubts(book: Book) -> list[str]:
     try:
         state: str | None = book.entry(baseline.entry).state
     except NotFound:
-        state = "not there any more"
+        state = "no longer there"
     if state is None or state in ("planned", "blocked"):
         return []
     return [f"the baseline is {baseline.entry}, which is {state}: logbook baseline --entry ID --reason '...' moves it"]

@@ -244,7 +244,7 @@ def result_section(record: Record, table: Table | None, render_table: RenderTabl
     """
     outcomes = [text for status in record.runs for text in _outcome(status, alone=len(record.runs) == 1)]
     left_out = len(outcomes) - _SHOWN_OUTCOMES
-    notes = outcomes[:_SHOWN_OUTCOMES] + _and_more(left_out, "runs without a row or a good end", record.id)
+    notes = outcomes[:_SHOWN_OUTCOMES] + _and_more(left_out, "runs that have no row or did not succeed", record.id)
     problems = [p for s in record.runs for p in s.run.problems]
     if problems:
         more = len(problems) - _SHOWN_PROBLEMS

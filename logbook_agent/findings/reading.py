@@ -40,7 +40,7 @@ def listed(
     if kind is not None and kind not in KINDS:
         raise UsageError(f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint="--kind decision")
     if last is not None and last < 1:
-        raise UsageError(f"--last {last} is no number of entries", cause="it is below 1", hint="--last 10")
+        raise UsageError(f"--last {last} is not a number of entries", cause="it is below 1", hint="--last 10")
     found = [e for e in entries if state in (None, e["state"]) and kind in (None, e["kind"])]
     return [{key: e[key] for key in LINE} for e in (found[-last:] if last else found)]
 

@@ -29,7 +29,7 @@ def table(workspace: Workspace, entry_ids: Sequence[str], spec: TableSpec) -> tu
     if not found:
         raise UsageError(
             f"{', '.join(entry_ids)} has no rows",
-            cause="no run of it printed a RESULT, METRIC or RESULT_JSON line",
+            cause="none of its runs printed a RESULT, METRIC or RESULT_JSON line",
             hint=f"logbook show {entry_ids[0]}",
         )
     return book, found, tabulate(found, spec, declared=book.header.metrics)

@@ -61,7 +61,7 @@ def remote_of(root: Path, environ: Mapping[str, str], name: str | None = None) -
     if name is None and len(found) > 1 and "origin" not in found:
         raise UsageError(
             f"{len(found)} git remotes, and none is called origin: {', '.join(found)}",
-            cause="it cannot be told which of them shows the logbook",
+            cause="it is not known which of them holds the logbook",
             hint=f'set in logbook.toml: [github] remote = "{next(iter(found))}"',
         )
     if name is not None and name not in found:

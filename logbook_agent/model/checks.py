@@ -18,7 +18,7 @@ def checked_baseline(baseline: Baseline) -> Baseline:
         try:
             date.fromisoformat(baseline.date)
         except ValueError:
-            raise CodecError(f"baseline.date: expected a date as 2026-02-09, got {baseline.date!r}") from None
+            raise CodecError(f"baseline.date: expected a date such as 2026-02-09, got {baseline.date!r}") from None
     if baseline.confidence is not None and not baseline.confidence.startswith(CONFIDENCES):
         words = ", ".join(CONFIDENCES)
         raise CodecError(f"baseline.confidence: expected {words} (and why), got {baseline.confidence!r}")

@@ -3,7 +3,7 @@
 LogbookError                 1  checked, and does not hold
 ├── UsageError               2  nothing was done
 │   ├── NotFound                an ID, logbook, label or file that does not exist
-│   └── Taken                   a topic, prefix or ID that exists already
+│   └── Taken                   a topic, prefix or ID that already exists
 ├── StoreError               3  the logbook on disk cannot be read or written
 │   ├── RecordError             one record is malformed; says which file and where in it
 │   └── Locked                  another command holds the lock for too long

@@ -46,7 +46,7 @@ def read_own(record: Record, sections: Sequence[Section], rendered: str) -> Entr
         same = said == [(s.label, s.text) for s in sections]
         if same and (found.id, found.title) == (record.id, one_line(record.entry.title)):
             return found
-        why = f"what is read back from the rendering of {record.id} is not what the entry says"
+        why = f"the rendering of {record.id}, read back, differs from the entry"
     except Unreadable as error:
         why = f"{record.id}, line {error.line + 1} of its rendering: {error.message}"
     raise StoreError(
@@ -90,7 +90,7 @@ def _unknown(record: Record, merged: Merge) -> str:
 def _heading(entry: Entry, now: EntryText, view: EntryText) -> tuple[Entry, list[str]]:
     """The entry with the title and the confidence of the heading, and what else was changed in it."""
     wrong = [
-        f"the {what} of an entry is the tool's: {was or 'none'}, not {is_ or 'none'}"
+        f"the tool writes the {what} of an entry: {was or 'none'}, not {is_ or 'none'}"
         for what, was, is_ in (
             ("time", now.opened, view.opened),
             ("ID", now.id, view.id),
@@ -102,7 +102,7 @@ def _heading(entry: Entry, now: EntryText, view: EntryText) -> tuple[Entry, list
         if view.title:
             entry = dataclasses.replace(entry, title=view.title)
         else:
-            wrong.append("the title is gone")
+            wrong.append("the title is missing")
     if view.confidence != now.confidence:
         known: list[Confidence] = [c for c in CONFIDENCES if c == view.confidence]
         if known:
@@ -110,7 +110,7 @@ def _heading(entry: Entry, now: EntryText, view: EntryText) -> tuple[Entry, list
         elif view.confidence is None and entry.confidence is not None:
             entry = dataclasses.replace(entry, confidence=None, confidence_reason=None)
         elif view.confidence is None:
-            wrong.append(f"the confidence {now.confidence} is computed; write another one in its place")
+            wrong.append(f"the confidence {now.confidence} is computed; replace it with another one")
         else:
             wrong.append(f"unknown confidence {view.confidence!r}: it is one of {', '.join(CONFIDENCES)}")
     return entry, wrong
@@ -157,9 +157,9 @@ def _passed_over(slots: Sequence[Slot], computed: set[int], refuse: Callable[[Pa
             elif edited is not None:
                 passed.add(edited.line)
                 line = _first_difference(now, edited)
-                refuse(line, f"{now.label} is written by the tool; words of your own go under a bullet of their own")
+                refuse(line, f"{now.label} is written by the tool; put your own words under a separate bullet")
             else:
-                refuse(above or _TOP, f"below it {now.label} was removed, which is written by the tool")
+                refuse(above or _TOP, f"{now.label}, which is written by the tool, was removed below it")
         above = slot.view or above
     return passed
 

@@ -35,7 +35,9 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str], *, header:
     try:
         _refresh(workspace, book, list(changed), header)
     except StoreError as error:
-        workspace.warnings.append(f"recorded, but the view was not: {_brief(error)}; mend that, then: logbook render")
+        workspace.warnings.append(
+            f"recorded, but the view was not updated: {_brief(error)}; correct that, then: logbook render"
+        )
 
 
 def _refresh(workspace: Workspace, book: Book, changed: Sequence[str], header_changed: bool) -> None:
@@ -106,7 +108,7 @@ def _parsed(workspace: Workspace, book: Book, text: str) -> dict[str, views.Bloc
     strays: list[str] = []
     present = views.parse(text, strays)
     workspace.warnings += [
-        f"{book.view_path.name}: {stray}; left as it is, beside a new block: take the words you need and remove it"
+        f"{book.view_path.name}: {stray}; left as it is, beside a new block: copy the words you need and remove it"
         for stray in strays[:3]
     ]
     return present
@@ -118,7 +120,7 @@ def _without_conflict(workspace: Workspace, book: Book, text: str) -> str:
     ours, theirs = views.sides(text)
     merged, both = views.with_edits_of(ours, theirs)
     workspace.warnings.append(f"{book.view_path.name} was rebuilt; the old one is {backup}")
-    workspace.warnings += [f"{name} was edited by hand on both sides; theirs stands in that backup" for name in both]
+    workspace.warnings += [f"{name} was edited by hand on both sides; theirs is in that backup" for name in both]
     return merged
 
 
@@ -230,7 +232,8 @@ def _write(
     for name in kept:
         workspace.warnings.append(
             f"{book.view_path.name}: {name} was edited by hand and left as it is;"
-            " `logbook absorb` takes the edit over, `logbook render --discard-edits` drops it, after a backup"
+            " `logbook absorb` copies the edit into the entry, `logbook render --discard-edits` drops it,"
+            " after a backup"
         )
     if new != (text if on_disk is None else on_disk):
         book.write_view(new)

@@ -24,7 +24,7 @@ def bench_argv(words: Sequence[str], *, adds_run: bool) -> list[str]:
             return []
         raise UsageError(
             "no benchmark named",
-            cause="nothing stands after --",
+            cause="nothing follows --",
             hint="logbook bench -- hillclimb --tokens 128 --hidden 64 --mlp-dim 32 --experts 4 --topk 2",
         )
     if importlib.util.find_spec("jax") is None:

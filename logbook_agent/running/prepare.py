@@ -57,7 +57,7 @@ def prepare(
         text = " ".join(argv)
         if on is not None:
             raise UsageError(
-                "--shell and --on do not go together",
+                "--shell and --on cannot be combined",
                 cause="a launcher takes words, not shell text",
                 hint="write the shell out: --on NAME -- bash -lc '...'",
             )
@@ -95,7 +95,7 @@ def _launched(
     if name not in launchers:
         raise UsageError(
             f"no launcher {name!r}",
-            cause=f"configured are: {', '.join(launchers) or 'none'}",
+            cause=f"configured launchers: {', '.join(launchers) or 'none'}",
             hint="describe it in logbook.toml: docs/how-to/launchers.md",
         )
     return wrap(launchers[name], words, env, target or None)
@@ -105,15 +105,15 @@ def _demand(command: str) -> None:
     if not command:
         raise UsageError(
             "no command to run",
-            cause="nothing stands after --",
-            hint="put one there: -- python bench.py --quant-mode none",
+            cause="nothing follows --",
+            hint="add one: -- python bench.py --quant-mode none",
         )
 
 
 def _folder(workspace: Workspace, cwd: str | None) -> Path:
     folder = (workspace.cwd / cwd).absolute() if cwd else workspace.cwd
     if not folder.is_dir():
-        raise UsageError(f"--cwd {cwd} is no folder", cause="it does not exist from here", hint=f"mkdir -p {cwd}")
+        raise UsageError(f"--cwd {cwd} is not a folder", cause="no such folder, seen from here", hint=f"mkdir -p {cwd}")
     return folder
 
 
@@ -123,8 +123,8 @@ def parse_duration(text: str, option: str = "--timeout") -> float:
     seconds = float(match["number"]) * _SECONDS[match["unit"]] if match else 0.0
     if seconds <= 0:
         raise UsageError(
-            f"{option} {text!r} is no length of time",
-            cause="a number with s, m, h or d is needed, above zero",
+            f"{option} {text!r} is not a length of time",
+            cause="expected a number above zero with s, m, h or d",
             hint=f"write: {option} 30m",
         )
     return seconds
@@ -138,7 +138,7 @@ def parse_env(texts: Sequence[str]) -> dict[str, str]:
         if not separator or not _NAME.fullmatch(name):
             raise UsageError(
                 f"--env {text!r} is not NAME=VALUE",
-                cause="the = is missing, or the name is none",
+                cause="the = is missing, or the name is not valid",
                 hint="write: --env XLA_FLAGS=--xla_force_host_platform_device_count=8",
             )
         found[name] = value

@@ -395,21 +395,21 @@ def create(root: Path, header: Header, *, durable: bool = True, redactor: Callab
     for book in books(root):
         if book.topic == header.topic:
             raise Taken(
-                f"the logbook {header.topic} exists already",
+                f"the logbook {header.topic} already exists",
                 cause=f"{book.header_path.relative_to(root.parent)} is there",
-                hint=f"go on in it with: logbook -L {header.topic} status",
+                hint=f"continue it with: logbook -L {header.topic} status",
             )
         if has_prefix(book, header.prefix):
             raise Taken(
                 f"the prefix {header.prefix} is taken by {book.topic}",
-                cause="IDs are unique in a root, so each logbook has a prefix of its own",
-                hint=f"choose another --prefix, or go on with: logbook -L {book.topic} status",
+                cause="IDs are unique in a root, so each logbook needs its own prefix",
+                hint=f"choose another --prefix, or continue with: logbook -L {book.topic} status",
             )
     book = Book(root, header.topic, durable=durable, redactor=redactor)
     if os.path.lexists(book.view_path) or os.path.lexists(book.folder):
         raise Taken(
-            f"{header.topic}.md or {header.topic}/ exists in {root.name}/ and is no logbook",
-            cause="a file of that name was put there by hand",
+            f"{header.topic}.md or {header.topic}/ exists in {root.name}/ and is not a logbook",
+            cause="a file with that name was put there by hand",
             hint="choose another topic, or move that file away",
         )
     make_folder(root, within=root)

@@ -94,7 +94,7 @@ def _table(path: Path) -> Any:
         if not own and b"[tool.logbook" not in data:
             return None
         if not is_inside(real, _bounds(path)):
-            raise StoreError(f"{path} leads out of {_bounds(path)}", cause="it is a symbolic link")
+            raise StoreError(f"{path} points outside {_bounds(path)}", cause="it is a symbolic link")
         table = parse_toml(text_of(data, path))
         return table if own else table["tool"]["logbook"]
     except StoreError as error:
@@ -104,7 +104,7 @@ def _table(path: Path) -> Any:
             f"{path.name}: {error.message}", cause=error.cause, hint=f"put your settings into a regular file {path}"
         ) from error
     except (LookupError, TypeError) as error:
-        raise _bad(path, "[tool.logbook] is no table of its own", "write the table [tool.logbook]") from error
+        raise _bad(path, "[tool.logbook] is not a table", "write the table [tool.logbook]") from error
     except ValueError as error:
         raise UsageError(
             f"{path.name}: {error}",
@@ -123,12 +123,12 @@ def config_of(table: Any, file: Path) -> Config:
         if key not in names:
             raise _bad(file, f"unknown setting {key!r}", f"the settings are: {', '.join(names)}")
         if key in _TEXT and not isinstance(value, str):
-            raise _bad(file, f"{key} must be text", f'write: {key} = "..."')
+            raise _bad(file, f"{key} must be a string", f'write: {key} = "..."')
         if key in _TEXT and "\0" in value:
             raise _bad(file, f"{key} holds a NUL byte", f'write: {key} = "..."')
         if key in _LISTS:
             if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-                raise _bad(file, f"{key} must be a list of texts", f'write: {key} = ["..."]')
+                raise _bad(file, f"{key} must be a list of strings", f'write: {key} = ["..."]')
             value = tuple(value)
         if key == "env" and (wide := next((v for v in value if _NAMED_ENOUGH.match(v) is None), None)) is not None:
             raise _bad(
@@ -159,10 +159,12 @@ def config_of(table: Any, file: Path) -> Config:
     config = Config(**values)
     if config.templates is not None and not is_inside(file.parent / config.templates, _bounds(file)):
         raise _bad(
-            file, f"templates lead out of {_bounds(file)}", "keep templates in the repository whose logbooks use them"
+            file,
+            f"templates points outside {_bounds(file)}",
+            "keep templates in the repository whose logbooks use them",
         )
     return config
 
 
 def _bad(file: Path, message: str, hint: str) -> UsageError:
-    return UsageError(f"{file.name}: {message}", cause=f"the settings in {file} do not fit", hint=hint)
+    return UsageError(f"{file.name}: {message}", cause=f"the settings in {file} are not valid", hint=hint)

@@ -67,10 +67,10 @@ def github_config(table: object) -> GitHubConfig:
         if key not in names:
             raise SettingError(f"unknown setting {key!r} in [github]", f"its settings are: {', '.join(names)}")
         if key in _TEXT and (not isinstance(value, str) or not value.strip()):
-            raise SettingError(f"github.{key} must be text", f'write: {key} = "{_TEXT[key]}"')
+            raise SettingError(f"github.{key} must be a string", f'write: {key} = "{_TEXT[key]}"')
         if key == "labels":
             if not isinstance(value, list) or not all(isinstance(v, str) and v.strip() for v in value):
-                raise SettingError("github.labels must be a list of texts", 'write: labels = ["experiment"]')
+                raise SettingError("github.labels must be a list of strings", 'write: labels = ["experiment"]')
             value = tuple(value)
         if key in _SECONDS:
             value = _seconds(key, value)
@@ -122,5 +122,5 @@ def _check_addresses(config: GitHubConfig) -> None:
     if api.hostname != site.hostname:
         raise SettingError(
             f"github.api is on {api.hostname}, and github.host is {site.hostname}",
-            "the token of a host goes to that host alone; name the same host in both",
+            "the token of a host is sent only to that host; name the same host in both",
         )

@@ -45,9 +45,9 @@ def _rule(table: dict[str, Any], where: str) -> Rule:
     if not isinstance(name, str) or _ID.fullmatch(name) is None:
         raise SettingError(f"{where}: id must be a short name of a-z, 0-9 and -", _EXAMPLE)
     if not isinstance(regex, str) or not 0 < len(regex) <= MOST_CHARACTERS:
-        raise SettingError(f"{where}: regex must be a text of 1 to {MOST_CHARACTERS} characters", _EXAMPLE)
+        raise SettingError(f"{where}: regex must be a string of 1 to {MOST_CHARACTERS} characters", _EXAMPLE)
     if not isinstance(keywords, list) or not all(isinstance(word, str) and word for word in keywords):
-        raise SettingError(f"{where}: keywords must be a list of texts", _EXAMPLE)
+        raise SettingError(f"{where}: keywords must be a list of strings", _EXAMPLE)
     group, entropy = table.get("secretGroup"), table.get("entropy", 0.0)
     if group is not None and (not isinstance(group, int) or isinstance(group, bool)):
         raise SettingError(f"{where}: secretGroup must be the number of a group", _EXAMPLE)
@@ -68,8 +68,8 @@ def _check_pattern(regex: str, group: int | None, where: str) -> None:
     if pattern.programsize > MOST_INSTRUCTIONS:
         raise SettingError(f"{where}: regex is too large to be matched quickly", "lower its {m,n} repetitions")
     if pattern.search(b"") is not None:
-        raise SettingError(f"{where}: regex matches the empty text", "demand at least one character")
+        raise SettingError(f"{where}: regex matches the empty string", "require at least one character")
     if group is not None and not 0 <= group <= pattern.groups:
         raise SettingError(f"{where}: regex has no group {group}", f"it has {pattern.groups}")
     if any(pattern.search(word.encode()) is not None for word in _EVERYDAY):
-        raise SettingError(f"{where}: regex matches ordinary words", "demand what tells the secret from other words")
+        raise SettingError(f"{where}: regex matches ordinary words", "require something that only the secret has")

@@ -44,8 +44,8 @@ def _inside(root: Path, bounds: Path) -> Path:
         return root
     named = shlex.quote(os.path.realpath(root))
     raise UsageError(
-        f"the folder of logbooks {root} lies outside of {bounds}",
-        cause="a setting or a link of the repository leads there; only you can choose a folder outside",
+        f"the logbook folder {root} is outside {bounds}",
+        cause="a setting or a link of the repository points there; only you can choose a folder outside it",
         hint=f"if it is the one you want: logbook --root {named} ..., or set LOGBOOK_ROOT",
     )
 
@@ -64,7 +64,7 @@ def choose(
     if not there:
         raise NotFound(
             f"no logbook in {root}",
-            cause="none was started here, or this is another folder",
+            cause="no logbook was started here, or this is the wrong folder",
             hint=f"start one with: {START_LINE}",
         )
     name = option or environ.get("LOGBOOK")
@@ -80,8 +80,8 @@ def choose(
     if len(there) == 1:
         return there[0]
     raise UsageError(
-        f"{len(there)} logbooks, and none named: {_list(there)}",
-        cause="several threads live in this root",
+        f"{len(there)} logbooks, none selected: {_list(there)}",
+        cause="this root holds several logbooks",
         hint=f"name one: logbook -L {there[0].topic} ..., or set LOGBOOK={there[0].topic}",
     )
 

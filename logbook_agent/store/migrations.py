@@ -113,20 +113,20 @@ def _migrated(
     """Plain data of the current format, which fits its class."""
     for number in range(old, current):
         if number not in migrations:
-            raise _unfit(f"{path.name} has format {number}, which nothing leads on from")
+            raise _unfit(f"{path.name} has format {number}, which no migration starts from")
         changed = migrations[number](dict(data), kind)
         data = {"format": number + 1, **{k: v for k, v in changed.items() if k != "format"}}
     try:
         decode(_CLASSES[kind], data)
     except CodecError as error:
-        raise _unfit(f"{path.parent.name}/{path.name} does not fit format {current}: {error}") from error
+        raise _unfit(f"{path.parent.name}/{path.name} does not match format {current}: {error}") from error
     return data
 
 
 def _unfit(message: str) -> RecordError:
     return RecordError(
         message,
-        cause="the record is not what its format says; nothing was changed",
+        cause="the record does not match its format; nothing was changed",
         hint="correct that file, or restore it from git, then: logbook migrate",
     )
 
@@ -159,9 +159,9 @@ def _refuse_while_running(folder: Path) -> None:
         living = [p["pid"] for p in processes if _is_alive(p.get("pid"), p.get("started"))]
         if living:
             raise StoreError(
-                f"{entry_id} has a run that goes on (pid {living[0]})",
+                f"{entry_id} has a run in progress (pid {living[0]})",
                 cause="its record would be written in the old format",
-                hint="wait for its end, then: logbook migrate",
+                hint="wait for it to end, then: logbook migrate",
             )
 
 

@@ -27,9 +27,9 @@ _MOST_CHARS = 200
 
 def check_header(header: Header, folder: str) -> None:
     """Raise CodecError unless the topic is the name of the logbook's folder, and the prefix makes IDs."""
-    _check("topic", header.topic, _is_topic, "small letters, digits, - and _")
+    _check("topic", header.topic, _is_topic, "lowercase letters, digits, - and _")
     if header.topic != folder:
-        raise CodecError(f"expected {folder}, as its folder is called, got {header.topic}", ".topic")
+        raise CodecError(f"expected {folder}, the name of its folder, got {header.topic}", ".topic")
     _check("prefix", header.prefix, _is_prefix, "capital letters and digits, in words joined by -")
 
 
@@ -57,14 +57,14 @@ def check_run(run: Run) -> None:
     """Raise CodecError for a name, a number or a process that is none, and for a measurement of nothing."""
     _check("entry", run.entry, _is_name, "the ID of an entry, PREFIX-NNN")
     if not 0 < run.run <= _MOST_PID:
-        raise CodecError(f"expected a number from 1 on, got {run.run}", ".run")
+        raise CodecError(f"expected a number of 1 or more, got {run.run}", ".run")
     for key, process in (("tool", run.tool), ("child", run.child)):
         if process is not None and not 0 < process.pid <= _MOST_PID:
-            raise CodecError(f"expected the number of a process, got {process.pid}", f".{key}", ".pid")
+            raise CodecError(f"expected a process ID, got {process.pid}", f".{key}", ".pid")
     for place, row in enumerate(run.rows):
         for name, measurement in row.metrics.items():
             if not measurement.samples:
-                raise CodecError("expected one sample or more, got none", f".rows[{place}].metrics.{name}", ".samples")
+                raise CodecError("expected at least one sample, got none", f".rows[{place}].metrics.{name}", ".samples")
     if run.code is None:
         return
     for kept in (run.code.diff_kept, *(file.kept for file in run.code.untracked)):
@@ -76,9 +76,9 @@ def check_run_place(run: Run, path: Path) -> None:
     """Raise CodecError unless a record says the entry and the run that its place does."""
     entry_id, number = path.parts[-3:-1]
     if run.entry != entry_id:
-        raise CodecError(f"expected {entry_id}, as its folder is called, got {run.entry}", ".entry")
+        raise CodecError(f"expected {entry_id}, the name of its folder, got {run.entry}", ".entry")
     if f"{run.run:02d}" != number:
-        raise CodecError(f"expected {number}, as its folder is called, got {run.run}", ".run")
+        raise CodecError(f"expected {number}, the name of its folder, got {run.run}", ".run")
 
 
 def _check(place: str, name: str, is_one: Callable[[str], bool], wanted: str) -> None:

@@ -51,7 +51,7 @@ def parse_json(text: str, where: str | Path) -> Any:
 
 
 def _not_json(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _damaged(where: str | Path, line: int | None, problem: str) -> RecordError:
@@ -148,7 +148,7 @@ def _check_events(text: str) -> None:
             size = sizes.get(str(event.anchor), 1)
             nodes, aliased = nodes + size, aliased + size
             if aliased > MAX_ALIASED or any(anchor == event.anchor for anchor, _ in stack):
-                _refuse("an alias stands for itself, or for too much", event)
+                _refuse("an alias refers to itself, or expands to too much", event)
         if nodes > MAX_NODES:
             _refuse(f"more than {MAX_NODES} values", event)
 
@@ -181,7 +181,7 @@ def _loader() -> Any:
             except (ArithmeticError, AttributeError, LookupError, ValueError) as error:
                 shown = repr(value) if isinstance(value, str) else "a collection"
                 why = f" ({error})" if isinstance(error, ValueError) else ""
-                problem = f"{shown} looks like a {_NAMES[kind]} and is none{why}: correct it, or quote it"
+                problem = f"{shown} looks like a {_NAMES[kind]} but is not one{why}: correct it, or quote it"
                 raise ConstructorError(None, None, problem, node.start_mark) from error
 
         return convert

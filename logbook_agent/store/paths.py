@@ -33,7 +33,7 @@ def check_place(path: Path, within: Path) -> None:
     if not text.startswith(f"{top}/") or any(step in ("", ".", "..") or "\0" in step for step in steps):
         raise StoreError(
             f"{text!r} is not below {within}",
-            cause="a name in a file of the logbook leads out of its folder",
+            cause="a name in a logbook file points outside its folder",
             hint="logbook doctor",
         )
     place = top
@@ -61,9 +61,9 @@ def check_target(path: Path, within: Path) -> None:
 def not_regular(path: Path, mode: int) -> StoreError:
     """The error for a file that is something else."""
     kind = _KINDS.get(stat.S_IFMT(mode), "a special file")
-    cause = "the files of a logbook are regular files in folders; anything else is neither read nor written"
+    cause = "a logbook holds only regular files and folders; anything else is neither read nor written"
     if stat.S_ISLNK(mode):
-        cause = "no link below the folder of logbooks is followed: it may lead outside"
+        cause = "links inside the logbook folder are not followed: they may point outside"
     return StoreError(f"{path} is {kind}", cause=cause, hint=f"look at it: ls -ld {path}")
 
 

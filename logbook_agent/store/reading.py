@@ -37,7 +37,7 @@ def read_bytes(path: Path, *, within: Path | None, limit: int) -> bytes:
     if size > limit:
         raise StoreError(
             f"{path} has more than {limit} bytes",
-            cause=f"a file of its kind has at most {limit // 2**20} MiB; another program wrote it",
+            cause=f"a file of this kind holds at most {limit // 2**20} MiB; another program wrote it",
             hint=f"look at it: ls -l {path}",
         )
     return data
@@ -106,4 +106,4 @@ def _mode(path: Path) -> int | None:
 
 
 def _unreadable(path: Path, error: OSError) -> StoreError:
-    return StoreError(f"cannot read {path}: {error.strerror}", cause="the file system said so")
+    return StoreError(f"cannot read {path}: {error.strerror}", cause="reported by the file system")

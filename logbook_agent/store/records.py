@@ -107,8 +107,8 @@ def _write(path: Path, data: bytes, within: Path, limit: int, *, durable: bool) 
     if len(data) > limit:
         raise StoreError(
             f"{place_of(path)} would have {len(data)} bytes",
-            cause=f"a file of its kind has at most {limit // 2**20} MiB",
-            hint="keep large texts in files of their own, and name those",
+            cause=f"a file of this kind holds at most {limit // 2**20} MiB",
+            hint="keep large texts in separate files, and name those",
         )
     write_atomic(path, data, within=within, durable=durable)
 

@@ -54,7 +54,7 @@ def change_confirmed_hosts(environ: Mapping[str, str], change: Callable[[Hosts],
     path = user_config_file(environ)
     if path is None:
         raise UsageError(
-            "there is no folder for your own settings",
+            "no folder for your settings",
             cause="neither XDG_CONFIG_HOME nor HOME names an absolute path",
             hint="set HOME",
         )
@@ -79,7 +79,7 @@ def _text(path: Path) -> str:
     try:
         return read_text(path, within=None, limit=MOST_BYTES)
     except StoreError as error:
-        hint = f"mend or remove the file: {path}"
+        hint = f"correct or remove the file: {path}"
         raise StoreError(f"cannot read your settings in {path}", cause=error.message, hint=hint) from error
 
 
@@ -99,7 +99,7 @@ def _config_of(table: Mapping[str, Any], path: Path) -> UserConfig:
         raise _bad(path, f"unknown setting {unknown!r}", f"the settings are: {_HOSTS}")
     hosts = table.get(_HOSTS, [])
     if not isinstance(hosts, list) or not all(isinstance(host, str) for host in hosts):
-        raise _bad(path, f"{_HOSTS} must be a list of texts", f'write: {_HOSTS} = ["ghe.example.org"]')
+        raise _bad(path, f"{_HOSTS} must be a list of strings", f'write: {_HOSTS} = ["ghe.example.org"]')
     return UserConfig(confirmed_hosts=tuple(dict.fromkeys(_host(host, path) for host in hosts)))
 
 
@@ -113,7 +113,7 @@ def _host(text: str, path: Path) -> str:
 
 
 def _bad(path: Path, why: str, hint: str) -> UsageError:
-    return UsageError(f"your settings do not fit: {why}", cause=f"they stand in {path}", hint=hint)
+    return UsageError(f"your settings are not valid: {why}", cause=f"they are in {path}", hint=hint)
 
 
 def _with_hosts(text: str, before: Mapping[str, Any], hosts: Hosts, path: Path) -> str:
@@ -129,7 +129,7 @@ def _with_hosts(text: str, before: Mapping[str, Any], hosts: Hosts, path: Path) 
         same = False
     if not same:
         raise UsageError(
-            f"cannot change {_HOSTS} in {path} and leave the rest as it is",
+            f"cannot change {_HOSTS} in {path} without changing the rest",
             cause="its list is written in a form that only a person can edit safely, such as one with comments inside",
             hint=f"write into that file: {line}",
         )

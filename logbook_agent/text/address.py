@@ -111,7 +111,7 @@ def parse_site(text: str) -> Site:
     text = text.strip()
     parts = _split(text if "://" in text else f"https://{text}", text)
     if parts.path.strip("/") or parts.query or parts.fragment:
-        _refuse(text, "a host is needed, with nothing behind it", "write: ghe.example.org, or https://ghe.example.org")
+        _refuse(text, "expected a host and nothing after it", "write: ghe.example.org, or https://ghe.example.org")
     return _site(parts, text)
 
 
@@ -129,7 +129,7 @@ def api_url(text: str) -> str:
 def _api_parts(text: str) -> SplitResult:
     parts = _split(text, text)
     if not parts.scheme or parts.query or parts.fragment:
-        _refuse(text, "a base URL is needed", "write: https://ghe.example.org/api/v3")
+        _refuse(text, "expected a base URL", "write: https://ghe.example.org/api/v3")
     return parts
 
 
@@ -166,7 +166,7 @@ def parse_issue(text: str, *, default: RepositoryAddress | None = None, site: Si
         _refuse(text, "it is neither an address nor OWNER/REPO#N", _EXAMPLE)
     if default is None:
         raise UsageError(
-            f"of which repository is {sharp}{number}?",
+            f"{sharp}{number} needs a repository",
             cause="no repository is configured, and no git remote names one",
             hint=f'write OWNER/REPO#{number}, or set in logbook.toml: [github] repository = "OWNER/REPO"',
         )
@@ -245,8 +245,8 @@ def _site(parts: SplitResult, text: str) -> Site:
         # The text is not shown: it holds a credential, or pretends to be another host.
         raise UsageError(
             "the address has a user or a password in it",
-            cause="credentials do not belong into an address",
-            hint="leave out what stands before the @; a token comes from the environment",
+            cause="credentials do not belong in an address",
+            hint="remove everything before the @; a token comes from the environment",
         )
     scheme, host = parts.scheme.lower(), _bracketed(parts.hostname)
     if scheme not in _USUAL_PORTS or not _is_host(host):
@@ -255,7 +255,7 @@ def _site(parts: SplitResult, text: str) -> Site:
     if scheme == "http" and host not in _LOOPBACK:
         raise UsageError(
             f"{_shown(text)} would send the token in clear text",
-            cause="http is not encrypted; it is allowed for this machine alone (127.0.0.1, localhost)",
+            cause="http is not encrypted; it is allowed only for this machine (127.0.0.1, localhost)",
             hint=f"write: https://{host}",
         )
     port = None if parts.port == _USUAL_PORTS[scheme] else parts.port
@@ -270,7 +270,7 @@ def _repository(site: Site, owner: str, name: str, text: str) -> RepositoryAddre
 
 def _number(digits: str, text: str) -> int:
     if not _NUMBER.fullmatch(digits):
-        _refuse(text, "an issue has a number from 1 on", _EXAMPLE)
+        _refuse(text, "issue numbers start at 1", _EXAMPLE)
     return int(digits)
 
 

@@ -98,10 +98,10 @@ def parse(view: str, strays: list[str] | None = None) -> dict[str, Block]:
                 stray(open_start, f"block {open_name} has no end marker")
             open_name, open_hash, (open_start, open_end) = name, hash_, marker.span()
             if name in found:
-                stray(open_start, f"block {name} stands twice")
+                stray(open_start, f"block {name} appears twice")
                 open_name = ""
         elif end != open_name:
-            stray(marker.start(), f"the end marker of {end} has no begin")
+            stray(marker.start(), f"the end marker of {end} has no begin marker")
         else:
             # An empty block has no line between its markers, not an empty one.
             text_start = min(open_end + 1, marker.start())

@@ -119,7 +119,7 @@ def test_going_on_looks_first_at_what_there_is(ready: Cli, folder: Path) -> None
 
 def test_a_value_that_is_no_number_is_told(ready: Cli) -> None:
     for line, said in (
-        ("RESULT quant_mode={axis} tflops=nan", "nothing was measured; tflops: 'nan' is no measurement"),
+        ("RESULT quant_mode={axis} tflops=nan", "nothing was measured; tflops: 'nan' is not a measurement"),
         ("METRIC tflops=nan", "no rows"),
     ):
         answer = ready(*AB, "--json", "--", "sh", "-c", f"echo {line}; : {{axis}}")

@@ -107,7 +107,7 @@ def test_a_block_without_an_entry_and_a_damaged_entry(book: Cli, folder: Path, v
     ("change", "message"),
     [
         ("<<<<<<< ours\n=======\n>>>>>>> theirs\n", "moe.md holds conflict markers"),
-        ("<!-- logbook:end MOE-005 -->\n", "moe.md, line 1: the end marker of MOE-005 has no begin"),
+        ("<!-- logbook:end MOE-005 -->\n", "moe.md, line 1: the end marker of MOE-005 has no begin marker"),
     ],
 )
 def test_a_view_that_cannot_be_read_is_an_error(

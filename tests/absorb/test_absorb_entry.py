@@ -113,7 +113,7 @@ def at(view: Path, near: str) -> str:
     return f"line {text.count(chr(10), 0, text.index(near)) + 1}"
 
 
-OWN = "is written by the tool; words of your own go under a bullet of their own"
+OWN = "is written by the tool; put your own words under a separate bullet"
 
 
 @pytest.mark.parametrize(
@@ -123,13 +123,13 @@ OWN = "is written by the tool; words of your own go under a bullet of their own"
         ("  - tflops: 2.500 TF/s", "  - tflops: 2.500 TF/s\n\nso fast!", "so fast!", f"(so fast!): Result {OWN}"),
         ("  - tflops: 2.500 TF/s", "  - tflops: 2.500 TF/s\nso fast!", "so fast!", f"(so fast!): Result {OWN}"),
         ("- Command: `echo 'RESULT tflops=2.5'`\n", "", "- Hypothesis",
-         "(- Hypothesis: it is fast): below it Command was removed, which is written by the tool"),
-        ("MOE-000 First", "MOE-007 First", "MOE-007", ": the ID of an entry is the tool's: MOE-000, not MOE-007"),
+         "(- Hypothesis: it is fast): Command, which is written by the tool, was removed below it"),
+        ("MOE-000 First", "MOE-007 First", "MOE-007", ": the tool writes the ID of an entry: MOE-000, not MOE-007"),
         ("10:43 - MOE-000", "10:44 - MOE-000", "10:44",
-         ": the time of an entry is the tool's: 2026-02-10 10:43, not 2026-02-10 10:44"),
-        ("MOE-000 First (", "MOE-000  (", "MOE-000  (", ": the title is gone"),
+         ": the tool writes the time of an entry: 2026-02-10 10:43, not 2026-02-10 10:44"),
+        ("MOE-000 First (", "MOE-000  (", "MOE-000  (", ": the title is missing"),
         (" First (confidence: exploratory)", " First", "MOE-000 First",
-         ": the confidence exploratory is computed; write another one in its place"),
+         ": the confidence exploratory is computed; replace it with another one"),
         ("(confidence: exploratory)", "(confidence: sure)", "MOE-000 First",
          ": unknown confidence 'sure': it is one of exploratory, replicated, stable"),
     ],

@@ -187,7 +187,7 @@ def test_the_criteria_of_the_null_routing_seed() -> None:
         ("target: {metric: mfu, at_least: 0.5}", "unmet", "no case has mfu from 1 or more runs"),
         ("compared: {axis: impl, values: [a, b]}", "not computable", "no row has impl"),
         ("date: 2026-02-11", "met", "2026-02-11 has come"),
-        ("date: 2026-02-12", "unmet", "2026-02-12 is to come"),
+        ("date: 2026-02-12", "unmet", "2026-02-12 has not come yet"),
         ("judgement: {}", "unmet", "nobody has judged it yet"),
         ("budget: {runs: 12, hours: 2}", "met", "12 of 12 runs and 0.50 of 2 hours spent"),
         ("budget: {hours: 2}", "unmet", "0.50 of 2 hours spent"),
@@ -207,37 +207,37 @@ def test_a_plateau() -> None:
     assert check(text, best[0] + best[1]).reason == "2 entries have tflops; more than 2 are needed"
     assert check(text, best[0] + best[1] + best[2]).state is State.UNMET
     found = check(text, [t for part in best for t in part])
-    assert (found.state, found.reason) == (State.MET, "the last 2 entries: +0.42% against the best before")
+    assert (found.state, found.reason) == (State.MET, "the last 2 entries: +0.42% against the previous best")
 
 
 def test_a_plateau_goes_by_medians_and_not_by_the_luckiest_run() -> None:
     before = rows("MOE-I8-000", {"topk": 2}, [99.0, 100.0, 110.0]) + rows("MOE-I8-000", {"topk": 4}, [90.0])
     after = rows("MOE-I8-001", {"topk": 2}, [104.0, 105.0, 105.0])
     found = check("plateau: {metric: tflops, entries: 1}", before + after)
-    assert (found.state, found.reason) == (State.UNMET, "the last entry: +5.00% against the best before")
+    assert (found.state, found.reason) == (State.UNMET, "the last entry: +5.00% against the previous best")
     assert found.evidence == tuple(f"MOE-I8-001/{t.case.run}" for t in after)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("compare: {axis: a, values: [1, 2]}", "there is no predicate 'compare'; did you mean compared?"),
+        ("compare: {axis: a, values: [1, 2]}", "unknown predicate 'compare'; did you mean compared?"),
         ("compared: {axis: a, value: [1, 2]}", "compared.value: unknown key; did you mean values?"),
         ("compared: {axis: a, values: [1]}", "compared: values: at least two are needed, the first is the base"),
         ("compared: {values: [1, 2]}", "compared.axis: missing"),
         ("target: {metric: a}", "target: say either at_least or at_most"),
         ("budget: {}", "budget: say runs, hours, or both"),
-        ("date: soon", "date: 'soon' is no day; write it as 2026-12-31"),
+        ("date: soon", "date: 'soon' is not a date; write it as 2026-12-31"),
         (
             "verdict: {axis: a, values: [1, 2], verdicts: [good]}",
             "verdict: verdicts: of beneficial, neutral, regressive",
         ),
-        ("all: []", "all: a list of predicates is needed"),
+        ("all: []", "all: expected a list of predicates"),
         ("measured: {for_each: {topk: []}}", "measured: for_each.topk: no values, so it would hold for nothing"),
         ("any: [{budget: {runs: -1}}]", "budget: runs: at least 1 is needed, not -1"),
         ("budget: {hours: 0}", "budget: hours: a time above zero is needed, not 0"),
         ("budget: {hours: .inf}", "budget.hours: expected a finite number, got inf"),
-        ("judgement: {foo: 1}", "judgement: nothing can be stated with it, not {'foo': 1}"),
+        ("judgement: {foo: 1}", "judgement: takes no value, got {'foo': 1}"),
         ("target: {metric: a, at_least: .nan}", "target.at_least: not a number (NaN) equals nothing"),
         ("target: {metric: a, at_most: .inf}", "target.at_most: expected a finite number, got inf"),
         ("sweep: {axis: a, values: [1, .nan]}", "sweep.values[1]: not a number (NaN) equals nothing"),

@@ -150,10 +150,10 @@ def test_what_is_refused(old: Path) -> None:
     good = entry.read_text()
     for text, says in (
         (good.replace("format: 0", "format: 2"), "has format 2; this version reads up to 1"),
-        (good.replace("name:", "names:"), "entries/MOE-002.yaml does not fit format 1: title: missing"),
+        (good.replace("name:", "names:"), "entries/MOE-002.yaml does not match format 1: title: missing"),
         ("[", "entries/MOE-002.yaml, line 2, column 1"),
         ("- 1", "entries/MOE-002.yaml: expected a mapping, got list"),
-        (good.replace("format: 0", "format: -1"), "MOE-002.yaml has format -1, which nothing leads on from"),
+        (good.replace("format: 0", "format: -1"), "MOE-002.yaml has format -1, which no migration starts from"),
     ):
         entry.write_text(text)
         before = picture(old)
@@ -170,5 +170,5 @@ def test_not_while_a_run_goes_on(old: Path) -> None:
     (old / "open/MOE-003.01").write_text("")
     with pytest.raises(StoreError) as caught:
         up(old)
-    assert caught.value.message == f"MOE-003 has a run that goes on (pid {os.getpid()})"
+    assert caught.value.message == f"MOE-003 has a run in progress (pid {os.getpid()})"
     assert json.loads((old / "runs/MOE-002/01/run.json").read_text())["format"] == 0

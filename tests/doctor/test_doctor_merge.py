@@ -170,7 +170,7 @@ def test_a_run_of_two_clones(clones: tuple[Cli, Cli], git: Git, folder: Path, cl
     assert [(r.run, r.rows[0].metrics["tflops"].samples) for r in runs] == [(1, (1.0,)), (2, (2.0,)), (3, (3.0,))]
     again = cli("doctor", "--fix")
     assert again.code == 0
-    assert "theirs is run 3 of MOE-000 now, and git still has to be told" in again.out
+    assert "theirs is now run 3 of MOE-000, and git does not know yet" in again.out
     assert len(Book(folder / "logbooks", "moe").runs("MOE-000")) == 3
 
 
@@ -283,7 +283,7 @@ def test_two_versions_of_one_entry_are_left_to_people(
         [found] = [f for f in findings(*options) if f["check"] == "merge"]
         assert found["message"] == "in conflict: both sides changed it"
         assert found["line"] == 1 + before.split(b"<<<<<<< ")[0].count(b"\n")
-        assert found["mend"] == ("settle it in the file, then type: git add -- logbooks/moe/entries/MOE-000.yaml")
+        assert found["mend"] == ("resolve it in the file, then type: git add -- logbooks/moe/entries/MOE-000.yaml")
     assert path.read_bytes() == before
 
 

@@ -100,8 +100,8 @@ def test_an_id_of_another_logbook(three: Cli, book: Path, findings: Callable[...
     for options in ([], ["--fix"]):
         found = {Path(f["file"]).name: f["message"] for f in findings(*options)}
         assert found == {
-            "EP-002.yaml": "EP-002 is no ID of this logbook (MOE)",
-            "notes.txt": "it is no entry: entries are called ID.yaml",
+            "EP-002.yaml": "EP-002 is not an ID of this logbook (MOE)",
+            "notes.txt": "it is not an entry: entries are named ID.yaml",
         }
 
 
@@ -111,7 +111,7 @@ def test_two_entries_with_one_alias(three: Cli, book: Path, findings: Callable[.
             file.write("aliases: [MOE-100]\n")
     [found] = findings()
     assert found["message"] == "MOE-100 is the former ID of MOE-001 and MOE-002; commands take MOE-001"
-    assert found["mend"] == "take it out of `aliases` in all of them but one: entries/MOE-002.yaml"
+    assert found["mend"] == "remove it from `aliases` in all but one of them: entries/MOE-002.yaml"
 
 
 def test_void_ids_are_a_note(three: Cli, book: Path, findings: Callable[..., Found]) -> None:

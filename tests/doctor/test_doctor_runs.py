@@ -22,7 +22,7 @@ def age(path: Path, seconds: float = 120) -> None:
 
 def test_runs_of_no_entry_get_one(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
     (book / "entries/MOE-001.yaml").unlink()
-    assert "runs/MOE-001: runs of MOE-001, and there is no such entry" in three("doctor").out
+    assert "runs/MOE-001: runs of MOE-001, but there is no such entry" in three("doctor").out
     healthy()
     shown = three("show", "MOE-001", "--json").data
     assert shown["title"].startswith("echo RESULT tflops=2")
@@ -68,7 +68,7 @@ def test_a_run_cut_off_before_its_record(three: Cli, book: Path, healthy: Callab
     (cut / "files").mkdir(parents=True)
     (cut / "files/01-x.py").write_text("x")
     age(cut)
-    assert "cut off before anything was started" in three("doctor").out
+    assert "cut off before anything started" in three("doctor").out
     healthy()
     assert not cut.exists()
     assert list((book / "backups").rglob("01-x.py"))
@@ -99,7 +99,7 @@ def test_a_copied_run_is_left_to_people(three: Cli, book: Path, findings: Callab
     shutil.copytree(book / "runs/MOE-001/01", book / "runs/MOE-001/02")
     for options in ([], ["--fix"]):
         [found] = [f for f in findings(*options) if f["check"] == "run-place"]
-        assert found["message"] == "it says run 1 of MOE-001, which is there too"
+        assert found["message"] == "it says run 1 of MOE-001, which also exists"
 
 
 def test_markers(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
@@ -107,9 +107,9 @@ def test_markers(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
     for name in ("MOE-000.01", "MOE-000.07", "junk"):
         (book / "open" / name).write_text("")
     out = three("doctor").out
-    assert "open/MOE-000.01: marks a run as going on, but the run has ended" in out
-    assert "open/MOE-000.07: marks a run as going on, but there is no such run" in out
-    assert "open/junk: marks a run as going on, but its name is no run's" in out
+    assert "open/MOE-000.01: marks a run as in progress, but the run has ended" in out
+    assert "open/MOE-000.07: marks a run as in progress, but there is no such run" in out
+    assert "open/junk: marks a run as in progress, but its name is not that of a run" in out
     healthy()
     assert list((book / "open").iterdir()) == []
 
@@ -205,7 +205,7 @@ def test_a_run_of_another_host_is_left_alone(three: Cli, book: Path, findings: C
     edit_json(book / "runs/MOE-001/01/run.json", exit=None, ended=None, host={"name": "far"})
     three("render")
     [note] = findings("--fix")
-    assert (note["severity"], note["message"]) == ("note", "1 unfinished run of another host")
+    assert (note["severity"], note["message"]) == ("note", "1 unfinished run on another host")
 
 
 def test_a_file_among_the_folders_of_runs_is_no_trouble(three: Cli, book: Path, healthy: Callable[[], None]) -> None:

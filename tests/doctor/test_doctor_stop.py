@@ -54,7 +54,7 @@ def test_an_orphan_is_ended(
     [found] = findings("--fix")
     assert found["check"] == "orphaned"
     assert f"its command (pid {child.pid}) still runs" in found["message"]
-    assert found["mend"] == "wait for its end and type logbook doctor --fix, or end it: logbook doctor --stop MOE-000"
+    assert found["mend"] == "wait for it to end and type logbook doctor --fix, or end it: logbook doctor --stop MOE-000"
     group = [child, *child.children(recursive=True)]
     answer = started("doctor", "--stop", "MOE-000", "--json")
     assert answer.data == {"stopped": [{"id": "MOE-000", "run": 1, "signal": name}]}
@@ -67,7 +67,7 @@ def test_an_orphan_is_ended(
     assert findings() == []
     again = started("doctor", "--stop", "MOE-000")
     assert again.code == 2
-    assert again.err.splitlines()[0] == "error: MOE-000 has no command that runs"
+    assert again.err.splitlines()[0] == "error: MOE-000 has no running command"
 
 
 def test_what_cannot_be_stopped(three: Cli, book: Path) -> None:
@@ -76,7 +76,7 @@ def test_what_cannot_be_stopped(three: Cli, book: Path) -> None:
     edit_json(book / "runs/MOE-002/01/run.json", exit=None, host={"name": "far"})
     assert three("doctor", "--stop", "MOE-001").err.splitlines() == [
         "error: MOE-001 is not orphaned",
-        f"  cause: its tool (pid {me.pid}) looks after run 1",
+        f"  cause: its tool (pid {me.pid}) manages run 1",
         f"  next:  end it as Ctrl-C does: kill -INT {me.pid}",
     ]
     assert three("doctor", "--stop", "MOE-002").err.splitlines()[2] == "  next:  there: logbook doctor --stop MOE-002"

@@ -23,7 +23,7 @@ def test_a_block_edited_by_hand(three: Cli, view: Path, findings: Callable[..., 
         [found] = findings(*options)
         assert found["message"] == "the block of MOE-001 was edited by hand"
         assert text.split("\n")[found["line"] - 1].startswith("<!-- logbook:block MOE-001 ")
-        assert found["mend"].startswith("logbook absorb takes the words into the entry")
+        assert found["mend"].startswith("logbook absorb copies the words into the entry")
     assert view.read_text() == text
 
 
@@ -35,8 +35,7 @@ def test_blocks_that_are_out_of_date(three: Cli, book: Path, view: Path, healthy
     assert answer.code == 1
     line = good.split("<!-- logbook:block MOE-001")[0].count("\n") + 1
     assert answer.out.splitlines() == [
-        f"warning: logbooks/moe.md:{line}: MOE-001: not what would be rendered now:"
-        " records, templates or the header changed",
+        f"warning: logbooks/moe.md:{line}: MOE-001: out of date: records, templates or the header changed",
         "  next:  logbook render, or logbook doctor --fix",
         "moe: 1 warning",
     ]
@@ -81,7 +80,7 @@ def test_a_view_with_conflict_markers_is_built_anew(
     ("new", "says"),
     [
         ("", "block MOE-001 has no end marker"),
-        ("<!-- logbook:end MOE-000 -->", "the end marker of MOE-000 has no begin"),
+        ("<!-- logbook:end MOE-000 -->", "the end marker of MOE-000 has no begin marker"),
     ],
 )
 def test_markers_that_do_not_pair_are_left_to_a_person(three: Cli, view: Path, new: str, says: str) -> None:
@@ -118,4 +117,4 @@ def test_a_view_that_cannot_be_written(three: Cli, view: Path, monkeypatch: pyte
     monkeypatch.setattr(Book, "write_view", full)
     answer = three("doctor", "--fix")
     assert answer.code == 1
-    assert "next:  not mended: cannot write" in answer.out
+    assert "next:  not fixed: cannot write" in answer.out

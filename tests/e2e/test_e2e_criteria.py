@@ -186,7 +186,7 @@ PAIR = "compared: {axis: quant_mode, values: [none, int8]}"
 def test_a_predicate_is_computed_wherever_criteria_are_shown(cli: Cli, clock: FixedClock, folder: Path) -> None:
     assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max", "--stop", "a pair").code == 0
     assert ok(cli("criteria", "--predicate", f"1={PAIR}", "--json"))["criteria"][0]["computed"]["state"] == "unmet"
-    assert "- [ ] a pair (computed: unmet, nothing was measured yet)" in view(folder)
+    assert "- [ ] a pair (computed: unmet, nothing has been measured yet)" in view(folder)
     (folder / "b.py").write_text("import sys; print('METRIC tflops=%s TF/s' % (100 + len(sys.argv[1])))")
     for mode in ("none", "int8"):
         assert cli("run", "--config", f"quant_mode={mode}", "--", "python3", "b.py", mode).code == 0
@@ -213,12 +213,12 @@ def test_a_judgement_goes_before_what_is_computed(judging: Cli, folder: Path) ->
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--predicate", "1=compare: {}"], "there is no predicate 'compare'; did you mean compared?"),
+        (["--predicate", "1=compare: {}"], "unknown predicate 'compare'; did you mean compared?"),
         (["--predicate", "1=compared: {axis"], "the predicate cannot be read"),
         (["--predicate", "date: 2020-01-01"], "--predicate needs the number of a criterion"),
         (["--predicate", "9=date: 2020-01-01"], "no stop criterion 9"),
         (["--add", " "], "an empty criterion"),
-        (["--add", "new", "--predicate", "compare: {}"], "there is no predicate 'compare'"),
+        (["--add", "new", "--predicate", "compare: {}"], "unknown predicate 'compare'"),
         (["--add", "new", "--predicate", "9=date: 2020-01-01"], "no stop criterion 9"),
         (["--add", "new", "--met", "1"], "no evidence"),
         (["--add", "new", "--met", "9", "--evidence", "MOE-000"], "no stop criterion 9"),

@@ -50,7 +50,7 @@ def test_a_damaged_record(three: Cli, folder: Path, name: str) -> None:
 
 
 def _goes_on(cli: Cli, view: Path) -> None:
-    """New entries, and a view that is built anew without the damaged one."""
+    """New entries, and a view that is rebuilt without the damaged one."""
     assert cli("run", "--title", "after", "--", "echo", "RESULT tflops=9").code == 0
     assert blocks_of(view)[-1] == "MOE-003"
     view.unlink()

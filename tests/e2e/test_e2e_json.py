@@ -74,11 +74,11 @@ def test_json_of_a_failed_run_and_of_unusual_values(filled: Cli) -> None:
     script = "echo 'RESULT tflops=nan topk=1'; echo 'RESULT tflops=inf topk=2'; echo $'\\xff\\x00' ; kill -9 $$"
     answer = filled("run", "--json", "--", "bash", "-c", script)
     assert answer.code == 137
-    data = json.loads(answer.out, parse_constant=lambda c: pytest.fail(f"{c} is no JSON"))["data"]
+    data = json.loads(answer.out, parse_constant=lambda c: pytest.fail(f"{c} is not JSON"))["data"]
     assert data["exit_status"] == 137
     assert data["runs"][0]["exit"] == {"signal": "SIGKILL"}
     for words in (["show", data["id"]], ["list"], ["status"], ["table", data["id"]]):
-        json.loads(filled(*words, "--json").out, parse_constant=lambda c: pytest.fail(f"{c} is no JSON"))
+        json.loads(filled(*words, "--json").out, parse_constant=lambda c: pytest.fail(f"{c} is not JSON"))
 
 
 def test_without_json_stdout_is_the_commands_own(filled: Cli) -> None:

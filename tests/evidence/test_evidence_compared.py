@@ -79,7 +79,7 @@ def test_numbers_in_two_units_have_no_ratio() -> None:
     # Several within a side: there is no median of them.
     mixed = only(on_axis([with_metric(a, unit="s"), with_metric(trial(3, {"mode": "a"}, 2.0), unit="ms"), b]))
     assert (mixed.base.median, mixed.base.runs, mixed.ratio) == (None, 0, None)
-    assert mixed.reasons == ("base has no number: it comes in s and ms",)
+    assert mixed.reasons == ("base has no number: its unit is s and ms",)
 
 
 def test_rows_that_contradict_each_other_have_no_direction() -> None:

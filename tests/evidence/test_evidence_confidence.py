@@ -50,7 +50,7 @@ TPU = Setting(shape="tokens=512", seed="0", device="TPU v5e")
         (
             [InSetting(setting=CPU, runs=runs(NOISE), verdict=Verdict.INCONCLUSIVE)],
             "exploratory",
-            "10 runs at tokens=512, seed 0, cpu settle no verdict",
+            "10 runs at tokens=512, seed 0, cpu do not settle a verdict",
         ),
         (
             [InSetting(setting=CPU, runs=runs(NOISE), verdict=Verdict.NEUTRAL)],
@@ -60,7 +60,7 @@ TPU = Setting(shape="tokens=512", seed="0", device="TPU v5e")
         (
             [InSetting(setting=s, runs=runs(NOISE), verdict=Verdict.BENEFICIAL) for s in (CPU, TPU)],
             "stable",
-            "it holds over another device",
+            "it also holds with another device",
         ),
         # The same setting twice, or one that is not known, is no other setting.
         (

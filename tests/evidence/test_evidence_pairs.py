@@ -22,7 +22,7 @@ def test_cases_that_agree_are_paired_and_the_others_listed() -> None:
     answer = on_axis(trials)
     assert [line.pair.case for line in answer.lines] == [{"topk": "2"}, {"topk": "4"}]
     assert [(u.side, u.case) for u in answer.unpaired] == [("base", {"topk": "1"}), ("other", {"topk": "8"})]
-    assert answer.unpaired[0].why == "no case of the other side agrees in topk"
+    assert answer.unpaired[0].why == "no case on the other side agrees in topk"
     mean = answer.mean("t")
     assert mean is not None
     assert mean == (pytest.approx(1.1), 2)
@@ -48,7 +48,7 @@ def test_several_on_both_sides_are_not_guessed_at() -> None:
     answer = on_axis(trials)
     assert answer.lines == ()
     assert [u.case for u in answer.unpaired] == [{"commit": c} for c in "1234"]
-    assert {u.why for u in answer.unpaired} == {"several cases of both sides would be its partner"}
+    assert {u.why for u in answer.unpaired} == {"several cases on both sides match it"}
 
 
 def test_the_code_that_both_sides_have_pairs_them() -> None:
@@ -122,7 +122,7 @@ def test_a_failed_case_says_why_and_rows_of_unfinished_runs_are_left_out() -> No
 def test_a_case_that_failed_before_it_told_the_axis_is_listed() -> None:
     answer = on_axis([trial(1, {"mode": "a"}), trial(2, {"mode": "b"}), trial(3, {}, None)])
     assert len(answer.lines) == 1
-    assert [(u.side, u.why) for u in answer.unpaired] == [("neither", "failed before it told its mode")]
+    assert [(u.side, u.why) for u in answer.unpaired] == [("neither", "failed before it reported its mode")]
 
 
 def test_a_real_effect_is_found_and_repeats_of_several_entries_count() -> None:

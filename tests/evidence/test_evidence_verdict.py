@@ -154,7 +154,7 @@ def test_pairs_see_through_a_drift_and_report_the_order() -> None:
     assert paired.effect is not None
     assert paired.effect.ratio == pytest.approx(1.05)
     assert paired.effect.order_effect == pytest.approx(0.02)
-    assert paired.reasons[-1] == "the later run of a pair comes out +2.00%; the order alternates against that"
+    assert paired.reasons[-1] == "the later run of a pair differs by +2.00%; the alternating order cancels this"
     assert judge(runs(a), runs(b), direction="min").verdict is Verdict.INCONCLUSIVE
 
 

@@ -48,7 +48,7 @@ def test_one_run_cannot_tell() -> None:
     once = rounds({f"case {i}": [1.0 + i] for i in range(20)})
     alone = winner(once, direction="max")
     assert (alone.winner, alone.best, alone.rival, alone.repeats) == (None, "case 19", "case 18", 4)
-    assert alone.reasons == ("one run of a case cannot tell, 4 of each could",)
+    assert alone.reasons == ("one run of a case is not enough, 4 of each could be",)
     # Of the best of 19 it takes 2 / C(12, 6) <= 0.05 / 19.
     assert winner(once, direction="max", base="case 0").repeats == 6
 

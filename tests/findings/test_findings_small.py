@@ -96,7 +96,7 @@ def test_a_number_that_nothing_declares_tells_rows_apart(started: Cli) -> None:
     table = started("table").out.split("\n")
     assert table[:3] == ["| size | tflops |", "| ---: | ---: |", "| 10 | 10.500 |"]
     assert table[-2] == (
-        "- size: nothing declares it, and it tells these rows apart; --config size=VALUE, a flag of the command or"
+        "- size: not declared, but these rows differ in it; --config size=VALUE, a flag of the command or"
         " an axis of the matrix makes it part of the case"
     )
     [best] = started("status", "--json").data["best"]

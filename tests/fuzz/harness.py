@@ -255,7 +255,7 @@ def _bad_json(words: Words, answer: Answer) -> Iterator[str]:
     try:
         data = json.loads(answer.out, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        yield f"stdout is no JSON ({type(error).__name__}): {answer.out[:200]!r}"
+        yield f"stdout is not JSON ({type(error).__name__}): {answer.out[:200]!r}"
         return
     if data["schema"] == "logbook/error/1":
         if not all(

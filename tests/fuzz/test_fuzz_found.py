@@ -41,7 +41,7 @@ def test_a_measurement_without_a_sample_is_damage(two: Path, cli: Cli) -> None:
     there, warnings = listed(cli)
     assert there == ["MOE-000"]
     assert warnings == [
-        "runs/MOE-001/01/run.json: rows[0].metrics.tflops.samples: expected one sample or more, got none"
+        "runs/MOE-001/01/run.json: rows[0].metrics.tflops.samples: expected at least one sample, got none"
     ]
 
 
@@ -96,8 +96,8 @@ def test_markers_that_do_not_pair_are_told_in_time() -> None:
     view.parse("text\n\n" + "<!-- logbook:end x -->\n" * 40_000, strays)
     assert time.process_time() - began < 1
     assert (strays[0], strays[-1]) == (
-        "line 3: the end marker of x has no begin",
-        "line 40002: the end marker of x has no begin",
+        "line 3: the end marker of x has no begin marker",
+        "line 40002: the end marker of x has no begin marker",
     )
 
 

@@ -87,7 +87,7 @@ def test_the_whole_text_of_an_error() -> None:
 def test_a_number_without_a_repository() -> None:
     with pytest.raises(UsageError) as caught:
         parse_issue("#4")
-    assert caught.value.message == "of which repository is #4?"
+    assert caught.value.message == "#4 needs a repository"
     assert caught.value.hint == 'write OWNER/REPO#4, or set in logbook.toml: [github] repository = "OWNER/REPO"'
 
 

@@ -104,9 +104,12 @@ def test_splicing_one_by_one_in_any_order_gives_the_whole(order: list[str], text
     ("view", "message"),
     [
         ("<!-- logbook:block a 0123456789abcdef -->\nx\n", "line 1: block a has no end marker"),
-        ("x\n<!-- logbook:end a -->\n", "line 2: the end marker of a has no begin"),
-        (view_of(a="x") + view_of(a="y"), "block a stands twice"),
-        ("<!-- logbook:block a 0123456789abcdef -->\n<!-- logbook:end b -->\n", "the end marker of b has no begin"),
+        ("x\n<!-- logbook:end a -->\n", "line 2: the end marker of a has no begin marker"),
+        (view_of(a="x") + view_of(a="y"), "block a appears twice"),
+        (
+            "<!-- logbook:block a 0123456789abcdef -->\n<!-- logbook:end b -->\n",
+            "the end marker of b has no begin marker",
+        ),
     ],
 )
 def test_markers_that_do_not_pair_are_named(view: str, message: str) -> None:

@@ -141,7 +141,7 @@ def test_a_hook_that_refuses(root: Path, folder: Path, git: Git) -> None:
     assert error.message == "git did not commit the logbook"
     assert error.cause.endswith("30\nthe linter says no")
     assert len(error.cause.splitlines()) <= 12
-    assert error.hint == f"see to what git says, then again; or by hand: git -C {folder} commit"
+    assert error.hint == f"correct what git reports, then try again; or commit by hand: git -C {folder} commit"
     assert git("rev-parse", "HEAD") == head
     assert "A  staged.py" in git("status", "--porcelain")
     hook(folder, "exit 0")
@@ -212,7 +212,7 @@ def test_without_an_identity(root: Path, git: Git) -> None:
         commit_root(root, "m", environ | {"LANGUAGE": "de", "LC_ALL": "C.UTF-8"})
     assert "Please tell me who you are" in caught.value.cause
     assert caught.value.hint == (
-        "git config --global user.name NAME; git config --global user.email ADDRESS; then again"
+        "git config --global user.name NAME; git config --global user.email ADDRESS; then try again"
     )
 
 
@@ -232,7 +232,7 @@ def test_a_locked_index(root: Path, folder: Path) -> None:
 
 
 def test_where_nothing_can_be_committed(tmp_path: Path, folder: Path, git: Git) -> None:
-    with pytest.raises(StoreError, match="lies in no git repository"):
+    with pytest.raises(StoreError, match="is not in a git repository"):
         commit(tmp_path / "nowhere")
     with pytest.raises(StoreError, match="the logbook root is the whole repository"):
         commit(folder)

@@ -42,7 +42,7 @@ def test_the_lucky_number_is_nowhere_told_as_the_best(started: Cli, folder: Path
     assert answer.code == 0, answer.err
     assert answer.out.splitlines()[1:3] == [
         "best: size=3 mode=new: tflops 95 TF/s in a fresh run, 112 TF/s in the sweep",
-        "no winner: against size=1 mode=new: one run of a case cannot tell, 4 of each could"
+        "no winner: against size=1 mode=new: one run of a case is not enough, 4 of each could be"
         " (--set repeats=4 --set order=shuffled)",
     ]
     [best] = started("status", "--json").data["best"]
@@ -123,7 +123,7 @@ CHOSEN = "the best of 3 cases against the base, corrected for that choice"
         ("shuffled", 6, True, CHOSEN),
         ("interleaved", 4, False, "3 more pairs are needed before an effect can be told from chance"),
         ("as-listed", 6, False, "a drift of the machine would look the same (--set order=shuffled)"),
-        ("as-listed", 1, False, "one run of a case cannot tell, 5 of each could (--set repeats=5 --set order="),
+        ("as-listed", 1, False, "one run of a case is not enough, 5 of each could be (--set repeats=5 --set order="),
     ],
 )
 def test_a_winner_is_borne_out_by_runs_that_a_drift_cannot_make(

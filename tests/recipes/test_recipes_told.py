@@ -62,7 +62,7 @@ def test_commands_name_the_logbook_where_there_are_several(
     assert started("start", "--recipe", "story").out.endswith("next: logbook sweep story -L story\n")
     assert started("start", "ep", "--prefix", "EP").out.endswith("next: logbook run -L ep -- COMMAND\n")
     none = started("sweep", "story", "--json").error
-    assert none["message"].startswith("3 logbooks, and none named"), "and that is no fault of a stage"
+    assert none["message"].startswith("3 logbooks, none selected"), "and that is no fault of a stage"
     assert started("sweep", "story", "-L", "story").out.endswith("next: logbook criteria -L story\n")
     (folder / "broken").touch()
     stopped = started("sweep", "story", "-L", "moe", "--set", "size=3", "--json").data["stopped"]

@@ -251,7 +251,7 @@ def test_whatever_a_template_does_wrong_is_a_clear_error(tmp_path: Path, templat
     with pytest.raises(StoreError) as caught:
         documents(templates=tmp_path).block(ROOM)
     assert said in caught.value.message
-    assert caught.value.cause == f"the project's own template in {tmp_path} does not fit"
+    assert caught.value.cause == f"the project's own template in {tmp_path} is not valid"
     assert sys.getrecursionlimit() == depth
 
 

@@ -43,7 +43,7 @@ def test_a_link_to_a_file_elsewhere(own: Path, tmp_path: Path, place: str) -> No
     (own / NAME).write_text("{% include 'other.j2' %}")
     (own / place).unlink(missing_ok=True)
     (own / place).symlink_to(tmp_path / "secret.j2")
-    assert refused(own) == f"template {place} is a link that leads out of the folder of templates"
+    assert refused(own) == f"template {place} is a link that points outside the template folder"
 
 
 def test_a_link_within_the_folder(own: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_name_that_leads_out(own: Path, tmp_path: Path, how: str, name: str) -
 def test_a_folder_that_is_a_link_out(own: Path, tmp_path: Path) -> None:
     (own / "sub").symlink_to(tmp_path)
     (own / NAME).write_text('{% include "sub/secret.j2" %}')
-    assert refused(own) == "template sub/secret.j2 is a link that leads out of the folder of templates"
+    assert refused(own) == "template sub/secret.j2 is a link that points outside the template folder"
 
 
 @pytest.mark.parametrize("name", [".env", ".git/config", "data.txt"])
@@ -73,10 +73,10 @@ def test_files_that_are_no_templates(own: Path, name: str) -> None:
     (own / name).parent.mkdir(exist_ok=True)
     (own / name).write_text(SECRET)
     (own / NAME).write_text(f'{{% include "{name}" %}}')
-    assert refused(own) == f"template {name} leads to {Path(name).name}, which is not called *.j2"
+    assert refused(own) == f"template {name} points to {Path(name).name}, which is not called *.j2"
     (own / NAME).unlink()
     (own / NAME).symlink_to(name)
-    assert refused(own) == f"template {NAME} leads to {Path(name).name}, which is not called *.j2"
+    assert refused(own) == f"template {NAME} points to {Path(name).name}, which is not called *.j2"
 
 
 def test_what_is_no_regular_file(own: Path) -> None:
@@ -90,7 +90,7 @@ def test_what_is_no_regular_file(own: Path) -> None:
     assert refused(own) == f"template {NAME} is a link to itself, not a regular file"
     (own / NAME).unlink()
     (own / NAME).symlink_to("/dev/zero")
-    assert refused(own) == f"template {NAME} is a link that leads out of the folder of templates"
+    assert refused(own) == f"template {NAME} is a link that points outside the template folder"
 
 
 def test_a_device(own: Path) -> None:
@@ -122,7 +122,7 @@ def test_the_folder_lies_in_the_project(own: Path, tmp_path: Path) -> None:
     for folder in (tmp_path / "elsewhere", own.parent / "link", own / "../../elsewhere"):
         with pytest.raises(StoreError) as caught:
             Templates(folder, within=own.parent)
-        assert caught.value.message == f"the folder of templates {folder} lies outside {own.parent}"
+        assert caught.value.message == f"the template folder {folder} is outside {own.parent}"
         assert str(tmp_path / "elsewhere") in caught.value.cause
         assert caught.value.hint == "copy the folder into the project and name the copy, or remove the setting"
 
@@ -136,7 +136,7 @@ def test_the_project_is_the_repository_or_the_folder_of_the_settings(started: Cl
     os.chdir(folder / "sub")
     answer = started("note", "--title", "x")
     assert answer.code == 2
-    assert f"templates lead out of {folder / 'sub'}" in answer.err
+    assert f"templates points outside {folder / 'sub'}" in answer.err
     (folder / ".git").mkdir()
     (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
     assert started("note", "--title", "x").code == 0
@@ -168,7 +168,7 @@ def test_no_run_is_lost(started: Cli, folder: Path, kind: str) -> None:
         assert started("doctor").code == 0
         assert started("render").code == 0
     else:
-        assert "recorded, but the view was not: template entry.md.j2" in answer.err
+        assert "recorded, but the view was not updated: template entry.md.j2" in answer.err
         assert "takes more than" in answer.err
         assert (folder / "logbooks/moe.md").read_bytes() == before
         for words, code in (("list", 0), ("status", 0), ("table MOE-000", 0), ("show MOE-000", 3), ("render", 3)):

@@ -80,14 +80,14 @@ def test_verdicts_on_the_entrys_own_rows() -> None:
     assert found(one).text == "replicated (computed: old → new: beneficial by 6 runs)"
     two = record(*turns(128, first=1), *turns(512, first=13), comparisons=(AB,))
     assert found(two).text == (
-        "stable (computed: old → new: it holds over another shape;"
+        "stable (computed: old → new: it also holds with another shape;"
         " beneficial by 6 runs at tokens=128; beneficial by 6 runs at tokens=512)"
     )
     against = record(*turns(128, first=1), *turns(512, first=13, gain=0.9), comparisons=(AB,))
     assert found(against).word == "replicated"
     assert found(against).reasons[0] == "old → new: the verdict depends on the setting"
     few = record(*turns(128, first=1)[:4], comparisons=(AB,))
-    assert found(few).text == "exploratory (computed: old → new: 2 runs settle no verdict)"
+    assert found(few).text == "exploratory (computed: old → new: 2 runs do not settle a verdict)"
     # With the rows of another entry it is not the entry's own evidence: its repeats are.
     other = record(*turns(128, first=1), comparisons=(dataclasses.replace(AB, references=("X-000", "X-001")),))
     assert found(other).reasons[0] == "the runs of each of 2 cases agree"

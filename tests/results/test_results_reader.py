@@ -195,7 +195,7 @@ def test_a_whole_json_row_from_a_line_a_file_or_both(shape: Any) -> None:
 
 
 LAT = Metric(name="lat", direction="min", unit="ms")
-IN_US = "lat: stated in us, declared in ms; kept in us, and not compared with what is in ms"
+IN_US = "lat: stated in us, declared in ms; kept in us, and not compared with values in ms"
 
 
 @pytest.mark.parametrize(
@@ -261,10 +261,10 @@ def test_the_rows_own_config_wins_and_the_disagreement_is_said() -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("RESULT tflops=nan a=1", "tflops: 'nan' is no measurement"),
-        ("RESULT tflops=", "tflops: '' is no measurement"),
+        ("RESULT tflops=nan a=1", "tflops: 'nan' is not a measurement"),
+        ("RESULT tflops=", "tflops: '' is not a measurement"),
         ("RESULT", "RESULT line: no key=value:"),
-        ("RESULT of it all", "RESULT line: 'of' is no key=value: of it all"),
+        ("RESULT of it all", "RESULT line: 'of' is not key=value: of it all"),
         ("RESULT a=it's b=2", "RESULT line: no closing quotation; split at blanks: a=it's b=2"),
         ("RESULT a=1 a=2", "RESULT line: 'a' is given twice: a=1 a=2"),
         ("METRIC loss", "METRIC line: expected name=value [unit]: loss"),
@@ -272,7 +272,7 @@ def test_the_rows_own_config_wins_and_the_disagreement_is_said() -> None:
         ("RESULT_JSON {", "RESULT_JSON: not JSON"),
         ("RESULT_JSON 3", "RESULT_JSON: a row is not an object: 3: 3"),
         ('RESULT_JSON {"tflops": 3}', "RESULT_JSON: unknown key 'tflops'"),
-        ('RESULT_JSON {"metrics": {"a": [NaN, 1]}}', "RESULT_JSON: a: nan is no measurement"),
+        ('RESULT_JSON {"metrics": {"a": [NaN, 1]}}', "RESULT_JSON: a: nan is not a measurement"),
         ('RESULT_JSON {"metrics": {"a": {"samples": []}}}', "RESULT_JSON: a has no samples"),
         ('RESULT_JSON {"metrics": {"a": {"samples": [1], "direction": "up"}}}', "unknown direction 'up'"),
         ('RESULT_JSON {"metrics": 3}', "RESULT_JSON: metrics is not an object"),

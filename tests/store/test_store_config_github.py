@@ -22,7 +22,7 @@ def load(folder: Path, text: str) -> GitHubConfig:
 def error(folder: Path, text: str) -> UsageError:
     with pytest.raises(UsageError) as caught:
         load(folder, text)
-    assert caught.value.cause == f"the settings in {folder / 'logbook.toml'} do not fit"
+    assert caught.value.cause == f"the settings in {folder / 'logbook.toml'} are not valid"
     assert caught.value.message.startswith("logbook.toml: ")
     return caught.value
 
@@ -67,8 +67,8 @@ def test_this_machine_without_tls(folder: Path) -> None:
     [
         ("github = 1", "github must be a table"),
         ("[github]\nrepo = 1", "unknown setting 'repo' in [github]"),
-        ("[github]\nrepository = 1", "github.repository must be text"),
-        ('[github]\nremote = ""', "github.remote must be text"),
+        ("[github]\nrepository = 1", "github.repository must be a string"),
+        ('[github]\nremote = ""', "github.remote must be a string"),
         ('[github]\nrepository = "r"', "github.repository: 'r' cannot be read"),
         ('[github]\nrepository = "https://github.com/o/r"', "github.repository must be OWNER/REPO"),
         ('[github]\nhost = "a/b"', "github.host: 'a/b' cannot be read"),
@@ -76,8 +76,8 @@ def test_this_machine_without_tls(folder: Path) -> None:
             '[github]\nhost = "http://ghe.example.org"',
             "github.host: 'http://ghe.example.org' would send the token in clear text",
         ),
-        ('[github]\nlabels = "a"', "github.labels must be a list of texts"),
-        ("[github]\nlabels = [1]", "github.labels must be a list of texts"),
+        ('[github]\nlabels = "a"', "github.labels must be a list of strings"),
+        ("[github]\nlabels = [1]", "github.labels must be a list of strings"),
         ('[github]\npause_s = "1"', "github.pause_s must be a number of seconds"),
         ("[github]\npause_s = true", "github.pause_s must be a number of seconds"),
         ("[github]\npause_s = nan", "github.pause_s must be a number of seconds"),

@@ -88,9 +88,9 @@ def test_files_kept_of_a_run(one: Cli, folder: Path, key: str, name: str) -> Non
         ({"run": 2}, "run: expected 01"),
         ({"run": -1}, "run: expected a number"),
         ({"run": 10**30}, "run: expected a number"),
-        ({"child": {"pid": 0}}, "child.pid: expected the number of a process"),
-        ({"child": {"pid": -1}}, "child.pid: expected the number of a process"),
-        ({"tool": {"pid": 10**30}}, "tool.pid: expected the number of a process"),
+        ({"child": {"pid": 0}}, "child.pid: expected a process ID"),
+        ({"child": {"pid": -1}}, "child.pid: expected a process ID"),
+        ({"tool": {"pid": 10**30}}, "tool.pid: expected a process ID"),
     ],
 )
 def test_a_run_says_where_it_is(one: Cli, folder: Path, change: dict[str, object], says: str) -> None:
@@ -151,7 +151,7 @@ def test_templates_outside(started: Cli, folder: Path, tmp_path: Path, git: obje
     (folder / "logbook.toml").write_text('templates = "../templates"\n')
     answer = started("status")
     assert answer.code == 2
-    assert "templates lead out of" in answer.err
+    assert "templates points outside" in answer.err
 
 
 def assert_refused(answer: Answer, says: str) -> None:

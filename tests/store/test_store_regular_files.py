@@ -187,7 +187,7 @@ def test_settings_behind_a_link(two: Cli, folder: Path, tmp_path: Path, git: obj
         (folder / name).symlink_to(tmp_path / "elsewhere")
         answer = two("list")
         assert answer.code == 2
-        assert "leads out of" in answer.err
+        assert "points outside" in answer.err
         (folder / "inside").write_text(text.replace("'a'", "'logbooks'"))
         (folder / name).unlink()
         (folder / name).symlink_to("inside")

@@ -37,7 +37,7 @@ def test_where_the_file_is() -> None:
 
 def test_without_a_home_nothing_is_confirmed_and_nothing_can_be() -> None:
     assert load_user_config({}).confirmed_hosts == ()
-    with pytest.raises(UsageError, match="no folder for your own settings"):
+    with pytest.raises(UsageError, match="no folder for your settings"):
         change_confirmed_hosts({}, lambda hosts: (*hosts, "ghe.example.org"))
 
 
@@ -113,9 +113,9 @@ def test_two_at_once_lose_nothing(tmp_path: Path) -> None:
     [
         (b"confirmed_hosts = ['caf\xe9']", StoreError, "is not UTF-8 text (byte 23)"),
         (b"#" * (MOST_BYTES + 1), StoreError, "has more than"),
-        (b"confirmed_hosts = [", UsageError, "do not fit"),
-        (b"x = " + b"[" * 100_000, UsageError, "do not fit"),
-        (b"x = " + b"{a=" * 100_000, UsageError, "do not fit"),
+        (b"confirmed_hosts = [", UsageError, "are not valid"),
+        (b"x = " + b"[" * 100_000, UsageError, "are not valid"),
+        (b"x = " + b"{a=" * 100_000, UsageError, "are not valid"),
         (b"hosts = []", UsageError, "unknown setting 'hosts'"),
         (b"confirmed_hosts = 'ghe.example.org'", UsageError, "must be a list"),
         (b"confirmed_hosts = [1]", UsageError, "must be a list"),
@@ -149,4 +149,4 @@ def test_what_is_no_regular_file(tmp_path: Path, what: str) -> None:
         with pytest.raises(StoreError, match="cannot read your settings") as caught:
             call(environ)
         assert caught.value.cause
-        assert caught.value.hint == f"mend or remove the file: {path}"
+        assert caught.value.hint == f"correct or remove the file: {path}"

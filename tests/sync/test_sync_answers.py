@@ -167,7 +167,7 @@ def test_a_list_without_an_end(github: Hub, connect: Connect, pages: int, monkey
         connect("ada/any").comments(1)
     assert caught.value.cause in (
         "its list has more than 20 pages",
-        "a page of its list leads to itself",
+        "a page of its list links to itself",
     )
     assert len(github.requests) <= 20
 
@@ -232,7 +232,7 @@ def test_a_redirect_without_an_end(github: Hub, connect: Connect) -> None:
     head = b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:9/\x1b[2J\r\n\r\n"
     with pouring(head, b" " * 50_000) as api, pytest.raises(RemoteError) as caught:
         connect("ada/any", api=api).issue(1)
-    assert "sends on to" in caught.value.message
+    assert "redirects to" in caught.value.message
     harmless(caught.value, github)
 
 

@@ -37,7 +37,7 @@ def test_an_issue_is_found_again_after_the_logbook_has_changed(bot: Bench) -> No
     bot.note("Another")
     err = bot.ok("sync", "--create").err
     [issue] = bot.github.issues(bot.repo)
-    assert f"going on in {bot.github.web}/{bot.repo}/issues/1, opened by ada" in err
+    assert f"continuing in {bot.github.web}/{bot.repo}/issues/1, opened by ada" in err
     assert bot.told() == ["MOE-000", "MOE-001"]
     assert "MOE-001" in bot.block
     assert issue["number"] == bot.number

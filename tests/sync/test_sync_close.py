@@ -129,7 +129,7 @@ def test_reopened_and_closed_again(told: Bench, clock: FixedClock) -> None:
     clock.tick()
     answer = told.ok("close", "--reopen", "--json")
     assert answer.data["closed"] is None
-    assert f"opens it there: {told.book.header.issue.url}" in json.loads(answer.out)["warnings"][0]  # type: ignore[union-attr]
+    assert f"open it there: {told.book.header.issue.url}" in json.loads(answer.out)["warnings"][0]  # type: ignore[union-attr]
     assert "## Conclusion" not in told.book.view_path.read_text()
     assert "## Conclusion" not in told.block
     assert "- **Open** since" in told.block
@@ -188,7 +188,7 @@ def test_locally_first(told: Bench) -> None:
 def test_the_network_is_no_reason_not_to_close(told: Bench) -> None:
     told.github.rules.add(".*", ".", faults.dropped(applied=False))
     error = refused(told, 4, "close", *END)
-    assert error["message"].startswith("moe is closed here, but the issue was not told: ")
+    assert error["message"].startswith("moe is closed here, but the issue was not updated: ")
     assert "logbook close" in error["hint"]
     closing = told.book.header.closing
     assert closing is not None

@@ -59,8 +59,8 @@ def test_a_comment_that_cannot_be_edited_is_reported(changed: Bench) -> None:
     error = refused(changed, 4, "sync")
     [comment] = changed.comments
     assert error["code"] == "issue_missing"
-    assert error["message"].startswith(f"comment {comment['id']} is listed, and cannot be edited: ")
-    assert error["cause"].startswith("this token may not edit it, or the host is in trouble; nothing was posted")
+    assert error["message"].startswith(f"comment {comment['id']} is listed, but cannot be edited: ")
+    assert error["cause"].startswith("this token may not edit it, or the host has a problem; nothing was posted")
     assert error["hint"].endswith("then: logbook sync")
     assert posts(changed, before) == []
     changed.github.rules.clear()

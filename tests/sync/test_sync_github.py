@@ -182,7 +182,7 @@ def test_a_token_that_is_none_is_not_sent_or_shown(connect: Connect, token: str)
 
 @pytest.mark.parametrize("api", ["", "api.github.com", "ftp://host/", "https:///api"])
 def test_an_address_that_is_none(api: str) -> None:
-    with pytest.raises(UsageError, match="no address of an API"):
+    with pytest.raises(UsageError, match="not the address of an API"):
         GitHub(api=api, token=None, repository="ada/moe")
 
 
@@ -193,7 +193,7 @@ def test_whole_messages(github: Hub, connect: Connect) -> None:
     remote = connect("ada/moe")
     with pytest.raises(IssueMissing) as missing:
         remote.issue(5)
-    assert missing.value.message == f"{github.host} finds no issue ada/moe#5"
+    assert missing.value.message == f"{github.host} did not find issue ada/moe#5"
     assert missing.value.cause == "it does not exist, was deleted, or this token may not see it"
     assert missing.value.hint == "check the address, and that the token may see it, then: logbook sync"
     with pytest.raises(IssueLocked) as locked:

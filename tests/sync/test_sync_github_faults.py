@@ -57,7 +57,7 @@ def test_a_write_whose_answer_is_lost_is_sent_once(
     with pytest.raises(AnswerLost) as caught:
         write(connect(repo))
     assert len(github.requests) == 1
-    assert caught.value.hint == "it may have been done; the next sync looks first: logbook sync"
+    assert caught.value.hint == "it may or may not have been done; the next sync checks first: logbook sync"
 
 
 @pytest.mark.parametrize("write", WRITES)
@@ -65,7 +65,7 @@ def test_a_stalled_write_is_given_up(github: Hub, connect: Connect, write: Calla
     repo = github.new_repo()
     github.open_issue_as("ada", repo)
     github.rules.add(".*", "", Stall())
-    with pytest.raises(AnswerLost, match="did not say whether it did") as caught:
+    with pytest.raises(AnswerLost, match="did not confirm the request to") as caught:
         write(connect(repo, timeout_s=0.5))
     assert caught.value.cause == "none came within 1 s"
     assert len(github.writes) == 1

@@ -75,9 +75,9 @@ def test_no_redirect_leads_to_another_host(github: Hub, connect: Connect, status
         github.rules.clear()
         github.rules.add(".*", repo, faults.moved(other, status))
         for act in (lambda: connect(repo).issue(1), lambda: connect(repo).post_comment(1, "text")):
-            with pytest.raises(Unreachable, match="sends on to") as caught:
+            with pytest.raises(Unreachable, match="redirects to") as caught:
                 act()
-            assert caught.value.cause == "nothing was sent there: a token goes to its own host alone"
+            assert caught.value.cause == "nothing was sent there: a token is sent only to its own host"
     assert {request.path.rsplit("/issues/1", 1)[0] for request in github.requests} == {f"/repos/{repo}"}
     assert len(github.requests) == 6
 
@@ -136,7 +136,7 @@ def impostor(tmp_path: Path) -> Iterator[str]:
 
 def test_a_certificate_that_is_not_accepted(github: Hub, connect: Connect, impostor: str) -> None:
     for act in (post, lambda remote: remote.issue(1)):
-        with pytest.raises(Unreachable, match="could not prove who it is") as caught:
+        with pytest.raises(Unreachable, match="could not prove its identity") as caught:
             act(connect("ada/any", api=impostor))
         assert caught.value.cause.startswith("its certificate was not accepted: ")
         assert github.token not in everything(caught.value)

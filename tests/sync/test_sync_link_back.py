@@ -198,7 +198,7 @@ def test_links_back_follow_to_another_issue(told: Bench, other: tuple[str, int, 
     [back] = back_links(told, repo, number)
     new = told.github.open_issue_as("bob", told.repo)
     answer = told.ok("link", f"#{new}", "--replace")
-    assert f"warning: where {old.url} still stands, its block and comments stay as they are" in answer.err
+    assert f"warning: the block and the comments in {old.url} stay as they are" in answer.err
     assert [step["step"] for step in told.sync("--dry-run")["steps"]][
         -1
     ] == f"comment on {url} (Prior issue): link back"

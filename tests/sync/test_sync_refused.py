@@ -163,7 +163,7 @@ def test_no_folder_is_not_this_one(bench: Bench, text: str) -> None:
 @pytest.mark.parametrize("below", ["", "/deeper/still"])
 def test_a_file_in_place_of_the_folder(bench: Bench, below: str) -> None:
     (bench.folder / "out").write_text("mine")
-    assert "out is no folder" in refused(bench, 2, "sync", "--offline", f"out{below}")["message"]
+    assert "out is not a folder" in refused(bench, 2, "sync", "--offline", f"out{below}")["message"]
     assert (bench.folder / "out").read_text() == "mine"
 
 

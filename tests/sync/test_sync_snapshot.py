@@ -137,7 +137,7 @@ def test_what_came_later_is_not_in_it(ready: Pushed) -> None:
     bench = ready.bench
     bench.github.rules.add("POST", "/comments$", faults.unauthorized())
     error = refused(bench, 4, "snapshot", "moe-1")
-    assert error["message"].startswith("the tag moe-1 stands, but the issue was not told: ")
+    assert error["message"].startswith("the tag moe-1 is set, but the issue was not updated: ")
     bench.github.rules.clear()
     later = run(bench)
     bench.sync()

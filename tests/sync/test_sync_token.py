@@ -111,7 +111,7 @@ def test_what_is_missing_is_named() -> None:
     with pytest.raises(NoToken) as caught:
         token_for("a.example.org", ALL)
     assert caught.value.cause == (
-        "GH_ENTERPRISE_TOKEN goes to no host until GH_HOST names one, and gh knows none for a.example.org"
+        "GH_ENTERPRISE_TOKEN is sent to no host until GH_HOST names one, and gh knows none for a.example.org"
     )
     assert "GH_HOST=a.example.org" in caught.value.hint
 
@@ -121,7 +121,7 @@ def test_what_cannot_be_a_token_is_refused_and_not_shown(value: str) -> None:
     with pytest.raises(NoToken) as caught:
         token_for("github.com", {"GH_TOKEN": value, "GITHUB_TOKEN": "fine"})
     told = "".join(traceback.format_exception(caught.value)) + caught.value.cause + caught.value.hint
-    assert caught.value.message == "what GH_TOKEN holds is no token"
+    assert caught.value.message == "GH_TOKEN does not hold a valid token"
     assert value not in told
 
 
@@ -155,7 +155,7 @@ def test_a_gh_that_knows_none(tmp_path: Path, script: str, capfd: pytest.Capture
 
 def test_a_gh_that_answers_with_something_else(tmp_path: Path) -> None:
     folder = fake_gh(tmp_path, "echo A new release of gh")
-    with pytest.raises(NoToken, match="what gh auth token holds is no token"):
+    with pytest.raises(NoToken, match="gh auth token does not hold a valid token"):
         token_for("github.com", {"PATH": str(folder)})
 
 

@@ -57,8 +57,8 @@ def test_per_device_without_a_number_of_devices_says_what_to_report() -> None:
     found = tabulate(cases, TableSpec(per_device=True), declared=())
     assert [row[1:] for row in found.rows] == [("8.000", "4")] * 2
     assert found.notes == (
-        "per device not known: the command did not report how many devices it used; it can, as used of its devices "
-        "in RESULT_JSON, or report tflops_per_device and tokens_per_s_per_device",
+        "per device not known: the command did not report how many devices it used; it can report the "
+        "number as used of its devices in RESULT_JSON, or report tflops_per_device and tokens_per_s_per_device",
     )
     mixed = [case({"k": 1}, tflops=8.0), case({"k": 2}, used=None, tflops=8.0)]
     some = tabulate(mixed, TableSpec(per_device=True), declared=())

@@ -87,7 +87,7 @@ def test_what_changes_with_the_pivot_is_named_and_compared_only_when_implied() -
     apart = table(*pair, pivot="mode", delta=True)
     assert apart.rows == (("a", "1", "—", "?"), ("b", "—", "2", "?"))
     assert apart.notes[-1] == (
-        "no row has two values of mode: it changes together with commit (--implied commit compares nevertheless)"
+        "no row has two values of mode: it changes together with commit (--implied commit compares them anyway)"
     )
     together = table(*pair, pivot="mode", delta=True, implied=("commit",))
     assert together.rows == (("1", "2", "+100.00%"),)

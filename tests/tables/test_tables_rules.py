@@ -81,7 +81,7 @@ def test_a_row_never_spans_unlike_configs_unless_the_pivot_implies_them() -> Non
     assert apart.rows == (("4", "1", "—", "?"), ("2x2", "—", "2", "?"))
     assert apart.notes == (
         "2 of 4 cells not run (—)",
-        "no row has two values of mode: it changes together with mesh (--implied mesh compares nevertheless)",
+        "no row has two values of mode: it changes together with mesh (--implied mesh compares them anyway)",
     )
     together = table(*cases, spec=TableSpec(pivot="mode", delta=True, implied=("mesh",)))
     assert together.rows == (("1", "2", "+100.00%"),)
@@ -261,19 +261,19 @@ def test_metrics_are_those_named_or_declared_or_all() -> None:
 @pytest.mark.parametrize(
     ("spec", "message", "cause", "hint"),
     [
-        (TableSpec(axes=("topkk",)), "no axis named 'topkk'", "there is: topk, entry", "did you mean --axis topk?"),
-        (TableSpec(pivot="tokp"), "no axis named 'tokp'", "there is: topk", "did you mean --pivot topk?"),
-        (TableSpec(where={"top": "2"}), "no axis named 'top'", "there is: topk", "did you mean --where topk?"),
-        (TableSpec(pivot="topk", implied=("x",)), "no axis named 'x'", "there is: topk", "--implied topk"),
-        (TableSpec(metrics=("tflop",)), "no metric named 'tflop'", "there is: tflops", "--metric tflops?"),
-        (TableSpec(metrics=("topk",)), "'topk' is no metric", "Metrics are: tflops", "--axis topk"),
-        (TableSpec(pivot="topk", values=("3",)), "no value of topk named '3'", "there is: 2", "--value 2"),
-        (TableSpec(pivot="topk", base="x"), "no value of topk named 'x'", "there is: 2", "--base 2"),
+        (TableSpec(axes=("topkk",)), "no axis named 'topkk'", "available: topk, entry", "did you mean --axis topk?"),
+        (TableSpec(pivot="tokp"), "no axis named 'tokp'", "available: topk", "did you mean --pivot topk?"),
+        (TableSpec(where={"top": "2"}), "no axis named 'top'", "available: topk", "did you mean --where topk?"),
+        (TableSpec(pivot="topk", implied=("x",)), "no axis named 'x'", "available: topk", "--implied topk"),
+        (TableSpec(metrics=("tflop",)), "no metric named 'tflop'", "available: tflops", "--metric tflops?"),
+        (TableSpec(metrics=("topk",)), "'topk' is not a metric", "Metrics are: tflops", "--axis topk"),
+        (TableSpec(pivot="topk", values=("3",)), "no value of topk named '3'", "available: 2", "--value 2"),
+        (TableSpec(pivot="topk", base="x"), "no value of topk named 'x'", "available: 2", "--base 2"),
         (TableSpec(where={"topk": "3"}), "no row has topk=3", "in these rows topk is 2", "--where topk=2"),
         (TableSpec(first_last=True), "--first-last without --pivot", "columns that a pivot makes", "--pivot KEY"),
         (TableSpec(base="2", values=("2",)), "--value and --base without --pivot", "choose among", "--pivot KEY"),
         (TableSpec(means=True), "--means without --delta or --ratio", "deltas or ratios", "--means --delta"),
-        (TableSpec(axes=("s",), joined={"s": ("topk", "k")}), "no axis named 'k'", "there is", "--axis s="),
+        (TableSpec(axes=("s",), joined={"s": ("topk", "k")}), "no axis named 'k'", "available", "--axis s="),
         (TableSpec(axes=("run",), joined={"run": ("topk",)}), "an axis run already", "two things", "another name"),
         (
             TableSpec(axes=("s",), joined={"s": ("topk",)}, pivot="topk"),

@@ -112,7 +112,7 @@ def test_a_store_that_was_never_indexed_is_left_to_list(started: Cli, folder: Pa
         name = f"MOE-{number:03d}"
         (folder / f"logbooks/moe/entries/{name}.yaml").write_text(whole.replace("MOE-000", name))
     answer = started("run", "--json", "--", "true")
-    assert "129 entries are not indexed here yet; logbook list does that" in answer.out
+    assert "129 entries are not indexed here yet; logbook list indexes them" in answer.out
     with sqlite3.connect(folder / "logbooks/moe/.index.sqlite") as database:
         assert database.execute("SELECT count(*) FROM seen").fetchone() == (2,)
 

@@ -53,7 +53,7 @@ def compared_table(answers: Sequence[Answer], noise: Noise, *, rows: int, noted:
     found = [*_withheld(every, axis), *mark, *notes(answers, noise)]
     cut = [f"{len(every) - rows:,} more rows: --json shows all"] if len(every) > rows else []
     cut += [f"{len(found) - noted:,} more notes: --json shows all"] if len(found) > noted else []
-    nothing = [] if every else ["no case of one side has a partner on the other"]
+    nothing = [] if every else ["no case on one side matches a case on the other"]
     return Table(
         columns=tuple(columns) if every else (Column(name="compared"), Column(name="verdict")),
         rows=tuple(_row(told, *one, noise) for one in every[:rows]),

@@ -43,7 +43,7 @@ def rows_of(asked: Comparison, records: Mapping[str, Record]) -> list[list[Trial
                 where = " ".join(f"--where {k}={v}" for k, v in wanted.items())
                 raise UsageError(
                     f"no row of {reference} has {where.replace('--where ', '')}",
-                    cause="the other side has such rows, this one has none",
+                    cause="the other side has such rows, this side does not",
                     hint=f"see what it has: logbook table {entry_of(reference)}",
                 )
     return sides
@@ -59,8 +59,8 @@ def answers_of(asked: Comparison, rows: Sequence[list[Trial]], declared: Sequenc
     if {id(t) for t in rows[0]} & {id(t) for t in rows[1]}:
         raise UsageError(
             f"{base} and {other} hold the same rows",
-            cause="a row that stands on both sides is no second measurement",
-            hint="name runs that are apart, by number or label: logbook compare ID/1 ID/2",
+            cause="a row cannot be compared with itself",
+            hint="name different runs, by number or label: logbook compare ID/1 ID/2",
         )
     return tuple(answer_sides(rows[0], rows[1], (base, other), ask))
 
@@ -93,7 +93,7 @@ def _no_rows(reference: str, record: Record) -> UsageError:
     if not with_rows or not rest:
         return UsageError(
             f"{entry} has no rows",
-            cause="no run of it printed a RESULT, METRIC or RESULT_JSON line",
+            cause="none of its runs printed a RESULT, METRIC or RESULT_JSON line",
             hint=f"logbook show {entry}",
         )
     there = [f"{entry}/{run.run}" for run in with_rows] + [f"{entry}:{run.label}" for run in with_rows if run.label]

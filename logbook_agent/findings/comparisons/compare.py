@@ -56,11 +56,11 @@ def compare(book: Book, asked: Comparison, *, baseline: bool = False) -> Compare
     of_baseline = [t for t in base if not cases or any(is_case(t.case.row.config, c) for c in cases)]
     if not of_baseline:
         raise UsageError(
-            f"no row of {entry} is of the baseline's case",
+            f"no row of {entry} matches the baseline's case",
             cause="the header names the entry, and a config that none of its rows has",
             hint=f"name the rows themselves: logbook compare {asked.references[0]}/1 {asked.references[1]}",
         )
-    why = None if len(of_baseline) == len(base) else f"only some rows of {entry} are of the baseline's case"
+    why = None if len(of_baseline) == len(base) else f"only some rows of {entry} match the baseline's case"
     return CompareResult(question=asked, answers=_answers(book, asked, [of_baseline, *others]), not_kept=why)
 
 
@@ -105,21 +105,21 @@ def _check(asked: Comparison, *, baseline: bool) -> None:
     if asked.axis is None and asked.base_value is not None:
         raise UsageError(
             f"--base {asked.base_value} without --axis",
-            cause="it is the value of an axis that the others are compared with",
+            cause="--base names the value of an axis that the others are compared with",
             hint=f"--axis NAME --base {asked.base_value}",
         )
     if not 0 <= asked.minimum_effect < 1:
         raise UsageError(
-            f"a minimum effect of {asked.minimum_effect:.4g} is no part of a value",
-            cause="it is a fraction from 0 up to 1, or a percentage",
+            f"a minimum effect of {asked.minimum_effect:.4g} is out of range",
+            cause="expected a fraction from 0 up to 1, or a percentage",
             hint="--min-effect 1%",
         )
     count = len(asked.references)
     if count != 1 if baseline else count < 1 if asked.axis is not None else count != 2:
         given = f"{count} reference{'s' * (count != 1)}{' and --baseline' * baseline}{' and --axis' * bool(asked.axis)}"
         raise UsageError(
-            f"{given} make{'s' * (given == '1 reference')} no comparison",
-            cause="two references do, one with --baseline, or any number with --axis",
+            f"cannot compare {given}",
+            cause="give two references, one with --baseline, or any number with --axis",
             hint=_EXAMPLE,
         )
 
@@ -162,7 +162,7 @@ def _with_stated(book: Book, asked: Comparison) -> Answer:
     if not answer.lines:
         shown = "; ".join(" ".join(f"{k}={v}" for k, v in case.items()) for case in baseline_cases(header))
         raise UsageError(
-            f"no row of {asked.references[0]} is of the baseline's case",
+            f"no row of {asked.references[0]} matches the baseline's case",
             cause=f"the baseline states numbers of {shown or 'a case without config'}",
             hint=f"see what it has: logbook table {entry_of(asked.references[0])}",
         )

@@ -146,7 +146,7 @@ def notes(answers: Sequence[Answer], noise: Noise) -> list[str]:
             if difference.standing in _STATED:
                 count(f"{difference.standing.value}: {differences_text([difference])}")
         if line.pair.likeness.not_known:
-            count(f"not known of either side: {', '.join(line.pair.likeness.not_known)}")
+            count(f"not known for either side: {', '.join(line.pair.likeness.not_known)}")
     of_pairs = [text + _part(n, len(every), "pair") for text, n in found.items()]
     found.clear()
     metrics = [m for line in every for m in line.metrics]

@@ -85,8 +85,8 @@ def checked_predicate(data: object) -> dict[str, Any]:
         parse(plain)
     except PredicateError as error:
         raise UsageError(
-            f"the predicate does not fit: {error}",
-            cause="a stop criterion is checked by one of the predicates that docs/reference/criteria.md lists",
+            f"the predicate is not valid: {error}",
+            cause="docs/reference/criteria.md lists the predicates that check a stop criterion",
             hint="write it in this form: {compared: {axis: quant_mode, values: [none, int8]}}",
         ) from None
     assert isinstance(plain, dict)  # noqa: S101  else it would not have been read

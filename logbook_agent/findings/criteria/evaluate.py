@@ -62,7 +62,7 @@ def evaluate(predicate: Predicate, facts: Facts) -> CriterionOutcome:
         case Day(day=day):
             come = facts.now.date() >= day
             return CriterionOutcome(
-                state=State.MET if come else State.UNMET, reason=f"{day} {'has' if come else 'is to'} come"
+                state=State.MET if come else State.UNMET, reason=f"{day} has {'come' if come else 'not come yet'}"
             )
         case Judged():
             return unmet("nobody has judged it yet")

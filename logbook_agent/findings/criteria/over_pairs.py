@@ -41,7 +41,7 @@ def _ask(predicate: Question, metrics: tuple[Metric, ...], minimum_effect: float
 def _over(predicate: Question, trials: Sequence[Trial], ask: Ask, verdicts: Sequence[str] | None) -> CriterionOutcome:
     rows = Rows(trials)
     if not rows.frame.items:
-        return unmet("nothing was measured yet")
+        return unmet("nothing has been measured yet")
     name = rows.unknown({predicate.axis: 0, **predicate.where, **predicate.for_each})
     if name is not None:
         return not_computable(f"no row has {name}")
@@ -118,7 +118,7 @@ def swept(predicate: Sweep, trials: Sequence[Trial], metrics: tuple[Metric, ...]
     """Each value was measured and, with controls, beside its control."""
     rows = Rows(trials)
     if not rows.frame.items:
-        return unmet("nothing was measured yet")
+        return unmet("nothing has been measured yet")
     name = rows.unknown({predicate.axis: 0, **predicate.where, **predicate.controls, **predicate.for_each})
     if name is not None:
         return not_computable(f"no row has {name}")

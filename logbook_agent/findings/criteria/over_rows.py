@@ -73,7 +73,7 @@ def plateau(predicate: Plateau, trials: Sequence[Trial], metrics: Sequence[Metri
     old, new = choose(value for value, _ in before), choose(value for value, _ in last)
     gain = new / old - 1 if direction == "max" else old / new - 1
     which = "the last entry" if predicate.entries == 1 else f"the last {predicate.entries} entries"
-    reason = f"{which}: {gain:+.2%} against the best before"
+    reason = f"{which}: {gain:+.2%} against the previous best"
     return (met if gain <= predicate.within else unmet)(reason, [ref for _, runs in last for ref in runs])
 
 
@@ -129,8 +129,8 @@ def _unit(metric: str, metrics: Sequence[Metric]) -> str | None:
 
 
 def _missing(rows: Rows, names: Mapping[str, object]) -> CriterionOutcome | None:
-    """Where nothing was measured yet, nothing is met; a name that no row has cannot be looked up."""
+    """Where nothing has been measured yet, nothing is met; a name that no row has cannot be looked up."""
     if not rows.frame.items:
-        return unmet("nothing was measured yet")
+        return unmet("nothing has been measured yet")
     name = rows.unknown(names)
     return None if name is None else not_computable(f"no row has {name}")

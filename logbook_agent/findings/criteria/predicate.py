@@ -167,12 +167,10 @@ def parse(data: object) -> Predicate:
         return Day(day=_day(value))
     if kind == "judgement":
         if value not in ({}, None):
-            raise PredicateError(
-                f"judgement: nothing can be stated with it, not {value!r}; write it as judgement: {{}}"
-            )
+            raise PredicateError(f"judgement: takes no value, got {value!r}; write judgement: {{}}")
         return Judged()
     if kind not in _KINDS:
-        raise PredicateError(f"there is no predicate {kind!r}{_close(str(kind), _WORDS)}")
+        raise PredicateError(f"unknown predicate {kind!r}{_close(str(kind), _WORDS)}")
     try:
         found: Predicate = decode(_KINDS[kind], value, str(kind))
     except CodecError as error:
@@ -195,7 +193,7 @@ def _nan(value: object, place: str = "") -> str | None:
 
 def _several(kind: str, value: object) -> Several:
     if not isinstance(value, list | tuple) or not value:
-        raise PredicateError(f"{kind}: a list of predicates is needed")
+        raise PredicateError(f"{kind}: expected a list of predicates")
     return Several(parts=tuple(parse(part) for part in value), every=kind == "all")
 
 
@@ -205,7 +203,7 @@ def _day(value: object) -> date:
     try:
         return date.fromisoformat(str(value))
     except ValueError:
-        raise PredicateError(f"date: {value!r} is no day; write it as 2026-12-31") from None
+        raise PredicateError(f"date: {value!r} is not a date; write it as 2026-12-31") from None
 
 
 def _said(error: CodecError, cls: Any) -> str:
@@ -218,7 +216,7 @@ def _close(word: str, words: Sequence[str]) -> str:
     from difflib import get_close_matches  # costs more than the rest; only errors need it
 
     close = get_close_matches(word, list(words), n=1)
-    return f"; did you mean {close[0]}?" if close else f"; there is: {', '.join(words)}"
+    return f"; did you mean {close[0]}?" if close else f"; available: {', '.join(words)}"
 
 
 def _check(kind: str, found: Predicate) -> None:

@@ -222,7 +222,7 @@ def _missing(found: Numbers) -> str | None:
         return None
     if found.failed:
         return f"failed: {', '.join(dict.fromkeys(found.failed))}"
-    return f"it comes in {found.unit}" if found.unit else "not reported"
+    return f"its unit is {found.unit}" if found.unit else "not reported"
 
 
 def _direction(pair: Pair, metric: str, declared: Sequence[Metric]) -> Direction | None:

@@ -69,7 +69,7 @@ def _of_verdicts(settled: Sequence[InSetting], still_open: int) -> Conclusion:
         return Conclusion(confidence="replicated", reasons=("the verdict depends on the setting", *reasons))
     if held and not still_open:
         axes = " and ".join(dict.fromkeys(held))
-        return Conclusion(confidence="stable", reasons=(f"it holds over another {axes}", *reasons))
+        return Conclusion(confidence="stable", reasons=(f"it also holds with another {axes}", *reasons))
     return Conclusion(confidence="replicated", reasons=tuple(reasons))
 
 
@@ -89,7 +89,7 @@ def _agreement(tested: InSetting, minimum_effect: float) -> tuple[bool, str]:
     if len(tested.runs) < 2:
         return False, f"{'one run' if tested.runs else 'no run'}{at}"
     if tested.verdict is not None:
-        return False, f"{len(tested.runs)} runs{at} settle no verdict"
+        return False, f"{len(tested.runs)} runs{at} do not settle a verdict"
     spread = noise_floor(tested.runs)
     if spread is None:
         return False, f"the runs{at} have values without a ratio"

@@ -168,7 +168,7 @@ class Ground:
                 of: Side = "base" if len(mine) > 1 else "other"
                 pairs += [self._pair(a, b, [*told, *more], of) for a in mine for b in theirs]
                 continue
-            why = "several cases of both sides would be its partner" if mine and theirs else _why(told, names)
+            why = "several cases on both sides match it" if mine and theirs else _why(told, names)
             unpaired += [_unpaired("base", group, unique, why) for group in mine]
             unpaired += [_unpaired("other", group, unique, why) for group in theirs]
         return Pairing(base=names[0], other=names[1], pairs=tuple(pairs), unpaired=tuple(unpaired))
@@ -228,7 +228,7 @@ def compare_values(ground: Ground, base_value: str | None = None) -> list[Pairin
     # A case that failed may not have got as far as to tell its config.
     silent = [t for t in ground.tried if not t.item.says(terms.axis)]
     if silent:
-        why = f"failed before it told its {terms.axis}"
+        why = f"failed before it reported its {terms.axis}"
         more = tuple(Unpaired(side="neither", case={}, runs=1, why=why) for _ in silent)
         found[0] = replace(found[0], unpaired=(*found[0].unpaired, *more))
     return found
@@ -294,4 +294,4 @@ def _unpaired(side: Side, group: Group, names: Sequence[str], why: str) -> Unpai
 
 
 def _why(told: Sequence[str], names: tuple[str, str]) -> str:
-    return f"no case of the other side agrees in {', '.join(told) or 'its command'}"
+    return f"no case on the other side agrees in {', '.join(told) or 'its command'}"

@@ -124,7 +124,9 @@ def judge(
     effect = measure(base, other, paired=paired, other_first=other_first, alpha=alpha)
     verdict, reasons = _decide(effect, direction, minimum_effect, paired=paired, alpha=alpha)
     if effect.order_effect is not None and _order_matters(base, other, alpha):
-        notes.append(f"the later run of a pair comes out {effect.order_effect:+.2%}; the order alternates against that")
+        notes.append(
+            f"the later run of a pair differs by {effect.order_effect:+.2%}; the alternating order cancels this"
+        )
     return Judgement(verdict=verdict, effect=effect, minimum_effect=minimum_effect, reasons=(*reasons, *notes))
 
 

@@ -127,7 +127,7 @@ def _against(
     first, last = cases[rival], cases[best]
     fewest = 1 + missing_unpaired(1, 1, alpha)
     if min(len(first), len(last)) < 2:
-        reason = f"one run of a case cannot tell, {fewest} of each could"
+        reason = f"one run of a case is not enough, {fewest} of each could be"
         return Selection(best=best, rival=rival, repeats=fewest, reasons=(reason,))
     turns = None if shuffled else turns_of(*([("", "", place) for place, _ in runs] for runs in (first, last)))
     if turns is None and not shuffled and _apart(first, last):

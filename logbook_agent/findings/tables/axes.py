@@ -136,7 +136,7 @@ def _notes(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
         notes.append(_advice(frame, spec, order, axes))
     undeclared = [a for a in axes if a not in spec.axes and any(a in item.row.observations for item in frame.items)]
     notes += [
-        f"{name}: nothing declares it, and it tells these rows apart; --config {name}=VALUE, a flag of the command or"
+        f"{name}: not declared, but these rows differ in it; --config {name}=VALUE, a flag of the command or"
         " an axis of the matrix makes it part of the case"
         for name in undeclared
     ]

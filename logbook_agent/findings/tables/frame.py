@@ -235,7 +235,7 @@ def unknown(what: str, name: str, known: Iterable[str], *, option: str) -> Usage
     example = f"{option}{'' if option.endswith('=') else ' '}{(close or names or [''])[0]}"
     return UsageError(
         f"no {what} named {name!r} in these rows",
-        cause=f"there is: {listed(names)}" if names else "these rows have none",
+        cause=f"available: {listed(names)}" if names else "these rows have none",
         hint=(f"did you mean {example}?" if close else f"choose one of them: {example}") if names else "leave it out",
     )
 

@@ -71,7 +71,7 @@ def _check(frame: Frame, names: Iterable[str], existing: Sequence[str]) -> None:
             continue
         if name in frame.axes():
             raise UsageError(
-                f"{name!r} is no metric of these rows",
+                f"{name!r} is not a metric of these rows",
                 cause=f"it is an axis: something that tells rows apart. Metrics are: {listed(existing) or 'none'}",
                 hint=f"--axis {name}",
             )
@@ -135,8 +135,8 @@ def _unshared(frame: Frame, columns: Sequence[MetricColumn]) -> list[str]:
         return []
     sign = " (?)" if any(c.per_device for c in columns if c.name in names) else ""
     return [
-        f"per device not known{sign}: the command did not report how many devices it used; it can, as used "
-        f"of its devices in RESULT_JSON, or report {' and '.join(name + PER_DEVICE for name in names)}"
+        f"per device not known{sign}: the command did not report how many devices it used; it can report the "
+        f"number as used of its devices in RESULT_JSON, or report {' and '.join(name + PER_DEVICE for name in names)}"
     ]
 
 

@@ -54,6 +54,6 @@ def _once(option: str, names: list[str]) -> None:
     if twice is not None:
         raise UsageError(
             f"{option} {twice} is given twice",
-            cause="two columns would have one heading",
+            cause="two columns would have the same heading",
             hint="leave one out, or give it another name: NEWNAME=NAME",
         )

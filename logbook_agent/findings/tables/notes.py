@@ -68,7 +68,7 @@ def _missing(frame: Frame, layout: Layout, grid: Grid) -> list[str]:
     if held and all(sum((row, c) in grid.cells for c in range(len(grid.pivots))) == 1 for row in range(len(grid.rows))):
         notes.append(
             f"no row has two values of {layout.pivot}: it changes together with {', '.join(held)} "
-            f"({' '.join(f'--implied {name}' for name in held)} compares nevertheless)"
+            f"({' '.join(f'--implied {name}' for name in held)} compares them anyway)"
         )
     return notes
 

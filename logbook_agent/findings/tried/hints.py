@@ -45,8 +45,8 @@ def is_indexed(workspace: Workspace, book: Book) -> bool:
         hints.forget(gone)
     if len(unseen) > _LOOKED_AT:
         workspace.warnings.append(
-            f"not looked up whether this was tried before: {len(unseen):,} entries are not indexed here yet;"
-            " logbook list does that"
+            f"did not check whether this was tried before: {len(unseen):,} entries are not indexed here yet;"
+            " logbook list indexes them"
         )
         return False
     hints.keep({i: _keys(book, i) for i in sorted(unseen)}, entries=len(names), folder_ns=folder_ns)

@@ -147,7 +147,7 @@ def _check(items: Sequence[Item], query: TriedQuery) -> None:
     if query.outcome is not None and query.outcome not in outcomes:
         near = get_close_matches(query.outcome, outcomes, n=1)
         raise UsageError(
-            f"nothing came out {query.outcome!r}",
+            f"nothing has the outcome {query.outcome!r}",
             cause=f"outcomes here are {', '.join(outcomes) or 'none yet'}",
             hint=f"--outcome {near[0]}" if near else "logbook tried",
         )

@@ -80,7 +80,7 @@ class HostAnswer:
 
     @property
     def data(self) -> Any:
-        """Raises ValueError where the text is no JSON, or is nested deeper than anything of GitHub's."""
+        """Raises ValueError where the text is not JSON, or is nested deeper than anything of GitHub's."""
         try:
             return json.loads(self.text)
         except RecursionError as error:

@@ -70,7 +70,7 @@ class Sync:
             raise IssueLocked(
                 f"the conversation of {issue.url} is locked",
                 cause="somebody locked it; nothing was written",
-                hint="have it unlocked, or go on in another issue: logbook link URL --replace; then: logbook sync",
+                hint="have it unlocked, or continue in another issue: logbook link URL --replace; then: logbook sync",
             )
         return plan
 
@@ -164,9 +164,9 @@ class Sync:
         self._confirmed[comment.id] = comment
 
     def _not_editable(self, step: EditStep, error: IssueMissing) -> IssueMissing:
-        error.reword(f"comment {step.comment} is listed, and cannot be edited: {error.message}")
-        error.cause = "this token may not edit it, or the host is in trouble; nothing was posted in its place"
-        error.hint = f"check that the account of the token may edit comments of others, then: {self.calls.again}"
+        error.reword(f"comment {step.comment} is listed, but cannot be edited: {error.message}")
+        error.cause = "this token may not edit it, or the host has a problem; nothing was posted in its place"
+        error.hint = f"check that the account of the token may edit other people's comments, then: {self.calls.again}"
         return error
 
     def _write_block(self, step: WriteBlock) -> None:

@@ -58,7 +58,7 @@ class Calls:
             raise Unreachable(
                 f"gave up after {self.lost} requests without an answer: {error.message}",
                 cause=error.cause,
-                hint=f"{self.again} goes on from here once the host answers again",
+                hint=f"{self.again} continues from here once the host answers again",
             )
         self.say(f"{error.message}; reading the issue again")
         self.pace.unsure(error.message)

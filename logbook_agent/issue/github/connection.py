@@ -113,8 +113,8 @@ def requester(*, api: str, token: str | None, timeout_s: int, per_page: int) -> 
     """What sends requests to one API. Raises UsageError where a token would leave this machine in clear text."""
     if token is not None and api.startswith("http:") and select_proxy(api, get_environ_proxies(api, no_proxy=None)):
         raise UsageError(
-            f"{api} would be asked through a proxy, with the token in clear text",
-            cause="http_proxy or all_proxy is set; without TLS only this machine is spoken to",
+            f"{api} would be reached through a proxy, with the token in clear text",
+            cause="http_proxy or all_proxy is set; without TLS, only this machine may be reached",
             hint="set NO_PROXY=127.0.0.1,localhost",
         )
     return _Requester(

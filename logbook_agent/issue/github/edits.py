@@ -21,7 +21,7 @@ def edit_comment(calls: Calls, comment_id: int, *, old: str, new: str) -> Commen
     def write() -> Comment:
         there = calls.reading(lambda: calls.remote.comment(comment_id))
         if normalised(there.body) != normalised(old):
-            raise Unreachable(f"comment {comment_id} was edited while it was synced", cause="somebody else wrote in it")
+            raise Unreachable(f"comment {comment_id} was edited while it was synced", cause="somebody else edited it")
         return calls.remote.edit_comment(comment_id, new)
 
     return calls.writing(write)

@@ -63,14 +63,16 @@ class GitHub:
         address = api.rstrip("/")
         root = urlsplit(address)
         if root.scheme not in ("http", "https") or not root.hostname:
-            raise UsageError(f"{api} is no address of an API", hint="https://api.github.com, or https://HOST/api/v3")
+            raise UsageError(
+                f"{api} is not the address of an API", hint="https://api.github.com, or https://HOST/api/v3"
+            )
         name = "github.com" if root.hostname == "api.github.com" else root.netloc.rpartition("@")[2]
         self._host = IssueHost(name=name, has_token=token is not None, typed=typed or Typed())
         if token is not None and not re.fullmatch(r"[!-~]+", token):
             raise BadToken(
-                f"the token for {name} is none",
-                cause="it is empty, or has a blank, a line break or a character other than ASCII in it",
-                hint=f"set {self._host.variable} to the token alone, then: {self._host.again}",
+                f"the token for {name} is not valid",
+                cause="it is empty, or contains a space, a line break or a character other than ASCII",
+                hint=f"set {self._host.variable} to the token and nothing else, then: {self._host.again}",
             )
         self._repository = repository
         whole_s = max(1, math.ceil(timeout_s))
@@ -143,7 +145,7 @@ class GitHub:
         if body is not None:
             self._check_stored(call, body, issue.body)
         if state is not None and issue.state != state:
-            self._not_stored(call, f"it was to be {state}, and is {issue.state}")
+            self._not_stored(call, f"it should be {state}, but is {issue.state}")
         return issue
 
     def post_comment(self, number: int, body: str) -> Comment:
@@ -223,7 +225,7 @@ class GitHub:
                 return
             seen.append(parameters)
             if following in seen:
-                raise no_answer(call, self._host, "a page of its list leads to itself")
+                raise no_answer(call, self._host, "a page of its list links to itself")
             parameters = following
         raise no_answer(call, self._host, f"its list has more than {MOST_PAGES:,} pages")
 
@@ -232,7 +234,7 @@ class GitHub:
             return answer.next_page
         except ValueError:
             pass
-        raise no_answer(call, self._host, "the address of the next page of its list is none")
+        raise no_answer(call, self._host, "the address of the next page of its list is not valid")
 
     def _write_comment(self, call: Call, body: str, comment_id: int | None = None) -> Comment:
         comment = self._read(call, lambda data: answers.comment(data, comment_id))
@@ -242,10 +244,14 @@ class GitHub:
     def _check_stored(self, call: Call, sent: str, stored: str) -> None:
         if not answers.same_text(sent, stored):
             size = len(stored.encode("utf-8", "replace"))
-            self._not_stored(call, f"{len(sent.encode('utf-8', 'replace'))} bytes were sent, {size} others are there")
+            self._not_stored(
+                call, f"{len(sent.encode('utf-8', 'replace'))} bytes were sent, but {size} different bytes are stored"
+            )
 
     def _not_stored(self, call: Call, cause: str) -> NoReturn:
-        message = f"not stored as sent: {self._host.name} took the request to {call.doing}, and holds something else"
+        message = (
+            f"not stored as sent: {self._host.name} accepted the request to {call.doing}, but stored something else"
+        )
         raise Rejected(message, cause=cause, hint=f"look at the issue, then: {self._host.again}")
 
     def _same_place(self, issue: Issue, number: int) -> Issue:

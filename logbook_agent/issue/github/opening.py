@@ -57,8 +57,8 @@ def _opened(calls: Calls, new: NewIssue, login: str | None) -> Issue:
     found = existing(calls, new, login)
     if found and login is None:
         calls.say(
-            f"going on in {found[0].url}, opened by {found[0].author}: it has the block of this logbook, and the host"
-            " does not tell whose this token is"
+            f"continuing in {found[0].url}, opened by {found[0].author}: it has the block of this logbook, and the host"
+            " does not say whose this token is"
         )
     if not found:
         created = calls.writing(lambda: calls.remote.create_issue(new.title, new.body, new.labels))

@@ -59,14 +59,14 @@ def moved(call: Call, host: IssueHost, url: str | None) -> IssueMoved:
         return IssueMoved(
             f"{call.about} has another name or owner now",
             cause="the repository was renamed or moved, and no redirect is followed",
-            hint="name it as it is called now: in logbook.toml ([github] repository), with --repo, or with"
+            hint="use its current name: in logbook.toml ([github] repository), with --repo, or with"
             f" `git remote set-url`; then: {host.again}",
         )
     link = f"logbook link {quote(url or 'URL')} --replace{host.typed.options}; then: {host.again}"
     error = IssueMoved(
         f"{call.about} is now {url if url is not None else 'elsewhere'}",
         cause="the issue was transferred, or its repository renamed or moved",
-        hint=link if url is not None else f"its old address leads a browser to the new one: {link}",
+        hint=link if url is not None else f"its old address redirects a browser to the new one: {link}",
     )
     error.url = url
     return error
@@ -76,23 +76,23 @@ def no_answer(call: Call, host: IssueHost, cause: str) -> RemoteError:
     """No answer, or one that says nothing. A write may have been applied."""
     if call.is_write:
         return AnswerLost(
-            f"{host.name} did not say whether it did: {call.doing}",
+            f"{host.name} did not confirm the request to {call.doing}",
             cause=cause,
-            hint=f"it may have been done; the next sync looks first: {host.again}",
+            hint=f"it may or may not have been done; the next sync checks first: {host.again}",
         )
-    return Unreachable(f"{host.name} could not {call.doing}", cause=cause, hint=f"later: {host.again}")
+    return Unreachable(f"{host.name} could not {call.doing}", cause=cause, hint=f"try again later: {host.again}")
 
 
 def _unknown(host: IssueHost) -> RemoteError:
     if not host.has_token:
         return NoToken(
-            f"{host.name} wants a token",
+            f"{host.name} needs a token",
             cause="none was found for this host",
-            hint=f"set {host.variable}, or `gh auth login`, then: {host.again}",
+            hint=f"set {host.variable} or type `gh auth login`, then: {host.again}",
         )
     return BadToken(
         f"{host.name} does not know the token",
-        cause="it is mistyped, expired or revoked, or it is one of another host",
+        cause="it is mistyped, expired or revoked, or belongs to another host",
         hint=f"make a new one and set {host.variable}, then: {host.again}",
     )
 
@@ -102,11 +102,11 @@ def _missing(status: int, said: str, call: Call, host: IssueHost) -> RemoteError
     hint = f"check the address, and that the token may see it, then: {host.again}"
     if status == 410:
         cause = said or "it was deleted"
-        hint = f"check the address, or go on in another issue: logbook link URL --replace; then: {host.again}"
+        hint = f"check the address, or continue in another issue: logbook link URL --replace; then: {host.again}"
     elif not host.has_token:
         cause = "it does not exist, was deleted, or is private: there was no token to see it with"
     return IssueMissing(
-        f"{host.name} finds no {call.about}",
+        f"{host.name} did not find {call.about}",
         cause=cause,
         hint=hint,
     )

@@ -52,7 +52,7 @@ def token_for(host: str, environ: Mapping[str, str], *, confirmed: Sequence[str]
     for name in _variables(host) if host == GITHUB_HOST or _is_named(host, named) else ():
         value = environ.get(name, "").strip()
         if value:
-            return _usable(value, name, f"set {name} anew, to the token alone")
+            return _usable(value, name, f"set {name} again, to the token and nothing else")
     known = _from_gh(host, environ, run)
     if known:
         return _usable(known, "gh auth token", f"gh auth login --hostname {host}")
@@ -107,8 +107,8 @@ def _from_gh(host: str, environ: Mapping[str, str], run: Run) -> str | None:
 def _usable(value: str, source: str, hint: str) -> Token:
     if not _USABLE.fullmatch(value):
         raise NoToken(
-            f"what {source} holds is no token",
-            cause="there is a space, a line break or a character other than ASCII in it (it is not shown here)",
+            f"{source} does not hold a valid token",
+            cause="it contains a space, a line break or a character other than ASCII (it is not shown here)",
             hint=hint,
         )
     return Token(value=value, source=source)
@@ -122,7 +122,7 @@ def _none(host: str, environ: Mapping[str, str], named: str | None) -> NoToken:
         if host != GITHUB_HOST and not _is_named(host, named):
             hint = f"set {first} and GH_HOST={host}, or: gh auth login --hostname {host}"
         return NoToken(f"no token for {host}", cause=cause, hint=hint)
-    said = f"is for {named}" if named is not None else "goes to no host until GH_HOST names one"
+    said = f"is for {named}" if named is not None else "is sent to no host until GH_HOST names one"
     return NoToken(
         f"no token for {host}",
         cause=f"{first if environ.get(first) else second} {said}, and gh knows none for {host}",

@@ -103,14 +103,16 @@ class Wire:
         for reason in reasons:
             if isinstance(reason, ssl.SSLCertVerificationError):
                 return Unreachable(
-                    f"{self._host.name} could not prove who it is",
+                    f"{self._host.name} could not prove its identity",
                     cause=f"its certificate was not accepted: {reason.verify_message}",
                     hint="if the host has a certificate of its own, name it in REQUESTS_CA_BUNDLE, then:"
                     f" {self._host.again}",
                 )
         if any(isinstance(reason, (ConnectTimeout, NewConnectionError, ProxyError)) for reason in reasons):
-            cause = "no connection: it is down, its name or port is wrong, or the network is"
-            return Unreachable(f"{self._host.name} cannot be reached", cause=cause, hint=f"later: {self._host.again}")
+            cause = "no connection: the host is down, its name or port is wrong, or the network is down"
+            return Unreachable(
+                f"{self._host.name} cannot be reached", cause=cause, hint=f"try again later: {self._host.again}"
+            )
         timed_out = any(isinstance(reason, TimeoutError | Timeout) for reason in reasons)
         cause = f"none came within {self._timeout_s:g} s" if timed_out else "the connection broke"
         return no_answer(call, self._host, cause)
@@ -121,12 +123,12 @@ class Wire:
             target = urlsplit(urljoin(self._api + call.path, location))
             there = _origin(target)
         except ValueError:
-            return no_answer(call, self._host, "it sends on to an address that is none")
+            return no_answer(call, self._host, "it redirects to an address that is not valid")
         if there != _origin(self._root):
             shown = one_line(f"{target.scheme}://{target.netloc.rpartition('@')[2]}")
             return Unreachable(
-                f"{self._host.name} sends on to {shown}",
-                cause="nothing was sent there: a token goes to its own host alone",
+                f"{self._host.name} redirects to {shown}",
+                cause="nothing was sent there: a token is sent only to its own host",
                 hint="if the API has moved there, change its address in the settings",
             )
         place = re.match(rf"{re.escape(self._root.path)}(/.*/issues/\d+)(/|$)", target.path)

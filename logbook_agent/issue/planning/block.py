@@ -78,7 +78,7 @@ def damaged(what: str) -> MarkersDamaged:
     return MarkersDamaged(
         f"the block in the issue's body is damaged: {what}",
         cause="somebody edited or removed the <!-- logbook: --> lines, so its place is not known; nothing was written",
-        hint="take back that edit in the issue (its history is under `edited`), or remove what is left of the block and"
+        hint="undo that edit in the issue (its history is under `edited`), or remove what is left of the block and"
         " run: logbook sync --new-block",
     )
 
@@ -89,5 +89,5 @@ def _lines(body: str, kind: str, book: str) -> list[re.Match[str]]:
 
 def _what(begins: int, ends: int) -> str:
     if begins == ends == 1:
-        return "its end marker stands before its begin marker"
+        return "its end marker comes before its begin marker"
     return f"{begins} begin and {ends} end markers instead of one each"

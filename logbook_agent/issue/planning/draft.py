@@ -107,5 +107,5 @@ class Draft:
             self.deletions.append(Delete(comment=ours.comment.id, of=older))
         else:
             self.warnings.append(
-                f"{ours.comment.url} tells what comment {older} tells already, and was edited by hand: left alone"
+                f"{ours.comment.url} repeats what comment {older} says, and was edited by hand: left alone"
             )

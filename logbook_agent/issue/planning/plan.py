@@ -46,8 +46,8 @@ def first_body(wanted: Wanted, documents: Documents) -> str:
 def _check_whole(wanted: Wanted) -> None:
     if wanted.unreadable:
         raise StoreError(
-            f"{', '.join(wanted.unreadable[:5])} cannot be read, so the issue is not begun",
-            cause="its first text would count what is there and leave out the rest",
+            f"{', '.join(wanted.unreadable[:5])} cannot be read, so the issue was not opened",
+            cause="its first text would count only what can be read",
             hint="logbook doctor",
         )
 
@@ -62,7 +62,7 @@ def _plan_block(draft: Draft, issue: Issue) -> None:
     elif wanted.unreadable:
         draft.warnings.append(
             f"the block in the issue's body stays as it is while {wanted.unreadable[0]} cannot be read: it would count"
-            " what is there and leave out the rest"
+            " only what can be read"
         )
         return
     room = LIMIT_BYTES - block.outside_bytes(issue.body, wanted.book) - block.wrapping_bytes(wanted.book)
@@ -79,7 +79,7 @@ def _plan_block(draft: Draft, issue: Issue) -> None:
         if not found.intact:
             draft.warnings.append(
                 "the block in the issue's body was edited by hand (a ticked box is an edit): it follows the logbook and"
-                " is written anew; the issue keeps the edit in its history"
+                " is rewritten; the issue keeps the edit in its history"
             )
         draft.steps.append(WriteBlock(text=text, old=found.text))
 

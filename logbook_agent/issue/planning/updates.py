@@ -93,7 +93,7 @@ def _plan_existing(draft: Draft, ours: Ours, owner: Mapping[str, Ours], correcti
     told = [_tell(draft, entry, ours) for entry in entries]
     if told == [t for t in ours.told if t.name not in unknown]:
         return
-    changed = ", ".join(e.id for e, t in zip(entries, told, strict=True) if t not in ours.told) or "what it tells"
+    changed = ", ".join(e.id for e, t in zip(entries, told, strict=True) if t not in ours.told) or "what it says"
     if unknown or draft.wanted.unreadable:
         draft.warnings.append(f"{ours.comment.url} is left alone, though {changed} changed, {_why_frozen(draft, ours)}")
     elif not ours.marked.intact:
@@ -137,8 +137,8 @@ def _why_frozen(draft: Draft, ours: Ours) -> str:
         return f"since {draft.wanted.unreadable[0]} cannot be read: logbook doctor"
     entry_id = _unknown(draft, ours)[0].partition(".")[0]
     if entry_id in draft.entries:
-        return f"since its {entry_id} is another clone's entry of that ID: merge with git, then: logbook doctor --fix"
-    return f"since it tells of {entry_id}, which is not in this clone: git pull"
+        return f"since its {entry_id} is another clone's entry with that ID: merge with git, then: logbook doctor --fix"
+    return f"since it mentions {entry_id}, which is not in this clone: git pull"
 
 
 def _plan_open_duplicate(draft: Draft, ours: Ours, updates: Sequence[Ours]) -> None:

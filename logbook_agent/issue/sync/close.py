@@ -53,7 +53,7 @@ def close(workspace: Workspace, request: CloseRequest, wire: SendOptions) -> Clo
     closing = None if request.reopen else _closing(workspace, request, book.header)
     unmet = () if closing is None else _warned(workspace, book)
     if request.reopen and book.header.closing is not None and book.header.issue is not None:
-        workspace.warnings.append(f"who wants the issue open again opens it there: {book.header.issue.url}")
+        workspace.warnings.append(f"to open the issue again, open it there: {book.header.issue.url}")
     if request.dry_run:
         return CloseResult(book=book, header=_changed(book.header, closing), unmet=unmet, synced=None)
     header = change_header(workspace, book, lambda h: _changed(h, closing))
@@ -65,7 +65,7 @@ def close(workspace: Workspace, request: CloseRequest, wire: SendOptions) -> Clo
         synced = sync(workspace, SyncRequest(), dataclasses.replace(wire, again=again))
     except RemoteError as error:
         now = "open again" if closing is None else "closed"
-        error.reword(f"{book.topic} is {now} here, but the issue was not told: {error.message}")
+        error.reword(f"{book.topic} is {now} here, but the issue was not updated: {error.message}")
         raise
     return CloseResult(book=book, header=book.header, unmet=unmet, synced=synced)
 
@@ -77,7 +77,7 @@ def _closing(workspace: Workspace, request: CloseRequest, header: Header) -> Clo
     if not conclusion.strip():
         raise UsageError(
             "no conclusion",
-            cause="a thread is closed by what was found, also when that is nothing",
+            cause="a thread is closed with what was found, even when that is nothing",
             hint="logbook close --conclusion '...' (text, @FILE or - for standard input)",
         )
     return Closing(

@@ -31,7 +31,7 @@ def check_no_link(book: Book) -> None:
         if link.label.casefold() == "experiment issue":
             raise UsageError(
                 f"{book.topic} names an experiment issue: {link.url}",
-                cause="it stands among the links of the header, and another one would be opened",
+                cause="the links of the header have it, and another one would be opened",
                 hint=f"logbook link {link.url}; then: logbook sync",
             )
 
@@ -52,7 +52,7 @@ def _label(workspace: Workspace, text: str) -> str:
     elif len(label) > _LABEL_CHARS:
         trouble, cause = f"a label is too long: {label[:_LABEL_CHARS]}...", f"it has at most {_LABEL_CHARS} characters"
     elif not label.isprintable():
-        trouble, cause = f"{label!r} is no label", "it is one line of text"
+        trouble, cause = f"{label!r} is not a label", "a label is one line of text"
     else:
         return label
     raise UsageError(trouble, cause=cause, hint="name another one: --label NAME, or in logbook.toml: [github] labels")

@@ -1,4 +1,4 @@
-"""`logbook link`: the experiment issue that exists already, and issues that belong to the thread."""
+"""`logbook link`: the experiment issue that already exists, and issues that belong to the thread."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def link(workspace: Workspace, request: LinkRequest) -> tuple[Book, IssueAddress
         change_header(workspace, book, lambda header: _adopted(header, url, request))
         if before is not None and before.url != url and before.managed:
             workspace.warnings.append(
-                f"where {before.url} still stands, its block and comments stay as they are and say nothing of the"
-                " change: write there where the thread goes on, and close it"
+                f"the block and the comments in {before.url} stay as they are and do not mention the change:"
+                " write there where the thread continues, and close it"
             )
     else:
         label = one_line_code(request.label).strip()
@@ -59,9 +59,10 @@ def _adopted(header: Header, url: str, request: LinkRequest) -> Header:
     before = header.issue
     if before is not None and before.url != url and not request.replace:
         raise Taken(
-            f"{header.topic} has its issue already: {before.url}",
+            f"{header.topic} already has an issue: {before.url}",
             cause="one issue shows a logbook",
-            hint=f"logbook link {url} --as 'Related issue'; or, to go on there instead: logbook link {url} --replace",
+            hint=f"logbook link {url} --as 'Related issue'; or, to continue there instead:"
+            f" logbook link {url} --replace",
         )
     kept = before if before is not None and before.url == url else ExperimentIssue(url=url)
     known = before.trusted if before is not None else ()
@@ -78,8 +79,8 @@ def _login(text: str) -> str:
     name = text.strip().removeprefix("@")
     if not _LOGIN.fullmatch(name):
         raise UsageError(
-            f"{text!r} is no account",
-            cause="an account is known by its login",
+            f"{text!r} is not an account",
+            cause="an account is named by its login",
             hint="--trust octocat, or --trust app[bot]",
         )
     return name
@@ -89,7 +90,7 @@ def _linked(header: Header, new: Link, request: LinkRequest) -> Header:
     if header.issue is not None and header.issue.url == new.url:
         raise Taken(
             f"{new.url} is the experiment issue of {header.topic}",
-            cause="it is linked everywhere already, and a link from it to itself would say nothing",
+            cause="it is already linked everywhere, and a link to itself would say nothing",
             hint="logbook link URL --as 'Related issue', with the address of another one",
         )
     old = next((x for x in header.links if x.url == new.url), None)

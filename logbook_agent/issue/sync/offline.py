@@ -26,7 +26,7 @@ _HEAD = r"(?:# [^\n]*\n\n)?<!-- logbook:[a-z]+ \d+ book={}[ >]"
 def write_offline(workspace: Workspace, request: SyncRequest, folder: str) -> tuple[Book, list[Path]]:
     """The documents as files, as if the issue were opened now. Nothing is asked of the network.
 
-    Raises UsageError for what is no folder, and for one with files of these names that are not of this logbook.
+    Raises UsageError for what is not a folder, and for one with files of these names that are not of this logbook.
     """
     book = workspace.book(request.entries[0] if request.entries else None)
     issue = issue_of(book)
@@ -49,7 +49,7 @@ def _folder(text: str) -> Path:
             return folder
         if place.exists() or place.is_symlink():
             raise UsageError(
-                f"{place} is no folder", cause="the documents are written as files in one", hint="name another one"
+                f"{place} is not a folder", cause="the documents are written as files in one", hint="name another one"
             )
     return folder
 

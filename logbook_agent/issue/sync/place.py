@@ -89,7 +89,7 @@ def needed_repository(workspace: Workspace, option: str | None = None) -> Reposi
     if found is None:
         raise UsageError(
             "no repository to open the issue in",
-            cause="none is configured, and no git remote leads to one",
+            cause="none is configured, and no git remote points to one",
             hint='add: --repo OWNER/REPO, or set in logbook.toml: [github] repository = "OWNER/REPO"',
         )
     return found
@@ -119,7 +119,7 @@ def links_of(workspace: Workspace, book: Book, issue: RepositoryAddress | None) 
     configured = default_repository(workspace)
     repository = parse_remote(remote.url) or configured or issue
     if repository is None:
-        return Links(why="not pushed: the git remote is no repository on the web")
+        return Links(why="not pushed: the git remote is not a repository on the web")
     return published(
         view=book.view_path,
         folder=book.folder,

@@ -75,12 +75,12 @@ def snapshot(workspace: Workspace, request: SnapshotRequest, wire: SendOptions) 
 
 def _told(workspace: Workspace, book: Book, wire: SendOptions, name: str) -> SyncResult | None:
     if issue_of(book) is None:
-        workspace.warnings.append(f"{book.topic} has no issue: the comment on {name} goes with its first sync")
+        workspace.warnings.append(f"{book.topic} has no issue: its first sync posts the comment on {name}")
         return None
     try:
         return sync(workspace, SyncRequest(), wire)
     except RemoteError as error:
-        error.reword(f"the tag {name} stands, but the issue was not told: {error.message}")
+        error.reword(f"the tag {name} is set, but the issue was not updated: {error.message}")
         raise
 
 
@@ -101,7 +101,7 @@ def _check_name(workspace: Workspace, name: str) -> None:
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} cannot be the name of a tag",
-            cause="letters, digits and . _ - + / make one, and a letter or digit comes first",
+            cause="use letters, digits and . _ - + /, with a letter or digit first",
             hint="logbook snapshot moe-int8-20260210",
         )
 
@@ -114,23 +114,23 @@ def _pushed_head(workspace: Workspace) -> tuple[str, str]:
     if commit is None or remote is None:
         raise UsageError(
             "there is nothing to tag",
-            cause="the logbook lies in no git repository" if commit is None else "the repository has no remote",
-            hint="a snapshot is a commit that others can have: "
+            cause="the logbook is not in a git repository" if commit is None else "the repository has no remote",
+            hint="a snapshot is a commit that others can fetch: "
             + ("git init and git commit" if commit is None else "git remote add origin URL, then git push"),
         )
     outside = dirty_outside(root, environ)
     if outside.count:
         shown = ", ".join(outside.paths[:5]) + (f" and {outside.count - 5} more" if outside.count > 5 else "")
         raise UsageError(
-            f"there are changes outside the logbook that no commit has: {shown}",
+            f"uncommitted changes outside the logbook: {shown}",
             cause="a snapshot that lacks them would not be what was run",
-            hint="commit and push them, or put them aside with: git stash -u; then the snapshot again",
+            hint="commit and push them, or put them aside with: git stash -u; then take the snapshot again",
         )
     if not is_pushed(root, commit, remote.name, environ):
         raise UsageError(
             f"HEAD ({commit[:9]}) is not pushed to {remote.name}",
-            cause="a tag leads others to a commit that they can have",
-            hint=f"git push {remote.name} HEAD; then the snapshot again",
+            cause="a tag must name a commit that others can fetch",
+            hint=f"git push {remote.name} HEAD; then take the snapshot again",
         )
     return commit, remote.name
 
@@ -141,7 +141,7 @@ def _tagged_repository(workspace: Workspace, remote_name: str) -> RepositoryAddr
     found = (parse_remote(remote.url) if remote is not None else None) or default_repository(workspace)
     if found is None:
         raise UsageError(
-            f"the git remote {remote_name} leads to no repository on the web",
+            f"the git remote {remote_name} does not point to a repository on the web",
             cause="a tag is set through the API of the repository's host",
             hint='set in logbook.toml: [github] repository = "OWNER/REPO"',
         )
@@ -158,7 +158,7 @@ def _recorded(header: Header, made: Snapshot) -> Snapshot | None:
 
 def _taken(name: str, there: str, here: str) -> Taken:
     return Taken(
-        f"the snapshot {name} stands at {there[:9]}, and HEAD is {here[:9]}",
+        f"the snapshot {name} is at {there[:9]}, and HEAD is {here[:9]}",
         cause="a snapshot never moves: others may have cited it",
         hint="choose another name, such as the same one with today's date",
     )
@@ -174,7 +174,7 @@ def _warn_unpushed(workspace: Workspace, book: Book, made: Snapshot) -> None:
     if lacking:
         shown = ", ".join(lacking[:5]) + (f" and {len(lacking) - 5} more" if len(lacking) > 5 else "")
         workspace.warnings.append(
-            f"the records of {shown} are not in the tagged commit as they are now; to have them there, first:"
+            f"the records of {shown} are not in the tagged commit as they are now; to include them, first:"
             " logbook sync --commit; git push"
         )
 
@@ -189,8 +189,8 @@ def _tag(calls: Calls, made: Snapshot, request: SnapshotRequest, wire: SendOptio
     if not calls.reading(lambda: calls.remote.has_commit(made.commit)):
         raise StoreError(
             f"the host does not know {made.commit[:9]}",
-            cause="git took it for pushed, as of the last fetch; or the remote is another repository",
-            hint="git push, then the snapshot again",
+            cause="git counts it as pushed since the last fetch; or the remote is another repository",
+            hint="git push, then take the snapshot again",
         )
     if not request.dry_run:
         wire.say(f"tag {made.name} at {made.commit[:9]}")
@@ -206,7 +206,7 @@ def _refused(calls: Calls, made: Snapshot, error: Rejected, tried: list[str]) ->
     """As `_tag`, of a tag that the host would not set: it may be there since it was looked for."""
     there = calls.reading(lambda: calls.remote.tagged_commit(made.name))
     if there is None:
-        error.hint = f"see what the host says of it; or choose another name than {made.name}"
+        error.hint = f"check the answer of the host, or choose a name other than {made.name}"
         raise error
     if there != made.commit:
         raise _taken(made.name, there, made.commit) from None

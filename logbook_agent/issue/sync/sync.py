@@ -127,9 +127,9 @@ def _check(run: _Run) -> None:
             labels_of(run.workspace, request.labels)
     elif request.repository or request.labels:
         raise UsageError(
-            f"{book.topic} has its issue already: {book.header.issue.url}",
+            f"{book.topic} already has an issue: {book.header.issue.url}",
             cause="--repo and --label are for a new one",
-            hint="logbook sync; or, to go on elsewhere: logbook link URL --replace",
+            hint="logbook sync; or, to continue elsewhere: logbook link URL --replace",
         )
     if request.commit:
         check_commit(run.workspace.root, run.workspace.environ)

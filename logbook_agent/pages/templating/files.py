@@ -40,15 +40,15 @@ def own_folder(folder: Path, within: Path | None) -> Path:
     """The folder of templates with its links resolved. `within`: where it must lie. Raises StoreError."""
     if not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir raises for a folder that may not be looked into
         raise StoreError(
-            f"no folder of templates at {folder}",
+            f"no template folder at {folder}",
             cause="the setting `templates` names it",
             hint="create it, or remove the setting",
         )
     real = Path(os.path.realpath(folder))
     if within is not None and not real.is_relative_to(os.path.realpath(within)):
         raise StoreError(
-            f"the folder of templates {folder} lies outside {within}",
-            cause=f"the setting `templates` leads to {real}; templates are read from the project's own files only",
+            f"the template folder {folder} is outside {within}",
+            cause=f"the setting `templates` points to {real}; templates are read from the project's own files only",
             hint="copy the folder into the project and name the copy, or remove the setting",
         )
     return real
@@ -77,9 +77,9 @@ def read_template(folder: Path, name: str) -> Source | None:
         return None
     real = os.path.realpath(folder / name)
     if not Path(real).is_relative_to(folder):
-        raise RefusedTemplate("is a link that leads out of the folder of templates")
+        raise RefusedTemplate("is a link that points outside the template folder")
     if not real.endswith(SUFFIX):
-        raise RefusedTemplate(f"leads to {Path(real).name}, which is not called *{SUFFIX}")
+        raise RefusedTemplate(f"points to {Path(real).name}, which is not called *{SUFFIX}")
     try:
         return Source(text=_text(real), path=real, stamp=stamp_of(real))
     except OSError as error:

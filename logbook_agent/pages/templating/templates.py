@@ -122,8 +122,8 @@ class Templates:
         where = self.override if self._folder is not None and has_file(self._folder, name) else None
         return StoreError(
             f"template {name}{_at(line).rstrip(',')}: {message}",
-            cause=f"the project's own template in {where} does not fit" if where else "a built-in template",
-            hint="the names a template may use stand in docs/reference/templates.md"
+            cause=f"the project's own template in {where} is not valid" if where else "a built-in template",
+            hint="docs/reference/templates.md lists the names a template may use"
             if where
             else "this is a bug: please report it",
         )

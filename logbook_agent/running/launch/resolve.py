@@ -20,7 +20,7 @@ def resolve(argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> str:
     Raises UsageError (no command), CommandNotFound or NotExecutable.
     """
     if not argv or not argv[0]:
-        raise UsageError("no command to run", cause="nothing stands after --", hint="logbook run -- COMMAND ...")
+        raise UsageError("no command to run", cause="nothing follows --", hint="logbook run -- COMMAND ...")
     name = argv[0]
     if "/" in name:
         return _by_path(name, cwd)
@@ -44,7 +44,7 @@ def _by_path(name: str, cwd: Path) -> str:
     if not path.exists():
         where = "" if Path(name).is_absolute() else f" in {cwd}"
         hint = f"ls {os.path.dirname(name)}"  # noqa: PTH120 - as it was typed: an address is no path
-        raise CommandNotFound(f"command not found: {name}", cause=f"there is no such file{where}", hint=hint)
+        raise CommandNotFound(f"command not found: {name}", cause=f"no such file{where}", hint=hint)
     if not os.access(path, os.X_OK):
         raise _not_executable(path)
     return _absolute(path)

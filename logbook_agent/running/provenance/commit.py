@@ -49,7 +49,7 @@ def check_commit(root: Path, environ: Mapping[str, str]) -> tuple[Repository, st
     """The repository, and where in it the root is. Raises StoreError where `commit_root` is sure to fail."""
     repository = repository_of(root)
     if repository is None:
-        raise StoreError(f"{root} lies in no git repository", cause="there is nothing to commit to", hint="git init")
+        raise StoreError(f"{root} is not in a git repository", cause="there is nothing to commit to", hint="git init")
     place = Path(os.path.realpath(root)).relative_to(repository.top).as_posix()
     if place == ".":
         raise StoreError(
@@ -87,5 +87,5 @@ def _failed(message: str, answer: GitAnswer, hint: str) -> StoreError:
 
 def _hint(answer: GitAnswer, repository: Repository) -> str:
     if "user.email" in answer.words:
-        return "git config --global user.name NAME; git config --global user.email ADDRESS; then again"
-    return f"see to what git says, then again; or by hand: git -C {quote(str(repository.top))} commit"
+        return "git config --global user.name NAME; git config --global user.email ADDRESS; then try again"
+    return f"correct what git reports, then try again; or commit by hand: git -C {quote(str(repository.top))} commit"

@@ -182,7 +182,7 @@ def _call(top: Path, words: Sequence[str], environ: Mapping[str, str], *, writes
     except TooMuchOutput:
         raise StoreError(
             f"git {_verb(words)} printed more than {MOST_BYTES >> 20} MiB and was stopped",
-            cause="a very large file in the repository, or very many",
+            cause="a very large file in the repository, or very many files",
             hint=by_hand,
         ) from None
     finally:

@@ -63,7 +63,7 @@ class Classifier:
     def _add_metric(self, row: Row, key: str, value: Scalar) -> None:
         number = finite(value)
         if number is None:
-            self._problem(f"{cut(key, 40)}: {cut(str(value), 40)!r} is no measurement")
+            self._problem(f"{cut(key, 40)}: {cut(str(value), 40)!r} is not a measurement")
         else:
             row.metrics[key] = self.measurement(key, number, None)
 
@@ -84,8 +84,8 @@ class Classifier:
         if given.unit and meant and given.unit != meant:
             unit, shown = cut(given.unit, 20), cut(meant, 20)
             self._problem(
-                f"{cut(name, 40)}: stated in {unit}, declared in {shown}; kept in {unit}, and not compared with what"
-                f" is in {shown}"
+                f"{cut(name, 40)}: stated in {unit}, declared in {shown}; kept in {unit}, and not compared with values"
+                f" in {shown}"
             )
         units = [given.unit, meant, stated and stated.unit, table.unit]
         directions = [

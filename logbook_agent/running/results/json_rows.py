@@ -120,7 +120,7 @@ def _samples(name: str, given: list[Any], problem: Problem) -> Iterator[float]:
     for value in given:
         number = finite(value)
         if number is None:
-            problem(f"{cut(name, 40)}: {cut(str(value), 40)} is no measurement")
+            problem(f"{cut(name, 40)}: {cut(str(value), 40)} is not a measurement")
         else:
             yield number
 
@@ -140,7 +140,7 @@ def _observations(data: Mapping[str, Any], problem: Problem) -> Iterator[tuple[s
     for name, value in data.items():
         number = finite(value)
         if number is None and value is not None:
-            problem(f"{cut(name, 40)}: {cut(str(value), 40)} is no number; kept as unknown")
+            problem(f"{cut(name, 40)}: {cut(str(value), 40)} is not a number; kept as unknown")
         yield name, number
 
 

@@ -58,7 +58,7 @@ def split_pairs(body: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key:
-            problems.append((word, "is no key=value"))
+            problems.append((word, "is not key=value"))
         elif pairs.setdefault(key, value) != value:
             problems.append((key, "is given twice"))
     if not pairs and not problems:

@@ -35,7 +35,7 @@ def clean_run(run: Run, redactor: Redactor) -> Run:
     if hidden:
         rows = tuple(_without(row, frozenset(hidden)) for row in run.rows)
         shown = ", ".join(redactor.text(name) for name in hidden)
-        said = f"left out: {shown}: a number under a secret's name is no measurement"
+        said = f"left out: {shown}: a number under a secret's name is not a measurement"
         run = dataclasses.replace(run, rows=rows, problems=(*run.problems, said))
     return _cleaned(run, redactor)
 
@@ -59,9 +59,9 @@ def _cleaned(record: _R, redactor: Redactor) -> _R:
 
 def _too_much(what: str) -> RecordError:
     return RecordError(
-        f"a rule for secrets hides what a record needs: {what}",
+        f"a secret rule hides a value that a record needs: {what}",
         cause="a rule of [[secret_rules]] in logbook.toml matches more than a secret",
-        hint="make it narrower, or take it out of logbook.toml",
+        hint="make it narrower, or remove it from logbook.toml",
     )
 
 
