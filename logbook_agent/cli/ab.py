@@ -10,7 +10,7 @@ import typer
 
 from logbook_agent.cli.display import LineDisplay
 from logbook_agent.cli.options import (
-    Where,
+    Common,
     Words,
     read_part,
 )
@@ -77,7 +77,7 @@ def ab_command(
     entry_id: Annotated[
         str | None, typer.Option("--id", metavar="ID", help="Add pairs to the A/B of this entry.")
     ] = None,
-    where: Where,
+    common: Common,
 ) -> int:
     """Each run is a separate process, in the order AB BA AB; the entry shows the result.
 
@@ -94,9 +94,9 @@ def ab_command(
         minimum_effect=read_part(min_effect, "--min-effect"),
         metrics=tuple(dict.fromkeys(metric)) if metric else None,
     )
-    space = where.space()
+    space = common.space()
     result = ab(space, request, LineDisplay())
-    emit("ab", result.data(), "" if where.as_json else _text(result), as_json=where.as_json, warnings=space.warnings)
+    emit("ab", result.data(), "" if common.as_json else _text(result), as_json=common.as_json, warnings=space.warnings)
     return result.exit_status
 
 

@@ -6,26 +6,25 @@ from typing import Annotated, Any
 
 import typer
 
-from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
+from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.absorb import AbsorbResult, absorb
 
 
 def absorb_command(
+    *,
     entry_ids: Annotated[
         list[str] | None, typer.Argument(metavar="[ID...]", help="Only the blocks of these entries.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    common: Common,
 ) -> int:
     """Take hand edits of the view into the entries.
 
     Title, confidence and fields are taken; what comes from runs is not. Exit code 1 when an edit is left in the
     view. Example: logbook absorb --dry-run
     """
-    space = workspace(logbook, root)
+    space = common.space()
     ids = entry_ids or []
     book = space.book(ids[0] if ids else None)
     outcome = absorb(space, book, ids, dry_run=dry_run)
@@ -40,8 +39,8 @@ def absorb_command(
         "refused": [{"id": r.id, "why": r.why} for r in outcome.refused],
     }
     text = _text(outcome, dry_run=dry_run) or f"nothing to absorb: no block of {book.view_path.name} was edited by hand"
-    emit("absorb", data, text, as_json=as_json, warnings=space.warnings)
-    if outcome.refused and not as_json:
+    emit("absorb", data, text, as_json=common.as_json, warnings=space.warnings)
+    if outcome.refused and not common.as_json:
         say("next: undo those edits, or discard them with: logbook render --discard-edits")
     return 1 if outcome.refused else 0
 

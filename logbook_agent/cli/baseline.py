@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, prose, workspace
+from logbook_agent.cli.options import Common, prose
 from logbook_agent.cli.output import emit
 from logbook_agent.findings.doubts import baseline_doubts
 from logbook_agent.model.codec import encode
@@ -16,6 +16,7 @@ from logbook_agent.text.times import minute
 
 
 def baseline_command(
+    *,
     entry: Annotated[
         str | None, typer.Option("--entry", metavar="REF", help="Entry that measured it: ID, ID/RUN or ID:LABEL.")
     ] = None,
@@ -36,9 +37,7 @@ def baseline_command(
     reason: Annotated[
         str | None, typer.Option("--reason", metavar="TEXT", help="Why the baseline moves. Text, @FILE, or -.")
     ] = None,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    common: Common,
 ) -> None:
     """What results are compared with. A move needs a reason; deltas of entries from before keep the old one.
 
@@ -46,7 +45,7 @@ def baseline_command(
     """
     from logbook_agent.entries.baseline import MoveRequest, move
 
-    space = workspace(logbook, root)
+    space = common.space()
     book = space.book()
     request = MoveRequest(
         entry_id=entry,
@@ -64,7 +63,7 @@ def baseline_command(
         "baseline": encode(header.baseline),
         "moves": [encode(m) for m in header.baseline_moves],
     }
-    emit("baseline", data, _text(header), as_json=as_json, warnings=space.warnings)
+    emit("baseline", data, _text(header), as_json=common.as_json, warnings=space.warnings)
 
 
 def _text(header: Header) -> str:

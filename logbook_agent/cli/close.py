@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, prose, workspace
+from logbook_agent.cli.options import Common, prose
 from logbook_agent.cli.output import emit
 from logbook_agent.cli.sync import DryRunOption, MaxWaitOption, sync_data, sync_text, warned, wire
 from logbook_agent.model.errors import UsageError
@@ -14,6 +14,7 @@ from logbook_agent.model.header import Header
 
 
 def snapshot_command(
+    *,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The tag's name.")],
     entry: Annotated[
         list[str] | None,
@@ -22,9 +23,7 @@ def snapshot_command(
     message: Annotated[str | None, typer.Option("--message", metavar="TEXT", help="The tag's message.")] = None,
     dry_run: DryRunOption = False,
     max_wait: MaxWaitOption = "15m",
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    common: Common,
 ) -> None:
     """Tag the pushed commit, and tell the issue how to reproduce what stands there.
 
@@ -32,7 +31,7 @@ def snapshot_command(
     """
     from logbook_agent.issue.sync.snapshot import SnapshotRequest, snapshot
 
-    space = workspace(logbook, root)
+    space = common.space()
     request = SnapshotRequest(name=name, entries=entry or (), message=message, dry_run=dry_run)
     with warned(space):
         result = snapshot(space, request, wire(max_wait))
@@ -49,16 +48,15 @@ def snapshot_command(
     lines = [f"tag {made.name} at {made.commit[:9]}: {done}", made.url]
     if result.synced is not None:
         lines.append(sync_text(result.synced, dry_run=False))
-    emit("snapshot", data, "\n".join(lines), as_json=as_json, warnings=space.warnings)
+    emit("snapshot", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
 
 
 def summary_command(
+    *,
     text: Annotated[
         str | None, typer.Argument(metavar="[TEXT]", help="The summary; an empty text removes it. Text, @FILE, or -.")
     ] = None,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    common: Common,
 ) -> None:
     """Say where the thread stands: the first lines of the logbook and of its issue.
 
@@ -66,14 +64,15 @@ def summary_command(
     """
     from logbook_agent.entries.header import summarise
 
-    space = workspace(logbook, root)
+    space = common.space()
     book = space.book()
     header = book.header if text is None else summarise(space, book, prose(text) or "")
     data = {"logbook": book.topic, "summary": header.summary}
-    emit("summary", data, header.summary or "no summary", as_json=as_json, warnings=space.warnings)
+    emit("summary", data, header.summary or "no summary", as_json=common.as_json, warnings=space.warnings)
 
 
 def close_command(
+    *,
     conclusion: Annotated[
         str | None, typer.Option("--conclusion", metavar="TEXT", help="What was found. Text, @FILE, or -.")
     ] = None,
@@ -87,9 +86,7 @@ def close_command(
     local: Annotated[bool, typer.Option("--local", help="Leave the issue to the next sync.")] = False,
     dry_run: DryRunOption = False,
     max_wait: MaxWaitOption = "15m",
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    common: Common,
 ) -> None:
     """Close a thread: conclusion, limitations, next steps; a final comment, and the issue is closed.
 
@@ -97,7 +94,7 @@ def close_command(
     """
     from logbook_agent.issue.sync.close import CloseRequest, close
 
-    space = workspace(logbook, root)
+    space = common.space()
     if reopen and (conclusion or limitation or next_step):
         raise UsageError(
             "--reopen takes no conclusion", cause="reopening removes the last one", hint="logbook close --reopen"
@@ -127,7 +124,7 @@ def close_command(
         lines.append(f"and {result.header.issue.url} would be updated")
     if result.synced is not None:
         lines.append(sync_text(result.synced, dry_run=False))
-    emit("close", data, "\n".join(lines), as_json=as_json, warnings=space.warnings)
+    emit("close", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
 
 
 def _closed(header: Header, *, now: bool) -> str:

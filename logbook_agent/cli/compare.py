@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, read_part, workspace
+from logbook_agent.cli.options import Common, read_part
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.comparison import keep
 from logbook_agent.findings.comparisons.as_text import compared_text
@@ -20,6 +20,7 @@ Repeated = list[str] | None
 
 
 def compare_command(
+    *,
     references: Annotated[
         list[str],
         typer.Argument(metavar="REF...", help="Rows: ID, ID/RUN or ID:LABEL. With two, the first is the base."),
@@ -50,15 +51,13 @@ def compare_command(
     save: Annotated[
         str | None, typer.Option("--save", metavar="ID", help="Save the comparison in this entry, which then shows it.")
     ] = None,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    common: Common,
 ) -> None:
     """Rows that differ in more than the axis get numbers but no verdict, unless --allow names each difference.
 
     Example: logbook compare MOE-I8-002 --axis quant_mode
     """
-    space = workspace(logbook, root)
+    space = common.space()
     asked = Comparison(
         references=tuple(references),
         axis=axis,
@@ -73,7 +72,7 @@ def compare_command(
     found = compare(book, asked, baseline=baseline)
     kept = keep(space, book, save, found) if save is not None else None
     answer = {**data(found.question, found.answers), "saved": kept}
-    text = "" if as_json else compared_text(found.answers, blocks_of(space, book).table)
-    emit("compare", answer, text, as_json=as_json, warnings=space.warnings)
-    if kept is not None and not as_json:
+    text = "" if common.as_json else compared_text(found.answers, blocks_of(space, book).table)
+    emit("compare", answer, text, as_json=common.as_json, warnings=space.warnings)
+    if kept is not None and not common.as_json:
         say(f"saved in {kept}, which now shows the result")

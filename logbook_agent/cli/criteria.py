@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, prose, workspace
+from logbook_agent.cli.options import Common, prose
 from logbook_agent.cli.output import emit
 from logbook_agent.model.errors import UsageError
 
@@ -17,6 +17,7 @@ _SHOWN_EVIDENCE = 3
 
 
 def criteria_command(
+    *,
     met: Annotated[int | None, typer.Option("--met", metavar="N", help="Judge criterion N as met.")] = None,
     unmet: Annotated[int | None, typer.Option("--unmet", metavar="N", help="Judge criterion N as not met.")] = None,
     evidence: Annotated[
@@ -32,9 +33,7 @@ def criteria_command(
         str | None,
         typer.Option("--recipe", metavar="NAME", help="Add the criteria of a recipe, with their predicates."),
     ] = None,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    common: Common,
 ) -> int:
     """Which stop criteria are met, by their predicates or by a signed judgement with evidence.
 
@@ -44,7 +43,7 @@ def criteria_command(
     from logbook_agent.findings.criteria.current import with_outcomes
     from logbook_agent.start.criteria import CriteriaRequest, JudgeRequest, change_criteria, criteria
 
-    space = workspace(logbook, root)
+    space = common.space()
     if met is not None and unmet is not None:
         raise UsageError(
             "--met and --unmet cannot be used together", cause="one judgement at a time", hint="leave one out"
@@ -75,7 +74,7 @@ def criteria_command(
     found = criteria(with_outcomes(space, book))
     lines = [f"{'[x]' if c['met'] else '[ ]'} {c['number']}. {c['text']}{_signed(c)}" for c in found]
     data = {"logbook": book.topic, "met": all(c["met"] for c in found), "criteria": found}
-    emit("criteria", data, "\n".join(lines) or "no stop criteria", as_json=as_json, warnings=space.warnings)
+    emit("criteria", data, "\n".join(lines) or "no stop criteria", as_json=common.as_json, warnings=space.warnings)
     return 0 if request != CriteriaRequest() or data["met"] else 1
 
 

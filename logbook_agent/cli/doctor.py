@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
+from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
 from logbook_agent.doctor.finding import Finding
 from logbook_agent.doctor.place import find_book
@@ -21,6 +21,7 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 def doctor_command(
+    *,
     fix: Annotated[bool, typer.Option("--fix", help="Fix what is safe to fix, after backups.")] = False,
     stop_id: Annotated[
         str | None,
@@ -29,17 +30,15 @@ def doctor_command(
     secrets: Annotated[
         bool, typer.Option("--secrets", help="Look for secrets in all files and in git's history; change nothing.")
     ] = False,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    common: Common,
 ) -> int:
     """Problems in the store.
 
     Exit code 1 when problems are left. Example: logbook doctor --fix
     """
-    space = workspace(logbook, root)
+    space = common.space()
     if secrets:
-        return _secrets(space, fix=fix or stop_id is not None, as_json=as_json)
+        return _secrets(space, fix=fix or stop_id is not None, as_json=common.as_json)
     if stop_id is not None:
         if fix:
             raise UsageError(
@@ -47,13 +46,13 @@ def doctor_command(
                 cause="one stops a command, the other repairs the store",
                 hint=f"logbook doctor --stop {stop_id}, then: logbook doctor --fix",
             )
-        return _stop(space, stop_id, as_json=as_json)
+        return _stop(space, stop_id, as_json=common.as_json)
     from logbook_agent.doctor.examine import examine, summary
 
     book = find_book(space)
     found = examine(space, book, fix=fix)
     data = summary(book, found)
-    emit("doctor", data, _text(space, data, found), as_json=as_json, warnings=space.warnings)
+    emit("doctor", data, _text(space, data, found), as_json=common.as_json, warnings=space.warnings)
     return 0 if data["ok"] else 1
 
 
@@ -119,10 +118,9 @@ def _last_line(data: dict[str, Any]) -> str:
 
 
 def migrate_command(
+    *,
     dry_run: DryRunOption = False,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    common: Common,
 ) -> None:
     """Upgrade a logbook from an older format.
 
@@ -130,7 +128,7 @@ def migrate_command(
     """
     from logbook_agent.store.migrations import migrate
 
-    space = workspace(logbook, root)
+    space = common.space()
     book = find_book(space)
     done = migrate(book.folder, dry_run=dry_run, durable=book.durable)
     data = {
@@ -146,10 +144,11 @@ def migrate_command(
         verb = "would migrate" if dry_run else "migrated"
         text = f"{verb} {len(done.files)} files of {book.topic} from format {done.old} to {done.new}"
         text += "" if dry_run else f"; the old ones are in {', '.join(str(p) for p in done.backups)}"
-    emit("migrate", data, text, as_json=as_json, warnings=space.warnings)
+    emit("migrate", data, text, as_json=common.as_json, warnings=space.warnings)
 
 
 def prune_command(
+    *,
     keep_days: Annotated[
         int | None, typer.Option("--keep-days", metavar="N", help="Keep logs of runs that ended in the last N days.")
     ] = None,
@@ -160,9 +159,7 @@ def prune_command(
         ),
     ] = None,
     dry_run: DryRunOption = False,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    common: Common,
 ) -> None:
     """Delete old output logs, never a record.
 
@@ -174,7 +171,7 @@ def prune_command(
         raise UsageError(
             f"--keep-days {keep_days} is not a number of days", cause="it is negative", hint="--keep-days 30"
         )
-    space = workspace(logbook, root)
+    space = common.space()
     limit = _bytes(max_bytes) if max_bytes is not None else None
     done = prune(space, space.book(), keep_days=keep_days, max_bytes=limit, dry_run=dry_run)
     data = done.data(dry_run=dry_run)
@@ -184,7 +181,7 @@ def prune_command(
         f"{verb} {len(done.deleted)} logs of {_size(data['deleted_bytes'])};"
         f" {done.kept} of {_size(done.kept_bytes)} {'would be ' if dry_run else ''}left"
     )
-    emit("prune", data, "\n".join(lines), as_json=as_json, warnings=space.warnings)
+    emit("prune", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
 
 
 def _relative(space: Workspace, path: Path) -> Path:

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from logbook_agent.cli.options import (
+    Common,
     ResultOption,
-    Where,
     Words,
     prose,
 )
@@ -27,16 +27,16 @@ def plan_command(
         typer.Option("--command", metavar="'LABEL: CMD'", help="A command to execute later; may be repeated."),
     ] = None,
     shell: Annotated[bool, typer.Option("--shell", help="The commands are shell text, run by /bin/sh.")] = False,
-    where: Where,
+    common: Common,
 ) -> None:
     """Write down an experiment to be run later.
 
     Example: logbook plan --title "First A/B" --command "Baseline: python bench.py --quant-mode none"
     """
-    space = where.space()
-    book, entry = plan(space, words.read(), command or (), shell=shell, tell=None if where.as_json else say)
+    space = common.space()
+    book, entry = plan(space, words.read(), command or (), shell=shell, tell=None if common.as_json else say)
     then = f"run it with: logbook run --id {entry.id}"
-    _written("plan", space, book, entry, f"planned {entry.id} {entry.title}\n{then}", where.as_json)
+    _written("plan", space, book, entry, f"planned {entry.id} {entry.title}\n{then}", common.as_json)
 
 
 def note_command(
@@ -46,15 +46,15 @@ def note_command(
         str, typer.Option("--kind", metavar="KIND", help="experiment, note, decision or incident.")
     ] = "note",
     result: ResultOption = None,
-    where: Where,
+    common: Common,
 ) -> None:
     """Add an entry without a command.
 
     Example: logbook note --title "Host unreachable" --kind incident --field "Impact=no A/B today"
     """
-    space = where.space()
+    space = common.space()
     book, entry = note(space, words.read(result=result), kind=kind)
-    _written("note", space, book, entry, f"noted {entry.id} {entry.title}", where.as_json)
+    _written("note", space, book, entry, f"noted {entry.id} {entry.title}", common.as_json)
 
 
 def edit_command(
@@ -75,18 +75,18 @@ def edit_command(
         typer.Option("--state", metavar="STATE", help="planned, blocked, abandoned, void, or computed."),
     ] = None,
     append: Annotated[bool, typer.Option("--append", help="Add to the fields instead of replacing them.")] = False,
-    where: Where,
+    common: Common,
 ) -> None:
     """Change the prose, confidence or state of an entry.
 
     An empty text removes a field. Example: logbook edit MOE-I8-002 --interpretation "no difference seen"
     """
-    space = where.space()
+    space = common.space()
     request = EditRequest(
         prose=words.read(result=result), confidence=confidence, reason=prose(reason), state=state, append=append
     )
     book, entry = edit(space, entry_id, request)
-    _written("edit", space, book, entry, f"changed {entry.id} {entry.title}", where.as_json)
+    _written("edit", space, book, entry, f"changed {entry.id} {entry.title}", common.as_json)
 
 
 def _written(command: str, space: Workspace, book: Book, entry: Entry, text: str, as_json: bool) -> None:

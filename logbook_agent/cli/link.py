@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
+from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
 from logbook_agent.issue.sync.hosts import ALWAYS, VARIABLE, confirm_host, forget_host, is_confirmed, known_hosts
 from logbook_agent.issue.sync.link import LinkRequest, link
@@ -18,6 +18,7 @@ _NO_ISSUE: dict[str, Any] = {"logbook": None, "url": None, "label": None}
 
 
 def link_command(
+    *,
     target: Annotated[
         str | None,
         typer.Argument(metavar="URL|OWNER/REPO#N", help="The issue. [without one, lists the hosts a token may go to]"),
@@ -41,9 +42,7 @@ def link_command(
     forget: Annotated[
         str | None, typer.Option("--forget-host", metavar="HOST", help="Withdraw such a confirmation.")
     ] = None,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    common: Common,
 ) -> None:
     """Link an issue: without --as the experiment issue, with it a prior or related one.
 
@@ -67,7 +66,7 @@ def link_command(
     lines = _changed_hosts(confirm, forget)
     data, warnings = dict(_NO_ISSUE), []
     if target is not None:
-        space = workspace(logbook, root)
+        space = common.space()
         request = LinkRequest(target=target, label=label, one_way=one_way, replace=replace, trusted=trust or ())
         data, text = _linked(space, request)
         lines.append(text)
@@ -77,7 +76,7 @@ def link_command(
         data["hosts"] = [{"host": known.host, "by": known.by} for known in hosts]
         if not lines:
             lines += [f"{known.host}: {_why(known.by)}" for known in hosts]
-    emit("link", data, "\n".join(lines), as_json=as_json, warnings=warnings)
+    emit("link", data, "\n".join(lines), as_json=common.as_json, warnings=warnings)
 
 
 def _changed_hosts(confirm: str | None, forget: str | None) -> list[str]:

@@ -125,7 +125,7 @@ class Words:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Where:
+class Common:
     """Which logbook, and how it answers."""
 
     logbook: LogbookOption = None

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
+from logbook_agent.cli.options import Common, JsonOption, LogbookOption, RootOption, workspace
 from logbook_agent.cli.output import clean, columns, emit
 from logbook_agent.findings.later import later_entries
 from logbook_agent.findings.reading import listed, search, shown
@@ -23,23 +23,22 @@ from logbook_agent.text.times import minute
 
 
 def list_command(
+    *,
     state: Annotated[str | None, typer.Option("--state", metavar="STATE", help="Only entries in this state.")] = None,
     kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Only entries of this kind.")] = None,
     last: Annotated[int | None, typer.Option("--last", metavar="N", help="Only the last N.")] = None,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    common: Common,
 ) -> None:
     """One line per entry.
 
     Example: logbook list --state failed
     """
-    space = workspace(logbook, root)
+    space = common.space()
     book = space.book()
     found = summaries(book)
     space.warnings += [e.message for e in found.damaged]
     lines = listed(found.entries, state=state, kind=kind, last=last)
-    emit("list", lines, _lines(lines, found.header.zone), as_json=as_json, warnings=space.warnings)
+    emit("list", lines, _lines(lines, found.header.zone), as_json=common.as_json, warnings=space.warnings)
 
 
 def _lines(lines: list[dict[str, Any]], zone: str) -> str:
@@ -59,28 +58,27 @@ def _lines(lines: list[dict[str, Any]], zone: str) -> str:
 
 
 def show_command(
+    *,
     entry_id: Annotated[str, typer.Argument(metavar="ID", help="The entry.")],
     full: Annotated[bool, typer.Option("--full", help="With --json: every sample and all provenance.")] = False,
     log: Annotated[bool, typer.Option("--log", help="Print the whole output of its last run instead.")] = False,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    common: Common,
 ) -> None:
     """One entry with its runs.
 
     Example: logbook show MOE-I8-002
     """
-    if full and not as_json:
+    if full and not common.as_json:
         raise UsageError(
             "--full needs --json",
             cause="the text output shows only medians",
             hint=f"logbook show {entry_id} --full --json",
         )
-    space = workspace(logbook, root)
+    space = common.space()
     book = space.book(entry_id)
     entry_id = book.resolve(entry_id)
     record = book.record(entry_id)
-    if log and not as_json:
+    if log and not common.as_json:
         for number in [s.run.run for s in record.runs][-1:]:
             path = book.log_path(entry_id, number)
             if os.path.lexists(path):
@@ -92,15 +90,15 @@ def show_command(
         emit("show", None, "", as_json=False, warnings=space.warnings)
         return
     text = ""
-    if not as_json:
+    if not common.as_json:
         later = later_entries(book, entry_id, book.entry_ids())
         compared = compared_texts(book, record)
         text = blocks_of(space, book).entry(record, later=later, compared=compared).strip("\n")
-    data = shown(book, entry_id, full=full) if as_json else None
+    data = shown(book, entry_id, full=full) if common.as_json else None
     if text and sys.stdout.isatty():
         _pretty(text)
         text = ""
-    emit("show", data, text, as_json=as_json, warnings=space.warnings)
+    emit("show", data, text, as_json=common.as_json, warnings=space.warnings)
 
 
 def _pretty(markdown: str) -> None:
@@ -134,16 +132,15 @@ def _said(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def search_command(
+    *,
     text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Words that must all occur.")],
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    common: Common,
 ) -> None:
     """Entries that contain all words of a text.
 
     Titles, fields, commands, config, results and ends of outputs are searched. Example: logbook search int8 gmm
     """
-    space = workspace(logbook, root)
+    space = common.space()
     book = space.book()
     found = search(space, book, " ".join(text))
     lines = []
@@ -152,4 +149,4 @@ def search_command(
         lines += [f"    {hit['where']}: {hit['text']}" for hit in entry["found"]]
         if entry["more"]:
             lines.append(f"    and {entry['more']} more places")
-    emit("search", found, "\n".join(lines) or "nothing found", as_json=as_json, warnings=space.warnings)
+    emit("search", found, "\n".join(lines) or "nothing found", as_json=common.as_json, warnings=space.warnings)

@@ -6,25 +6,24 @@ from typing import Annotated
 
 import typer
 
-from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
+from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
 from logbook_agent.findings.edited import edited_blocks
 from logbook_agent.pages.views import render
 
 
 def render_command(
+    *,
     discard_edits: Annotated[
         bool, typer.Option("--discard-edits", help="Also overwrite blocks edited by hand, after a backup.")
     ] = False,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    common: Common,
 ) -> None:
     """Render the whole view again.
 
     Needed after changing templates or logbook.yaml. Example: logbook render
     """
-    space = workspace(logbook, root)
+    space = common.space()
     book = space.book()
     render(space, book, discard_edits=discard_edits)
     data = {
@@ -34,4 +33,4 @@ def render_command(
     }
     count = data["entries"]
     text = f"rendered {count} {'entry' if count == 1 else 'entries'} into {book.view_path}"
-    emit("render", data, text, as_json=as_json, warnings=space.warnings)
+    emit("render", data, text, as_json=common.as_json, warnings=space.warnings)

@@ -11,7 +11,7 @@ import typer
 
 from logbook_agent.cli.display import LiveDisplay
 from logbook_agent.cli.options import (
-    Where,
+    Common,
     Words,
 )
 from logbook_agent.cli.output import emit, say
@@ -85,7 +85,7 @@ def run_command(
     on: OnOption = None,
     entry_id: IdOption = None,
     shell: ShellOption = False,
-    where: Where,
+    common: Common,
 ) -> int:
     """Run a command as an experiment.
 
@@ -93,7 +93,7 @@ def run_command(
     RESULT_JSON become rows. Example: logbook run --label Baseline -- python bench.py --quant-mode none
     """
     request = how.request(command or (), words.read(), entry_id)
-    return _run("run", dataclasses.replace(request, repeat=repeat, on=on, shell=shell), where)
+    return _run("run", dataclasses.replace(request, repeat=repeat, on=on, shell=shell), common)
 
 
 def bench_command(
@@ -106,7 +106,7 @@ def bench_command(
     how: How,
     repeat: RepeatOption = 1,
     entry_id: IdOption = None,
-    where: Where,
+    common: Common,
 ) -> int:
     """Run the in-house MoE benchmark as an experiment.
 
@@ -115,14 +115,14 @@ def bench_command(
     """
     argv = bench_argv(command or (), adds_run=entry_id is not None)
     request = how.request(argv, words.read(), entry_id)
-    return _run("bench", dataclasses.replace(request, repeat=repeat, search_first=bench_folder()), where)
+    return _run("bench", dataclasses.replace(request, repeat=repeat, search_first=bench_folder()), common)
 
 
-def _run(name: str, request: RunRequest, where: Where) -> int:
-    space = where.space()
-    result = run(space, request, LiveDisplay(all_to_stderr=where.as_json), tell=None if where.as_json else say)
+def _run(name: str, request: RunRequest, common: Common) -> int:
+    space = common.space()
+    result = run(space, request, LiveDisplay(all_to_stderr=common.as_json), tell=None if common.as_json else say)
     data = result.data()
-    if where.as_json:
+    if common.as_json:
         emit(name, data, "", as_json=True, warnings=space.warnings)
     else:
         # The command's own output has stdout; what we say of it goes to stderr.

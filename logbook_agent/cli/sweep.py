@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from logbook_agent.cli.display import LineDisplay
-from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
+from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import columns, emit
 from logbook_agent.cli.sweep_display import (
     plan_data,
@@ -28,6 +28,7 @@ from logbook_agent.sweeps.sweep import sweep
 
 
 def sweep_command(
+    *,
     recipe: Annotated[
         str | None, typer.Argument(metavar="RECIPE", help="Its name or file; without one, lists the recipes.")
     ] = None,
@@ -54,9 +55,7 @@ def sweep_command(
     on: Annotated[
         str | None, typer.Option("--on", metavar="LAUNCHER[:TARGET]", help="Run through a configured launcher.")
     ] = None,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    common: Common,
 ) -> int:
     """Run a recipe: every case of its axes, its controls, and a fresh run of the best.
 
@@ -64,13 +63,13 @@ def sweep_command(
     Exit code: 1 when a case failed, or the rows do not match the plan.
     Example: logbook sweep int8-topk --scale tiny --dry-run
     """
-    space = workspace(logbook, root)
+    space = common.space()
     if recipe is None and resume is None:
         if sets or scale or dry_run or new or on or retry_failed:
             raise UsageError(
                 "no recipe named", cause="these options need a recipe", hint="list the recipes: logbook sweep"
             )
-        _emit_list(space, as_json)
+        _emit_list(space, common.as_json)
         return 0
     if new and (resume is not None or retry_failed):
         option = "--resume" if resume is not None else "--retry-failed"
@@ -84,14 +83,14 @@ def sweep_command(
     )
     staged = recipe is not None and resume is None and has_stages(space, recipe)
     if dry_run:
-        return _dry_run(space, request, as_json, staged=staged)
+        return _dry_run(space, request, common.as_json, staged=staged)
     if staged:
         done = sweep_stages(space, request, LineDisplay())
         text = stages_result_text(done, naming(space, done.stages[0].result.book))
-        emit("sweep", done.data(), text, as_json=as_json, warnings=space.warnings)
+        emit("sweep", done.data(), text, as_json=common.as_json, warnings=space.warnings)
         return done.exit_status
     result = sweep(space, request, LineDisplay())
-    emit("sweep", result.data(), result_text(result), as_json=as_json, warnings=space.warnings)
+    emit("sweep", result.data(), result_text(result), as_json=common.as_json, warnings=space.warnings)
     return result.exit_status
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
+from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit, say
 from logbook_agent.issue.planning.steps import Step, step_diff, step_values
 from logbook_agent.issue.sync.offline import write_offline
@@ -29,6 +29,7 @@ _SHOWN_LINES = 40
 
 
 def sync_command(
+    *,
     create: Annotated[bool, typer.Option("--create", help="Open the experiment issue when there is none.")] = False,
     repo: Annotated[
         str | None, typer.Option("--repo", metavar="OWNER/REPO", help="Where to open it. [the git remote's]")
@@ -50,16 +51,14 @@ def sync_command(
     new_block: Annotated[
         bool, typer.Option("--new-block", help="Add the block to the issue's body again if it was removed.")
     ] = False,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    common: Common,
 ) -> None:
     """Bring the issue up to date.
 
     The block in its body follows the logbook, and one comment tells of the entries that are new or finished since
     the last sync. Done twice, nothing happens the second time. Example: logbook sync --dry-run
     """
-    space = workspace(logbook, root)
+    space = common.space()
     request = SyncRequest(
         create=create,
         repository=repo,
@@ -81,14 +80,18 @@ def sync_command(
         book, paths = write_offline(space, request, offline)
         files = [str(path) for path in paths]
         emit(
-            "sync", {"logbook": book.topic, "files": files}, "\n".join(files), as_json=as_json, warnings=space.warnings
+            "sync",
+            {"logbook": book.topic, "files": files},
+            "\n".join(files),
+            as_json=common.as_json,
+            warnings=space.warnings,
         )
         return
     with warned(space):
         result = sync(space, request, wire(max_wait))
     most = None if full else _SHOWN_LINES
     data = sync_data(result, dry_run=dry_run, most=most)
-    emit("sync", data, sync_text(result, dry_run=dry_run, most=most), as_json=as_json, warnings=space.warnings)
+    emit("sync", data, sync_text(result, dry_run=dry_run, most=most), as_json=common.as_json, warnings=space.warnings)
 
 
 def wire(max_wait: str) -> SendOptions:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
+from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
 from logbook_agent.findings.tables import TableSpec, matching, parse_axes, parse_metrics, to_csv
 from logbook_agent.findings.tabling import table
@@ -19,6 +19,7 @@ Repeated = list[str] | None
 
 
 def table_command(
+    *,
     entry_ids: Annotated[
         list[str] | None, typer.Argument(metavar="[ID...]", help="Entries whose rows to show. [all that count]")
     ] = None,
@@ -69,15 +70,13 @@ def table_command(
     csv: Annotated[
         bool, typer.Option("--csv", help="As CSV in full precision: the rows, or the table when it is pivoted.")
     ] = False,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    common: Common,
 ) -> None:
     """Rows of entries as a table.
 
     Example: logbook table MOE-I8-002 --pivot quant_mode --delta
     """
-    space = workspace(logbook, root)
+    space = common.space()
     axes, joined = parse_axes(axis or ())
     metrics, titles = parse_metrics(metric or ())
     spec = TableSpec(
@@ -98,7 +97,7 @@ def table_command(
         where=dict(parse_pair(text, "--where") for text in where or ()),
     )
     book, cases, made = table(space, entry_ids or (), spec)
-    if csv and not as_json:
+    if csv and not common.as_json:
         shaped = pivot or delta or ratio or means
         sys.stdout.write(to_csv(made if shaped else matching(cases, spec.where)))
         return
@@ -109,4 +108,4 @@ def table_command(
         "constants": made.constants,
         "notes": list(made.notes),
     }
-    emit("table", data, blocks_of(space, book).table(made), as_json=as_json, warnings=space.warnings)
+    emit("table", data, blocks_of(space, book).table(made), as_json=common.as_json, warnings=space.warnings)

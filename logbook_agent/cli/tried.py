@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from logbook_agent.cli.options import JsonOption, LogbookOption, RootOption, workspace
+from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
 from logbook_agent.findings.tried.keys import MARKED
 from logbook_agent.findings.tried.listed import TriedQuery, tried
@@ -24,6 +24,7 @@ _LINE_CHARACTERS = 160
 
 
 def tried_command(
+    *,
     where: Annotated[
         list[str] | None,
         typer.Argument(metavar="[KEY=VALUE]...", help="Only with this config, or flag of the command."),
@@ -37,22 +38,20 @@ def tried_command(
     ] = None,
     entry_id: Annotated[str | None, typer.Option("--entry", metavar="ID", help="Only what this entry tried.")] = None,
     last: Annotated[int, typer.Option("--last", metavar="N", help="The text shows the last N.")] = _SHOWN,
-    logbook: LogbookOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
+    common: Common,
 ) -> None:
     """Verdicts without a gain, failed runs and cases, abandoned entries and those with a field `Negative result`.
 
     Example: logbook tried quant_mode=int8 --kind failure
     """
-    space = workspace(logbook, root)
+    space = common.space()
     if last < 1:
         raise UsageError(f"--last {last} is not a number of entries", cause="it is below 1", hint="--last 10")
     book = space.book(entry_id)
     query = TriedQuery(where=_where(where or ()), kind=kind, outcome=outcome, entry_id=entry_id)
     found = tried(space, book, query)
-    text = "" if as_json else _text(found, last, book.header.zone)
-    emit("tried", {"tried": found}, text, as_json=as_json, warnings=space.warnings)
+    text = "" if common.as_json else _text(found, last, book.header.zone)
+    emit("tried", {"tried": found}, text, as_json=common.as_json, warnings=space.warnings)
 
 
 def _where(texts: Sequence[str]) -> dict[str, str]:
