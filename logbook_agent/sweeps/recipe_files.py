@@ -115,7 +115,7 @@ def find_recipe(workspace: Workspace, name: str) -> RecipeFile:
     raise NotFound(
         f"no recipe {name!r}",
         cause=f"available recipes: {', '.join(files) or 'none'}",
-        hint=suggestion(name, files) or "list them: logbook sweep",
+        hint=suggestion(name, files) or "list the recipes: logbook sweep",
     )
 
 

@@ -170,10 +170,16 @@ def test_a_difference_beside_the_axis_withholds_the_verdict(ready: Cli) -> None:
         (("ab", "--axis", "quant_mode=none", *COMMAND), "has one value"),
         (("ab", "--axis", "topk=2,2.0", *COMMAND), "has a value twice"),
         (("ab", "--axis", "topk=2,", *COMMAND), "has an empty value"),
-        ((*AB, "--repeat", "3", "--until-interval", "1%", *COMMAND), "--repeat and --until-interval contradict"),
+        (
+            (*AB, "--repeat", "3", "--until-interval", "1%", *COMMAND),
+            "--repeat and --until-interval cannot be used together",
+        ),
         ((*AB, "--repeat", "0", *COMMAND), "--repeat must be at least 1"),
         ((*AB, "--min-effect", "much", *COMMAND), "--min-effect 1%"),
-        ((*AB, "--config", "quant_mode=x", *COMMAND), "--config quant_mode and --axis quant_mode contradict"),
+        (
+            (*AB, "--config", "quant_mode=x", *COMMAND),
+            "--config quant_mode and --axis quant_mode cannot be used together",
+        ),
         ((*AB,), "no command to run"),
         ((*AB, "--", "logbook", "bench", "--label", "x", "--", "hillclimb", "{axis}"), "is an option of logbook bench"),
     ],

@@ -132,6 +132,6 @@ def test_two_sweeps_that_begin_at_once_make_one_entry(started: Cli, folder: Path
     refused = next(e for e, process in zip(errors, both, strict=True) if process.returncode == 3)
     assert "MOE-000 is being run by pid " in refused
     assert f" on {os.uname().nodename}\n" in refused
-    assert "'Sweep demo' is under way there" in refused
+    assert "'Sweep demo' is in progress there" in refused
     assert "wait until it ends (progress: logbook show MOE-000), or start another: logbook sweep demo --new" in refused
     assert [p.name for p in (folder / "logbooks/moe/entries").iterdir()] == ["MOE-000.yaml"]
