@@ -194,7 +194,7 @@ def test_facts_of_a_run() -> None:
 
 
 def config_lines(*runs: Run) -> list[str]:
-    return [line for line in config_section(record(*runs), None).splitlines() if "code" in line or "software" in line]
+    return [line for line in config_section(record(*runs), None).splitlines() if "code" in line or "installed" in line]
 
 
 def test_config_tells_two_dirty_trees_apart() -> None:

@@ -232,8 +232,8 @@ def test_smoke_matrix_with_a_failure() -> None:
         == """
 | label | backend | dtype | tflops | delta tflops |
 | --- | --- | --- | ---: | ---: |
-| — | ragged_dot | float32 | 12.500 | base |
-| — | gmm | float32 | 13.250 | +6.00% |
+|  | ragged_dot | float32 | 12.500 | base |
+|  | gmm | float32 | 13.250 | +6.00% |
 | Negative control | gmm | bfloat16 | failed: TypeError | ? |
 
 - 1 of 3 cases failed
