@@ -100,7 +100,7 @@ def test_an_id_of_two_clones(collided: Book, cli: Cli, git: Git, findings: Calla
     answer = cli("doctor", "--fix")
     assert answer.code == 0, answer.out
     typed = "git add -- logbooks/moe logbooks/moe.md"
-    assert f"theirs is MOE-003 now, also where MOE-002 referred to it; then type: {typed}" in answer.out
+    assert f"theirs is now MOE-003, also where MOE-002 referred to it; then type: {typed}" in answer.out
     assert_joined(collided)
     assert git("ls-files", "-s", "-u") == index, "the index belongs to people"
     again = [f for f in findings("--fix") if f["check"] == "merge"]

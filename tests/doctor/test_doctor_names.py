@@ -88,7 +88,7 @@ def test_an_id_written_otherwise(three: Cli, book: Path, healthy: Callable[[], N
     shutil.copytree(book / "runs/MOE-002", book / "runs/MOE-0005")
     run = book / "runs/MOE-0005/01/run.json"
     run.write_text(run.read_text().replace("MOE-002", "MOE-0005"))
-    assert "MOE-0005 is written MOE-005" in three("doctor").out
+    assert "MOE-0005 should be written MOE-005" in three("doctor").out
     healthy()
     assert three("show", "MOE-005", "--json").data["runs"][0]["rows"]
 

@@ -102,7 +102,7 @@ def test_nothing_is_found_in_what_this_version_writes(
 def test_a_file_that_cannot_be_read_is_named(leaky: Cli, folder: Path) -> None:
     (folder / "logbooks/moe/entries/notes.txt").symlink_to("/dev/zero")
     answer = leaky("doctor", "--secrets", "--json")
-    assert "not looked at" in said(answer)["notes.txt"]
+    assert "not checked" in said(answer)["notes.txt"]
     assert len(answer.data["findings"]) == 4
 
 

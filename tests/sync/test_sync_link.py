@@ -138,8 +138,8 @@ def test_logins_are_the_same_in_any_case(told: Bench) -> None:
         (["acme/moe#1", "--as", "x", "--replace"], "--as"),
         (["acme/moe#1", "--as", "x", "--trust", "bob"], "--as"),
         (["acme/moe#1", "--as", " "], "no label"),
-        (["acme/moe#1", "--trust", ""], "no account"),
-        (["acme/moe#1", "--trust", "bob bob"], "no account"),
+        (["acme/moe#1", "--trust", ""], "not an account"),
+        (["acme/moe#1", "--trust", "bob bob"], "not an account"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read(bench: Bench, words: list[str], names: str) -> None:

@@ -37,7 +37,7 @@ def test_a_snapshot_whose_name_is_a_secret(published: Pushed, name: str, monkeyp
 
 @pytest.mark.parametrize(
     ("label", "words"),
-    [(TOKEN, "secret"), ("", "empty"), ("  ", "empty"), ("x" * 51, "too long"), ("a\nb", "no label")],
+    [(TOKEN, "secret"), ("", "empty"), ("  ", "empty"), ("x" * 51, "too long"), ("a\nb", "not a label")],
 )
 def test_labels_that_cannot_be(bench: Bench, label: str, words: str) -> None:
     bench.note()

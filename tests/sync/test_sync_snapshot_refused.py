@@ -57,7 +57,7 @@ def test_a_commit_that_the_host_does_not_have_is_refused(published: Pushed) -> N
 
 def test_no_repository_no_commit_no_remote(bench: Bench, folder: Any) -> None:
     bench.note()
-    assert "no git repository" in refused(bench, 2, "snapshot", "moe-1")["cause"]
+    assert "not in a git repository" in refused(bench, 2, "snapshot", "moe-1")["cause"]
 
 
 def test_no_remote(bench: Bench, git: Callable[..., str]) -> None:
