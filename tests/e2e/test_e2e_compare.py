@@ -52,14 +52,14 @@ def test_a_kept_question_follows_the_records_of_both_entries(pair: Cli, folder: 
     )
     assert answer.data["saved"] == "MOE-001"
     view = folder / "logbooks/moe.md"
-    line = "none → int8, `tflops`: 100.250 [100.100, 100.400]"
+    line = "none → int8, `tflops`: 100.25 [100.10, 100.40]"
     assert "4 and 4 runs): **beneficial**" in view.read_text()
     assert line in view.read_text()
     # Another run of the other entry, under another variable that is allowed by name.
     script = "echo RESULT mode=none topk=2 tflops=100.$LOGBOOK_RUN"
     assert pair("run", "--id", "MOE-000", "--env", "SEED=2", "--", "sh", "-c", script).code == 0
     text = view.read_text()
-    assert "100.300 [100.100, 100.500] → 110.250" in text
+    assert "100.30 [100.10, 100.50] → 110.25" in text
     assert "5 and 4 runs): **beneficial**" in text
     assert "- allowed: env:SEED (not set, 2 | not set)" in text
     assert pair("render").code == 0
@@ -129,7 +129,7 @@ def test_numbers_that_a_baseline_states_give_no_verdict(cli: Cli, folder: Path) 
     measure(cli, "none", 100)
     answer = cli("compare", "MOE-000", "--baseline")
     assert (
-        "| baseline → MOE-000 | tflops (TF/s) | 80.000 | 100.250 [100.100, 100.400] | +25.31% |  |  | 0, 4 | none |"
+        "| baseline → MOE-000 | tflops (TF/s) | 80.000 | 100.25 [100.10, 100.40] | +25.31% |  |  | 0, 4 | none |"
         in answer.out
     )
     assert "the baseline's number is stated, not measured here: it has no runs" in answer.out

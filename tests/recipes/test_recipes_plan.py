@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from logbook_agent.model.errors import UsageError
 from logbook_agent.sweeps.recipes.estimate import estimate
 from logbook_agent.sweeps.recipes.expand import SweepPlan, describe, expand
 from logbook_agent.sweeps.recipes.parse import parse_recipe
@@ -245,7 +246,7 @@ def test_what_is_wrong_is_said(changes: dict[str, Any], place: str, message: str
 def test_values_that_cannot_be_set(sets: str, message: str, hint: str) -> None:
     axes = {"shape": [{"name": "S", "hidden": 8}], "pair": {"zip": {"a": [1], "b": [2]}}}
     command = ["bench", {"flags": ["topk", "quant_mode", "hidden", "a", "b"]}]
-    with pytest.raises(RecipeProblem) as caught:
+    with pytest.raises(UsageError) as caught:
         plan_of(sets=(sets,), command=command, axes=axes)
     assert message in caught.value.message
     assert hint in caught.value.hint

@@ -126,11 +126,11 @@ def test_the_list_names_it(cli: Cli, folder: Path) -> None:
         ({"story": STORY.replace("{mode: old}", "{mode: olt}")}, (), "line 11: no case of pair has mode=olt", "old?"),
         ({}, ("--set", "mode=new"), "stage 1 of story, pair: --set mode=new: mode=old has nothing to be compared", ""),
         ({}, ("--scale", "tinny"), "stage 1 of story, pair: pair.yaml, line 11: unknown scale 'tinny'", "tiny?"),
-        ({"story": STORY.replace("compared:", "compard:")}, (), "story.yaml, line 4: the predicate does not fit", ""),
+        ({"story": STORY.replace("compared:", "compard:")}, (), "story.yaml, line 4: the predicate is not valid", ""),
         (
             {"demo": DEMO + "criteria: [{text: x, predicate: {date: soon}}]"},
             (),
-            "stage 2 of story, demo: demo.yaml, line 15: the predicate does not fit",
+            "stage 2 of story, demo: demo.yaml, line 15: the predicate is not valid",
             "",
         ),
         ({}, ("--set", "sise=3"), "unknown key 'sise'", "did you mean --set size=3?"),

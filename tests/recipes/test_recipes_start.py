@@ -96,7 +96,7 @@ def test_a_file_stands_between_recipe_and_options(cli: Cli, folder: Path) -> Non
         (
             "demo",
             ("metrics:", "criteria: [{text: x, predicate: {mesured: 1}}]\nmetrics:"),
-            "the predicate does not fit",
+            "the predicate is not valid",
         ),
     ],
 )

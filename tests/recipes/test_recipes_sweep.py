@@ -63,7 +63,7 @@ runs:
         (("bash, bench.sh", "bashh, bench.sh"), "bashh", ""),
         (
             ("metrics:", "criteria: [{text: x, predicate: {compard: {}}}]\nmetrics:"),
-            "line 10: the predicate does not",
+            "line 10: the predicate is not",
             "",
         ),
     ],

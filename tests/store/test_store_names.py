@@ -119,7 +119,7 @@ def test_a_recipe_that_an_entry_names(one: Cli, folder: Path, tmp_path: Path, gi
     changed(folder / ENTRY, lambda data: data.update(recipe=use))
     answer = one("sweep", "--resume", "MOE-000")
     assert answer.code == 2
-    assert "the recipe of MOE-000 lies outside" in answer.err
+    assert "the recipe of MOE-000 is outside" in answer.err
     assert "SECRET-WORD" not in answer.err
 
 

@@ -181,4 +181,4 @@ def test_a_tag_that_somebody_sets_at_the_same_moment(published: Pushed) -> None:
     bench.github.rules.add("POST", "/git/refs$", faults.invalid("Reference update failed"), times=1)
     error = refused(bench, 4, "snapshot", "moe-3")
     assert error["code"] == "rejected"
-    assert "another name" in error["hint"]
+    assert "a name other than" in error["hint"]

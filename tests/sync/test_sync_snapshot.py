@@ -75,7 +75,7 @@ def test_a_tag_object_a_ref_and_one_comment(ready: Pushed) -> None:
     assert f"- Commit: [{sha}]({bench.github.web}/{bench.repo}/commit/{sha})" in body
     assert f"- [Logbook]({ready.blob(sha, VIEW)})" in body
     fence = body.split("```bash\n")[1].split("\n```")[0]
-    assert shlex.split(fence)[-3:] == COMMAND, "what is copied is what was run"
+    assert shlex.split(fence.replace("\\\n", ""))[-3:] == COMMAND, "what is copied is what was run"
     assert "- Hardware: `8 × tpu (TPU v5p), 4 used; host " in body
     assert "XLA_FLAGS='--xla_x=1 --xla_y'" in body
     [row] = [line for line in body.splitlines() if line.startswith("| [MOE-000]")]
