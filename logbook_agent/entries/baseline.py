@@ -221,7 +221,7 @@ def _check_rows(record: Record, groups: Sequence[Repeats], wanted: Mapping[str, 
     if wanted and not any(is_case(g.cases[0].row.config, wanted) for g in groups):
         raise UsageError(
             f"no row of {record.id} has {config_text(dict(wanted))}",
-            cause=f"its rows have {_some([config_text(g.cases[0].row.config) for g in groups])}",
+            cause=f"its rows have {_some([config_text(g.cases[0].row.config) or 'no config' for g in groups])}",
             hint=f"see them: logbook table {record.id}",
         )
 
@@ -235,7 +235,9 @@ def _check_cases(record: Record, by_case: Mapping[object, Sequence[tuple[dict[st
                 cause=f"they differ in {_some(differ)}",
                 hint=f"select one: --config {differ[0]}=V"
                 if differ and differ[0] in found[0][1].cases[0].row.config
-                else f"name a run: --entry {record.id}/{found[0][1].cases[0].run}",
+                else f"name a run: --entry {record.id}/{found[0][1].cases[0].run}"
+                if len({case.run for _, group in found for case in group.cases}) > 1
+                else "state the numbers: --config K=V --number METRIC=V",
             )
     if len(by_case) > _MOST_CASES:
         raise UsageError(

@@ -54,13 +54,13 @@ def format_value(value: float | None, *, decimals: int | None = None, spread: fl
     """A number as a table shows it: thousands separators, fixed decimals when known, else 6 digits.
 
     Fixed decimals that would leave fewer than three digits of a value are not used. `spread` is how far repeats of the
-    value lie apart: decimals beyond the second digit of it say nothing, and are left out. Unknown (None) is shown as
-    `?`, never as zero.
+    value lie apart: decimals beyond the second digit of it say nothing, and are left out, but three digits of the value
+    stay. Unknown (None) is shown as `?`, never as zero.
     """
     text = _formatted(value, decimals)
-    if value is None or not spread or "e" in text:
+    if not value or not spread or not math.isfinite(spread) or "e" in text:
         return text
-    most = max(0, 1 - math.floor(math.log10(spread)))
+    most = max(0, 1 - math.floor(math.log10(spread)), 2 - math.floor(math.log10(abs(value))))
     return f"{value:,.{most}f}" if len(text.partition(".")[2]) > most else text
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 _FLAG_WORD = re.compile(r"--?[A-Za-z]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -68,8 +67,8 @@ def _quote_first(word: str) -> str:
 def folded(line: str, *, longer_than: int = 100) -> str:
     """A long line of shell text with each flag on a line of its own, which a shell reads as the same.
 
-    Text of several lines stays, and so does what has a comment or a here-document, where a line end would mean
-    something else.
+    Text of several lines stays, and so does what has a comment, a here-document or an expansion with text of its own,
+    where a line end would mean something else.
     """
     if len(line) <= longer_than or "\n" in line:
         return line
@@ -78,6 +77,8 @@ def folded(line: str, *, longer_than: int = 100) -> str:
     at = 0
     while at < len(line):
         c = line[at]
+        if quote != "'" and (c == "`" or line.startswith(("$(", "${", "$'"), at)):
+            return line
         if c == "\\" and quote != "'":
             at += 2
             continue
@@ -90,5 +91,4 @@ def folded(line: str, *, longer_than: int = 100) -> str:
         elif c == " " and _FLAG_WORD.match(line, at + 1):
             places.append(at)
         at += 1
-    parts = [line[a:b].strip(" ") for a, b in pairwise([0, *places, len(line)])]
-    return " \\\n  ".join(parts)
+    return " \\\n  ".join(line[a:b] for a, b in zip([0, *(p + 1 for p in places)], [*places, len(line)], strict=True))

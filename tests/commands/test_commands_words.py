@@ -84,5 +84,12 @@ def test_a_folded_command_is_the_same_command(words: list[str]) -> None:
 def test_how_a_long_command_is_folded() -> None:
     assert folded("a --b 1") == "a --b 1"
     assert folded("a -x 1 --y '2 --z' w", longer_than=5) == "a \\\n  -x 1 \\\n  --y '2 --z' w"
-    for kept in ("a --b # c --d", "cat <<E --x", "a --b\nc --d"):
+    for kept in (
+        *("a --b # c --d", "cat <<E --x", "a --b\nc --d", 'echo "$(echo "a --b c")"', "echo `a --b`"),
+        *("Y=${Z:-a --b} c", "x $'a\\'b --c d'"),
+    ):
         assert folded(kept, longer_than=5) == kept
+
+
+def test_a_blank_that_is_part_of_a_word_stays() -> None:
+    assert folded("a --x foo\\ --y b\\ ", longer_than=5) == "a \\\n  --x foo\\ --y b\\ "

@@ -103,6 +103,40 @@ def test_a_number_that_nothing_declares_tells_rows_apart(started: Cli) -> None:
     assert (best["value"], best["config"], best["apart"]) == (1000.5, "", "size=1000")
 
 
+def test_of_several_whole_numbers_none_is_taken_for_what_tells_rows_apart(started: Cli) -> None:
+    lines = "RESULT tflops=1.5 retries=0 rank=0\\nRESULT tflops=1.6 retries=1 rank=1\\n"
+    assert started("run", "--", "printf", lines).code == 0
+    out = started("table").out
+    assert out.startswith("| row |")
+    assert "retries, rank" in out
+
+
+def test_no_comparison_goes_by_a_number_that_nothing_declares(started: Cli) -> None:
+    sides = (
+        ("--repeat", "4", "--", "printf", "RESULT tflops=1.51 step=1\\nRESULT tflops=1.61 step=2\\n"),
+        ("--repeat", "4", "--", "printf", "RESULT tflops=2.5\\nRESULT tflops=2.6\\n"),
+    )
+    for side in sides:
+        assert started("run", *side).code == 0
+    assert "| 2 |" not in started("compare", "MOE-000", "MOE-001").out
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (("0.0021", "0.0022", "1.8"), "0.0022 [0.0021, 1.8]"),
+        (("-0.3", "-0.2", "50"), "-0.2 [-0.3, 50]"),
+        (("1e308", "-1e308"), "["),
+    ],
+)
+def test_one_far_run_takes_no_digits_from_a_value(cli: Cli, values: tuple[str, ...], text: str) -> None:
+    assert cli("start", "moe", "--prefix", "MOE", "--metric", "delta:max").code == 0
+    for n, value in enumerate(values):
+        more = ["--id", "MOE-000"] if n else []
+        assert cli("run", *more, "--", "echo", f"RESULT delta={value}").code == 0
+    assert text in cli("table").out
+
+
 def test_a_measured_count_tells_no_rows_apart(started: Cli) -> None:
     """Other numbers in a second run are measured, whole or not."""
     for base in (1, 7):

@@ -32,7 +32,7 @@ def test_no_cases_no_table() -> None:
 def test_runs_of_one_case_are_repeats_and_their_medians_are_reduced() -> None:
     cases = [case({"topk": 2}, run=run, time_s=[9.0, value, 1e-9]) for run, value in enumerate((3.0, 5.0, 4.0))]
     found = table(*cases)
-    assert found.rows == (("4.0 [3.0, 5.0]",),)
+    assert found.rows == (("4.00 [3.00, 5.00]",),)
     assert found.values == ((4.0,),)
     assert found.constants == {"topk": "2"}
     assert found.notes == ("medians of 3 samples", "3 runs in one cell: their median [lowest, highest]")

@@ -28,7 +28,7 @@ def lay_out(frame: Frame, spec: TableSpec) -> Layout:
     entry = frame.pseudo["entry"]
     if not spec.axes and spec.pivot is None and entry not in axes and varies(frame.items, entry):
         axes = [entry, *axes]
-    axes += within_a_run(frame, _cell_axes(spec, axes))
+    axes += within_a_run(frame, _cell_axes(spec, axes), tell=True)
     pivot = spec.pivot
     return Layout(axes=tuple(axes), pivot=pivot, notes=tuple(_notes(frame, spec, axes)))
 
@@ -83,17 +83,15 @@ def _between_repeats(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list
     return [*differing(origin), *axes, *differing(spec.implied)]
 
 
-def within_a_run(frame: Frame, names: Sequence[str]) -> list[str]:
+def within_a_run(frame: Frame, names: Sequence[str], *, tell: bool = False) -> list[str]:
     """What tells apart rows that one run printed with equal values on all the names, for they are cases of their
-    own: the run's words, else their order, which is then filled in."""
+    own: the run's words, else (with `tell`, which no comparison goes by) a number that nothing declares, else their
+    order, which is then filled in."""
     shared = _shared(frame.items, names)
     words = dict.fromkeys(word for rows in shared for item in rows for word in item.row.labels)
     more = [word for word in words if word not in names and any(varies(rows, word) for rows in shared)]
-    for name in _telling(_shared(frame.items, [*names, *more])):
-        more.append(name)
-        for item in frame.items:
-            if (value := item.row.observations.get(name)) is not None and value == int(value):
-                item.place[name] = int(value)
+    if tell:
+        more += _telling(_shared(frame.items, [*names, *more]))
     shared = _shared(frame.items, [*names, *more])
     if shared:
         order = frame.pseudo["row"]
@@ -105,16 +103,17 @@ def within_a_run(frame: Frame, names: Sequence[str]) -> list[str]:
 
 
 def _telling(shared: Sequence[Sequence[Item]]) -> list[str]:
-    """The first number that tells such rows apart in every run, where it can be no measurement: whole, another one in
-    each row, and the same ones in every run."""
+    """The one number that tells such rows apart in every run, where it can be no measurement: whole, another one in
+    each row, and the same ones in every run. None where several would do."""
+    found_names = []
     names = dict.fromkeys(name for rows in shared for item in rows for name in item.row.observations)
     for name in names:
         found = [[item.row.observations.get(name) for item in rows] for rows in shared]
         whole = all(value is not None and value == int(value) for values in found for value in values)
         distinct = all(len(set(values)) == len(values) for values in found)
         if whole and distinct and len({frozenset(values) for values in found}) == 1:
-            return [name]
-    return []
+            found_names.append(name)
+    return found_names if len(found_names) == 1 else []
 
 
 def _rows_of_runs(items: Sequence[Item], names: Sequence[str]) -> list[list[Item]]:

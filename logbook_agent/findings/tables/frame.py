@@ -160,12 +160,17 @@ def frame_of(cases: Sequence[Case], joined: Joined | None = None) -> Frame:
         }
         place = {**case.row.config, **origin}
         for more in (case.row.labels, case.row.observations):
-            place.update({name: value for name, value in more.items() if name not in place})
+            place.update({name: _whole(value) for name, value in more.items() if name not in place})
         place.update({name: _joined(place, keys) for name, keys in joined.items()})
         items.append(Item(case=case, place=place, facts=facts, joined=joined))
     # Where the host is not the device, it is only noted that it differs.
     apart = (axis for axis, name in facts.items() if name != _HOST or not all(map(on_accelerator, cases)))
     return Frame(items=tuple(items), config=config, pseudo=pseudo, facts=facts, apart=(*config, *apart), joined=joined)
+
+
+def _whole(value: Scalar) -> Scalar:
+    """Observations are floats; one that is whole is told apart from others as the number that was printed."""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else value
 
 
 def _joined(place: Mapping[str, Scalar], keys: Sequence[str]) -> Scalar:
