@@ -30,7 +30,7 @@ test: emulator  ## all tests
 test-fast: emulator  ## the tests that take no time
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
-test-wide: emulator  ## what `make test` leaves out of its wide sets, and what takes long (twenty minutes)
+test-wide: emulator  ## what `make test` leaves out of its wide sets, and what takes long (twelve minutes)
 	@LOGBOOK_WIDE=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 check: setup  ## style, types, layers
@@ -45,7 +45,7 @@ format: setup  ## put the code into shape
 stress: setup  ## the store under writers, kills and failing disks, for long
 	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/stress
 
-secrets: emulator  ## every kind of secret at every place (six minutes)
+secrets: emulator  ## every kind of secret at every place (seven minutes)
 	@LOGBOOK_SECRETS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal tests/e2e -k secret
 
 fuzz: setup  ## 100,000 damaged and hostile documents (half an hour); FUZZ="--seed 2 --first 0 --documents 1000" for others

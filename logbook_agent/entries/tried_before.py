@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
-from logbook_agent.findings.tried.hints import is_indexed, record_of
+from logbook_agent.findings.tried.hints import is_indexed, readable_record
 from logbook_agent.findings.tried.keys import (
     COMPARED,
     command_key,
@@ -103,7 +103,7 @@ class _Looking:
         metrics = [m.name for m in self._book.header.metrics]
         for hint in self._hints(own_id, measured):
             entry_id = hint.id
-            record = record_of(self._book, entry_id)
+            record = readable_record(self._book, entry_id)
             if record is None or record.state == VOID:
                 continue
             runs = [s for s in record.runs if self._is_same(s)]
@@ -146,7 +146,7 @@ class _Looking:
         keepers = [hint.id for hint in self._book.tried.found(COMPARED + record.id)]
         found = []
         for keeper in keepers[:_KEEPERS]:
-            kept = record if keeper == record.id else record_of(self._book, keeper)
+            kept = record if keeper == record.id else readable_record(self._book, keeper)
             if kept is not None:
                 found += [i for i in verdicts(self._book, kept) if i["entry"] == record.id and runs & {*i["runs"]}]
         if not found:

@@ -21,7 +21,7 @@ from logbook_agent.text.markdown import one_line
 # No answer shows more of a text than this.
 TEXT_CHARS = 600
 # Of what is stored: a new number whenever `summary_of` says something else of the same entry.
-FORM = 12
+FORM = 13
 
 
 def summaries(book: Book) -> Summaries:

@@ -1,4 +1,4 @@
-"""What the blocks of long entries say of their runs, in the disposable index: text under a key.
+"""What was said of entries and took long to find, in the disposable index: text under a key.
 
 The key names everything that the text follows from; another key finds nothing. Nothing here raises: what cannot be had
 is made again.
@@ -14,7 +14,7 @@ from logbook_agent.store import index_file
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidIndex:
-    """The texts of one logbook, one for each entry."""
+    """The texts of one logbook, one for each place: an ID, or what else is said of an entry."""
 
     path: Path
     within: Path

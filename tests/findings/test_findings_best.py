@@ -97,3 +97,22 @@ def test_decisions_outlive_many_runs(started: Cli) -> None:
     assert data["decisions"] == [{"id": "MOE-000", "title": "Never use -O3", "text": "It miscompiles."}]
     assert data["negative_results"][0]["text"] == "Fusing did not help."
     assert len(started("status", "--json").out.encode()) <= 8000
+
+
+def test_a_claim_rests_on_both_sides(started: Cli) -> None:
+    """A verdict against an entry that was taken back settles nothing, now and when it is read again."""
+    for value in (100, 120):
+        words = ["--repeat", "4", "--config", "size=1", "--", "sh", "-c", f"echo RESULT tflops={value}.$$"]
+        assert started("run", *words).code == 0
+    assert started("compare", "MOE-000", "MOE-001", "--allow", "argv", "--save", "MOE-001").code == 0
+    for _ in range(2):
+        assert [c["entry"] for c in started("status", "--json").data["settled"]] == ["MOE-001"]
+    assert started("edit", "MOE-000", "--state", "void").code == 0
+    for _ in range(2):
+        assert started("status", "--json").data["settled"] == []
+    assert started("edit", "MOE-000", "--state", "computed").code == 0
+    assert len(started("status", "--json").data["settled"]) == 1
+    # What changes a side changes the claim, kept or not.
+    more = ["--id", "MOE-000", "--repeat", "4", "--config", "size=1", "--", "sh", "-c", "echo RESULT tflops=140.$$"]
+    assert started("run", *more).code == 0
+    assert all("beneficial" not in c["claim"] for c in started("status", "--json").data["settled"])

@@ -39,7 +39,7 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     frame, shown, value_notes = choose_values(frame, spec)
     layout = lay_out(frame, spec)
     grid = lay_cells(frame, spec, layout, shown)
-    strips = [axis_strip(grid, name) for name in layout.axes]
+    strips = [axis_strip(grid, name, is_label=name == frame.pseudo["label"]) for name in layout.axes]
     width = len(strips)
     strips += metric_strips(grid, metrics, spec) or failure_strips(grid)
     if spec.pivot is None:

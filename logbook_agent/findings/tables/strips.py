@@ -24,7 +24,7 @@ class Strip:
     comparison: ColumnComparison | None = None
 
 
-def axis_strip(grid: Grid, name: str) -> Strip:
+def axis_strip(grid: Grid, name: str, *, is_label: bool) -> Strip:
     spelt: dict[str | None, Scalar] = {}
     for row in grid.rows:
         spelt.setdefault(row[0].key(name), row[0].place.get(name))
@@ -33,7 +33,7 @@ def axis_strip(grid: Grid, name: str) -> Strip:
     is_fact = any(name in row[0].facts for row in grid.rows)
     numeric = bool(stated) and not is_fact and all(is_number(value) for value in stated)
     # Most rows of a sweep have no label, and lack nothing.
-    texts = ["" if value is None and name == "label" else show(value) for value in values]
+    texts = ["" if value is None and is_label else show(value) for value in values]
     return Strip(column=Column(name=name, numeric=numeric), texts=texts, values=values)
 
 

@@ -54,11 +54,11 @@ def is_indexed(workspace: Workspace, book: Book) -> bool:
 
 
 def _keys(book: Book, entry_id: str) -> list[tuple[str, int]]:
-    record = record_of(book, entry_id)
+    record = readable_record(book, entry_id)
     return keys_of(record) if record is not None else []
 
 
-def record_of(book: Book, entry_id: str) -> Record | None:
+def readable_record(book: Book, entry_id: str) -> Record | None:
     try:
         return book.record(entry_id)
     except LogbookError:

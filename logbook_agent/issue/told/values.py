@@ -196,7 +196,7 @@ class IssueValues:
             return ["No experiments yet."]
         found = [f"Settled: {escape(claim_text(c))} ({self.id_link(c['entry'])})." for c in self.settled[:_MOST_CLAIMS]]
         if (more := len(self.settled) - _MOST_CLAIMS) > 0:
-            found.append(f"{counted(more, 'further verdict')} below.")
+            found.append(f"{self.left_out(more, 'further verdict', 'further verdicts')}.")
         found.append(f"{counted(len(experiments), 'experiment')}: {listed(_states(experiments))}.")
         found += headline(self.thread, self.id_link, self.unlike)
         if criteria := self.header.stop_criteria:
