@@ -14,12 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from logbook_agent.cli import main
 from logbook_agent.running.provenance.environment import relevant_env
 from tests.breadth import WIDE
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+# A machine with other work is no defect of a test: no deadline. `make stress` tries ten times as many examples.
+settings.register_profile("suite", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("stress", settings.get_profile("suite"), max_examples=1000)
+settings.load_profile("stress" if "LOGBOOK_STRESS" in os.environ else "suite")
 
 
 def pytest_configure() -> None:

@@ -99,7 +99,7 @@ def test_decisions_outlive_many_runs(started: Cli) -> None:
     assert len(started("status", "--json").out.encode()) <= 8000
 
 
-def test_a_claim_rests_on_both_sides(started: Cli) -> None:
+def test_a_claim_rests_on_both_sides(started: Cli, folder: Path) -> None:
     """A verdict against an entry that was taken back settles nothing, now and when it is read again."""
     for value in (100, 120):
         words = ["--repeat", "4", "--config", "size=1", "--", "sh", "-c", f"echo RESULT tflops={value}.$$"]
@@ -110,9 +110,32 @@ def test_a_claim_rests_on_both_sides(started: Cli) -> None:
     assert started("edit", "MOE-000", "--state", "void").code == 0
     for _ in range(2):
         assert started("status", "--json").data["settled"] == []
+    # The entry that keeps the comparison says so, too.
+    note = "This settles nothing: it rests on MOE-000, which is void"
+    assert note in (folder / "logbooks/moe.md").read_text()
+    assert started("show", "MOE-001", "--json").data["comparisons"][0]["withdrawn"] == ["MOE-000, which is void"]
     assert started("edit", "MOE-000", "--state", "computed").code == 0
+    assert note not in (folder / "logbooks/moe.md").read_text()
+    assert "withdrawn" not in started("show", "MOE-001", "--json").data["comparisons"][0]
     assert len(started("status", "--json").data["settled"]) == 1
     # What changes a side changes the claim, kept or not.
     more = ["--id", "MOE-000", "--repeat", "4", "--config", "size=1", "--", "sh", "-c", "echo RESULT tflops=140.$$"]
     assert started("run", *more).code == 0
     assert all("beneficial" not in c["claim"] for c in started("status", "--json").data["settled"])
+
+
+def test_a_loss_against_an_entry_that_was_taken_back_is_none(started: Cli, folder: Path) -> None:
+    for value in (120, 100):
+        words = ["--repeat", "4", "--config", "size=1", "--", "sh", "-c", f"echo RESULT tflops={value}.$$"]
+        assert started("run", *words).code == 0
+    assert started("compare", "MOE-000", "MOE-001", "--allow", "argv", "--save", "MOE-001").code == 0
+
+    def losses() -> list[str]:
+        return [item["outcome"] for item in started("tried", "--json").data["tried"]]
+
+    def footer() -> bool:
+        return "regressive" in (folder / "logbooks/moe.md").read_text().partition("## Negative Results Index")[2]
+
+    assert (losses(), footer()) == (["regressive"], True)
+    assert started("edit", "MOE-000", "--state", "void").code == 0
+    assert (losses(), footer()) == ([], False)

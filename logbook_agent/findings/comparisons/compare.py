@@ -15,7 +15,7 @@ from logbook_agent.findings.evidence.alike import Terms, Trial
 from logbook_agent.findings.evidence.answers import Answer, StatedCase, answer_stated
 from logbook_agent.findings.evidence.pairs import Ground, compare_sides
 from logbook_agent.findings.measured import baseline_cases, is_case, unit_of
-from logbook_agent.model.entry import Comparison, entry_of
+from logbook_agent.model.entry import Comparison, entry_of, is_withdrawn
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
@@ -69,7 +69,8 @@ def comparison_text(book: Book, record: Record) -> list[str]:
     found: list[str] = []
     for asked in record.entry.comparisons:
         try:
-            found.append(lines(asked, _asked_again(book, asked), record.id))
+            withdrawn = withdrawn_sides(book, asked, record.id)
+            found.append(lines(asked, _asked_again(book, asked), record.id, withdrawn=withdrawn))
         except LogbookError as error:
             found.append(unanswered(asked, error, record.id))
     return found
@@ -80,10 +81,18 @@ def comparison_data(book: Book, record: Record) -> list[dict[str, Any]]:
     found = []
     for asked in record.entry.comparisons:
         try:
-            found.append(data(asked, _asked_again(book, asked)))
+            withdrawn = withdrawn_sides(book, asked, record.id)
+            found.append({**data(asked, _asked_again(book, asked)), **({"withdrawn": withdrawn} if withdrawn else {})})
         except LogbookError as error:
             found.append({**data(asked, ()), "error": error.message})
     return found
+
+
+def withdrawn_sides(book: Book, asked: Comparison, own_id: str) -> list[str]:
+    """`MOE-001, which is void`: the other entries of a kept comparison that were taken back, so that it settles
+    nothing."""
+    entries = map(book.entry, asked.entries)
+    return [f"{e.id}, which is {e.state}" for e in entries if e.id != own_id and is_withdrawn(e.state)]
 
 
 def _asked_again(book: Book, asked: Comparison) -> tuple[Answer, ...]:

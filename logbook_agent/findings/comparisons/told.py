@@ -25,14 +25,16 @@ _SHOWN_CHARACTERS = 60
 _STATED = (DifferenceStanding.ALLOWED, DifferenceStanding.IMPLIED, DifferenceStanding.NOTED)
 
 
-def lines(asked: Comparison, answers: Sequence[Answer], own_id: str) -> str:
-    """What a question of the entry `own_id` comes to: a line for each metric of each pair, then what is stated."""
+def lines(asked: Comparison, answers: Sequence[Answer], own_id: str, *, withdrawn: Sequence[str] = ()) -> str:
+    """What a question of the entry `own_id` comes to: a line for each metric of each pair, then what is stated.
+    `withdrawn`: the entries of it that were taken back."""
     noise = noise_of(answers)
     found = [_line(asked, answer, line, m, noise) for answer in answers for line in answer.lines for m in line.metrics]
     noted = map(md.escape, notes(answers, noise))
     more = len(found) - _SHOWN_LINES
     shown = found[:_SHOWN_LINES] + ([f"and {more} more, which `logbook compare` shows"] if more > 0 else [])
-    return f"{_subject(asked, own_id)}:\n{md.items([*shown, *noted])}"
+    void = [f"This settles nothing: it rests on {md.escape(' and '.join(withdrawn))}"] if withdrawn else []
+    return f"{_subject(asked, own_id)}:\n{md.items([*void, *shown, *noted])}"
 
 
 def unanswered(asked: Comparison, error: LogbookError, own_id: str) -> str:

@@ -25,15 +25,18 @@ KINDS = (VERDICT, FAILURE, MARKED)
 
 def verdicts(book: Book, record: Record) -> list[Item]:
     """What the comparisons that an entry keeps found to be no gain: verdicts `regressive` and `neutral`, as they
-    stand now, each about the configuration on the other side."""
+    stand now, each about the configuration on the other side; none from a comparison with an entry that was taken
+    back."""
     if record.state == VOID or not record.entry.comparisons:
         return []
     # Tables and statistics, which few entries need.
-    from logbook_agent.findings.comparisons.compare import compare
+    from logbook_agent.findings.comparisons.compare import compare, withdrawn_sides
 
     found: list[Item] = []
     for asked in record.entry.comparisons:
         with contextlib.suppress(LogbookError):  # its own entry says that it cannot be answered
+            if withdrawn_sides(book, asked, record.id):
+                continue
             for answer in compare(book, asked).answers:
                 found += _negative(record.id, answer)
     return found
