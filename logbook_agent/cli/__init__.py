@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import gc
 import importlib
 import io
@@ -16,6 +17,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import typer
 from typer.main import get_command
@@ -93,6 +95,11 @@ def build(wanted: str | None) -> typer.Typer:
     return app
 
 
+@functools.cache
+def _command(wanted: str | None) -> Any:
+    return get_command(build(wanted))
+
+
 def _help(command: Subcommand, function: Callable[..., object]) -> str:
     """The docstring below its first line, which the table of subcommands repeats."""
     _, _, rest = (function.__doc__ or "").partition("\n")
@@ -145,7 +152,7 @@ def _main(args: list[str]) -> int:
     as_json = wants_json(words)
     try:
         # Not by `main` of the command, which keeps Ctrl-C and a closed pipe to itself.
-        command = get_command(build(wanted))
+        command = _command(wanted)
         with command.make_context("logbook", words) as context:
             result = command.invoke(context)
     except typer.Exit as done:

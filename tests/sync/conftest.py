@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import jinja2
 import pytest
 
 from tests.conftest import Cli
@@ -14,23 +13,6 @@ from tests.sync.pushed_support import other, published, pushed, told
 from tests.sync.sync_support import Bench, made_bench
 
 __all__ = ["bench", "connect", "github", "github_server", "other", "published", "pushed", "told"]
-
-
-_compiled: dict[object, object] = {}
-
-
-@pytest.fixture(autouse=True)
-def templates_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For all tests: it would take half the time of each sync."""
-    compile_one = jinja2.Environment.compile
-
-    def compile_once(self: jinja2.Environment, source: str, *args: object) -> object:
-        key = (source, args)
-        if key not in _compiled:
-            _compiled[key] = compile_one(self, source, *args)  # type: ignore[call-overload]
-        return _compiled[key]
-
-    monkeypatch.setattr(jinja2.Environment, "compile", compile_once)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ rendered by a process of their own, in a sandbox and within limits (`confined`).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -66,7 +67,7 @@ class Templates:
         ):
             return self._render_own(name, values)
         try:
-            return self._environment.get_template(name).render(values)
+            return _builtin(builtin_folder("templates")).get_template(name).render(values)
         except Exception as error:
             at_fault, message, line = problem(error, name)
             raise self._error(at_fault, message, line) from error
@@ -78,12 +79,6 @@ class Templates:
             return self._confined.render(name, values)
         except NotRendered as error:
             raise self._own_error(error) from error
-
-    @cached_property
-    def _environment(self) -> Environment:
-        import jinja2
-
-        return environment(jinja2.Environment, jinja2.FileSystemLoader(builtin_folder("templates")))
 
     @cached_property
     def _confined(self) -> Confined:
@@ -127,6 +122,14 @@ class Templates:
             if where
             else "this is a bug: please report it",
         )
+
+
+@functools.cache
+def _builtin(folder: Path) -> Environment:
+    """One for each process: a template is compiled once, which takes longer than to render it."""
+    import jinja2
+
+    return environment(jinja2.Environment, jinja2.FileSystemLoader(folder))
 
 
 def _at(line: int | None) -> str:
