@@ -7,8 +7,21 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 WIDE = "LOGBOOK_WIDE" in os.environ
+STRESS = "LOGBOOK_STRESS" in os.environ
+
+# A machine with other work is no defect of a test: no deadline.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=25)
+settings.register_profile("stress", settings.get_profile("suite"), max_examples=500)
+settings.load_profile("stress" if STRESS else "suite")
+
+
+def examples(number: int, **more: Any) -> settings:
+    """So many examples of a property in `make stress`, a quarter of them elsewhere."""
+    return settings(max_examples=number if STRESS else -(-number // 4), **more)
+
 
 T = TypeVar("T")
 
@@ -30,3 +43,21 @@ def covering(sets: Sequence[T], facets: Callable[[T], Iterable[Hashable]]) -> li
 def wide(*values: Any, id: str | None = None) -> Any:
     """Parameters that belong to `make test-wide`."""
     return pytest.param(*values, marks=pytest.mark.wide, id=id)
+
+
+def beyond_samples(items: Iterable[pytest.Item]) -> set[pytest.Item]:
+    """Of a test with the mark `sample(N)`, all parameters but N of them, which lie evenly among them and are the same
+    in every run."""
+    found: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sample") is not None and item.get_closest_marker("wide") is None:
+            found.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    beyond: set[pytest.Item] = set()
+    for group in found.values():
+        mark = group[0].get_closest_marker("sample")
+        assert mark is not None
+        [number] = mark.args
+        beyond.update(
+            item for i, item in enumerate(group) if i * number // len(group) == (i - 1) * number // len(group)
+        )
+    return beyond

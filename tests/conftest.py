@@ -14,18 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from logbook_agent.cli import main
 from logbook_agent.running.provenance.environment import relevant_env
-from tests.breadth import WIDE
+from tests.breadth import WIDE, beyond_samples
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-
-# A machine with other work is no defect of a test: no deadline. `make stress` tries ten times as many examples.
-settings.register_profile("suite", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("stress", settings.get_profile("suite"), max_examples=1000)
-settings.load_profile("stress" if "LOGBOOK_STRESS" in os.environ else "suite")
 
 
 def pytest_configure() -> None:
@@ -37,7 +31,8 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Documents first: the longest take a while, for which the other processes should not have to wait."""
     items.sort(key=lambda item: "tests/docs/" not in item.nodeid)
-    kept = [item for item in items if (item.get_closest_marker("wide") is not None) == WIDE]
+    beyond = beyond_samples(items)
+    kept = [item for item in items if (item.get_closest_marker("wide") is not None or item in beyond) == WIDE]
     config.hook.pytest_deselected(items=[item for item in items if item not in {*kept}])
     items[:] = kept
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from logbook_agent.model.entry import Field
@@ -13,6 +13,7 @@ from logbook_agent.pages.entry_text import EntryText, Part
 from logbook_agent.pages.hand_edits import StandingText, TakenEdit, read_own, take
 from logbook_agent.text.markdown import bullet, clean, one_line
 from logbook_agent.text.marked import digest, protect
+from tests.breadth import examples
 from tests.markdown.test_markdown_entry import BLOCKS, HOSTILE, RECORDS
 
 TEXT = HOSTILE.filter(lambda t: bool(clean(t).strip()))
@@ -46,7 +47,7 @@ def prose(record: Record, now: EntryText) -> list[Part]:
     return [p for p, computed in zip(now.parts, flags, strict=True) if not computed]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(RECORDS, st.data(), TEXT)
 def test_an_edit_of_one_field_goes_into_that_field_alone(record: Record, data: st.DataObject, text: str) -> None:
     fields = shown(record)
@@ -66,7 +67,7 @@ def test_an_edit_of_one_field_goes_into_that_field_alone(record: Record, data: s
         assert found.changed == ((fields[at].label,) if clean(text) != clean(fields[at].text) else ())
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(RECORDS, st.data(), TEXT, TEXT)
 def test_changes_of_two_sides_are_told_apart(record: Record, data: st.DataObject, text: str, later: str) -> None:
     fields = shown(record)
@@ -85,7 +86,7 @@ def test_changes_of_two_sides_are_told_apart(record: Record, data: st.DataObject
     assert [f for f in found.entry.fields if clean(f.text).strip()] == wanted
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(RECORDS, st.data())
 def test_no_word_that_a_person_writes_is_lost(record: Record, data: st.DataObject) -> None:
     """Lines put in and taken out anywhere: every new line is in a field or title afterwards, or something is

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import jax.numpy as jnp
 import numpy as np
-from hypothesis import settings
 
 from bench_core.blocks.bounded import Bounded, BoundedMath
 from bench_core.blocks.impls import IMPLS
@@ -24,8 +23,9 @@ from bench_core.routing.layout import plan_assignments
 from bench_core.routing.topk import Routing
 from bench_core.shapes import BenchPass, DType, MoeShape
 from bench_core.timing.measure import call, compile_program
+from tests.breadth import examples
 
-COMPILES = settings(deadline=None, max_examples=25)
+COMPILES = examples(25)
 """For properties of JAX code: the first example also compiles it."""
 
 ODD = MoeShape(tokens=13, hidden=11, mlp_dim=7, experts=5, topk=2, shared_expert_dim=3)

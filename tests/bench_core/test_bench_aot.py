@@ -158,6 +158,7 @@ def _needs(needed_kib: int, last_kib: int) -> Callable[[Case], Refusal | None]:
         ("v4", 30720, 30720, [], None),
     ],
 )
+@pytest.mark.sample(2)
 def test_more_vmem_is_tried_up_to_what_the_core_has(
     monkeypatch: pytest.MonkeyPatch, target: str, needed_kib: int, last_kib: int, tried: list[int], helps: int | None
 ) -> None:

@@ -90,6 +90,7 @@ AWKWARD_CASES = covering([(shape, *row) for shape in AWKWARD.values() for row in
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("shape", "impl", "dtype", "quant_mode", "bench_pass"), AWKWARD_CASES)
+@pytest.mark.sample(3)
 def test_awkward_shapes(shape: MoeShape, impl: str, dtype: DType, quant_mode: QuantMode, bench_pass: BenchPass) -> None:
     inputs = inputs_of(shape, dtype)
     outputs = outputs_of(inputs, shape, dtype, impl, quant_mode, bench_pass)

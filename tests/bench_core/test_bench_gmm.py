@@ -152,6 +152,7 @@ def test_more_row_tiles_than_the_kernel_tells_apart_are_refused() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tiles", [MOST_ROW_TILES, 3183, 4096])
+@pytest.mark.sample(1)
 def test_the_kernel_tells_row_tiles_apart_up_to_a_limit(tiles: int) -> None:
     """Two groups, of which the second starts inside the last tile but one: each has its tiles."""
     sizes = jnp.array([8 * tiles - 12, 12], jnp.int32)

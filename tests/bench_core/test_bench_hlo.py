@@ -5,12 +5,13 @@ import math
 import jax
 import jax.numpy as jnp
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bench_core.accounting.hlo import matmuls
 from bench_core.accounting.inflation import weigh
 from bench_core.timing.cost import program_cost
+from tests.breadth import examples
 
 sizes = st.integers(1, 6)
 
@@ -97,7 +98,7 @@ window={size=60 stride=59 lhs_dilate=60}, dim_labels=0fb_0io->0bf
     assert product.flops == 60 * 2 * 65536 * 2048 * 1408
 
 
-@settings(max_examples=5, deadline=None)
+@examples(5)
 @given(sizes, sizes, sizes)
 def test_xla_counts_the_same(m: int, k: int, n: int) -> None:
     shapes = [jax.ShapeDtypeStruct(size, jnp.float32) for size in ((m, k), (k, n))]

@@ -94,6 +94,7 @@ PROBLEMS = [
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.sample(3)
 def test_mode_agrees_with_the_oracle(problem: Problem) -> None:
     inputs = inputs_of(problem.shape, problem.dtype, request=problem.request)
     words = (problem.dtype, problem.impl, problem.quant_mode)
@@ -121,6 +122,7 @@ def test_a_neighbouring_definition_fails(claimed: str, request_: RoutingRequest 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("quant_mode", QuantMode)
+@pytest.mark.sample(1)
 def test_prequeue_is_the_same_block_without_its_sort(quant_mode: QuantMode) -> None:
     inputs = inputs_of(ODD, DType.BFLOAT16)
     spec = BlockSpec(
@@ -167,6 +169,7 @@ def test_null_slots_cost_no_expert_work() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("impl", ["baseline", "preweight", "scatter"])
+@pytest.mark.sample(1)
 def test_remat_of_experts_recomputes_and_of_combine_changes_nothing(impl: str) -> None:
     inputs = inputs_of(ODD, DType.BFLOAT16)
     programs = {}

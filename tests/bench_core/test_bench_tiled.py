@@ -105,6 +105,7 @@ class BackendContract:
 
     @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
     @pytest.mark.parametrize("dtype", [DType.FLOAT32, pytest.param(DType.BFLOAT16, marks=pytest.mark.slow)])
+    @pytest.mark.sample(10)
     def test_products_of_awkward_groups(self, dtype: DType, sizes: tuple[int, ...]) -> None:
         operands = _operands(ROWS, dtype)
         outputs = _computed(self.backend, operands, sizes)
@@ -115,6 +116,7 @@ class BackendContract:
     @pytest.mark.slow
     @pytest.mark.parametrize("rows", [1, 33, wide(2), wide(31), wide(32), wide(127), wide(513)])
     @pytest.mark.parametrize("dtype", DType)
+    @pytest.mark.sample(2)
     def test_few_rows(self, dtype: DType, rows: int) -> None:
         operands = _operands(rows, dtype)
         half = rows // 2
@@ -247,6 +249,7 @@ def test_odd_block_agrees_with_the_oracle() -> None:
         lambda case: itertools.combinations(case, 2),
     ),
 )
+@pytest.mark.sample(2)
 def test_every_block_agrees_with_the_oracle(
     bench_pass: BenchPass, dtype: DType, quant_mode: QuantMode, impl: str
 ) -> None:
@@ -268,6 +271,7 @@ def test_uneven_blocks_agree_with_the_oracle(experts: np.ndarray) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("impl", ["fast", "fused_w13_preweight"])
+@pytest.mark.sample(1)
 def test_scatter_and_preweight_agree_with_the_oracle(impl: str) -> None:
     inputs = with_experts(inputs_of(TILES, DType.BFLOAT16), UNEVEN["skewed"])
     _block_agrees(inputs, DType.BFLOAT16, impl, QuantMode.NONE, BenchPass.FORWARD_BACKWARD)

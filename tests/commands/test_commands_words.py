@@ -4,10 +4,11 @@ import shlex
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.text.words import command_line, folded, split_env_words
+from tests.breadth import examples
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True).map(lambda n: "X_" + n)
@@ -36,7 +37,7 @@ def test_words_round_trip(argv: list[str], env: dict[str, str]) -> None:
     assert dict(w.split("=", 1) for w in words[: len(env)]) == env
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.lists(TEXT, min_size=1, max_size=3), st.dictionaries(NAMES, TEXT, min_size=1, max_size=2))
 def test_a_real_shell_reads_the_same_words(argv: list[str], env: dict[str, str]) -> None:
     show = ["python3", "-c", "import os,sys; sys.stdout.buffer.write(b'\\0'.join(map(os.fsencode, ["]

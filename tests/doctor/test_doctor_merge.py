@@ -129,6 +129,7 @@ def test_markers_that_were_committed(
 
 
 @pytest.mark.parametrize("count", range(12))
+@pytest.mark.sample(4)
 def test_a_mend_that_is_cut_off_is_gone_on_with(
     collided: Book, cli: Cli, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,6 +202,7 @@ def test_runs_of_one_second_in_two_clones(clones: tuple[Cli, Cli], git: Git, fol
 
 @pytest.mark.parametrize("committed", [False, True])
 @pytest.mark.parametrize("words", [("note",), ("run",)])
+@pytest.mark.sample(1)
 def test_three_clones_in_one_second(
     clones: tuple[Cli, Cli], git: Git, folder: Path, cli: Cli, clock: FixedClock, words: tuple[str], *, committed: bool
 ) -> None:

@@ -44,6 +44,7 @@ def test_nothing_is_wrong(three: Cli, book: Path) -> None:
 
 
 @pytest.mark.parametrize("name", DAMAGE)
+@pytest.mark.sample(4)
 def test_a_record_that_cannot_be_read(three: Cli, book: Path, findings: Callable[..., Found], name: str) -> None:
     file, content, check, line, says, mend = DAMAGE[name]
     (book / file).write_text(content)

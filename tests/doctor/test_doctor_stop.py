@@ -46,6 +46,7 @@ def orphan(started: Cli, folder: Path) -> Iterator[Callable[[str], psutil.Proces
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("trap", "name"), [("", "SIGINT"), ("trap '' INT;", "SIGTERM")])
+@pytest.mark.sample(1)
 def test_an_orphan_is_ended(
     started: Cli, orphan: Callable[[str], psutil.Process], findings: Callable[..., Found], trap: str, name: str
 ) -> None:

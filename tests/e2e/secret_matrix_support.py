@@ -19,7 +19,7 @@ from tests.redaction.kinds_support import BLOCKS, KEYS, PHRASES, TOKENS, Kind, M
 # No secret is shorter.
 _START = 8
 # One of each way in which a secret is known: the quick part of the matrix.
-FEW = (*TOKENS[::16], KEYS[1], *PHRASES[::9], BLOCKS[1])
+FEW = (*TOKENS[::40], KEYS[1], *PHRASES[::20], BLOCKS[1])
 EVERY = (*TOKENS, *KEYS, *PHRASES, *BLOCKS)
 # Names whose values are secrets, whatever they look like.
 NAMES = (

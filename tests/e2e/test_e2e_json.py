@@ -50,6 +50,7 @@ def filled(started: Cli) -> Cli:
 
 # A snapshot is made of what is pushed: tests/sync/test_sync_snapshot.py.
 @pytest.mark.parametrize("name", [c.name for c in SUBCOMMANDS if c.name != "snapshot"])
+@pytest.mark.sample(13)
 def test_json(filled: Cli, name: str) -> None:
     answer = filled(*CALLS[name])
     assert answer.code == 0, answer.err

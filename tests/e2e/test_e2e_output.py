@@ -48,6 +48,7 @@ sys.exit(code)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FLOODS)
+@pytest.mark.sample(2)
 def test_a_flood(started: Cli, folder: Path, name: str) -> None:
     script = f"{FLOODS[name]}\nprint()\nprint('RESULT topk=1 tflops=1.5', flush=True)"
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
@@ -88,6 +89,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.sample(4)
 def test_hostile_output_of_a_failure_stays_in_its_fence(started: Cli, folder: Path, name: str) -> None:
     (folder / "bytes").write_bytes(HOSTILE[name])
     ran = started("run", "--", "bash", "-c", "cat bytes; cat bytes >&2; exit 3")

@@ -46,6 +46,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.sample(8)
 def test_prose(started: Cli, folder: Path, name: str) -> None:
     text = TEXTS[name]
     assert started(

@@ -245,6 +245,7 @@ HUGE = {
 @pytest.mark.slow
 @pytest.mark.parametrize("room", [100, 60_000])
 @pytest.mark.parametrize("name", HUGE)
+@pytest.mark.sample(8)
 def test_a_megabyte_is_cut_at_once(name: str, room: int) -> None:
     started = time.process_time()
     short = fit.shorten(HUGE[name], room)

@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.issue.planning import markers
 from logbook_agent.issue.planning.wanted import EntryWanted
+from tests.breadth import examples
 from tests.issues.model_server import FAULTS, Client, Server
 from tests.issues.model_support import BOOK, Header, attempt, check, entry, settle
 
@@ -92,7 +93,7 @@ def side_by_side(clients: Sequence[Client], jobs: Sequence[Callable[[], None]], 
     assert errors == []
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(data=st.data())
 def test_two_machines_converge(data: st.DataObject) -> None:
     """Whatever the order of their requests, whatever is lost, one account or two, one knowing more entries."""
@@ -114,7 +115,7 @@ def test_two_machines_converge(data: st.DataObject) -> None:
     check(server, entries, "people", *users)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(data=st.data())
 def test_a_history_of_changes_converges(data: st.DataObject) -> None:
     """Entries appear, settle, change, are corrected; people comment; syncs fail in between."""

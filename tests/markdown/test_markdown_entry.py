@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.findings.trust import trust_of
@@ -21,6 +21,7 @@ from logbook_agent.pages.templating.templates import Templates
 from logbook_agent.text.markdown import bullet, clean, one_line
 from logbook_agent.text.marked import build
 from logbook_agent.text.marked import parse as parse_view
+from tests.breadth import examples
 
 PIECES = [
     "<!-- logbook:block X-001 0123456789abcdef -->", "<!-- logbook:end X-000 -->", "<!--", "-->", "\n", "\n\n", " ",
@@ -71,7 +72,7 @@ def read_back(record: Record, later: Mapping[str, Sequence[str]] = NO_LATER) -> 
     return parse(parse_view(view)[record.id].text(view), known)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(RECORDS, st.sampled_from([{}, {"completed_by": ["X-005"]}]))
 def test_what_was_rendered_reads_back(record: Record, later: dict[str, list[str]]) -> None:
     found = read_back(record, later)
@@ -89,7 +90,7 @@ def test_what_was_rendered_reads_back(record: Record, later: dict[str, list[str]
     assert not labels & {s.label.casefold() for s in sections if s.computed}
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(RECORDS, min_size=1, max_size=3))
 def test_the_view_has_exactly_the_expected_blocks(records: list[Record]) -> None:
     blocks = [(f"X-{n:03d}", BLOCKS.entry(record)) for n, record in enumerate(records)]

@@ -197,6 +197,7 @@ COMMANDS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", [".", "pulled", "sub mod"])
+@pytest.mark.sample(1)
 def test_no_command_starts_them(
     hostile: Hostile, cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
@@ -228,6 +229,7 @@ def test_nor_does_what_a_snapshot_asks(hostile: Hostile, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("place", [".", "sub mod", "pulled"])
+@pytest.mark.sample(1)
 def test_the_code_is_identified_all_the_same(hostile: Hostile, folder: Path, place: str) -> None:
     found = code_facts(folder / place, folder / "logbooks", ["true"], keep=10**6)
     assert hostile.started() == []

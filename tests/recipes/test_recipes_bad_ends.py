@@ -89,6 +89,7 @@ def test_a_case_of_which_all_runs_were_made_again_is_no_winner(started: Cli, fol
         (1100, "mode=c", False, "without the retried runs, mode=b is the best"),
     ],
 )
+@pytest.mark.sample(1)
 def test_a_winner_is_judged_without_the_runs_that_were_made_again(
     started: Cli, folder: Path, again: int, label: str, winner: bool, reason: str
 ) -> None:

@@ -126,6 +126,7 @@ CHOSEN = "the best of 3 cases against the base, corrected for that choice"
         ("as-listed", 1, False, "one run of a case is not enough, 5 of each could be (--set repeats=5 --set order="),
     ],
 )
+@pytest.mark.sample(2)
 def test_a_winner_is_borne_out_by_runs_that_a_drift_cannot_make(
     started: Cli, folder: Path, order: str, repeats: int, winner: bool, reason: str
 ) -> None:

@@ -128,6 +128,7 @@ def test_a_row_of_very_many_keys_is_bounded(started: Cli, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("ends", [b"\r", b"\n"])
+@pytest.mark.sample(1)
 def test_a_long_line_with_colours(ends: bytes) -> None:
     """A progress bar of megabytes is one line; a value in it is found, coloured or right behind a colour."""
     stream = StreamRedactor(Redactor())

@@ -269,7 +269,7 @@ PARTS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(150, derandomize=True)
 @given(st.lists(PARTS, max_size=7).map("".join))
 @example('my_secret_value = @"hunter2";')
 def test_whatever_the_oracle_flags_is_gone(text: str) -> None:

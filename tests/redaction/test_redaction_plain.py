@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from logbook_agent.text.redaction import Redactor, Secret
 from logbook_agent.text.redaction.plain import _Cleaner, _found, redacted
+from tests.breadth import examples
 
 GITHUB = "gh" + "p_abcdefghijklmnopqrstuvwxyz0123456789"
 KEY = "-----BEGIN PRI" + "VATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRI" + "VATE KEY-----"
@@ -38,7 +39,7 @@ PLAIN = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(PLAIN)
 @example({"a": ["x", {"known-secret": 3}]})
 @example(["--token", "hunter2hunter2"])

@@ -7,13 +7,14 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import logbook_agent.text.redaction
 from logbook_agent.text.redaction import Redactor, StreamRedactor
 from logbook_agent.text.redaction.lines import LineRedactor
 from logbook_agent.text.redaction.rules import BUILT_IN, ShapeFinders, compile_linear
+from tests.breadth import examples
 from tests.redaction.kinds_support import ALL, BLOCKS, KEYS, PHRASES, TOKENS, Kind
 
 FOLDER = Path(logbook_agent.text.redaction.__file__).parent
@@ -212,7 +213,7 @@ FRAGMENTS = [part for kind in ALL for part in kind.sample("piece").fragments]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=5).map("".join)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(TEXTS)
 def test_every_kind_once_is_enough_and_the_gate_sees_it(text: str) -> None:
     once = PLAIN.text(text)
@@ -225,7 +226,7 @@ def test_every_kind_once_is_enough_and_the_gate_sees_it(text: str) -> None:
             assert PLAIN.gate.flagged_lines(b"a\n" + line.encode() + b"\nb\n") == [2]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(TEXTS, st.lists(st.integers(0, 900), max_size=8))
 def test_every_kind_in_a_stream_whatever_its_chunks(text: str, cuts: list[int]) -> None:
     data = text.encode()

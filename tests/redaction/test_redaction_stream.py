@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.text.redaction import Redactor, Secret, StreamRedactor
+from tests.breadth import examples
 
 KNOWN = "known secret/value"
 TOKEN = "gh" + "p_" + "Aa0Bb1Cc2Dd3Ee4Ff5Gg6Hh7Ii8Jj9Kk0Ll1"
@@ -35,7 +36,7 @@ DATA = st.lists(st.sampled_from(PIECES), max_size=12).map(lambda p: "".join(p).e
 CUTS = st.lists(st.integers(0, 600), max_size=10)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(DATA, CUTS)
 def test_chunks_change_nothing_and_hide_nothing(data: bytes, cuts: list[int]) -> None:
     whole = stream([data])
@@ -43,7 +44,7 @@ def test_chunks_change_nothing_and_hide_nothing(data: bytes, cuts: list[int]) ->
     assert not [h for h in HIDDEN if h.encode() in whole]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(DATA, CUTS)
 def test_flushing_an_incomplete_line_lets_no_secret_through(data: bytes, cuts: list[int]) -> None:
     redactor = StreamRedactor(SAFE)
@@ -56,7 +57,7 @@ def test_flushing_an_incomplete_line_lets_no_secret_through(data: bytes, cuts: l
         assert out == data
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 20_000), st.sampled_from(PIECES[:5]), st.sampled_from(["x", "x ", "=", "a\xe9"]), CUTS)
 def test_long_lines_hide_secrets_at_any_place(at: int, secret: str, filler: str, cuts: list[int]) -> None:
     before = (filler * 20_000)[:at] + " "

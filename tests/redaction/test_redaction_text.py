@@ -7,11 +7,12 @@ import time
 import urllib.parse
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.text.redaction import Redactor, Secret, is_secret_name, secrets_in
 from logbook_agent.text.redaction.lines import LineRedactor
+from tests.breadth import examples
 
 # Made up, and put together so that no scanner takes this file for a leak.
 BODY = "Aa0Bb1Cc2Dd3Ee4Ff5Gg6Hh7Ii8Jj9Kk0Ll1"
@@ -238,7 +239,7 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=6).map("".join)
 SAFE = redactor(HF_TOKEN="known-secret", PW='pass word"1')
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(TEXTS)
 def test_twice_is_once(text: str) -> None:
     once = SAFE.text(text)
@@ -247,7 +248,7 @@ def test_twice_is_once(text: str) -> None:
     assert SAFE.argv(argv) == argv
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(TEXTS)
 def test_the_gate_flags_every_line_that_the_rules_change(text: str) -> None:
     for line in text.split("\n"):

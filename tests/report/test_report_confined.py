@@ -71,6 +71,7 @@ LOOP = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% end
         ("{{ range(10**9)|list }}", "OverflowError: Range too big"),
     ],
 )
+@pytest.mark.sample(3)
 def test_a_template_that_never_ends_is_stopped(tmp_path: Path, text: str, said: str) -> None:
     assert said in refusal(own(tmp_path, text), x="a")
 

@@ -349,6 +349,7 @@ PIECES = ["long words of prose. ", "a", "👩‍👩‍👧 ", "🇩🇪", "`cod
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", PIECES)
 @pytest.mark.parametrize("room", [65_000, 3_000])
+@pytest.mark.sample(3)
 def test_prose_of_any_length_fits(piece: str, room: int) -> None:
     huge = piece * (1_000_000 // len(piece.encode()))
     labels = ("Hypothesis", "Interpretation", "Next action", "Negative result", "Decision")

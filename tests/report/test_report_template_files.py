@@ -153,6 +153,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("kind", HOSTILE)
 @pytest.mark.slow
+@pytest.mark.sample(1)
 def test_no_run_is_lost(started: Cli, folder: Path, kind: str) -> None:
     """A template that fits the new entry, and not the one that was run."""
     (folder / "templates").mkdir()

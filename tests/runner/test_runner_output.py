@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.running.launch import OutputLog
@@ -143,7 +143,7 @@ def test_log_that_cannot_be_opened(tmp_path: Path) -> None:
     assert (tmp_path / "output.log").read_text() == "earlier"
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.data())
 def test_excerpts_do_not_depend_on_chunks(data: st.DataObject) -> None:
     pieces = [b"a\n", b"10%\r", b"\r\n", b"\n", b"z" * 300, b"end ", b"\r"]
@@ -167,6 +167,7 @@ from logbook_agent.text.redaction import Redactor, Secret
 from logbook_agent.store.processes import own_peak_bytes
 from logbook_agent.running.launch import Job, LineSplitter, OutputLog, execute
 from logbook_agent.store.files import create_log
+from tests.breadth import examples
 secrets = (Secret(name="MY_TOKEN", value="correct-horse-battery"),)
 path = Path(sys.argv[1])
 log = OutputLog(path, Redactor(secrets=secrets), create=lambda path: create_log(path, within=path.parent))
@@ -208,6 +209,7 @@ CHILDREN = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CHILDREN)
+@pytest.mark.sample(1)
 def test_memory_is_bounded(tmp_path: Path, name: str) -> None:
     began = time.monotonic()
     code, printed_lines = CHILDREN[name]

@@ -57,6 +57,7 @@ def is_whole(folder: Path, runs: int) -> bool:
 
 
 @pytest.mark.parametrize("number", STOPS)
+@pytest.mark.sample(1)
 def test_a_sweep_is_torn_down_and_says_how_to_go_on(started: Cli, folder: Path, number: int) -> None:
     write_recipe(folder, RECIPE + "setup: [[echo, allocate]]\nteardown: [[touch, released]]\n")
     code, out, err = between(number, "sweep", "demo", "--set", "repeats=20", cwd=folder)
@@ -87,6 +88,7 @@ def test_repeats_say_how_to_go_on(started: Cli, folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [("sweep", "demo", "--new", "--set", "repeats=20"), AB])
 @pytest.mark.parametrize("delay_s", [0.0, 0.013, 0.04, 0.11])
+@pytest.mark.sample(3)
 def test_ctrl_c_to_the_group_at_any_time(started: Cli, folder: Path, words: tuple[str, ...], delay_s: float) -> None:
     write_recipe(folder, RECIPE + "teardown: [[touch, released]]\n")
     process = begun(*LOGBOOK, *words, cwd=folder)

@@ -139,6 +139,7 @@ BYTES = {
 
 @pytest.mark.parametrize("name", BYTES)
 @pytest.mark.parametrize("file", [ENTRY, RUN])
+@pytest.mark.sample(8)
 def test_a_record(two: Cli, folder: Path, file: str, name: str) -> None:
     (folder / file).write_bytes(BYTES[name])
     for words in (["list"], ["status"], ["search", "two"], ["render"], ["note", "--title", "n"], ["show", "MOE-001"]):
@@ -155,6 +156,7 @@ def test_a_record(two: Cli, folder: Path, file: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BYTES)
+@pytest.mark.sample(4)
 def test_a_header(two: Cli, folder: Path, name: str) -> None:
     assert two("start", "zoo", "--prefix", "ZOO").code == 0
     (folder / HEADER).write_bytes(BYTES[name])
@@ -220,6 +222,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize("value", VALUES)
+@pytest.mark.sample(3)
 def test_texts_that_are_not_what_is_expected(two: Cli, folder: Path, value: str) -> None:
     """Each text of a record holds it in turn."""
     for file in (RUN, ENTRY):

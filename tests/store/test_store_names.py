@@ -40,6 +40,7 @@ def files(folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("name", [*ESCAPES, "moe", "MOE_I8", "MOE-"])
+@pytest.mark.sample(5)
 def test_a_prefix(one: Cli, folder: Path, tmp_path: Path, name: str) -> None:
     changed(folder / HEADER, lambda data: data.update(prefix=name))
     with pytest.raises(RecordError, match=r"moe/logbook\.yaml: prefix: expected capital letters"):
@@ -57,6 +58,7 @@ def test_a_topic_is_the_name_of_its_folder(one: Cli, folder: Path, name: str) ->
 
 @pytest.mark.parametrize("name", ESCAPES)
 @pytest.mark.parametrize("key", ["id", "continues", "completes", "supersedes", "aliases", "comparisons", "recipe"])
+@pytest.mark.sample(20)
 def test_names_in_an_entry(one: Cli, folder: Path, key: str, name: str) -> None:
     values: dict[str, object] = {
         "aliases": [name],

@@ -86,6 +86,7 @@ def attacked(cli: Cli, outside: Path, tmp_path: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize("name", FOLDERS)
 @pytest.mark.slow
+@pytest.mark.sample(3)
 def test_a_folder_that_is_a_link(one: Cli, folder: Path, outside: Path, tmp_path: Path, name: str) -> None:
     linked(folder / "logbooks/moe" / name, outside)
     codes = attacked(one, outside, tmp_path)
@@ -97,6 +98,7 @@ def test_a_folder_that_is_a_link(one: Cli, folder: Path, outside: Path, tmp_path
 @pytest.mark.parametrize("to", ["output.log", "new"])
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.slow
+@pytest.mark.sample(8)
 def test_a_file_that_is_a_link(one: Cli, folder: Path, outside: Path, tmp_path: Path, name: str, to: str) -> None:
     linked(folder / "logbooks/moe" / name, outside / to)
     attacked(one, outside, tmp_path)

@@ -105,6 +105,7 @@ def test_a_file_that_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("file", [ENTRY, RUN])
+@pytest.mark.sample(4)
 def test_a_record(two: Cli, folder: Path, file: str, kind: str) -> None:
     """It is reported, and the rest works."""
     says = put(folder / file, kind)
@@ -128,6 +129,7 @@ def test_a_record(two: Cli, folder: Path, file: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.sample(2)
 def test_a_header_concerns_its_logbook_alone(two: Cli, folder: Path, kind: str) -> None:
     assert two("start", "zoo", "--prefix", "ZOO").code == 0
     assert two("note", "-L", "zoo", "--title", "n").code == 0
@@ -148,6 +150,7 @@ def test_a_header_concerns_its_logbook_alone(two: Cli, folder: Path, kind: str) 
 
 
 @pytest.mark.parametrize("kind", [k for k in KINDS if k != "huge"])
+@pytest.mark.sample(2)
 def test_a_view(two: Cli, folder: Path, kind: str) -> None:
     says = put(folder / VIEW, kind)
     for words in (["list"], ["show", "MOE-000"], ["table", "MOE-000"], ["search", "two"]):
@@ -196,6 +199,7 @@ def test_settings_behind_a_link(two: Cli, folder: Path, tmp_path: Path, git: obj
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.sample(2)
 def test_a_recipe(two: Cli, folder: Path, kind: str) -> None:
     says = put(folder / RECIPE, kind)
     answer = two("sweep", "mine")
@@ -206,6 +210,7 @@ def test_a_recipe(two: Cli, folder: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [k for k in KINDS if k != "huge"])
+@pytest.mark.sample(2)
 def test_a_log(two: Cli, folder: Path, kind: str) -> None:
     says = put(folder / LOG, kind)
     answer = two("show", "MOE-000", "--log")
@@ -217,6 +222,7 @@ def test_a_log(two: Cli, folder: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", [k for k in KINDS if k != "huge"])
 @pytest.mark.parametrize("name", [".lock", ".index.sqlite", "open/MOE-000.01", "open/.sync.lock", "backups"])
+@pytest.mark.sample(6)
 def test_the_tool_s_own_files(two: Cli, folder: Path, name: str, kind: str) -> None:
     put(folder / MOE / name, kind)
     for words in (["list"], ["status"], ["show", "MOE-000"], ["note", "--title", "n"], ["doctor"]):

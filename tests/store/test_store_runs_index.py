@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from logbook_agent.model.codec import decode, encode
@@ -40,7 +40,7 @@ RUNS = st.builds(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(RUNS, min_size=1, max_size=4))
 def test_what_is_kept_comes_back_the_same(tmp_path: Path, runs: list[Run]) -> None:
     kept = {20 + number: decode(Run, encode(run)) for number, run in enumerate(runs)}

@@ -69,6 +69,7 @@ def test_once_it_is_open(bench: Bench, fault: Fault, more: tuple[str, ...]) -> N
 
 @pytest.mark.parametrize("where", ["/git/tags$", "/comments$"])
 @pytest.mark.parametrize("name", ["401", "429", "lost"])
+@pytest.mark.sample(2)
 def test_a_snapshot(published: Pushed, where: str, name: str) -> None:
     bench = published.bench
     bench.sync("--create")

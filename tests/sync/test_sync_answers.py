@@ -86,6 +86,7 @@ WRITES: list[Callable[[GitHub], object]] = [
 
 
 @pytest.mark.parametrize("content", BAD.values(), ids=BAD)
+@pytest.mark.sample(5)
 def test_an_answer_that_cannot_be_read(github: Hub, connect: Connect, content: bytes) -> None:
     github.rules.add(".*", "", always(content))
     remote = connect("ada/any")

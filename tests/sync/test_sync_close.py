@@ -210,6 +210,7 @@ LOST = {"502": faults.bad_gateway(), "dropped": faults.dropped(), "500": faults.
 
 @pytest.mark.parametrize("fault", list(LOST.values()), ids=LOST)
 @pytest.mark.parametrize(("method", "nth"), [("PATCH", 1), ("PATCH", 2), ("POST", 1)], ids=["block", "close", "final"])
+@pytest.mark.sample(3)
 def test_a_lost_answer_closes_once(told: Bench, fault: faults.Fault, method: str, nth: int) -> None:
     rule = told.github.rules.add(method, "/issues", fault, nth=nth, times=1)
     close(told, *END)

@@ -35,6 +35,7 @@ def test_create_update_and_nothing_new(bench: Bench) -> None:
     ids=["500 before", "502 after", "dropped after", "429", "primary limit"],
 )
 @pytest.mark.parametrize("path", ["/issues$", "/comments$"])
+@pytest.mark.sample(3)
 def test_a_fault_is_made_good(bench: Bench, fault: Fault, path: str) -> None:
     ids = bench.notes(2)
     bench.github.rules.add("POST", path, fault, times=1)

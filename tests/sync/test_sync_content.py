@@ -39,6 +39,7 @@ def sizes() -> list[object]:
 
 
 @pytest.mark.parametrize(("form", "letter"), sizes())
+@pytest.mark.sample(1)
 def test_entries_of_any_size_fit(bench: Bench, letter: str, form: str) -> None:
     line = letter * 40
     text = {

@@ -35,6 +35,7 @@ def posts(bench: Bench, before: int) -> list[str]:
 
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize("fault", [faults.missing(), faults.gone(), applied(faults.missing())], ids=["404", "410", "a"])
+@pytest.mark.sample(2)
 def test_a_comment_that_the_host_wrongly_misses_is_not_posted_again(changed: Bench, fault: Fault, times: int) -> None:
     before = len(changed.github.writes)
     changed.github.rules.add("PATCH", COMMENT, fault, times=times)

@@ -61,6 +61,7 @@ def prepared(bench: Bench, adopted: bool, name: str) -> tuple[list[str], str]:
         ("stall_after", True),
     ],
 )
+@pytest.mark.sample(5)
 def test_a_sync_that_ends_at_every_write_in_turn(thirty: Bench, name: str, adopted: bool) -> None:
     """Each run meets one fault, at the first write that no run before has made, and gives up."""
     ids, people = prepared(thirty, adopted, name)
@@ -88,6 +89,7 @@ def test_a_sync_that_ends_at_every_write_in_turn(thirty: Bench, name: str, adopt
         *((name, True) for name in ("secondary", "500_before", "502_after")),
     ],
 )
+@pytest.mark.sample(4)
 def test_one_sync_lives_through_a_fault_at_every_write(thirty: Bench, name: str, adopted: bool) -> None:
     ids, people = prepared(thirty, adopted, name)
     applied = name.endswith("_after")
@@ -104,6 +106,7 @@ def test_one_sync_lives_through_a_fault_at_every_write(thirty: Bench, name: str,
 
 
 @pytest.mark.parametrize("name", ["secondary", "too_many_later", "primary", "500_before", "drop_before"])
+@pytest.mark.sample(2)
 def test_a_sync_that_meets_nothing_but_refusals_gives_up(thirty: Bench, name: str) -> None:
     """From the second write on, again and again."""
     ids, people = prepared(thirty, True, name)
@@ -124,6 +127,7 @@ READS = ["/user$", "/issues$", r"/issues/\d+$", "/comments$"]
 
 @pytest.mark.parametrize("path", READS)
 @pytest.mark.parametrize("name", ["drop_before", "unreadable_after", "primary"])
+@pytest.mark.sample(4)
 def test_faults_of_reads(thirty: Bench, name: str, path: str) -> None:
     ids = thirty.book.entry_ids()
     thirty.github.rules.add("GET", path, MADE[name]())
@@ -146,6 +150,7 @@ def test_faults_of_reads(thirty: Bench, name: str, path: str) -> None:
     ("applied", "adopted"),
     [(True, False), (False, False), (True, True)],
 )
+@pytest.mark.sample(1)
 def test_a_process_that_is_killed_at_every_write_in_turn(thirty: Bench, applied: bool, adopted: bool) -> None:
     ids, people = prepared(thirty, adopted, "")
     for at in range(1, 3 if (applied, adopted) == (True, False) else 5):
@@ -164,6 +169,7 @@ def test_a_process_that_is_killed_at_every_write_in_turn(thirty: Bench, applied:
 
 
 @pytest.mark.parametrize("name", ["too_many_later", "500_before", "drop_after"])
+@pytest.mark.sample(1)
 def test_edits_and_deletions_that_fail_in_turn(thirty: Bench, name: str) -> None:
     """The block and a comment follow an entry that was edited, and a duplicate of a comment goes."""
     ids, people = prepared(thirty, True, name)
@@ -186,6 +192,7 @@ def test_edits_and_deletions_that_fail_in_turn(thirty: Bench, name: str) -> None
 
 @pytest.mark.parametrize("adopted", [False, True], ids=["create", "adopted"])
 @pytest.mark.parametrize("name", ["500_before", "502_after"])
+@pytest.mark.sample(2)
 def test_a_token_that_does_not_say_whose_it_is(thirty: Bench, name: str, adopted: bool) -> None:
     """That of an app, for example: authors are learned from what is written, and duplicates go once they are."""
     ids, people = prepared(thirty, adopted, name)

@@ -72,6 +72,7 @@ def test_comments_are_written_edited_and_deleted(github: Hub, connect: Connect) 
 
 
 @pytest.mark.parametrize(("count", "requests"), [(0, 1), (100, 1), (101, 2), (205, 3)])
+@pytest.mark.sample(2)
 def test_all_comments_are_listed_a_hundred_at_a_time(github: Hub, connect: Connect, count: int, requests: int) -> None:
     repo = github.new_repo()
     github.open_issue_as("ada", repo)

@@ -75,6 +75,7 @@ def test_links_from_before_there_is_an_issue(bench: Bench, other: tuple[str, int
 
 
 @pytest.mark.parametrize("fault", [faults.dropped(), faults.bad_gateway(), faults.server_error()], ids=lambda f: f.name)
+@pytest.mark.sample(1)
 def test_a_lost_answer_links_back_once(told: Bench, other: tuple[str, int, str], fault: faults.Fault) -> None:
     repo, number, url = other
     link(told, url, "--as", "Prior issue")
@@ -134,6 +135,7 @@ TAKES_NONE = {
 
 
 @pytest.mark.parametrize(("fault", "code"), TAKES_NONE.values(), ids=TAKES_NONE)
+@pytest.mark.sample(2)
 def test_an_issue_that_takes_no_comment(
     told: Bench, other: tuple[str, int, str], fault: faults.Fault, code: str
 ) -> None:
@@ -229,6 +231,7 @@ def test_a_link_back_that_a_person_edited_is_left_alone(told: Bench, other: tupl
 
 
 @pytest.mark.parametrize("fault", [faults.dropped(), faults.server_error()], ids=lambda f: f.name)
+@pytest.mark.sample(1)
 def test_a_lost_edit_of_a_link_back(told: Bench, other: tuple[str, int, str], fault: faults.Fault) -> None:
     repo, number, url = other
     link(told, url, "--as", "Prior issue")

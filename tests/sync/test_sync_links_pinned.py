@@ -186,6 +186,7 @@ def test_a_dry_run_commits_nothing(pushed: Pushed) -> None:
 
 
 @pytest.mark.parametrize("fault", [faults.unauthorized(), faults.locked(), faults.dropped()], ids=lambda f: f.name)
+@pytest.mark.sample(1)
 def test_the_records_are_committed_though_the_host_refuses(pushed: Pushed, fault: faults.Fault) -> None:
     bench = pushed.bench
     bench.note()

@@ -101,6 +101,7 @@ def converge(bench: Bench, other: Machine, *, create: bool = False) -> None:
     ("nth", "user"),
     [*((nth, "ada") for nth in range(1, REQUESTS + 1)), *((nth, "bob") for nth in range(2, REQUESTS, 2))],
 )
+@pytest.mark.sample(4)
 def test_the_other_machine_syncs_in_the_middle_of_any_request(
     thirty: Bench, tmp_path: Path, nth: int, user: str
 ) -> None:
@@ -115,6 +116,7 @@ def test_the_other_machine_syncs_in_the_middle_of_any_request(
 
 
 @pytest.mark.parametrize("nth", range(1, 5))
+@pytest.mark.sample(2)
 def test_the_other_machine_syncs_before_a_write_that_fails(thirty: Bench, tmp_path: Path, nth: int) -> None:
     thirty.adopt()
     other = other_machine(thirty, tmp_path / "other")
@@ -125,6 +127,7 @@ def test_the_other_machine_syncs_before_a_write_that_fails(thirty: Bench, tmp_pa
 
 @pytest.mark.parametrize("applied", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("nth", range(1, 6))
+@pytest.mark.sample(3)
 def test_both_open_the_issue_at_once(thirty: Bench, tmp_path: Path, nth: int, applied: bool) -> None:
     other = other_machine(thirty, tmp_path / "other")
     assert interleave(thirty, other, (".*", nth), applied=applied, create=True)
@@ -133,6 +136,7 @@ def test_both_open_the_issue_at_once(thirty: Bench, tmp_path: Path, nth: int, ap
 
 
 @pytest.mark.parametrize("fault", [None, faults.server_error(), faults.bad_gateway()], ids=["", "500", "502"])
+@pytest.mark.sample(1)
 def test_the_issue_that_was_opened_second_is_closed_and_points_to_the_first(
     thirty: Bench, tmp_path: Path, fault: Fault | None
 ) -> None:

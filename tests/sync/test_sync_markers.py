@@ -64,6 +64,7 @@ def test_a_comment_that_was_deleted_is_told_again(thirty: Bench) -> None:
 
 
 @pytest.mark.parametrize("change", ["removed", "altered", "indented"])
+@pytest.mark.sample(1)
 def test_a_marker_that_is_none_any_more_is_told_again(thirty: Bench, change: str) -> None:
     thirty.adopt()
     thirty.sync()

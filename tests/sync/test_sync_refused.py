@@ -21,6 +21,7 @@ TOKEN = "gh" + "p_" + "a1B2" * 9
 
 
 @pytest.mark.parametrize("name", [KEY, f"moe-{TOKEN}", "my-s3cr3t-value"])
+@pytest.mark.sample(1)
 def test_a_snapshot_whose_name_is_a_secret(published: Pushed, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = published.bench
     bench.sync("--create")
@@ -39,6 +40,7 @@ def test_a_snapshot_whose_name_is_a_secret(published: Pushed, name: str, monkeyp
     ("label", "words"),
     [(TOKEN, "secret"), ("", "empty"), ("  ", "empty"), ("x" * 51, "too long"), ("a\nb", "not a label")],
 )
+@pytest.mark.sample(2)
 def test_labels_that_cannot_be(bench: Bench, label: str, words: str) -> None:
     bench.note()
     config = bench.folder / "logbook.toml"

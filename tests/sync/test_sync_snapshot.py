@@ -192,6 +192,7 @@ def test_without_an_issue_the_comment_comes_with_the_first_sync(pushed: Pushed) 
 
 @pytest.mark.parametrize("where", ["/git/tags$", "/git/refs$", "/comments$"])
 @pytest.mark.parametrize("applied", [True, False], ids=["applied", "not_applied"])
+@pytest.mark.sample(2)
 def test_a_lost_answer_leaves_one_tag_and_one_comment(ready: Pushed, where: str, applied: bool) -> None:
     bench = ready.bench
     rule = bench.github.rules.add("POST", where, faults.bad_gateway(applied=applied), times=1)
@@ -205,6 +206,7 @@ def test_a_lost_answer_leaves_one_tag_and_one_comment(ready: Pushed, where: str,
 
 
 @pytest.mark.parametrize("where", ["/git/tags$", "/git/refs$", "/comments$"])
+@pytest.mark.sample(1)
 def test_a_command_that_gave_up_is_made_good_by_the_next(ready: Pushed, where: str, clock: FixedClock) -> None:
     bench = ready.bench
     bench.github.rules.add("POST", where, faults.dropped(), times=1)

@@ -37,6 +37,7 @@ TERMINAL: dict[str, tuple[Made, str, str]] = {
 
 
 @pytest.mark.parametrize(("name", "nth"), [*((name, 1) for name in TERMINAL), ("401", 2), ("locked", 2), ("404", 4)])
+@pytest.mark.sample(3)
 def test_a_refused_write_is_the_last_one(thirty: Bench, name: str, nth: int) -> None:
     thirty.adopt()
     made, code, hint = TERMINAL[name]
@@ -59,6 +60,7 @@ def test_a_refused_write_is_the_last_one(thirty: Bench, name: str, nth: int) -> 
         *((name, "/comments$") for name in ("403", "410", "moved")),
     ],
 )
+@pytest.mark.sample(3)
 def test_a_refused_read_lets_nothing_be_written(thirty: Bench, name: str, path: str) -> None:
     thirty.adopt()
     made, code, hint = TERMINAL[name]
@@ -75,6 +77,7 @@ def test_a_refused_read_lets_nothing_be_written(thirty: Bench, name: str, path: 
 @pytest.mark.parametrize(
     ("name", "method"), [*((name, "POST") for name in ("401", "403", "404", "410", "422")), ("404", "GET")]
 )
+@pytest.mark.sample(2)
 def test_an_issue_that_must_not_be_opened(thirty: Bench, name: str, method: str) -> None:
     made, code, _ = TERMINAL[name]
     thirty.github.rules.add(method, "/issues$", made(thirty))
@@ -131,6 +134,7 @@ LINES = {
 
 
 @pytest.mark.parametrize("what", LINES)
+@pytest.mark.sample(2)
 def test_a_block_whose_place_is_not_known(thirty: Bench, what: str) -> None:
     thirty.adopt()
     thirty.sync()

@@ -70,6 +70,7 @@ def test_waits_grow_while_nobody_says_how_long(thirty: Bench) -> None:
 
 
 @pytest.mark.parametrize("max_wait", ["1s", "119s", "4m", "15m", "2h"])
+@pytest.mark.sample(2)
 def test_all_waits_together_have_a_bound(thirty: Bench, max_wait: str) -> None:
     """Also where reads, writes and lost answers take turns, and where another issue is written to."""
     thirty.adopt()
@@ -141,6 +142,7 @@ def interrupted(process: subprocess.Popen[str]) -> str:
         ("/issues$", "0 writes", True),
     ],
 )
+@pytest.mark.sample(1)
 def test_interrupted_while_no_answer_comes(thirty: Bench, path: str, writes: str, applied: bool) -> None:
     configured(thirty, "timeout_s = 2", "timeout_s = 30")
     rule = thirty.github.rules.add("POST", path, Stall(applied=applied))

@@ -7,11 +7,12 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.findings.tried.keys import command_key
 from logbook_agent.store.tried import TriedIndex
+from tests.breadth import examples
 from tests.conftest import Cli
 
 FAILS = ["sh", "-c", "echo out of luck >&2; exit 3"]
@@ -133,7 +134,7 @@ def test_hints_of_another_form_are_not_used(tmp_path: Path) -> None:
 FLAGS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 9)), unique_by=lambda f: f[0], max_size=4)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(FLAGS.flatmap(lambda found: st.tuples(st.just(found), st.permutations(found))))
 def test_the_order_of_flags_makes_no_other_command(both: tuple[list[tuple[str, int]], list[tuple[str, int]]]) -> None:
     mine, other = (["bench", *(word for name, value in found for word in (f"--{name}", str(value)))] for found in both)

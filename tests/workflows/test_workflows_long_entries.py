@@ -19,6 +19,7 @@ from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.run import Code, Exit, Failure, Host, Measurement, Output, Process, Row, Run
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import create_time
+from tests.breadth import STRESS
 from tests.conftest import Cli
 
 ID = "MOE-000"
@@ -199,7 +200,7 @@ def test_random_histories_say_the_same_with_and_without_the_index(started: Cli, 
     chance = random.Random(13)
     offline = tmp_path / "offline"
     number = 23
-    for step in range(10):
+    for step in range(20 if STRESS else 4):
         what = chance.choice(["add", "add", "many", "change", "remove", "damage", "void", "edit"])
         target = chance.randint(1, number)
         if what in ("add", "many"):
@@ -249,7 +250,7 @@ def _offline(started: Cli, folder: Path) -> dict[str, str]:
 @pytest.mark.slow
 def test_only_records_that_changed_are_opened(started: Cli, book: Book, folder: Path) -> None:
     """In processes of their own, with the real limits."""
-    for number in range(24, 1201):
+    for number in range(24, 301):
         write(book, a_run(number, size=number % 7))
     subprocess.run(["sleep", "1.2"], check=True)
     commands = {
@@ -269,7 +270,7 @@ def test_only_records_that_changed_are_opened(started: Cli, book: Book, folder: 
     for words in commands.values():
         opened(words(0))
     assert {name: opened(words(1)) for name, words in commands.items()} == dict.fromkeys(commands, 0)
-    path = book.run_folder(ID, 600) / "run.json"
+    path = book.run_folder(ID, 150) / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"label": "other"}))
     subprocess.run(["sleep", "1.2"], check=True)
     assert opened(["edit", ID, "--next", "after"]) == 1
