@@ -31,13 +31,11 @@ def test_the_first_sync_of_a_newer_version_posts_nothing_new(
     number = github.ask("POST", f"/repos/{repo}/issues", issue)["number"]
     for body in told["comments"]:
         github.comment_as("ada", repo, number, body)
-    for place in ("moe.md", "moe/logbook.yaml"):
-        path = folder / "logbooks" / place
-        text = path.read_text()
-        assert "https://github.example/ada/repo/issues/1" in text
-        path.write_text(
-            text.replace("https://github.example/ada/repo/issues/1", f"{github.web}/{repo}/issues/{number}")
-        )
+    header = folder / "logbooks/moe/logbook.yaml"
+    assert "https://github.example/ada/repo/issues/1" in header.read_text()
+    url = f"{github.web}/{repo}/issues/{number}"
+    header.write_text(header.read_text().replace("https://github.example/ada/repo/issues/1", url))
+    assert cli("render").code == 0
     bench = Bench(cli=cli, folder=folder, github=github, repo=repo, time=FakeTime())
     before, entries = bench.comments, bench.told()
     assert len(entries) > 10
