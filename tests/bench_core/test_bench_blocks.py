@@ -10,7 +10,7 @@ from bench_core.blocks.compare import compare
 from bench_core.blocks.impls import IMPLS
 from bench_core.quant.mode import QuantMode
 from bench_core.shapes import BenchPass, DType, MoeShape
-from tests.breadth import covering
+from tests.breadth import covering, wide
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +39,7 @@ def _combinations() -> list:
     others = [name for name in IMPLS if name not in ("baseline", fast[0])]
     words = [("baseline", *pair) for pair in pairs]
     words += [(name, *pair) for name, pair in zip(others, itertools.cycle(pairs), strict=False)]
-    return [fast, *(pytest.param(*found, marks=pytest.mark.slow) for found in words)]
+    return [fast, *(pytest.param(*found) if at % 4 == 0 else wide(*found) for at, found in enumerate(words))]
 
 
 @pytest.mark.parametrize("routing", ROUTINGS)

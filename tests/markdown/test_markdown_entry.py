@@ -179,9 +179,9 @@ def test_what_is_no_entry_is_named(text: str, line: int, message: str) -> None:
 
 
 def test_long_texts_are_read_fast() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     for piece in ("\\", ":", ": ", "\\: ", "```\n", "(", " (decision)", "- a: b\n", "`"):
         text = piece * 20_000
         shown = f"### 2026-02-10 10:43 - X-000 {heading_title(text)}\n\n{bullet(text, text)}\n{text}"
         assert parse(shown, {one_line(text)}).title == one_line(text)
-    assert time.monotonic() - began < 3
+    assert time.process_time() - began < 3

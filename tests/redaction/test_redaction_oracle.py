@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from logbook_agent.text.redaction import Redactor
 from logbook_agent.text.redaction.names import is_reference, is_secret_value
 from logbook_agent.text.redaction.rules import entropy
+from tests.breadth import examples
 from tests.redaction.kinds_support import ALL, ALNUM, Maker
 
 PLAIN = Redactor()

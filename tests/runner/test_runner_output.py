@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from logbook_agent.running.launch import OutputLog
 from logbook_agent.store.files import create_log
 from logbook_agent.text.redaction import Redactor, Secret
+from tests.breadth import examples
 
 TOKEN = "correct-horse-battery"
 REDACTOR = Redactor(secrets=(Secret(name="MY_TOKEN", value=TOKEN),))
@@ -167,7 +168,6 @@ from logbook_agent.text.redaction import Redactor, Secret
 from logbook_agent.store.processes import own_peak_bytes
 from logbook_agent.running.launch import Job, LineSplitter, OutputLog, execute
 from logbook_agent.store.files import create_log
-from tests.breadth import examples
 secrets = (Secret(name="MY_TOKEN", value="correct-horse-battery"),)
 path = Path(sys.argv[1])
 log = OutputLog(path, Redactor(secrets=secrets), create=lambda path: create_log(path, within=path.parent))

@@ -15,6 +15,7 @@ from logbook_agent.model.header import Header
 from logbook_agent.model.run import Code, Env, Output, Row, Run
 from logbook_agent.store.book import Book, create
 from logbook_agent.store.runs_index import RunsIndex
+from tests.breadth import examples
 
 # Records hold no other numbers.
 st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
