@@ -8,7 +8,7 @@ from typing import Any
 
 from logbook_agent.sweeps.prepare import Prepared
 from logbook_agent.sweeps.recipes.estimate import Estimate
-from logbook_agent.sweeps.recipes.expand import PlannedRun, SweepPlan, describe
+from logbook_agent.sweeps.recipes.expand import PlannedRun, SweepPlan, describe_run
 from logbook_agent.sweeps.result import SweepResult
 from logbook_agent.sweeps.stages import PreparedStages, StagesResult
 from logbook_agent.sweeps.sweep import length
@@ -91,8 +91,7 @@ def _begun(prepared: Prepared, entry_id: str) -> str:
 
 
 def _run_text(plan: SweepPlan, run: PlannedRun) -> str:
-    repeat = f" repeat {run.repeat}" if plan.recipe.repeats > 1 else ""
-    return f"  {run.place:>4}  {describe(plan, run.case)}{repeat}" + (" (control)" if run.case.is_control else "")
+    return f"  {run.place:>4}  {describe_run(plan, run)}" + (" (control)" if run.case.is_control else "")
 
 
 def _cost(cost: Estimate) -> str:

@@ -104,13 +104,15 @@ def check_required(workspace: Workspace, prose: Prose, label: str | None) -> Non
 
 
 def create_entry(workspace: Workspace, book: Book, draft: Entry) -> Entry:
-    """Reserve the next ID and write the entry. A template that does not fit is met before that."""
+    """Reserve the next ID and write the entry; what it compares are its own rows. A template that does not fit is met
+    before that."""
     draft = workspace.redacted_entry(draft)
     blocks_of(workspace, book).entry(record_of(draft, (), life))
     entry_id, warning = book.reserve_id(workspace.owner())
     if warning:
         workspace.warnings.append(warning)
-    entry = dataclasses.replace(draft, id=entry_id)
+    asked = tuple(dataclasses.replace(c, references=(entry_id,)) for c in draft.comparisons)
+    entry = dataclasses.replace(draft, id=entry_id, comparisons=asked)
     book.write_entry(entry)
     return entry
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from logbook_agent.entries.entries import touched
+from logbook_agent.entries.series import Series, series
 from logbook_agent.findings.comparisons.compare import compare
 from logbook_agent.findings.comparisons.told import data, delta_text, evidence_text
 from logbook_agent.findings.evidence.answers import Answer
@@ -18,18 +18,22 @@ from logbook_agent.findings.evidence.stopping import enough
 from logbook_agent.model.entry import Comparison, Entry
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.record import run_state
-from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
-from logbook_agent.pages.views import refresh
-from logbook_agent.running.execution import ProgressDisplay, RunPlan, run_once
-from logbook_agent.running.launch import INTERRUPTED_STATUS, StopRequests, exit_status
+from logbook_agent.running.execution import ProgressDisplay
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.liveness import life
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab_axis import AbAxis, check_command, in_turns, parse_axis
-from logbook_agent.sweeps.ab_prepare import AbRequest, checked, command, earlier, keep, new_entry, with_bench
-from logbook_agent.sweeps.series import taken_up
+from logbook_agent.sweeps.ab_prepare import (
+    AbRequest,
+    asked_of,
+    checked,
+    command,
+    found_or_new,
+    keep,
+    on_terms,
+)
 
 # So many metrics are told in a line of progress, and so many problems of the output.
 _TOLD = 3
@@ -80,58 +84,39 @@ def ab(workspace: Workspace, request: AbRequest, display: ProgressDisplay) -> Ab
     """Run the values in turns. Nothing is written when the request does not fit."""
     axis = parse_axis(request.axis)
     request = checked(request)
-    run = with_bench(request.run)
-    check_command(axis, run.argv, run.config)
-    book = workspace.book(run.entry_id)
-    commands = [command(workspace, run, axis, value) for value in axis.values]
-    with StopRequests() as stops:
-        if run.entry_id is None:
-            entry, asked = new_entry(workspace, book, request, axis)
-            before = asked
-        else:
-            entry, asked, before = earlier(book, request, axis)
-        with taken_up(workspace, book, entry):
-            turns = _Turns(workspace, book, entry, asked, request, axis, commands, display, stops)
-            if asked != before:
-                keep(workspace, book, entry, asked, before)
-            return turns.carry_out()
+    check_command(axis, request.run.argv, request.run.config)
+    book = workspace.book(request.run.entry_id)
+    commands = [command(workspace, request.run, axis, value) for value in axis.values]
+    with series(workspace, book, lambda: found_or_new(workspace, book, request, axis), display, alone=True) as made:
+        return _Turns(made, request, axis, commands, display).carry_out()
 
 
 class _Turns:
-    """The loop over pairs, with what it knows so far. A pair is one run of each value, however many there are."""
+    """Which run comes next, and what is known so far. A pair is one run of each value, however many there are."""
 
     def __init__(
-        self,
-        workspace: Workspace,
-        book: Book,
-        entry: Entry,
-        asked: Comparison,
-        request: AbRequest,
-        axis: AbAxis,
-        commands: Sequence[Command],
-        display: ProgressDisplay,
-        stops: StopRequests,
+        self, made: Series, request: AbRequest, axis: AbAxis, commands: Sequence[Command], display: ProgressDisplay
     ) -> None:
-        self._workspace, self._book, self._entry, self._asked = workspace, book, entry, asked
+        self._series, self._workspace, self._book, self._entry = made, made.workspace, made.book, made.entry
         self._request, self._axis, self._commands, self._display = request, axis, commands, display
-        self._stops = stops
         self._made = self._in_order()
-        self._runs: list[Run] = []
         self._durations_s: list[float] = []
         self._answers: tuple[Answer, ...] = ()
         self._most = (request.repeat or request.max_pairs or 0) + self._pairs
         self._began = time.monotonic()
+        before = asked_of(made.workspace, made.entry, axis)
+        self._asked = on_terms(before, request)
+        if self._asked != before:
+            keep(made.workspace, made.book, made.entry, self._asked, before)
 
     def carry_out(self) -> AbResult:
-        try:
-            stop, why = self._loop()
-        finally:
-            refresh(self._workspace, self._book, touched(self._entry))
+        stopped = self._compare()
+        while stopped is None:
+            ended, compared = self._pair(), self._compare()
+            stopped = ended or compared
+        stop, why = stopped
         if stop is Stop.NOT_COMPARABLE:
             self._workspace.warnings.append(why)
-        if stop is Stop.INTERRUPTED:
-            why += f"; more pairs: the same command with --id {self._entry.id}"
-        statuses = [exit_status(r.exit) for r in self._runs if r.exit is not None]
         return AbResult(
             book=self._book,
             entry=self._entry,
@@ -139,10 +124,10 @@ class _Turns:
             asked=self._asked,
             answers=self._answers,
             pairs=self._pairs,
-            ran=len(self._runs),
+            ran=len(self._series.runs),
             stop=stop,
             why=why,
-            exit_status=next((s for s in statuses if s), INTERRUPTED_STATUS if stop is Stop.INTERRUPTED else 0),
+            exit_status=self._series.exit_status,
         )
 
     @property
@@ -164,37 +149,34 @@ class _Turns:
                 )
         return len(made)
 
-    def _loop(self) -> tuple[Stop, str]:
-        stopped = self._compare()
-        while stopped is None:
-            stopped = self._pair() or self._compare()
-        return stopped
-
     def _pair(self) -> tuple[Stop, str] | None:
         """What is missing of the next pair; what ends the A/B when a run did not go well."""
         began, target = time.monotonic(), (self._pairs + 1) * len(self._commands)
         while self._made < target:
-            if self._stops.count:
-                self._compare()
-                return Stop.INTERRUPTED, f"interrupted after {self._made} runs"
             pair, place = in_turns(len(self._commands), self._made)
-            plan = RunPlan(
-                command=self._commands[place],
-                entry_id=self._entry.id,
-                repeat=pair + 1,
-                timeout_s=self._request.run.timeout_s,
-                config={**self._request.run.config, **self._axis.config(self._axis.values[place])},
-            )
-            run = run_once(self._workspace, self._book, plan, self._display, self._stops)
-            self._runs.append(run)
+            value = self._axis.values[place]
+            config = {**self._request.run.config, **self._axis.config(value)}
+            timeout_s = self._request.run.timeout_s
+            run = self._series.make(self._commands[place], config, repeat=pair + 1, timeout_s=timeout_s)
+            if run is None:
+                return Stop.INTERRUPTED, self._rest()
             state = run_state(run, life)
             if state != "finished":
-                self._compare()
-                name = f"run {run.run}, {self._axis.name}={self._axis.values[place]}"
-                return (Stop.INTERRUPTED if state == "interrupted" else Stop.FAILED), f"{name}: {state}"
+                return Stop.FAILED, f"run {run.run}, {self._axis.name}={value}: {state}"
             self._made += 1
         self._durations_s.append(time.monotonic() - began)
         return None
+
+    def _rest(self) -> str:
+        again = f"the same command with --id {self._entry.id}"
+        if self._request.repeat is not None:
+            again += f" --repeat {self._most - self._pairs}"
+        return self._series.rest(self._pairs, self._budget, again, what="pairs")
+
+    @property
+    def _budget(self) -> str:
+        """`6`, or `at most 20`."""
+        return f"{'at most ' if self._request.width else ''}{self._most}"
 
     def _compare(self) -> tuple[Stop, str] | None:
         """Look at what there is; why this is the end, or None to go on. Before a pair is whole there is nothing."""
@@ -253,8 +235,7 @@ class _Turns:
             for m in line.metrics
         ]
         more = f"; and {len(told) - _TOLD} more" if len(told) > _TOLD else ""
-        of = f" of {'at most ' if self._request.width else ''}{self._most}"
-        return f"pair {self._pairs}{of}: {'; '.join(told[:_TOLD])}{more}"
+        return f"pair {self._pairs} of {self._budget}: {'; '.join(told[:_TOLD])}{more}"
 
 
 def _percent(part: float) -> str:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.entries.entries import Prose, create_entry, draft_entry
-from logbook_agent.model.entry import Comparison, Entry, Field, PlannedCommand, RecipeUse, is_withdrawn
+from logbook_agent.model.entry import Comparison, Entry, Field, RecipeUse, is_withdrawn
 from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.model.header import Metric
+from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
 from logbook_agent.running.bench import PROGRAM, bench_argv, bench_folder
 from logbook_agent.running.prepare import Command, prepare
@@ -21,10 +22,11 @@ from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps import state
 from logbook_agent.sweeps.chosen import Chosen, choose_recipe, refused, rules_of
+from logbook_agent.sweeps.progress import Progress
 from logbook_agent.sweeps.recipes.estimate import Estimate, estimate
 from logbook_agent.sweeps.recipes.expand import PlannedRun
+from logbook_agent.sweeps.recipes.recipe import Recipe
 from logbook_agent.sweeps.recipes.rules import Violation
-from logbook_agent.sweeps.tally import tally_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,17 +86,23 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
         begun = _begun(workspace, request, chosen, earlier, book)
     failed = begun.failed if begun is not None else 0
     retries = request.retry_failed and failed > 0
+    progress = progress_of(workspace, chosen, book, begun.runs if begun is not None else ())
     return Prepared(
         chosen=chosen,
         found=found,
         cost=cost,
         book=book,
         begun=begun,
-        is_complete=begun is not None and _is_finished(workspace, chosen, begun, book),
-        left=_left(workspace, chosen, begun, book, retries=retries) if begun is not None else cost.runs,
+        is_complete=progress.is_finished,
+        left=dataclasses.replace(progress, retries=retries).left,
         failed=failed,
         retries=retries,
     )
+
+
+def progress_of(workspace: Workspace, chosen: Chosen, book: Book | None, runs: tuple[Run, ...]) -> Progress:
+    """How far these runs of an entry are with the plan."""
+    return Progress(workspace=workspace, plan=chosen.plan, metric=deciding(chosen, book), runs=runs)
 
 
 def onward(workspace: Workspace, request: SweepRequest, book: Book | None, *more: str) -> str:
@@ -127,25 +135,8 @@ def _begun(
             cause=f"{same[0].entry.id} has this plan and no failures" if same else "no entry has this plan",
             hint=f"run it: {onward(workspace, request, book)}",
         )
-    return next((s for s in retried or same if retried or not _is_finished(workspace, chosen, s, book)), None)
-
-
-def _is_finished(workspace: Workspace, chosen: Chosen, sweep: state.EarlierSweep, book: Book | None) -> bool:
-    """Whether every run has been made, the fresh ones of the best case and the teardown too."""
-    if not sweep.is_complete or _left(workspace, chosen, sweep, book, retries=False):
-        return False
-    return state.is_torn_down(sweep.runs, chosen.recipe)
-
-
-def _left(workspace: Workspace, chosen: Chosen, sweep: state.EarlierSweep, book: Book | None, *, retries: bool) -> int:
-    """How many runs are still to be made: of the plan, and fresh ones of the case that is the best so far."""
-    made = {key: runs for key, runs in sweep.made.items() if not (retries and any(map(state.has_failed, runs)))}
-    left = len(state.missing(workspace, chosen.plan, made))
-    best = tally_of(workspace, chosen.plan, deciding(chosen, book), made).best()
-    if best is None:
-        return left + (chosen.recipe.confirm if left else 0)
-    case, _ = state.run_key(workspace, chosen.plan.config(chosen.plan.by_key[best.key]), 1)
-    return left + max(0, chosen.recipe.confirm - len(state.confirmations(sweep.runs, case)))
+    unfinished = (s for s in same if not progress_of(workspace, chosen, book, s.runs).is_finished)
+    return retried[0] if retried else next(unfinished, None)
 
 
 def _book(workspace: Workspace, request: SweepRequest, *, needed: bool) -> Book | None:
@@ -224,48 +215,30 @@ def check_commands(workspace: Workspace, request: SweepRequest, chosen: Chosen) 
         programs.add(program)
         if program == PROGRAM and request.on is None and not shell:
             bench_argv(planned.argv[1:], adds_run=False)
-        prepared_run(workspace, planned, shell, None, request.on)
+        prepared_run(workspace, chosen, planned, request.on)
     for command in (*chosen.recipe.setup, *chosen.recipe.teardown):
-        prepared_command(workspace, command, None)
+        prepare(workspace, command.argv, shell=command.shell)
 
 
-def prepared_run(workspace: Workspace, planned: PlannedRun, shell: bool, label: str | None, on: str | None) -> Command:
-    own = planned.argv[0] == PROGRAM and not shell and on is None
-    command = prepare(
-        workspace,
-        planned.argv,
-        env=planned.env,
-        cwd=None,
-        on=on,
-        shell=shell,
-        label=label,
-        search_first=bench_folder() if own else None,
-    )
-    workspace.learn_secrets({**command.env, **command.far_env}, command.argv)
-    return command
-
-
-def prepared_command(workspace: Workspace, command: PlannedCommand, label: str | None) -> Command:
-    ready = prepare(workspace, command.argv, env={}, cwd=None, on=None, shell=command.shell, label=label)
-    workspace.learn_secrets(ready.env, ready.argv)
-    return ready
+def prepared_run(
+    workspace: Workspace, chosen: Chosen, planned: PlannedRun, on: str | None, label: str | None = None
+) -> Command:
+    """The command of a run of the plan; the benchmark is this Python's own."""
+    shell = chosen.recipe.command.shell
+    own = bench_folder() if planned.argv[0] == PROGRAM and not shell and on is None else None
+    return prepare(workspace, planned.argv, env=planned.env, on=on, shell=shell, label=label, search_first=own)
 
 
 def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: Chosen) -> Entry:
     """The entry of a sweep says what the recipe asks; its rows will answer."""
-    recipe = chosen.recipe
+    recipe, metric = chosen.recipe, deciding(chosen, book)
     texts = {
         "Question": recipe.question,
         "Method": recipe.method,
         "Criteria": "\n".join(f"- {criterion.text}" for criterion in recipe.criteria),
     }
-    draft = draft_entry(
-        workspace, Prose(), title=f"Sweep {recipe.name}" + (f" ({chosen.scale})" if chosen.scale else "")
-    )
     by_path = request.recipe is not None and ("/" in request.recipe or request.recipe.endswith((".yaml", ".yml")))
-    above = workspace.root.parent
-    path = chosen.file.path
-    metric = deciding(chosen, book)
+    above, path = workspace.root.parent, chosen.file.path
     use = RecipeUse(
         name=recipe.name,
         file=(path.relative_to(above).as_posix() if path.is_relative_to(above) else str(path)) if by_path else None,
@@ -276,18 +249,21 @@ def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: C
         runs=len(chosen.plan),
         metric=metric.name if metric is not None else None,
     )
-    fields = tuple(Field(label=label, text=text) for label, text in texts.items() if text)
-    entry = create_entry(workspace, book, dataclasses.replace(draft, recipe=use, fields=fields))
-    if recipe.compare is None:
-        return entry
-    # What it compares is known from the start; the view works the answer out of the rows.
-    asked = Comparison(
-        references=(entry.id,),
-        axis=recipe.compare.axis,
-        base_value=canonical(recipe.compare.base),
-        metrics=tuple(metric.name for metric in recipe.metrics),
-        implied=recipe.implied,
+    title = f"Sweep {recipe.name}" + (f" ({chosen.scale})" if chosen.scale else "")
+    draft = dataclasses.replace(
+        draft_entry(workspace, Prose(), title=title),
+        recipe=use,
+        fields=tuple(Field(label=label, text=text) for label, text in texts.items() if text),
+        comparisons=_asked(recipe),
     )
-    entry = dataclasses.replace(entry, comparisons=(asked,))
-    book.write_entry(entry)
-    return entry
+    return create_entry(workspace, book, draft)
+
+
+def _asked(recipe: Recipe) -> tuple[Comparison, ...]:
+    """What a recipe compares is known from the start; the view works the answer out of the rows."""
+    compare = recipe.compare
+    if compare is None:
+        return ()
+    metrics = tuple(metric.name for metric in recipe.metrics)
+    base = canonical(compare.base)
+    return (Comparison(references=(), axis=compare.axis, base_value=base, metrics=metrics, implied=recipe.implied),)

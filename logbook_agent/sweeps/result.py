@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,11 @@ from logbook_agent.findings.cases import cases
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import canonical
+from logbook_agent.running.launch import INTERRUPTED_STATUS
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import write_atomic
-from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps.recipes.expand import SweepPlan, describe
-from logbook_agent.sweeps.state import RunKey, run_key
+from logbook_agent.sweeps.progress import Progress
+from logbook_agent.sweeps.recipes.expand import SweepPlan, describe_run
 from logbook_agent.sweeps.tally import Best
 
 
@@ -39,7 +39,7 @@ class SweepResult:
 
     @property
     def exit_status(self) -> int:
-        return 130 if self.interrupted else int(bool(self.problems or self.failed))
+        return INTERRUPTED_STATUS if self.interrupted else int(bool(self.problems or self.failed))
 
     def data(self) -> dict[str, Any]:
         return {
@@ -59,13 +59,13 @@ class SweepResult:
         }
 
 
-def row_problems(workspace: Workspace, plan: SweepPlan, made: Mapping[RunKey, Sequence[Run]]) -> tuple[int, list[str]]:
+def row_problems(progress: Progress) -> tuple[int, list[str]]:
     """How many rows the plan's runs have, and where that is not one row of its case for each."""
-    count = 0
+    count, plan = 0, progress.plan
     problems: list[str] = []
     for planned in plan:
-        name = describe(plan, planned.case) + (f", repeat {planned.repeat}" if plan.recipe.repeats > 1 else "")
-        rows = [row for run in made.get(run_key(workspace, planned.config, planned.repeat), ()) for row in run.rows]
+        name = describe_run(plan, planned)
+        rows = [row for run in progress.made_of(planned) for row in run.rows]
         count += len(rows)
         if len(rows) != 1:
             problems.append(f"{name}: {len(rows) or 'no'} rows, but the plan has one")
@@ -79,11 +79,11 @@ def _other_config(plan: SweepPlan, config: Mapping[str, Any], row: Row) -> Itera
             yield f"the row has {key}={canonical(row.config[key])}, but the plan {canonical(config[key])}"
 
 
-def write_csv(book: Book, entry_id: str, made: Mapping[RunKey, Sequence[Run]]) -> Path:
+def write_csv(book: Book, entry_id: str, made: Iterable[Run]) -> Path:
     """Every row of the plan's runs beside their records, in the order they were run."""
     from logbook_agent.findings.tables import to_csv
 
-    numbers = {run.run for runs in made.values() for run in runs}
+    numbers = {run.run for run in made}
     rows = [case for case in cases(book.record(entry_id)) if case.run in numbers]
     path = book.sweep_csv(entry_id)
     write_atomic(path, to_csv(rows).encode(), within=book.root, durable=book.durable)

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from logbook_agent.model.entry import Entry, RecipeUse
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.record import CONFIRMATION, TEARDOWN, is_own, mended, plan_runs
-from logbook_agent.model.record import has_failed as has_failed
-from logbook_agent.model.record import is_made as is_made
-from logbook_agent.model.run import Exit, Failure, Row, Run, Scalar
+from logbook_agent.model.record import has_failed, is_own, mended, plan_runs
+from logbook_agent.model.run import Exit, Failure, Row, Run
 from logbook_agent.model.values import Key, row_key
 from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps.recipes.expand import PlannedRun, SweepPlan
-from logbook_agent.sweeps.recipes.recipe import Recipe
 
 RunKey = tuple[Key, int]
-
-
-def run_key(workspace: Workspace, config: Mapping[str, Scalar], repeat: int) -> RunKey:
-    """What identifies a run of a plan: its config as the record has it, and the number of the repeat."""
-    return row_key(workspace.redacted(dict(config))), repeat
 
 
 def made_runs(runs: tuple[Run, ...]) -> dict[RunKey, list[Run]]:
@@ -38,38 +28,20 @@ def made_runs(runs: tuple[Run, ...]) -> dict[RunKey, list[Run]]:
     return found
 
 
-def confirmations(runs: tuple[Run, ...], case: Key) -> list[Run]:
-    """The fresh runs there are of a case; those that failed, or of one that came out best before, do not count."""
-    made = [run for run in runs if run.label == CONFIRMATION and is_made(run) and not has_failed(run)]
-    return [run for run in made if row_key(run.config) == case]
-
-
-def is_torn_down(runs: tuple[Run, ...], recipe: Recipe) -> bool:
-    """Whether the teardown came after the last run."""
-    last = runs[-1] if runs else None
-    ended = last is not None and is_own(last, TEARDOWN) and last.exit is not None and not last.exit.interrupted
-    return ended or not recipe.teardown
-
-
-def missing(workspace: Workspace, plan: SweepPlan, made: Mapping[RunKey, list[Run]]) -> list[PlannedRun]:
-    """The runs of the plan that are still to be made, in order."""
-    return [planned for planned in plan if run_key(workspace, planned.config, planned.repeat) not in made]
-
-
-def with_failed_row(run: Run, config: Mapping[str, Scalar]) -> Run:
+def with_failed_row(run: Run) -> Run:
     """A run that ended without a row, with one that says why, so that its case is not lost."""
     if run.rows or run.exit is None or run.exit.interrupted:
         return run
     ended = run.exit
-    reason = "no result" if ended.code == 0 else why_failed(ended)
+    reason = "no result" if ended.code == 0 else how_ended(ended)
     tail = run.output.error_tail or run.output.tail if run.output is not None else ()
     said = "the command printed no RESULT, METRIC or RESULT_JSON line" if ended.code == 0 else "\n".join(tail[-3:])
-    row = Row(config=dict(config), failed=Failure(reason=reason, message=said))
+    row = Row(config=dict(run.config), failed=Failure(reason=reason, message=said))
     return dataclasses.replace(run, rows=(row,))
 
 
-def why_failed(ended: Exit) -> str:
-    """How a run ended badly, in a few words."""
+def how_ended(ended: Exit) -> str:
+    """How a run ended, in a few words."""
     if ended.timeout:
         return "timeout"
     return ended.signal if ended.signal is not None else f"exit code {ended.code}"

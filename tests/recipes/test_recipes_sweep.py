@@ -11,7 +11,7 @@ import pytest
 from logbook_agent.store.book import Book
 from logbook_agent.store.locks import locked
 from tests.conftest import Cli
-from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
+from tests.recipes.sweep_support import RECIPE, REST, runs_of, write_recipe
 
 
 def test_the_projects_recipes_come_first(cli: Cli, folder: Path) -> None:
@@ -141,7 +141,7 @@ def test_an_interrupted_sweep_goes_on_by_the_same_command(started: Cli, folder: 
     path = write_recipe(folder, RECIPE + "teardown: [[touch, released]]\n", bench=stop + 'echo "RESULT tflops=$1"\n')
     first = started("sweep", "demo", "--json")
     assert (first.code, first.data["interrupted"], first.data["ran"]) == (130, True, 3)
-    assert first.data["problems"] == ["5 of 8 runs are left: logbook sweep --resume MOE-000"]
+    assert first.data["problems"] == [REST]
     assert (folder / "released").exists(), "the teardown is made whatever happened"
     dry = started("sweep", "demo", "--dry-run")
     assert dry.out.endswith("resumes MOE-000, which is unfinished; --new starts another\n")

@@ -226,3 +226,8 @@ def describe(plan: SweepPlan, case: PlannedCase) -> str:
     config = plan.config(case)
     pairs = [f"{k}={'null' if config[k] is None else written(config[k], k)}" for k in plan.varied if k not in named]
     return " ".join([*([case.label] if case.label else []), *pairs]) or "one case"
+
+
+def describe_run(plan: SweepPlan, run: PlannedRun) -> str:
+    """A run for people: its case, and which one of several repeats it is."""
+    return describe(plan, run.case) + (f" repeat {run.repeat}" if plan.recipe.repeats > 1 else "")
