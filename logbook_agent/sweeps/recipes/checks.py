@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from logbook_agent.model.values import canonical
 from logbook_agent.sweeps.recipes.axes import CASES
-from logbook_agent.sweeps.recipes.problem import RecipeProblem, suggestion, unknown
+from logbook_agent.sweeps.recipes.problem import RecipeProblem, check_known, suggestion, unknown
 from logbook_agent.sweeps.recipes.recipe import Recipe
 from logbook_agent.sweeps.recipes.template import key_places
 
@@ -30,9 +30,7 @@ def check_keys(recipe: Recipe) -> None:
                 hint=suggestion(key, owner) or f"give it one under fixed or axes: {key}: ...",
             )
     for i, control in enumerate(recipe.controls):
-        for key in control.values:
-            if key not in owner:
-                raise unknown("key", key, owner, place=f"controls[{i}].{key}")
+        check_known("key", control.values, owner, place=f"controls[{i}]")
     _check_compare(recipe)
 
 
