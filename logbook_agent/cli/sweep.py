@@ -86,7 +86,7 @@ def sweep_command(
         return _dry_run(space, request, common.as_json, staged=staged)
     if staged:
         done = sweep_stages(space, request, LineDisplay())
-        text = stages_result_text(done, naming(space, done.stages[0].result.book))
+        text = stages_result_text(done, naming(space, done.stages[0].result.series.book))
         emit("sweep", done.data(), text, as_json=common.as_json, warnings=space.warnings)
         return done.exit_status
     result = sweep(space, request, LineDisplay())

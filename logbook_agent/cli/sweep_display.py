@@ -105,12 +105,12 @@ def _cost(cost: Estimate) -> str:
 
 def result_text(result: SweepResult) -> str:
     command = "sweep --resume" if result.interrupted else "table"
-    return "\n".join([*_result_lines(result), f"next: logbook {command} {result.entry.id}"])
+    return "\n".join([*_result_lines(result), f"next: logbook {command} {result.series.entry.id}"])
 
 
 def _result_lines(result: SweepResult) -> list[str]:
     failed = f", {result.failed} failed" if result.failed else ", none failed"
-    lines = [f"{result.entry.id}: {result.rows} of {result.planned} rows{failed}"]
+    lines = [f"{result.series.entry.id}: {result.rows} of {result.planned} rows{failed}"]
     best = result.best
     if best is not None:
         unit = f" {best.unit}" if best.unit else ""
@@ -122,7 +122,7 @@ def _result_lines(result: SweepResult) -> list[str]:
         lines.append(f"and {len(result.problems) - _SHOWN_PROBLEMS} more problems")
     lines += [f"rows: {result.csv}", f"log: {result.log}"]
     if result.failed:
-        lines.append(f"to retry failed runs: logbook sweep --resume {result.entry.id} --retry-failed")
+        lines.append(f"to retry failed runs: logbook sweep --resume {result.series.entry.id} --retry-failed")
     return lines
 
 

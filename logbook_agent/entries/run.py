@@ -89,7 +89,8 @@ def run(
         commands = [prepared(workspace, request, request.argv, request.label)]
         check_required(workspace, request.prose, request.label)
     # Before there is a new entry, which is none of those that are looked at.
-    for line in _tried(workspace, book, request, commands, earlier.id if earlier is not None else None):
+    attempts = [attempt_of(c, request.config) for c in commands]
+    for line in tried_before(workspace, book, attempts, own_id=earlier.id if earlier is not None else None):
         (tell or workspace.warnings.append)(line)
     plan = [(command, repeat) for command in commands for repeat in range(1, request.repeat + 1)]
     with series(workspace, book, lambda: earlier or _new_entry(workspace, book, request, commands[0]), display) as made:
@@ -118,12 +119,6 @@ def _rest(made: Series, commands: Sequence[Command], total: int) -> str:
     whole = sum(map(is_made, made.runs))
     again = f"the same command with --id {made.entry.id} --repeat {total - whole}"
     return made.rest(whole, total, again if len(commands) == 1 else f"logbook run --id {made.entry.id}")
-
-
-def _tried(
-    workspace: Workspace, book: Book, request: RunRequest, commands: Sequence[Command], own_id: str | None
-) -> list[str]:
-    return tried_before(workspace, book, [attempt_of(c, request.config) for c in commands], own_id=own_id)
 
 
 def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: Entry) -> list[Command]:

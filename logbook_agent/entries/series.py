@@ -38,7 +38,7 @@ class Series:
         self.workspace, self.book, self.entry = workspace, book, entry
         self.runs: list[Run] = []
         self.is_interrupted = False
-        self._display, self._stops = display, stops
+        self.display, self._stops = display, stops
         self._refreshed = time.monotonic()
 
     def make(
@@ -59,7 +59,7 @@ class Series:
         if time.monotonic() - self._refreshed > _REFRESH_S:
             self.refresh()
         plan = RunPlan(command=command, entry_id=self.entry.id, repeat=repeat, timeout_s=timeout_s, config=dict(config))
-        run = run_once(self.workspace, self.book, plan, self._display, self._stops)
+        run = run_once(self.workspace, self.book, plan, self.display, self._stops)
         self.runs.append(run)
         self.is_interrupted = self.is_interrupted or not is_made(run)
         return run if is_made(run) else None

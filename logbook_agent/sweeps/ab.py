@@ -15,13 +15,12 @@ from logbook_agent.findings.evidence.answers import Answer
 from logbook_agent.findings.evidence.compared import sides
 from logbook_agent.findings.evidence.noise import noise_of
 from logbook_agent.findings.evidence.stopping import enough
-from logbook_agent.model.entry import Comparison, Entry
+from logbook_agent.model.entry import Comparison
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.record import run_state
 from logbook_agent.model.stats import median
-from logbook_agent.running.execution import ProgressDisplay
+from logbook_agent.running.execution import Display
 from logbook_agent.running.prepare import Command
-from logbook_agent.store.book import Book
 from logbook_agent.store.liveness import life
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab_axis import AbAxis, check_command, in_turns, parse_axis
@@ -52,35 +51,33 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbResult:
-    """What stands in the entry afterwards; `ran` counts the runs just made. `answers` are empty when there are none."""
+    """The runs just made, and what stands in the entry afterwards. `answers` are empty when there are none."""
 
-    book: Book
-    entry: Entry
+    series: Series
     axis: AbAxis
     asked: Comparison
     answers: tuple[Answer, ...]
     pairs: int
-    ran: int
     stop: Stop
     why: str
-    exit_status: int
 
     def data(self) -> dict[str, Any]:
+        made = self.series
         return {
-            "id": self.entry.id,
-            "title": self.entry.title,
-            "exit_status": self.exit_status,
+            "id": made.entry.id,
+            "title": made.entry.title,
+            "exit_status": made.exit_status,
             "axis": self.axis.name,
             "values": list(self.axis.values),
             "pairs": self.pairs,
-            "ran": self.ran,
+            "ran": len(made.runs),
             "stopped": {"by": self.stop.value, "why": self.why},
             **data(self.asked, self.answers),
-            "view": str(self.book.view_path),
+            "view": str(made.book.view_path),
         }
 
 
-def ab(workspace: Workspace, request: AbRequest, display: ProgressDisplay) -> AbResult:
+def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     """Run the values in turns. Nothing is written when the request does not fit."""
     axis = parse_axis(request.axis)
     request = checked(request)
@@ -88,17 +85,15 @@ def ab(workspace: Workspace, request: AbRequest, display: ProgressDisplay) -> Ab
     book = workspace.book(request.run.entry_id)
     commands = [command(workspace, request.run, axis, value) for value in axis.values]
     with series(workspace, book, lambda: found_or_new(workspace, book, request, axis), display, alone=True) as made:
-        return _Turns(made, request, axis, commands, display).carry_out()
+        return _Turns(made, request, axis, commands).carry_out()
 
 
 class _Turns:
     """Which run comes next, and what is known so far. A pair is one run of each value, however many there are."""
 
-    def __init__(
-        self, made: Series, request: AbRequest, axis: AbAxis, commands: Sequence[Command], display: ProgressDisplay
-    ) -> None:
-        self._series, self._workspace, self._book, self._entry = made, made.workspace, made.book, made.entry
-        self._request, self._axis, self._commands, self._display = request, axis, commands, display
+    def __init__(self, made: Series, request: AbRequest, axis: AbAxis, commands: Sequence[Command]) -> None:
+        self._series, self._book, self._entry = made, made.book, made.entry
+        self._request, self._axis, self._commands = request, axis, commands
         self._made = self._in_order()
         self._durations_s: list[float] = []
         self._answers: tuple[Answer, ...] = ()
@@ -116,18 +111,15 @@ class _Turns:
             stopped = ended or compared
         stop, why = stopped
         if stop is Stop.NOT_COMPARABLE:
-            self._workspace.warnings.append(why)
+            self._series.workspace.warnings.append(why)
         return AbResult(
-            book=self._book,
-            entry=self._entry,
+            series=self._series,
             axis=self._axis,
             asked=self._asked,
             answers=self._answers,
             pairs=self._pairs,
-            ran=len(self._series.runs),
             stop=stop,
             why=why,
-            exit_status=self._series.exit_status,
         )
 
     @property
@@ -190,7 +182,7 @@ class _Turns:
         lines = [line for a in self._answers for line in a.lines]
         metrics = [m for line in lines for m in line.metrics]
         if metrics:
-            self._display.progress(self._line())
+            self._series.display.progress(self._line())
         if not any(m.ratio is not None for m in metrics):
             reasons = dict.fromkeys(reason for m in metrics for reason in m.reasons)
             return self._nothing("; ".join(reasons) or ("nothing was measured" if lines else "no case has a partner"))

@@ -9,7 +9,7 @@ from logbook_agent.entries.entries import check_required, create_entry, draft_en
 from logbook_agent.entries.run import RunRequest, check_count, check_no_prose, prepared
 from logbook_agent.model.entry import Comparison, Entry
 from logbook_agent.model.errors import UsageError
-from logbook_agent.running.bench import PROGRAM, bench_argv, bench_folder
+from logbook_agent.running.bench import PROGRAM, own_benchmark
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -73,9 +73,7 @@ def with_bench(run: RunRequest) -> RunRequest:
                 cause="an A/B creates the entry itself",
                 hint="pass it to logbook ab, and only the benchmark after --",
             )
-    if words[:1] != [PROGRAM] or run.on is not None:
-        return dataclasses.replace(run, argv=words)
-    return dataclasses.replace(run, argv=bench_argv(words[1:], adds_run=False), search_first=bench_folder())
+    return dataclasses.replace(run, argv=words, search_first=own_benchmark(words, run.on))
 
 
 def command(workspace: Workspace, run: RunRequest, axis: AbAxis, value: str) -> Command:

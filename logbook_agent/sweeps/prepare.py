@@ -13,7 +13,7 @@ from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
-from logbook_agent.running.bench import PROGRAM, bench_argv, bench_folder
+from logbook_agent.running.bench import own_benchmark
 from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.onward import naming, sweep_command
@@ -21,7 +21,7 @@ from logbook_agent.store.paths import is_inside
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps import state
-from logbook_agent.sweeps.chosen import Chosen, choose_recipe, refused, rules_of
+from logbook_agent.sweeps.chosen import Chosen, choose_recipe, habits
 from logbook_agent.sweeps.progress import Progress
 from logbook_agent.sweeps.recipes.estimate import Estimate, estimate
 from logbook_agent.sweeps.recipes.expand import PlannedRun
@@ -53,6 +53,7 @@ class Prepared:
     """A plan that may be run: it breaks no rule and no limit. `begun`: the sweep to go on with, whether it
     `is_complete`, how many of its runs have `failed`, and whether it `retries` these. `left`: runs still to be made."""
 
+    request: SweepRequest
     chosen: Chosen
     found: tuple[Violation, ...]
     cost: Estimate
@@ -75,10 +76,7 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     chosen = _chosen(workspace, request, resumed)
     earlier = list(state.earlier_sweeps(book)) if book is not None else []
     done = {sweep.use.name for sweep in earlier if sweep.is_complete}
-    found = rules_of(chosen, done | set(request.before) if book is not None else None)
-    error = refused(chosen, found)
-    if error is not None:
-        raise error
+    found = habits(chosen, done | set(request.before) if book is not None else None)
     cost = estimate(chosen.plan, state.durations_s(earlier, chosen.recipe.name, chosen.scale))
     if resumed is not None:
         begun = next((s for s in earlier if s.entry.id == resumed.id), None)
@@ -88,6 +86,7 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     retries = request.retry_failed and failed > 0
     progress = progress_of(workspace, chosen, book, begun.runs if begun is not None else ())
     return Prepared(
+        request=request,
         chosen=chosen,
         found=found,
         cost=cost,
@@ -158,24 +157,22 @@ def _chosen(workspace: Workspace, request: SweepRequest, resumed: Entry | None) 
             f"{resumed.id} is not a sweep", cause="it does not run a recipe", hint="list the recipes: logbook sweep"
         )
     name = request.recipe or (str(_recorded(workspace, resumed.id, use.file)) if use.file else use.name)
-    scale, sets = request.scale or use.scale, request.sets or use.sets
-    named = naming(workspace, workspace.book(resumed.id))
-
-    def anew(on: str | None) -> str:
-        return sweep_command(name, "--new", scale=scale, sets=sets, on=on, named=named)
-
+    asked = SweepRequest(
+        recipe=name, scale=request.scale or use.scale, sets=request.sets or use.sets, on=request.on or use.on
+    )
+    anew = onward(workspace, asked, workspace.book(resumed.id), "--new")
     if request.on is not None and request.on != use.on:
         raise UsageError(
             f"{resumed.id} runs {f'on {use.on}' if use.on else 'here'}, not on {request.on}",
             cause="rows of two machines cannot be mixed",
-            hint=f"leave --on out, or start a new sweep: {anew(request.on)}",
+            hint=f"leave --on out, or start a new sweep: {anew}",
         )
-    chosen = choose_recipe(workspace, name, scale=scale, sets=sets)
+    chosen = choose_recipe(workspace, name, scale=asked.scale, sets=asked.sets)
     if chosen.plan.digest != use.digest:
         raise UsageError(
             f"the plan of {use.name} has changed since {resumed.id} was started",
             cause="the recipe, its scale or a value is different now; rows of two plans cannot be mixed",
-            hint=f"restore the recipe, or start a new sweep: {anew(use.on)}",
+            hint=f"restore the recipe, or start a new sweep: {anew}",
         )
     return chosen
 
@@ -206,15 +203,10 @@ def deciding(chosen: Chosen, book: Book | None) -> Metric | None:
 
 def check_commands(workspace: Workspace, request: SweepRequest, chosen: Chosen) -> None:
     """Programs that are not there are met before an ID is taken."""
-    shell = chosen.recipe.command.shell
-    programs: set[str] = set()
+    first: dict[str, PlannedRun] = {}
     for planned in chosen.plan:
-        program = planned.argv[0]
-        if program in programs or (shell and programs):
-            continue
-        programs.add(program)
-        if program == PROGRAM and request.on is None and not shell:
-            bench_argv(planned.argv[1:], adds_run=False)
+        first.setdefault("/bin/sh" if chosen.recipe.command.shell else planned.argv[0], planned)
+    for planned in first.values():
         prepared_run(workspace, chosen, planned, request.on)
     for command in (*chosen.recipe.setup, *chosen.recipe.teardown):
         prepare(workspace, command.argv, shell=command.shell)
@@ -225,7 +217,7 @@ def prepared_run(
 ) -> Command:
     """The command of a run of the plan; the benchmark is this Python's own."""
     shell = chosen.recipe.command.shell
-    own = bench_folder() if planned.argv[0] == PROGRAM and not shell and on is None else None
+    own = None if shell else own_benchmark(planned.argv, on)
     return prepare(workspace, planned.argv, env=planned.env, on=on, shell=shell, label=label, search_first=own)
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from logbook_agent.entries.series import Series
 from logbook_agent.findings.cases import cases
-from logbook_agent.model.entry import Entry
+from logbook_agent.model.record import SETUP, TEARDOWN, is_made, is_own
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import canonical
 from logbook_agent.running.launch import INTERRUPTED_STATUS
@@ -21,41 +22,42 @@ from logbook_agent.sweeps.tally import Best
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepResult:
-    """What stands in the entry afterwards: `rows` and `failed` are those of the plan, `ran` counts the runs just made,
-    `problems` is what does not hold.
-    """
+    """The runs just made, and what stands in the entry afterwards: `rows` and `failed` are those of the plan,
+    `problems` is what does not hold."""
 
-    book: Book
-    entry: Entry
+    series: Series
     planned: int
     rows: int
     failed: int
-    ran: int
     best: Best | None
     csv: Path
     log: Path
     problems: tuple[str, ...]
-    interrupted: bool = False
+
+    @property
+    def interrupted(self) -> bool:
+        return self.series.is_interrupted
 
     @property
     def exit_status(self) -> int:
         return INTERRUPTED_STATUS if self.interrupted else int(bool(self.problems or self.failed))
 
     def data(self) -> dict[str, Any]:
+        entry, made = self.series.entry, self.series.runs
         return {
-            "id": self.entry.id,
-            "title": self.entry.title,
+            "id": entry.id,
+            "title": entry.title,
             "exit_status": self.exit_status,
             "planned": self.planned,
             "rows": self.rows,
             "failed": self.failed,
-            "ran": self.ran,
+            "ran": sum(is_made(run) and not is_own(run, SETUP, TEARDOWN) for run in made),
             "interrupted": self.interrupted,
             "best": self.best.data() if self.best is not None else None,
             "problems": list(self.problems),
             "csv": str(self.csv),
             "log": str(self.log),
-            "view": str(self.book.view_path),
+            "view": str(self.series.book.view_path),
         }
 
 

@@ -13,13 +13,12 @@ from logbook_agent.model.record import (
     TEARDOWN,
     ended_badly,
     has_failed,
-    is_made,
     is_own,
     made_again,
 )
 from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
-from logbook_agent.running.execution import ProgressDisplay
+from logbook_agent.running.execution import Display
 from logbook_agent.running.prepare import prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -40,7 +39,7 @@ from logbook_agent.sweeps.state import how_ended, with_failed_row
 from logbook_agent.sweeps.tally import Best, Tally
 
 
-def sweep(workspace: Workspace, request: SweepRequest, display: ProgressDisplay) -> SweepResult:
+def sweep(workspace: Workspace, request: SweepRequest, display: Display) -> SweepResult:
     """Carry out the plan, or what is left of it."""
     known = workspace.book(request.resume).entry_names()
     prepared = prepare_sweep(workspace, request, needs_logbook=True)
@@ -56,7 +55,7 @@ def sweep(workspace: Workspace, request: SweepRequest, display: ProgressDisplay)
         return earlier or _found_or_new(workspace, book, request, chosen, known)
 
     with series(workspace, book, found, display, alone=True) as made:
-        return _Sweep(made, chosen, request, display).carry_out()
+        return _Sweep(made, chosen, request).carry_out()
 
 
 def _found_or_new(
@@ -74,10 +73,10 @@ def _found_or_new(
 class _Sweep:
     """Which runs of a plan come next, and what came out so far."""
 
-    def __init__(self, made: Series, chosen: Chosen, request: SweepRequest, display: ProgressDisplay) -> None:
+    def __init__(self, made: Series, chosen: Chosen, request: SweepRequest) -> None:
         self._series, self._workspace, self._book, self._entry = made, made.workspace, made.book, made.entry
         self._chosen, self._plan, self._recipe = chosen, chosen.plan, chosen.recipe
-        self._on, self._retry, self._display = request.on, request.retry_failed, display
+        self._on, self._retry = request.on, request.retry_failed
 
     def carry_out(self) -> SweepResult:
         """Setup, every run that is missing, confirmation, teardown; then rows are held against the plan."""
@@ -88,7 +87,7 @@ class _Sweep:
         progress = dataclasses.replace(self._progress(), retries=self._retry)
         done, total = len(self._plan) - len(progress.todo), len(self._plan)
         if done:
-            self._display.progress(f"{self._entry.id}: {done} of {total} runs are already done")
+            self._series.display.progress(f"{self._entry.id}: {done} of {total} runs are already done")
         return self._result([] if progress.is_finished else self._around(progress))
 
     def _progress(self) -> Progress:
@@ -117,7 +116,7 @@ class _Sweep:
             if run is None:
                 return
             tally.add(planned.case.key, run)
-            self._display.progress(self._line(tally, planned, run, left))
+            self._series.display.progress(self._line(tally, planned, run, left))
         progress = self._progress()
         best = progress.best
         if best is None:
@@ -127,7 +126,7 @@ class _Sweep:
             run = self._run(planned, CONFIRMATION, None)
             if run is None:
                 return
-            self._display.progress(f"confirmation {best.label}: {_said(tally, run)}")
+            self._series.display.progress(f"confirmation {best.label}: {_said(tally, run)}")
 
     def _run(self, planned: PlannedRun, label: str | None, repeat: int | None) -> Run | None:
         command = prepared_run(self._workspace, self._chosen, planned, self._on, label)
@@ -149,7 +148,7 @@ class _Sweep:
                 return False
             name = f"{label}: {command.label}" if command.label else label
             ready = prepare(self._workspace, command.argv, shell=command.shell, label=name)
-            self._display.progress(name)
+            self._series.display.progress(name)
             run = self._series.make(ready, {}, always=label == TEARDOWN)
             good = good and run is not None and not ended_badly(run)
         return good
@@ -176,17 +175,14 @@ class _Sweep:
             wrong.append(f"{best.label} was best, but no fresh run confirmed it")
         made = [run for runs in progress.made.values() for run in runs]
         return SweepResult(
-            book=self._book,
-            entry=self._entry,
+            series=self._series,
             planned=total,
             rows=rows,
             failed=sum(map(has_failed, made)),
-            ran=sum(is_made(run) and not is_own(run, SETUP, TEARDOWN) for run in self._series.runs),
             best=best,
             csv=write_csv(self._book, self._entry.id, made),
             log=write_log(self._book, self._entry.id, self._plan.varied),
             problems=(*problems, *wrong),
-            interrupted=interrupted,
         )
 
     def _told(self, progress: Progress, *, is_whole: bool) -> Best | None:

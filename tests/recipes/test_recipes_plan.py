@@ -257,6 +257,20 @@ def test_values_that_cannot_be_set(sets: str, message: str, hint: str) -> None:
     assert hint in caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("parts", "place"),
+    [
+        ({"axes": {"s": [{"a": 1}, 5]}}, "axes.s[1]"),
+        ({"axes": {"s": {"zip": {"a": 5}}}}, "axes.s.zip"),
+        ({"cases": [{"a": 1}, 5]}, "cases[1]"),
+    ],
+)
+def test_a_value_inside_what_is_no_axis(parts: dict[str, Any], place: str) -> None:
+    with pytest.raises(RecipeProblem) as caught:
+        plan_of(sets=("a=2",), command=["bench", "{a}"], **parts)
+    assert caught.value.place == place
+
+
 def test_unknown_scale_and_axis_of_a_scale() -> None:
     with pytest.raises(RecipeProblem, match="unknown scale 'tinny'") as caught:
         plan_of(at="tinny", scale={"tiny": {}})

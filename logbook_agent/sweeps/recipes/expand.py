@@ -118,12 +118,10 @@ def expand(recipe: Recipe) -> SweepPlan:
         )
     varied = varied_keys(recipe)
     found: dict[str, PlannedCase] = {}
-    places: dict[str, int] = {}
     for number, (key, label, values) in enumerate(_grid(recipe, varied), start=1):
         if key in found:
-            raise _twice(key, places[key], number)
+            raise _twice(key, [*found].index(key) + 1, number)
         found[key] = PlannedCase(key=key, label=label, values=values)
-        places[key] = number
     cases = _with_controls(recipe, varied, found) if recipe.controls else tuple(found.values())
     return SweepPlan(recipe=recipe, cases=cases)
 

@@ -131,10 +131,14 @@ def _axis(key: str, axis: Any, text: str) -> list[Any]:
 
 
 def _in_points(axis: Any, key: str, text: str) -> Any:
-    if isinstance(axis, dict):
-        values = axis["zip"][key]
-        return {**axis, "zip": {**axis["zip"], key: [_typed(key, text, value) for value in values]}}
-    return [{**point, key: _typed(key, text, point[key])} if key in point else point for point in axis]
+    """The axis with another value of a key inside; what is no axis is left to whoever reads it."""
+    if isinstance(axis, list):
+        has = [isinstance(point, dict) and key in point for point in axis]
+        return [{**p, key: _typed(key, text, p[key])} if own else p for p, own in zip(axis, has, strict=True)]
+    values = axis["zip"][key]
+    if not isinstance(values, list):
+        return axis
+    return {**axis, "zip": {**axis["zip"], key: [_typed(key, text, value) for value in values]}}
 
 
 def _typed(key: str, text: str, old: Any) -> Scalar:

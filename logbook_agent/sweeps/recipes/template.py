@@ -56,10 +56,6 @@ class Template:
     words: tuple[Text | Flags, ...]
     shell: bool = False
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(key for word in self.words for key in word.keys))
-
     def argv(self, config: Mapping[str, Scalar]) -> tuple[str, ...]:
         """The words of one case."""
         argv: list[str] = []
