@@ -6,9 +6,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.findings.criteria.current import checked_predicate
 from logbook_agent.model.errors import LogbookError, NotFound, UsageError
-from logbook_agent.model.header import Criterion
 from logbook_agent.store.onward import sweep_command
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.recipe_files import RecipeData, RecipeFile, find_recipe, read_recipe, recipe_files
@@ -16,7 +14,7 @@ from logbook_agent.sweeps.recipes.blame import blamed_on_sets, blamed_on_stage, 
 from logbook_agent.sweeps.recipes.expand import SweepPlan, expand
 from logbook_agent.sweeps.recipes.overrides import at_scale, axis_names, settable_keys
 from logbook_agent.sweeps.recipes.parse import TOP_KEYS, parse_recipe
-from logbook_agent.sweeps.recipes.problem import RecipeProblem
+from logbook_agent.sweeps.recipes.problem import RecipeProblem, misplaced
 from logbook_agent.sweeps.recipes.recipe import Recipe
 from logbook_agent.sweeps.recipes.rules import Severity, Violation, violations
 from logbook_agent.sweeps.recipes.stages import (
@@ -149,7 +147,6 @@ def _with_plan(found: RecipeData, scale: str | None, sets: tuple[str, ...], *, t
 def _expanded(found: RecipeData, scale: str | None, sets: tuple[str, ...]) -> SweepPlan:
     plan = expand(parse_recipe(found.data, scale=scale, sets=sets))
     found.check_name(plan.recipe.name)
-    _check_predicates(plan.recipe.criteria)
     return plan
 
 
@@ -166,7 +163,6 @@ def _with_stages(workspace: Workspace, found: RecipeData, scale: str | None, set
     with found.located(scale):
         recipe = parse_staged(found.data, scale=scale)
         found.check_name(recipe.name)
-        _check_predicates(recipe.criteria)
         files = [_stage_file(workspace, stage, f"stages[{i}].recipe") for i, stage in enumerate(recipe.stages)]
     known: list[Settable] = []
     for number, file in enumerate(files):
@@ -184,18 +180,6 @@ def _with_stages(workspace: Workspace, found: RecipeData, scale: str | None, set
     with found.located(None):
         _check_distinct(recipe, parts)
     return ChosenStages(file=found.file, scale=scale, sets=sets, recipe=recipe, parts=tuple(parts))
-
-
-def _check_predicates(criteria: Sequence[Criterion]) -> None:
-    """A typo in a predicate is met when the recipe is read, not when its sweep is done. Raises RecipeProblem."""
-    for number, criterion in enumerate(criteria):
-        if criterion.predicate is None:
-            continue
-        try:
-            checked_predicate(criterion.predicate)
-        except UsageError as error:
-            place = f"criteria[{number}].predicate"
-            raise RecipeProblem(error.message, place=place, cause=error.cause, hint=error.hint) from error
 
 
 @contextlib.contextmanager
@@ -227,7 +211,7 @@ def _stage_file(workspace: Workspace, stage: Stage, place: str) -> RecipeData:
     try:
         found = read_recipe(find_recipe(workspace, stage.recipe))
     except NotFound as error:
-        raise RecipeProblem(error.message, place=place, cause=error.cause, hint=error.hint) from error
+        raise misplaced(error, place) from error
     if is_staged(found.data):
         raise RecipeProblem(
             f"the stage {stage.recipe} has stages itself",

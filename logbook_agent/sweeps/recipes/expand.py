@@ -16,7 +16,7 @@ from functools import cached_property
 from logbook_agent.model.scalar import Scalar
 from logbook_agent.model.values import canonical
 from logbook_agent.sweeps.recipes.problem import RecipeProblem
-from logbook_agent.sweeps.recipes.recipe import Axis, Control, Order, Point, Recipe
+from logbook_agent.sweeps.recipes.recipe import Control, Order, Recipe
 from logbook_agent.sweeps.recipes.template import written
 
 # A plan asks for the same few values again and again (typed: 1 is not True).
@@ -118,7 +118,10 @@ def expand(recipe: Recipe) -> SweepPlan:
         )
     varied = varied_keys(recipe)
     found: dict[str, PlannedCase] = {}
-    for number, (key, label, values) in enumerate(_grid(recipe, varied), start=1):
+    for number, points in enumerate(itertools.product(*(axis.points for axis in recipe.axes)), start=1):
+        values = {key: value for point in points for key, value in point.values.items()}
+        label = " ".join(point.name for point in points if point.name is not None) or None
+        key = case_key(values, varied, recipe.fixed)
         if key in found:
             raise _twice(key, [*found].index(key) + 1, number)
         found[key] = PlannedCase(key=key, label=label, values=values)
@@ -137,24 +140,6 @@ def case_key(values: Mapping[str, Scalar], varied: Iterable[str], fixed: Mapping
     """`topk=2 quant_mode=int8`; `one case` where nothing varies."""
     pairs = (f"{key}={_canonical(values[key] if key in values else fixed[key])}" for key in varied)
     return " ".join(pairs) or "one case"
-
-
-def _grid(recipe: Recipe, varied: Sequence[str]) -> Iterator[tuple[str, str | None, Mapping[str, Scalar]]]:
-    """Key, label and values of every combination; the last axis changes fastest."""
-    of_axes = {key for axis in recipe.axes for key in axis.keys}
-    rest = [f"{key}={canonical(recipe.fixed[key])}" for key in varied if key not in of_axes]
-    parts = [[(_part(axis, point), point.name, point.values) for point in axis.points] for axis in recipe.axes]
-    for points in itertools.product(*parts):
-        values: dict[str, Scalar] = {}
-        for _, _, more in points:
-            values.update(more)
-        names = [name for _, name, _ in points if name is not None]
-        key = " ".join([*(part for part, _, _ in points), *rest]) or "one case"
-        yield key, " ".join(names) or None, values
-
-
-def _part(axis: Axis, point: Point) -> str:
-    return " ".join(f"{key}={_canonical(point.values[key])}" for key in axis.keys)
 
 
 def _twice(key: str, first: int, second: int) -> RecipeProblem:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from logbook_agent.findings.criteria.current import checked_predicate
 from logbook_agent.model.entry import PlannedCommand
+from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Criterion, Metric
 from logbook_agent.model.units import DIRECTIONS, known
 from logbook_agent.sweeps.recipes.axes import CASES, parse_axis
 from logbook_agent.sweeps.recipes.checks import check_keys
 from logbook_agent.sweeps.recipes.overrides import at_scale, with_values
 from logbook_agent.sweeps.recipes.placed import Placed
-from logbook_agent.sweeps.recipes.problem import RecipeProblem, check_known, unknown
+from logbook_agent.sweeps.recipes.problem import RecipeProblem, check_known, misplaced, unknown
 from logbook_agent.sweeps.recipes.recipe import Compare, Control, Cost, Limits, Order, Recipe
 from logbook_agent.sweeps.recipes.template import Flags, Template, Text, parse_text
 
@@ -76,8 +78,15 @@ def _criterion(part: Placed) -> Criterion:
     if isinstance(part.value, str):
         return Criterion(text=part.value)
     predicate = part.only(("text", "predicate")).get("predicate")
-    predicate.mapping("see docs/reference/recipes.md")
-    return Criterion(text=part.get("text").text(), predicate=predicate.value)
+    return Criterion(text=part.get("text").text(), predicate=predicate.given(_predicate))
+
+
+def _predicate(part: Placed) -> dict[str, Any]:
+    """A typo in a predicate is met when the recipe is read, not when its sweep is done."""
+    try:
+        return checked_predicate(part.value)
+    except UsageError as error:
+        raise misplaced(error, part.place) from error
 
 
 def _metric(part: Placed) -> Metric:

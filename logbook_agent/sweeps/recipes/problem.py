@@ -19,6 +19,11 @@ class RecipeProblem(UsageError):
         self.place = place
 
 
+def misplaced(error: UsageError, place: str) -> RecipeProblem:
+    """Another error as the problem of a place in the recipe."""
+    return RecipeProblem(error.message, place=place, cause=error.cause, hint=error.hint)
+
+
 def unknown(what: str, name: object, known: Iterable[object], *, place: str = "") -> RecipeProblem:
     """The problem of a name that does not exist: all there are, and the close one. What a file holds in place of names
     is shown as it is."""
