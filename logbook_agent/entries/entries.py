@@ -155,9 +155,7 @@ def plan(
 
     What came out when they were tried before is told by `tell`; without it, by a warning.
     """
-    title = prose.title
-    if not title:
-        raise UsageError("a plan needs a title", cause="--title is missing", hint="logbook plan --title '...'")
+    title = _title(prose, "plan")
     book = workspace.book()
     check_required(workspace, prose, None)
     prose = with_relations(book, prose)
@@ -211,14 +209,18 @@ def _words(command: str) -> tuple[str, ...]:
 
 def note(workspace: Workspace, prose: Prose, *, kind: str) -> tuple[Book, Entry]:
     """An entry without a command: a kickoff, an observation, a decision, an incident."""
-    title = prose.title
-    if not title:
-        raise UsageError("a note needs a title", cause="--title is missing", hint="logbook note --title '...'")
+    title = _title(prose, "note")
     book = workspace.book()
     prose = with_relations(book, prose)
     entry = create_entry(workspace, book, draft_entry(workspace, prose, title=title, kind=kind))
     refresh(workspace, book, touched(entry))
     return book, entry
+
+
+def _title(prose: Prose, what: str) -> str:
+    if not prose.title:
+        raise UsageError(f"a {what} needs a title", cause="--title is missing", hint=f"logbook {what} --title '...'")
+    return prose.title
 
 
 def touched(entry: Entry) -> list[str]:
@@ -241,8 +243,7 @@ class EditRequest:
 def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Book, Entry]:
     """Change prose, confidence or state of an entry. Facts of runs cannot be edited."""
     book = workspace.book(entry_id)
-    prose = request.prose
-    prose = with_relations(book, prose, entry_id)
+    prose = with_relations(book, request.prose, entry_id)
     with book.lock():
         old = book.entry(entry_id)
         entry_id = old.id
@@ -263,9 +264,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
             completes=prose.completes or old.completes,
             supersedes=prose.supersedes or old.supersedes,
         )
-        if record.runs:
-            day = workspace.stamp()[:10]
-            new = dataclasses.replace(new, fields=with_earlier_hypothesis(old.fields, new.fields, day))
+        new = with_earlier_hypothesis(record, new, workspace.stamp())
         if new == old:
             raise UsageError(
                 f"nothing to change in {entry_id}",

@@ -20,7 +20,6 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder
 from logbook_agent.store.liveness import life
 from logbook_agent.store.locks import locked
-from logbook_agent.store.onward import naming, sweep_command
 from logbook_agent.store.workspace import Workspace
 
 # The view follows a series this often, not after each of its many runs.
@@ -92,52 +91,39 @@ class Series:
 
 @contextlib.contextmanager
 def series(
-    workspace: Workspace, book: Book, found: Callable[[], Entry], display: Display, *, alone: bool = False
+    workspace: Workspace, book: Book, found: Callable[[], Entry], display: Display, *, another: str | None = None
 ) -> Iterator[Series]:
     """A series in the entry that `found` makes or finds. Requests to stop are held from before the entry is there until
     the view tells of its runs.
 
-    `alone`: what comes next follows from the runs there are, so one process at a time makes them, and those whose tool
-    died are closed first. Raises Locked when another one does, StoreError when a command of an earlier one still runs.
+    With `another`, how to start another one: what comes next follows from the runs there are, so one process at a time
+    makes them, and those whose tool died are closed first. Raises Locked when another process does, StoreError when a
+    command of an earlier one still runs.
     """
-    with StopRequests() as stops:
+    with StopRequests() as stops, contextlib.ExitStack() as stack:
         entry = found()
-        with _taken_up(workspace, book, entry) if alone else contextlib.nullcontext():
-            made = Series(workspace, book, entry, display, stops)
-            try:
-                yield made
-            finally:
-                made.refresh()
+        if another is not None:
+            _take_up(workspace, book, entry, another, stack)
+        made = Series(workspace, book, entry, display, stops)
+        stack.callback(made.refresh)
+        yield made
 
 
-@contextlib.contextmanager
-def _taken_up(workspace: Workspace, book: Book, entry: Entry) -> Iterator[None]:
+def _take_up(workspace: Workspace, book: Book, entry: Entry, another: str, stack: contextlib.ExitStack) -> None:
+    """Hold the lock of an entry until the stack is left, and close its dead runs."""
     make_folder(book.open_folder, within=book.root)
-    with contextlib.ExitStack() as stack:
-        try:
-            place = book.open_folder / f".{entry.id}.sweep.lock"
-            stack.enter_context(locked(place, within=book.root, timeout_s=0))
-        except Locked as error:
-            raise _under_way(workspace, book, entry, error.holder) from error
-        _close_dead_runs(workspace, book, entry)
-        yield
-
-
-def _under_way(workspace: Workspace, book: Book, entry: Entry, holder: str) -> Locked:
-    """What a second terminal is told: nothing hangs, the runs are being made."""
-    use = entry.recipe
-    if use is None:
-        again = "start another: leave --id out"
-    else:
-        name = str(workspace.root.parent / use.file) if use.file else use.name
-        named = naming(workspace, book)
-        again = f"start another: {sweep_command(name, '--new', scale=use.scale, sets=use.sets, on=use.on, named=named)}"
-    return Locked(
-        f"{entry.id} is being run by {holder}",
-        holder=holder,
-        cause=f"{entry.title!r} is in progress there, and only one process at a time can run an entry",
-        hint=f"wait until it ends (progress: logbook show {entry.id}), or {again}",
-    )
+    place = book.open_folder / f".{entry.id}.sweep.lock"
+    try:
+        stack.enter_context(locked(place, within=book.root, timeout_s=0))
+    except Locked as error:
+        # Nothing hangs in a second terminal: the runs are being made.
+        raise Locked(
+            f"{entry.id} is being run by {error.holder}",
+            holder=error.holder,
+            cause=f"{entry.title!r} is in progress there, and only one process at a time can run an entry",
+            hint=f"wait until it ends (progress: logbook show {entry.id}), or start another: {another}",
+        ) from error
+    _close_dead_runs(workspace, book, entry)
 
 
 def _close_dead_runs(workspace: Workspace, book: Book, entry: Entry) -> None:

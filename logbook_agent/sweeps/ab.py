@@ -11,11 +11,11 @@ from typing import Any
 from logbook_agent.entries.series import Series, series
 from logbook_agent.findings.comparisons.compare import compare
 from logbook_agent.findings.comparisons.told import data, delta_text, evidence_text
-from logbook_agent.findings.evidence.answers import Answer
-from logbook_agent.findings.evidence.compared import sides
+from logbook_agent.findings.evidence.answers import Answer, Line
+from logbook_agent.findings.evidence.compared import Compared, sides
 from logbook_agent.findings.evidence.noise import noise_of
 from logbook_agent.findings.evidence.stopping import enough
-from logbook_agent.model.entry import Comparison
+from logbook_agent.model.entry import Comparison, Entry
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.record import run_state
 from logbook_agent.model.stats import median
@@ -84,7 +84,11 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     check_command(axis, request.run.argv, request.run.config)
     book = workspace.book(request.run.entry_id)
     commands = [command(workspace, request.run, axis, value) for value in axis.values]
-    with series(workspace, book, lambda: found_or_new(workspace, book, request, axis), display, alone=True) as made:
+
+    def found() -> Entry:
+        return found_or_new(workspace, book, request, axis)
+
+    with series(workspace, book, found, display, another="leave --id out") as made:
         return _Turns(made, request, axis, commands).carry_out()
 
 
@@ -179,13 +183,14 @@ class _Turns:
         except LogbookError as error:
             self._answers = ()
             return self._nothing(f"{error.message} ({error.cause})" if error.cause else error.message)
-        lines = [line for a in self._answers for line in a.lines]
-        metrics = [m for line in lines for m in line.metrics]
+        metrics = [m for _, _, m in self._compared]
         if metrics:
             self._series.display.progress(self._line())
         if not any(m.ratio is not None for m in metrics):
             reasons = dict.fromkeys(reason for m in metrics for reason in m.reasons)
-            return self._nothing("; ".join(reasons) or ("nothing was measured" if lines else "no case has a partner"))
+            has_cases = any(a.lines for a in self._answers)
+            nothing = "nothing was measured" if has_cases else "no case has a partner"
+            return self._nothing("; ".join(reasons) or nothing)
         if self._request.width is not None and self._is_precise(self._request.width):
             return Stop.PRECISE, f"every interval is narrower than {_percent(self._request.width)}"
         return self._spent()
@@ -196,12 +201,13 @@ class _Turns:
         shown = "".join(f"; {problem}" for problem in list(problems)[:_TOLD])
         return Stop.NOT_COMPARABLE, f"nothing can be compared: {why}{shown}"
 
+    @property
+    def _compared(self) -> list[tuple[Answer, Line, Compared]]:
+        """Every metric of every case, for each value beside the base."""
+        return [(answer, line, metric) for answer in self._answers for line in answer.lines for metric in line.metrics]
+
     def _is_precise(self, width: float) -> bool:
-        runs = [
-            sides(line.pair, m.metric) for a in self._answers for line in a.lines for m in line.metrics if m.interleaved
-        ]
-        every = sum(len(line.metrics) for a in self._answers for line in a.lines)
-        return len(runs) == every and all(enough(base, other, width=width) for base, other in runs)
+        return all(m.interleaved and enough(*sides(line.pair, m.metric), width=width) for _, line, m in self._compared)
 
     def _spent(self) -> tuple[Stop, str] | None:
         """Whether the budget is: a pair that would probably not end in time is not begun."""
@@ -222,9 +228,7 @@ class _Turns:
             (f"{a.other}: " if len(self._answers) > 1 else "")
             + f"{m.metric} {delta_text(m)} ({evidence_text(m, noise)})"
             + (", verdict withheld" if m.withheld_by else "")
-            for a in self._answers
-            for line in a.lines
-            for m in line.metrics
+            for a, _, m in self._compared
         ]
         more = f"; and {len(told) - _TOLD} more" if len(told) > _TOLD else ""
         return f"pair {self._pairs} of {self._budget}: {'; '.join(told[:_TOLD])}{more}"

@@ -58,29 +58,20 @@ class ChosenStages:
     parts: tuple[Chosen, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
-    """A recipe of the list, or why its file cannot be used."""
-
-    file: RecipeFile
-    chosen: Chosen | ChosenStages | None
-    problem: LogbookError | None = None
-
-    @property
-    def scales(self) -> tuple[str, ...]:
-        """The scales that every part has."""
-        parts = self.chosen.parts if self.chosen is not None else ()
-        return tuple(s for s in parts[0].recipe.scales if all(s in p.recipe.scales for p in parts)) if parts else ()
+def common_scales(chosen: Chosen | ChosenStages) -> list[str]:
+    """The scales that every part has."""
+    first, *others = (part.recipe.scales for part in chosen.parts)
+    return [scale for scale in first if all(scale in scales for scales in others)]
 
 
-def list_recipes(workspace: Workspace) -> list[Listed]:
-    """Every recipe with its plans; one that does not fit is listed with its problem."""
+def list_recipes(workspace: Workspace) -> list[Chosen | ChosenStages]:
+    """Every recipe with its plans; one that does not fit is a warning."""
     found = []
     for file in recipe_files(workspace):
         try:
-            found.append(Listed(file=file, chosen=_chosen(workspace, read_recipe(file), None, ())))
+            found.append(_chosen(workspace, read_recipe(file), None, ()))
         except LogbookError as error:
-            found.append(Listed(file=file, chosen=None, problem=error))
+            workspace.warnings.append(f"{file.name}: {error.message}")
     return found
 
 

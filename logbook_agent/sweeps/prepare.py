@@ -20,13 +20,12 @@ from logbook_agent.store.onward import naming, sweep_command
 from logbook_agent.store.paths import is_inside
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps import state
 from logbook_agent.sweeps.chosen import Chosen, choose_recipe, habits
-from logbook_agent.sweeps.progress import Progress
 from logbook_agent.sweeps.recipes.estimate import Estimate, estimate
 from logbook_agent.sweeps.recipes.expand import PlannedRun
 from logbook_agent.sweeps.recipes.recipe import Recipe
 from logbook_agent.sweeps.recipes.rules import Violation
+from logbook_agent.sweeps.state import EarlierSweep, Progress, durations_s, earlier_sweeps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +49,7 @@ class SweepRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A plan that may be run: it breaks no rule and no limit. `begun`: the sweep to go on with, whether it
+    """A plan that may be run: it breaks no rule and no limit. `entry`: the sweep to go on with, whether it
     `is_complete`, how many of its runs have `failed`, and whether it `retries` these. `left`: runs still to be made."""
 
     request: SweepRequest
@@ -58,26 +57,26 @@ class Prepared:
     found: tuple[Violation, ...]
     cost: Estimate
     book: Book | None
-    begun: state.EarlierSweep | None
+    entry: Entry | None
     is_complete: bool
     left: int
     failed: int
     retries: bool
-
-    @property
-    def entry(self) -> Entry | None:
-        return self.begun.entry if self.begun is not None else None
 
 
 def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook: bool) -> Prepared:
     """Find, expand and check the recipe. Nothing is written; what cannot be run is refused here."""
     book = _book(workspace, request, needed=needs_logbook or request.resume is not None)
     resumed = book.entry(request.resume) if book is not None and request.resume is not None else None
-    chosen = _chosen(workspace, request, resumed)
-    earlier = list(state.earlier_sweeps(book)) if book is not None else []
+    if resumed is not None:
+        request = _as_begun(workspace, request, resumed)
+    chosen = choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
+    if resumed is not None:
+        _check_unchanged(workspace, request, resumed, chosen)
+    earlier = list(earlier_sweeps(book)) if book is not None else []
     done = {sweep.use.name for sweep in earlier if sweep.is_complete}
     found = habits(chosen, done | set(request.before) if book is not None else None)
-    cost = estimate(chosen.plan, state.durations_s(earlier, chosen.recipe.name, chosen.scale))
+    cost = estimate(chosen.plan, durations_s(earlier, chosen.recipe.name, chosen.scale))
     if resumed is not None:
         begun = next((s for s in earlier if s.entry.id == resumed.id), None)
     else:
@@ -91,7 +90,7 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
         found=found,
         cost=cost,
         book=book,
-        begun=begun,
+        entry=begun.entry if begun is not None else None,
         is_complete=progress.is_finished,
         left=dataclasses.replace(progress, retries=retries).left,
         failed=failed,
@@ -115,9 +114,9 @@ def _begun(
     workspace: Workspace,
     request: SweepRequest,
     chosen: Chosen,
-    earlier: Sequence[state.EarlierSweep],
+    earlier: Sequence[EarlierSweep],
     book: Book | None,
-) -> state.EarlierSweep | None:
+) -> EarlierSweep | None:
     """The sweep of the same plan to go on with: the newest unfinished one; of a stage the newest, and where failed
     runs are to be made again, one that has some."""
     if request.new:
@@ -147,34 +146,34 @@ def _book(workspace: Workspace, request: SweepRequest, *, needed: bool) -> Book 
         return None
 
 
-def _chosen(workspace: Workspace, request: SweepRequest, resumed: Entry | None) -> Chosen:
-    """The recipe that was asked for, or the one of the entry to go on with, which must not have changed."""
-    if resumed is None:
-        return choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
+def _as_begun(workspace: Workspace, request: SweepRequest, resumed: Entry) -> SweepRequest:
+    """The request with what an entry says of its sweep, as far as it says nothing itself."""
     use = resumed.recipe
     if use is None:
         raise UsageError(
             f"{resumed.id} is not a sweep", cause="it does not run a recipe", hint="list the recipes: logbook sweep"
         )
     name = request.recipe or (str(_recorded(workspace, resumed.id, use.file)) if use.file else use.name)
-    asked = SweepRequest(
-        recipe=name, scale=request.scale or use.scale, sets=request.sets or use.sets, on=request.on or use.on
-    )
-    anew = onward(workspace, asked, workspace.book(resumed.id), "--new")
-    if request.on is not None and request.on != use.on:
+    scale, sets, on = request.scale or use.scale, request.sets or use.sets, request.on or use.on
+    return dataclasses.replace(request, recipe=name, scale=scale, sets=sets, on=on)
+
+
+def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: Entry, chosen: Chosen) -> None:
+    """Raises UsageError for a sweep that would go on elsewhere, or with another plan."""
+    use = resumed.recipe
+    again = f"start a new sweep: {onward(workspace, request, workspace.book(resumed.id), '--new')}"
+    if use is not None and request.on != use.on:
         raise UsageError(
             f"{resumed.id} runs {f'on {use.on}' if use.on else 'here'}, not on {request.on}",
             cause="rows of two machines cannot be mixed",
-            hint=f"leave --on out, or start a new sweep: {anew}",
+            hint=f"leave --on out, or {again}",
         )
-    chosen = choose_recipe(workspace, name, scale=asked.scale, sets=asked.sets)
-    if chosen.plan.digest != use.digest:
+    if use is not None and chosen.plan.digest != use.digest:
         raise UsageError(
             f"the plan of {use.name} has changed since {resumed.id} was started",
             cause="the recipe, its scale or a value is different now; rows of two plans cannot be mixed",
-            hint=f"restore the recipe, or start a new sweep: {anew}",
+            hint=f"restore the recipe, or {again}",
         )
-    return chosen
 
 
 def _recorded(workspace: Workspace, entry_id: str, file: str) -> Path:

@@ -15,8 +15,8 @@ from logbook_agent.model.values import canonical
 from logbook_agent.running.launch import INTERRUPTED_STATUS
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import write_atomic
-from logbook_agent.sweeps.progress import Progress
 from logbook_agent.sweeps.recipes.expand import SweepPlan, describe_run
+from logbook_agent.sweeps.state import Progress
 from logbook_agent.sweeps.tally import Best
 
 

@@ -28,14 +28,14 @@ from logbook_agent.sweeps.prepare import (
     SweepRequest,
     check_commands,
     new_entry,
+    onward,
     prepare_sweep,
     prepared_run,
     progress_of,
 )
-from logbook_agent.sweeps.progress import Progress
 from logbook_agent.sweeps.recipes.expand import PlannedRun, describe_run
 from logbook_agent.sweeps.result import SweepResult, row_problems, write_csv
-from logbook_agent.sweeps.state import how_ended, with_failed_row
+from logbook_agent.sweeps.state import Progress, how_ended, with_failed_row
 from logbook_agent.sweeps.tally import Best, Tally
 
 
@@ -43,18 +43,16 @@ def sweep(workspace: Workspace, request: SweepRequest, display: Display) -> Swee
     """Carry out the plan, or what is left of it."""
     known = workspace.book(request.resume).entry_names()
     prepared = prepare_sweep(workspace, request, needs_logbook=True)
-    book, chosen, earlier = prepared.book, prepared.chosen, prepared.entry
+    book, chosen, request = prepared.book, prepared.chosen, prepared.request
     if book is None:  # `needs_logbook` has raised
         raise AssertionError("no logbook")
-    if earlier is not None and earlier.recipe is not None:
-        request = dataclasses.replace(request, on=earlier.recipe.on)
     check_commands(workspace, request, chosen)
     workspace.warnings += [f"{v.rule}: {v.message}; {v.reason}" for v in prepared.found]
 
     def found() -> Entry:
-        return earlier or _found_or_new(workspace, book, request, chosen, known)
+        return prepared.entry or _found_or_new(workspace, book, request, chosen, known)
 
-    with series(workspace, book, found, display, alone=True) as made:
+    with series(workspace, book, found, display, another=onward(workspace, request, book, "--new")) as made:
         return _Sweep(made, chosen, request).carry_out()
 
 

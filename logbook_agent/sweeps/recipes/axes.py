@@ -97,12 +97,8 @@ def _range(value: Mapping[str, Any], place: str) -> list[Scalar]:
     check_known("key of a range", value, _RANGE_KEYS, place=place)
     numbers = {key: value.get(key) for key in _RANGE_KEYS}
     wrong = [k for k, n in numbers.items() if n is not None and not _is_number(n)]
-    if (
-        wrong
-        or numbers["from"] is None
-        or numbers["to"] is None
-        or (numbers["step"] is None) == (numbers["count"] is None)
-    ):
+    given = {key for key, number in numbers.items() if number is not None}
+    if wrong or given not in ({"from", "to", "step"}, {"from", "to", "count"}):
         raise RecipeProblem(
             f"{place} is not a range" + (f": {wrong[0]} is {value[wrong[0]]!r}" if wrong else ""),
             place=place,

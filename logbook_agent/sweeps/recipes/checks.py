@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from logbook_agent.model.values import canonical
 from logbook_agent.sweeps.recipes.axes import CASES
 from logbook_agent.sweeps.recipes.problem import RecipeProblem, check_known, suggestion, unknown
@@ -31,7 +33,7 @@ def check_keys(recipe: Recipe) -> None:
             )
     for i, control in enumerate(recipe.controls):
         check_known("key", control.values, owner, place=f"controls[{i}]")
-    _check_compare(recipe)
+    _check_compare(recipe, owner)
 
 
 def _owners(recipe: Recipe) -> dict[str, str]:
@@ -53,12 +55,12 @@ def _owners(recipe: Recipe) -> dict[str, str]:
     return owner
 
 
-def _check_compare(recipe: Recipe) -> None:
+def _check_compare(recipe: Recipe, keys: Mapping[str, str]) -> None:
     compare = recipe.compare
     if compare is None:
         return
-    if compare.axis not in recipe.keys:
-        raise unknown("key", compare.axis, recipe.keys, place="compare.axis")
+    if compare.axis not in keys:
+        raise unknown("key", compare.axis, keys, place="compare.axis")
     values = [p.values[compare.axis] for a in recipe.axes for p in a.points if compare.axis in p.values]
     values += [c.values[compare.axis] for c in recipe.controls if compare.axis in c.values]
     if compare.axis in recipe.fixed and not any(compare.axis in a.keys for a in recipe.axes):

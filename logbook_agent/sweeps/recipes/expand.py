@@ -49,9 +49,11 @@ class PlannedRun:
 
 @dataclass(frozen=True, kw_only=True)
 class SweepPlan:
-    """The runs of a recipe in order. Iterating puts each command together anew."""
+    """The runs of a recipe in order. Iterating puts each command together anew. `varied` are the keys that an axis or a
+    control sets."""
 
     recipe: Recipe
+    varied: tuple[str, ...]
     cases: tuple[PlannedCase, ...]
 
     def __len__(self) -> int:
@@ -80,10 +82,6 @@ class SweepPlan:
     @cached_property
     def by_key(self) -> dict[str, PlannedCase]:
         return {case.key: case for case in self.cases}
-
-    @cached_property
-    def varied(self) -> tuple[str, ...]:
-        return varied_keys(self.recipe)
 
     @cached_property
     def digest(self) -> str:
@@ -116,7 +114,8 @@ def expand(recipe: Recipe) -> SweepPlan:
             cause=" x ".join(f"{axis.name} {len(axis.points):,}" for axis in recipe.axes),
             hint="leave values out (--set KEY=V,V), or raise limits: {cases: ...} in the recipe",
         )
-    varied = varied_keys(recipe)
+    parts = (*(axis.keys for axis in recipe.axes), *(control.values for control in recipe.controls))
+    varied = tuple(dict.fromkeys(key for keys in parts for key in keys))
     found: dict[str, PlannedCase] = {}
     for number, points in enumerate(itertools.product(*(axis.points for axis in recipe.axes)), start=1):
         values = {key: value for point in points for key, value in point.values.items()}
@@ -126,14 +125,7 @@ def expand(recipe: Recipe) -> SweepPlan:
             raise _twice(key, [*found].index(key) + 1, number)
         found[key] = PlannedCase(key=key, label=label, values=values)
     cases = _with_controls(recipe, varied, found) if recipe.controls else tuple(found.values())
-    return SweepPlan(recipe=recipe, cases=cases)
-
-
-def varied_keys(recipe: Recipe) -> tuple[str, ...]:
-    """The keys that an axis or a control sets."""
-    keys = dict.fromkeys(key for axis in recipe.axes for key in axis.keys)
-    keys.update(dict.fromkeys(key for control in recipe.controls for key in control.values))
-    return tuple(keys)
+    return SweepPlan(recipe=recipe, varied=varied, cases=cases)
 
 
 def case_key(values: Mapping[str, Scalar], varied: Iterable[str], fixed: Mapping[str, Scalar]) -> str:

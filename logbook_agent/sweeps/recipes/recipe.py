@@ -134,10 +134,3 @@ class Recipe(Described):
     env: Mapping[str, Text] = field(default_factory=dict)
     confirm: int = 1
     limits: Limits = field(default_factory=Limits)
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Every config key that a case has."""
-        found = dict.fromkeys(self.fixed)
-        found.update(dict.fromkeys(key for axis in self.axes for key in axis.keys))
-        return tuple(found)
