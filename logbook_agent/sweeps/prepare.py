@@ -67,7 +67,7 @@ class Prepared:
 def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook: bool) -> Prepared:
     """Find, expand and check the recipe. Nothing is written; what cannot be run is refused here."""
     book = _book(workspace, request, needed=needs_logbook or request.resume is not None)
-    resumed = book.entry(request.resume) if book is not None and request.resume is not None else None
+    resumed = _resumed(book, request.resume) if book is not None and request.resume is not None else None
     if resumed is not None:
         request = _as_begun(workspace, request, resumed)
     chosen = choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
@@ -77,10 +77,7 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     done = {sweep.use.name for sweep in earlier if sweep.is_complete}
     found = habits(chosen, done | set(request.before) if book is not None else None)
     cost = estimate(chosen.plan, durations_s(earlier, chosen.recipe.name, chosen.scale))
-    if resumed is not None:
-        begun = next((s for s in earlier if s.entry.id == resumed.id), None)
-    else:
-        begun = _begun(workspace, request, chosen, earlier, book)
+    begun = resumed or _begun(workspace, request, chosen, earlier, book)
     failed = begun.failed if begun is not None else 0
     retries = request.retry_failed and failed > 0
     progress = progress_of(workspace, chosen, book, begun.runs if begun is not None else ())
@@ -146,31 +143,37 @@ def _book(workspace: Workspace, request: SweepRequest, *, needed: bool) -> Book 
         return None
 
 
-def _as_begun(workspace: Workspace, request: SweepRequest, resumed: Entry) -> SweepRequest:
-    """The request with what an entry says of its sweep, as far as it says nothing itself."""
-    use = resumed.recipe
-    if use is None:
+def _resumed(book: Book, entry_id: str) -> EarlierSweep:
+    """The sweep of an entry. Raises UsageError where it is none, StoreError when a run of it cannot be read."""
+    entry = book.entry(entry_id)
+    if entry.recipe is None:
         raise UsageError(
-            f"{resumed.id} is not a sweep", cause="it does not run a recipe", hint="list the recipes: logbook sweep"
+            f"{entry.id} is not a sweep", cause="it does not run a recipe", hint="list the recipes: logbook sweep"
         )
-    name = request.recipe or (str(_recorded(workspace, resumed.id, use.file)) if use.file else use.name)
+    return EarlierSweep(entry=entry, use=entry.recipe, runs=book.runs(entry.id))
+
+
+def _as_begun(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep) -> SweepRequest:
+    """The request with what an entry says of its sweep, as far as it says nothing itself."""
+    use = resumed.use
+    name = request.recipe or (str(_recorded(workspace, resumed.entry.id, use.file)) if use.file else use.name)
     scale, sets, on = request.scale or use.scale, request.sets or use.sets, request.on or use.on
     return dataclasses.replace(request, recipe=name, scale=scale, sets=sets, on=on)
 
 
-def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: Entry, chosen: Chosen) -> None:
+def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep, chosen: Chosen) -> None:
     """Raises UsageError for a sweep that would go on elsewhere, or with another plan."""
-    use = resumed.recipe
-    again = f"start a new sweep: {onward(workspace, request, workspace.book(resumed.id), '--new')}"
-    if use is not None and request.on != use.on:
+    use, entry_id = resumed.use, resumed.entry.id
+    again = f"start a new sweep: {onward(workspace, request, workspace.book(entry_id), '--new')}"
+    if request.on != use.on:
         raise UsageError(
-            f"{resumed.id} runs {f'on {use.on}' if use.on else 'here'}, not on {request.on}",
+            f"{entry_id} runs {f'on {use.on}' if use.on else 'here'}, not on {request.on}",
             cause="rows of two machines cannot be mixed",
             hint=f"leave --on out, or {again}",
         )
-    if use is not None and chosen.plan.digest != use.digest:
+    if chosen.plan.digest != use.digest:
         raise UsageError(
-            f"the plan of {use.name} has changed since {resumed.id} was started",
+            f"the plan of {use.name} has changed since {entry_id} was started",
             cause="the recipe, its scale or a value is different now; rows of two plans cannot be mixed",
             hint=f"restore the recipe, or {again}",
         )

@@ -180,6 +180,16 @@ def test_one_process_at_a_time(started: Cli, folder: Path) -> None:
     assert answer.error["message"].startswith("MOE-000 is being run by pid")
 
 
+def test_a_sweep_with_a_damaged_run_is_not_begun_again(started: Cli, folder: Path) -> None:
+    write_recipe(folder)
+    assert started("sweep", "demo", "--set", "size=1").code == 0
+    (folder / "logbooks/moe/runs/MOE-000/02/run.json").write_text("{")
+    answer = started("sweep", "--resume", "MOE-000", "--json")
+    assert answer.code == 3
+    assert "run.json" in answer.error["message"]
+    assert [p.name for p in (folder / "logbooks/moe/entries").iterdir()] == ["MOE-000.yaml"]
+
+
 def test_a_sweep_stays_with_its_launcher(started: Cli, folder: Path) -> None:
     (folder / "logbook.toml").write_text('[launchers.far]\ntemplate = "env FAR=1 {command}"\n')
     stop = 'if [ "$1" = 2 ] && [ ! -e again ]; then touch again; kill -INT $PPID; sleep 5; fi\n'
