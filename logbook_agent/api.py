@@ -159,6 +159,9 @@ class _Passed:
     def done(self) -> None:
         pass
 
+    def progress(self, text: str) -> None:
+        pass
+
 
 def _workspace(root: str | Path | None, logbook: str | None = None) -> Workspace:
     return Workspace(

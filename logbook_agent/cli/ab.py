@@ -97,12 +97,12 @@ def ab_command(
     space = common.space()
     result = ab(space, request, LineDisplay())
     emit("ab", result.data(), "" if common.as_json else _text(result), as_json=common.as_json, warnings=space.warnings)
-    return result.exit_status
+    return result.series.exit_status
 
 
 def _text(result: AbResult) -> str:
     count = f"{result.pairs} pair{'' if result.pairs == 1 else 's'}"
-    lines = [f"{result.entry.id}: {count}; stopped: {result.why}"]
+    lines = [f"{result.series.entry.id}: {count}; stopped: {result.why}"]
     noise = noise_of(result.answers)
     for answer in result.answers:
         for line in answer.lines:
@@ -119,6 +119,6 @@ def _metric(result: AbResult, answer: Answer, line: Line, m: Compared, noise: No
     yield from (f"  {reason}" for reason in doubts(m))
     if m.withheld_by:
         allow = " ".join(f"--allow {d.name}" for d in m.withheld_by)
-        own = result.entry.id
+        own = result.series.entry.id
         yield f"  differs in {differences_text(m.withheld_by)}"
         yield f"  if that is intended: logbook compare {own} --axis {result.axis.name} {allow} --save {own}"

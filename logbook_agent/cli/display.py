@@ -61,6 +61,9 @@ class LiveDisplay:
         self._wipe()
         self._started = time.monotonic()
 
+    def progress(self, text: str) -> None:
+        say(text)
+
     def _wipe(self) -> None:
         if self._drawn:
             sys.stderr.write("\r\x1b[2K")

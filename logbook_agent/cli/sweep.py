@@ -20,7 +20,7 @@ from logbook_agent.cli.sweep_display import (
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.onward import naming
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps.chosen import Listed, has_stages, list_recipes
+from logbook_agent.sweeps.chosen import Chosen, ChosenStages, common_scales, has_stages, list_recipes
 from logbook_agent.sweeps.prepare import SweepRequest, prepare_sweep
 from logbook_agent.sweeps.recipes.stages import StagedRecipe
 from logbook_agent.sweeps.stages import prepare_stages, sweep_stages
@@ -86,7 +86,7 @@ def sweep_command(
         return _dry_run(space, request, common.as_json, staged=staged)
     if staged:
         done = sweep_stages(space, request, LineDisplay())
-        text = stages_result_text(done, naming(space, done.stages[0].result.book))
+        text = stages_result_text(done, naming(space, done.stages[0].result.series.book))
         emit("sweep", done.data(), text, as_json=common.as_json, warnings=space.warnings)
         return done.exit_status
     result = sweep(space, request, LineDisplay())
@@ -110,29 +110,25 @@ def _dry_run(space: Workspace, request: SweepRequest, as_json: bool, *, staged: 
 
 
 def _emit_list(space: Workspace, as_json: bool) -> None:
-    found = list_recipes(space)
-    warnings = [f"{item.file.name}: {item.problem.message}" for item in found if item.problem is not None]
-    listed = [_listed_data(item) for item in found if item.chosen is not None]
+    listed = [_listed_data(chosen) for chosen in list_recipes(space)]
     rows = [(d["name"], _size(d), d["question"]) for d in listed]
     text = columns([("recipe", "", "question"), *rows]) if rows else "no recipes"
-    emit("sweep", {"recipes": listed}, text, as_json=as_json, warnings=[*space.warnings, *warnings])
+    emit("sweep", {"recipes": listed}, text, as_json=as_json, warnings=space.warnings)
 
 
 def _size(data: dict[str, Any]) -> str:
     return f"{len(data['stages'])} stages" if data["stages"] else f"{data['cases']} cases"
 
 
-def _listed_data(item: Listed) -> dict[str, Any]:
-    if item.chosen is None:
-        raise AssertionError("a recipe that does not fit is a warning")
-    recipe, parts = item.chosen.recipe, item.chosen.parts
+def _listed_data(chosen: Chosen | ChosenStages) -> dict[str, Any]:
+    recipe, parts = chosen.recipe, chosen.parts
     return {
         "name": recipe.name,
         "question": recipe.question,
         "cases": sum(len(part.plan.cases) for part in parts),
         "runs": sum(len(part.plan) for part in parts),
-        "scales": list(item.scales),
+        "scales": common_scales(chosen),
         "stages": [stage.recipe for stage in recipe.stages] if isinstance(recipe, StagedRecipe) else [],
-        "file": str(item.file.path),
-        "own": item.file.own,
+        "file": str(chosen.file.path),
+        "own": chosen.file.own,
     }

@@ -8,7 +8,7 @@ from typing import Any
 
 from logbook_agent.sweeps.prepare import Prepared
 from logbook_agent.sweeps.recipes.estimate import Estimate
-from logbook_agent.sweeps.recipes.expand import PlannedRun, SweepPlan, describe
+from logbook_agent.sweeps.recipes.expand import PlannedRun, SweepPlan, describe_run
 from logbook_agent.sweeps.result import SweepResult
 from logbook_agent.sweeps.stages import PreparedStages, StagesResult
 from logbook_agent.sweeps.sweep import length
@@ -91,8 +91,7 @@ def _begun(prepared: Prepared, entry_id: str) -> str:
 
 
 def _run_text(plan: SweepPlan, run: PlannedRun) -> str:
-    repeat = f" repeat {run.repeat}" if plan.recipe.repeats > 1 else ""
-    return f"  {run.place:>4}  {describe(plan, run.case)}{repeat}" + (" (control)" if run.case.is_control else "")
+    return f"  {run.place:>4}  {describe_run(plan, run)}" + (" (control)" if run.case.is_control else "")
 
 
 def _cost(cost: Estimate) -> str:
@@ -106,12 +105,12 @@ def _cost(cost: Estimate) -> str:
 
 def result_text(result: SweepResult) -> str:
     command = "sweep --resume" if result.interrupted else "table"
-    return "\n".join([*_result_lines(result), f"next: logbook {command} {result.entry.id}"])
+    return "\n".join([*_result_lines(result), f"next: logbook {command} {result.series.entry.id}"])
 
 
 def _result_lines(result: SweepResult) -> list[str]:
     failed = f", {result.failed} failed" if result.failed else ", none failed"
-    lines = [f"{result.entry.id}: {result.rows} of {result.planned} rows{failed}"]
+    lines = [f"{result.series.entry.id}: {result.rows} of {result.planned} rows{failed}"]
     best = result.best
     if best is not None:
         unit = f" {best.unit}" if best.unit else ""
@@ -123,7 +122,7 @@ def _result_lines(result: SweepResult) -> list[str]:
         lines.append(f"and {len(result.problems) - _SHOWN_PROBLEMS} more problems")
     lines += [f"rows: {result.csv}", f"log: {result.log}"]
     if result.failed:
-        lines.append(f"to retry failed runs: logbook sweep --resume {result.entry.id} --retry-failed")
+        lines.append(f"to retry failed runs: logbook sweep --resume {result.series.entry.id} --retry-failed")
     return lines
 
 

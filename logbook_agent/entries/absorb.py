@@ -118,10 +118,7 @@ def _step(workspace: Workspace, book: Book, view: str, block: views.Block) -> _S
     )
     taken: TakenEdit = take(record, form.sections(record, later=later, compared=compared), rendered, standing)
     # Without its secrets, as it will be written: what was understood must be what a reader of the next view finds.
-    changed = taken.entry
-    if record.runs:
-        fields = with_earlier_hypothesis(record.entry.fields, changed.fields, workspace.stamp()[:10])
-        changed = dataclasses.replace(changed, fields=fields)
+    changed = with_earlier_hypothesis(record, taken.entry, workspace.stamp())
     new = workspace.redacted_entry(changed) if taken.changed else record.entry
     now = dataclasses.replace(record, entry=new)
     text = form.entry(now, later=later, compared=compared)

@@ -11,8 +11,7 @@ from logbook_agent.entries.header import change_header
 from logbook_agent.findings.cases import cases
 from logbook_agent.findings.measured import is_case, represented, unit_of
 from logbook_agent.findings.tables import Repeats, repeats
-from logbook_agent.model.checks import checked_baseline
-from logbook_agent.model.codec import CodecError
+from logbook_agent.model.checks import stated_baseline
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Baseline, BaselineMove, BaselineNumbers, Header
@@ -109,12 +108,7 @@ def _baseline(workspace: Workspace, book: Book, request: MoveRequest) -> Baselin
         source=clean(request.source or "") or None,
         confidence=clean(request.confidence or "") or None,
     )
-    try:
-        return checked_baseline(found)
-    except CodecError as error:
-        raise UsageError(
-            str(error), cause="an option sets this", hint="--confidence 'replicated (three runs)'"
-        ) from error
+    return stated_baseline(found, "--confidence")
 
 
 def _refs(header: Header, entry_id: str | None) -> tuple[str, ...]:

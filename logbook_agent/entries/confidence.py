@@ -26,19 +26,13 @@ def stated_confidence(
     if given is None and reason is None:
         return old
     if given is None:
-        given = record.entry.confidence
-        if given is None:
+        given = record.entry.confidence or COMPUTED
+    if given == COMPUTED:
+        if reason:
             raise UsageError(
                 f"the confidence of {record.id} is computed, so it takes no reason",
                 cause="--reason explains a confidence that a person states",
                 hint=f"logbook edit {record.id} --confidence replicated --reason '...'",
-            )
-    if given == COMPUTED:
-        if reason:
-            raise UsageError(
-                "a computed confidence takes no reason",
-                cause="--reason explains a confidence that a person states",
-                hint=f"logbook edit {record.id} --confidence computed",
             )
         return None, None
     word = next((c for c in CONFIDENCES if c == given), None)

@@ -104,13 +104,15 @@ def check_required(workspace: Workspace, prose: Prose, label: str | None) -> Non
 
 
 def create_entry(workspace: Workspace, book: Book, draft: Entry) -> Entry:
-    """Reserve the next ID and write the entry. A template that does not fit is met before that."""
+    """Reserve the next ID and write the entry; what it compares are its own rows. A template that does not fit is met
+    before that."""
     draft = workspace.redacted_entry(draft)
     blocks_of(workspace, book).entry(record_of(draft, (), life))
     entry_id, warning = book.reserve_id(workspace.owner())
     if warning:
         workspace.warnings.append(warning)
-    entry = dataclasses.replace(draft, id=entry_id)
+    asked = tuple(dataclasses.replace(c, references=(entry_id,)) for c in draft.comparisons)
+    entry = dataclasses.replace(draft, id=entry_id, comparisons=asked)
     book.write_entry(entry)
     return entry
 
@@ -153,9 +155,7 @@ def plan(
 
     What came out when they were tried before is told by `tell`; without it, by a warning.
     """
-    title = prose.title
-    if not title:
-        raise UsageError("a plan needs a title", cause="--title is missing", hint="logbook plan --title '...'")
+    title = _title(prose, "plan")
     book = workspace.book()
     check_required(workspace, prose, None)
     prose = with_relations(book, prose)
@@ -209,14 +209,18 @@ def _words(command: str) -> tuple[str, ...]:
 
 def note(workspace: Workspace, prose: Prose, *, kind: str) -> tuple[Book, Entry]:
     """An entry without a command: a kickoff, an observation, a decision, an incident."""
-    title = prose.title
-    if not title:
-        raise UsageError("a note needs a title", cause="--title is missing", hint="logbook note --title '...'")
+    title = _title(prose, "note")
     book = workspace.book()
     prose = with_relations(book, prose)
     entry = create_entry(workspace, book, draft_entry(workspace, prose, title=title, kind=kind))
     refresh(workspace, book, touched(entry))
     return book, entry
+
+
+def _title(prose: Prose, what: str) -> str:
+    if not prose.title:
+        raise UsageError(f"a {what} needs a title", cause="--title is missing", hint=f"logbook {what} --title '...'")
+    return prose.title
 
 
 def touched(entry: Entry) -> list[str]:
@@ -239,8 +243,7 @@ class EditRequest:
 def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Book, Entry]:
     """Change prose, confidence or state of an entry. Facts of runs cannot be edited."""
     book = workspace.book(entry_id)
-    prose = request.prose
-    prose = with_relations(book, prose, entry_id)
+    prose = with_relations(book, request.prose, entry_id)
     with book.lock():
         old = book.entry(entry_id)
         entry_id = old.id
@@ -261,9 +264,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
             completes=prose.completes or old.completes,
             supersedes=prose.supersedes or old.supersedes,
         )
-        if record.runs:
-            day = workspace.stamp()[:10]
-            new = dataclasses.replace(new, fields=with_earlier_hypothesis(old.fields, new.fields, day))
+        new = with_earlier_hypothesis(record, new, workspace.stamp())
         if new == old:
             raise UsageError(
                 f"nothing to change in {entry_id}",

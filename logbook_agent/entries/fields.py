@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from logbook_agent.model.entry import (
@@ -12,9 +13,11 @@ from logbook_agent.model.entry import (
     INTERPRETATION,
     NEXT_ACTION,
     RESULT,
+    Entry,
     Field,
 )
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.record import Record
 from logbook_agent.text.markdown import clean, one_line
 
 _FORM = [label.casefold() for label in (HYPOTHESIS, COMMAND, CONFIG, RESULT, INTERPRETATION, NEXT_ACTION)]
@@ -64,20 +67,16 @@ def edited_fields(old: Sequence[Field], given: Sequence[tuple[str, str]], *, app
     return tuple(fields)
 
 
-def with_earlier_hypothesis(old: Sequence[Field], new: Sequence[Field], changed: str) -> tuple[Field, ...]:
-    """The fields with the hypothesis that stood there when there was a result already. `changed`: the day of it.
+def with_earlier_hypothesis(old: Record, new: Entry, changed: str) -> Entry:
+    """The entry with the hypothesis that stood there when there was a result already. `changed`: the moment of it.
 
     What was found must not be made to look like what was expected."""
-    before, after = _text(old, HYPOTHESIS), _text(new, HYPOTHESIS)
-    if not before or before == after:
-        return tuple(new)
-    said = f"Changed after the result, {changed}. Before: {before}"
-    return edited_fields(new, [(EARLIER_HYPOTHESIS, said)], append=bool(_text(new, EARLIER_HYPOTHESIS)))
-
-
-def _text(fields: Sequence[Field], label: str) -> str:
-    at = _index(fields, label)
-    return fields[at].text if at is not None else ""
+    before = old.entry.text(HYPOTHESIS)
+    if not before or before == new.text(HYPOTHESIS) or not old.runs:
+        return new
+    said = f"Changed after the result, {changed[:10]}. Before: {before}"
+    fields = edited_fields(new.fields, [(EARLIER_HYPOTHESIS, said)], append=bool(new.text(EARLIER_HYPOTHESIS)))
+    return dataclasses.replace(new, fields=fields)
 
 
 def with_place_for_result(fields: Sequence[Field]) -> tuple[Field, ...]:

@@ -13,19 +13,17 @@ from logbook_agent.entries.entries import (
     check_required,
     create_entry,
     draft_entry,
-    touched,
     with_relations,
 )
+from logbook_agent.entries.series import Series, series
 from logbook_agent.entries.tried_before import attempt_of, tried_before
 from logbook_agent.findings.reading import brief_run
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.record import RunStatus, run_state
+from logbook_agent.model.record import RunStatus, is_made, run_state
 from logbook_agent.model.run import Run, Scalar
-from logbook_agent.pages.views import refresh
 from logbook_agent.running.commands.title import title_of
-from logbook_agent.running.execution import Display, RunPlan, run_once
-from logbook_agent.running.launch import INTERRUPTED_STATUS, StopRequests, exit_status
+from logbook_agent.running.execution import Display
 from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.liveness import life
@@ -82,8 +80,7 @@ def run(
     What came out when it was tried before is told by `tell` before the command starts; without it, by a warning.
     """
     book = workspace.book(request.entry_id)
-    if request.repeat < 1:
-        raise UsageError("--repeat must be at least 1", cause=f"it is {request.repeat}", hint="--repeat 3")
+    check_count("--repeat", request.repeat)
     request = dataclasses.replace(request, prose=with_relations(book, request.prose))
     earlier = book.entry(request.entry_id) if request.entry_id is not None else None
     if earlier is not None:
@@ -92,23 +89,23 @@ def run(
         commands = [prepared(workspace, request, request.argv, request.label)]
         check_required(workspace, request.prose, request.label)
     # Before there is a new entry, which is none of those that are looked at.
-    for line in _tried(workspace, book, request, commands, earlier.id if earlier is not None else None):
+    attempts = [attempt_of(c, request.config) for c in commands]
+    for line in tried_before(workspace, book, attempts, own_id=earlier.id if earlier is not None else None):
         (tell or workspace.warnings.append)(line)
-    with StopRequests() as stops:
-        entry = earlier or _new_entry(workspace, book, request, commands[0])
-        try:
-            runs = _execute_all(workspace, book, request, entry, commands, display, stops)
-        finally:
-            refresh(workspace, book, touched(entry))
+    plan = [(command, repeat) for command in commands for repeat in range(1, request.repeat + 1)]
+    with series(workspace, book, lambda: earlier or _new_entry(workspace, book, request, commands[0]), display) as made:
+        for command, repeat in plan:
+            numbered = repeat if request.repeat > 1 else None
+            if made.make(command, request.config, repeat=numbered, timeout_s=request.timeout_s) is None:
+                break
     if book.header.closing is not None:
         workspace.warnings.append(
             f"{book.header.topic} was closed on {book.header.closing.at[:10]}: logbook close --reopen opens it again"
         )
-    rest = _rest(request, entry, commands, runs)
-    workspace.warnings += [rest] if rest is not None else []
-    statuses = [exit_status(r.exit) for r in runs if r.exit is not None]
-    status = next((s for s in statuses if s), 0 if rest is None else INTERRUPTED_STATUS)
-    return RunResult(book=book, entry=entry, runs=tuple(runs), exit_status=status)
+    # Of a single run that was cut off nothing needs to be said.
+    if made.is_interrupted and (len(plan) > 1 or not made.runs):
+        workspace.warnings.append(_rest(made, commands, len(plan)))
+    return RunResult(book=book, entry=made.entry, runs=tuple(made.runs), exit_status=made.exit_status)
 
 
 def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: Command) -> Entry:
@@ -117,33 +114,16 @@ def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: C
     return create_entry(workspace, book, draft_entry(workspace, request.prose, title=title))
 
 
-def _rest(request: RunRequest, entry: Entry, commands: Sequence[Command], runs: Sequence[Run]) -> str | None:
-    """What is left of a series that was interrupted, and what to type; None: it came to its end."""
-    total = len(commands) * request.repeat
-    made = sum(not (run.exit is not None and run.exit.interrupted) for run in runs)
-    if made == total or (total == 1 and runs):
-        return None
-    if len(commands) > 1:
-        again = f"logbook run --id {entry.id}"
-    else:
-        again = f"the same command with --id {entry.id} --repeat {total - made}"
-    return f"interrupted after {made} of {total} runs; to make the rest: {again}"
-
-
-def _tried(
-    workspace: Workspace, book: Book, request: RunRequest, commands: Sequence[Command], own_id: str | None
-) -> list[str]:
-    return tried_before(workspace, book, [attempt_of(c, request.config) for c in commands], own_id=own_id)
+def _rest(made: Series, commands: Sequence[Command], total: int) -> str:
+    """What is left of a series that was interrupted, and what to type."""
+    whole = sum(map(is_made, made.runs))
+    again = f"the same command with --id {made.entry.id} --repeat {total - whole}"
+    return made.rest(whole, total, again if len(commands) == 1 else f"logbook run --id {made.entry.id}")
 
 
 def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: Entry) -> list[Command]:
     """For an entry that exists: the command given, or its planned ones that have not been executed."""
-    if request.prose != Prose():
-        raise UsageError(
-            f"--id {entry.id} adds a run; use edit to change the text of an entry",
-            cause="--title, --hypothesis and the like were given with --id",
-            hint=f"logbook edit {entry.id} --hypothesis '...'",
-        )
+    check_no_prose(entry.id, request.prose)
     if request.argv:
         return [prepared(workspace, request, request.argv, request.label)]
     pending = [i for i in book.record(entry.id).pending if request.label in (None, entry.commands[i].label)]
@@ -162,16 +142,27 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
     return found
 
 
+def check_count(option: str, count: int | None) -> None:
+    """Raises UsageError for a number of runs or pairs below 1."""
+    if count is not None and count < 1:
+        raise UsageError(f"{option} must be at least 1", cause=f"it is {count}", hint=f"{option} 10")
+
+
+def check_no_prose(entry_id: str, prose: Prose) -> None:
+    """Raises UsageError for a text beside the runs that are added to an entry."""
+    if prose != Prose():
+        raise UsageError(
+            f"--id {entry_id} adds runs; use edit to change the text of an entry",
+            cause="--title, --hypothesis and the like were given with --id",
+            hint=f"logbook edit {entry_id} --hypothesis '...'",
+        )
+
+
 def prepared(
-    workspace: Workspace,
-    request: RunRequest,
-    argv: Sequence[str],
-    label: str | None,
-    *,
-    shell: bool | None = None,
+    workspace: Workspace, request: RunRequest, argv: Sequence[str], label: str | None, *, shell: bool | None = None
 ) -> Command:
     """A command as the request wants it run."""
-    command = prepare(
+    return prepare(
         workspace,
         argv,
         env=request.env,
@@ -181,31 +172,3 @@ def prepared(
         label=label,
         search_first=request.search_first,
     )
-    workspace.learn_secrets({**command.env, **command.far_env}, command.argv)
-    return command
-
-
-def _execute_all(
-    workspace: Workspace,
-    book: Book,
-    request: RunRequest,
-    entry: Entry,
-    commands: Sequence[Command],
-    display: Display,
-    stops: StopRequests,
-) -> list[Run]:
-    """Every command, each `repeat` times; a request to stop ends the series, a failure does not."""
-    runs: list[Run] = []
-    for command in commands:
-        for repeat in range(1, request.repeat + 1):
-            if stops.count:
-                return runs
-            plan = RunPlan(
-                command=command,
-                entry_id=entry.id,
-                repeat=repeat if request.repeat > 1 else None,
-                timeout_s=request.timeout_s,
-                config=dict(request.config),
-            )
-            runs.append(run_once(workspace, book, plan, display, stops))
-    return runs

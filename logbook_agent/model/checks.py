@@ -6,7 +6,18 @@ from datetime import date
 
 from logbook_agent.model.codec import CodecError
 from logbook_agent.model.entry import CONFIDENCES
+from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Baseline
+
+
+def stated_baseline(baseline: Baseline, option: str) -> Baseline:
+    """As `checked_baseline`, of one that options state; `option` is the one of its confidence. Raises UsageError."""
+    try:
+        return checked_baseline(baseline)
+    except CodecError as error:
+        raise UsageError(
+            str(error), cause="an option or the file sets this", hint=f"{option} 'replicated (three runs)'"
+        ) from error
 
 
 def checked_baseline(baseline: Baseline) -> Baseline:

@@ -36,6 +36,15 @@ def bench_argv(words: Sequence[str], *, adds_run: bool) -> list[str]:
     return [PROGRAM, *words]
 
 
+def own_benchmark(argv: Sequence[str], on: str | None) -> Path | None:
+    """The folder to look in first for a command that means this Python's benchmark; None for any other command, and on
+    another machine. Raises UsageError as `bench_argv`."""
+    if list(argv[:1]) != [PROGRAM] or on is not None:
+        return None
+    bench_argv(argv[1:], adds_run=False)
+    return bench_folder()
+
+
 def bench_folder() -> Path:
     """Where this Python's own `bench-core` lies."""
     return Path(sys.executable).parent

@@ -36,16 +36,11 @@ _RESULT_FILE_BYTES = 64 * 1024 * 1024
 
 
 class Display(Protocol):
-    """Where the user watches: raw output as it comes, and ticks between."""
+    """Where the user watches: raw output as it comes, ticks between, and a line for each step of a series."""
 
     def output(self, stream: Stream, data: bytes) -> None: ...
     def tick(self, last_result: str | None, log_bytes: int) -> None: ...
     def done(self) -> None: ...
-
-
-class ProgressDisplay(Display, Protocol):
-    """Where the user watches a series of runs: the output of its commands, and a line per step."""
-
     def progress(self, text: str) -> None: ...
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Launch
@@ -44,44 +45,41 @@ def prepare(
     workspace: Workspace,
     argv: Sequence[str],
     *,
-    env: Mapping[str, str],
-    cwd: str | None,
-    on: str | None,
-    shell: bool,
-    label: str | None,
+    env: Mapping[str, str] = MappingProxyType({}),
+    cwd: str | None = None,
+    on: str | None = None,
+    shell: bool = False,
+    label: str | None = None,
     search_first: Path | None = None,
 ) -> Command:
-    """Check and resolve a command. Raises UsageError, CommandNotFound (127) or NotExecutable (126)."""
+    """Check and resolve a command; from here on its secrets are hidden. Programs are looked for in the folder
+    `search_first`, then on PATH. Raises UsageError, CommandNotFound (127) or NotExecutable (126)."""
     folder = _folder(workspace, cwd)
-    if shell:
-        text = " ".join(argv)
-        if on is not None:
-            raise UsageError(
-                "--shell and --on cannot be combined",
-                cause="a launcher takes words, not shell text",
-                hint="write the shell out: --on NAME -- bash -lc '...'",
-            )
-        _demand(text.strip())
-        return Command(argv=(text,), executable="/bin/sh", shell=shell, label=label, cwd=folder, env=dict(env))
-    leading, words = split_env_words(argv)
-    _demand(" ".join(words).strip())
-    launched = _launched(workspace, argv, words, {**env, **leading}, on)
-    if launched is None:
-        command_env = {**env, **leading}
-        found_in = {**workspace.environ, **command_env}
-        if search_first is not None:
-            found_in["PATH"] = f"{search_first}{os.pathsep}{found_in.get('PATH', '')}"
-        executable = resolve(words, found_in, folder)
-        return Command(argv=words, executable=executable, label=label, cwd=folder, env=command_env)
-    local = {**launched.local_env, **(env if on is None else {})}
+    leading, words = ({}, (" ".join(argv),)) if shell else split_env_words(argv)
+    if shell and on is not None:
+        raise UsageError(
+            "--shell and --on cannot be combined",
+            cause="a launcher takes words, not shell text",
+            hint="write the shell out: --on NAME -- bash -lc '...'",
+        )
+    if not " ".join(words).strip():
+        raise UsageError(
+            "no command to run",
+            cause="nothing follows --",
+            hint="add one: -- python bench.py --quant-mode none",
+        )
+    local, far, launch = {**env, **leading}, {}, None
+    launched = None if shell else _launched(workspace, argv, words, local, on)
+    if launched is not None:
+        words, far, launch = launched.argv, launched.remote_env, launched.launch
+        local = {**launched.local_env, **(env if on is None else {})}
+    found_in = {**workspace.environ, **local}
+    if search_first is not None and launched is None:
+        found_in["PATH"] = f"{search_first}{os.pathsep}{found_in.get('PATH', '')}"
+    executable = "/bin/sh" if shell else resolve(words, found_in, folder)
+    workspace.learn_secrets({**local, **far}, words)
     return Command(
-        argv=launched.argv,
-        executable=resolve(launched.argv, {**workspace.environ, **local}, folder),
-        label=label,
-        cwd=folder,
-        env=local,
-        far_env=launched.remote_env,
-        launch=launched.launch,
+        argv=words, executable=executable, shell=shell, label=label, cwd=folder, env=local, far_env=far, launch=launch
     )
 
 
@@ -99,15 +97,6 @@ def _launched(
             hint="describe it in logbook.toml: docs/how-to/launchers.md",
         )
     return wrap(launchers[name], words, env, target or None)
-
-
-def _demand(command: str) -> None:
-    if not command:
-        raise UsageError(
-            "no command to run",
-            cause="nothing follows --",
-            hint="add one: -- python bench.py --quant-mode none",
-        )
 
 
 def _folder(workspace: Workspace, cwd: str | None) -> Path:

@@ -97,14 +97,10 @@ def _add_of_recipe(workspace: Workspace, name: str) -> Step:
         raise UsageError(
             f"the recipe {name} states no criteria", cause="it has no key `criteria`", hint="logbook sweep"
         )
-    checked = [
-        dataclasses.replace(c, predicate=checked_predicate(c.predicate)) if c.predicate is not None else c
-        for c in recipe.criteria
-    ]
 
     def changed(header: Header) -> Header:
         known = {c.text for c in header.stop_criteria}
-        more = [c for c in checked if c.text not in known]
+        more = [c for c in recipe.criteria if c.text not in known]
         return dataclasses.replace(header, stop_criteria=(*header.stop_criteria, *more))
 
     return changed

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from logbook_agent.findings.criteria.current import checked_predicate
-from logbook_agent.model.header import CommandTemplate, Criterion, MatrixAxis, Metric
+from logbook_agent.model.header import CommandTemplate, MatrixAxis, Metric
 from logbook_agent.model.values import canonical
 from logbook_agent.store.onward import sweep_command
 from logbook_agent.store.workspace import Workspace
@@ -34,7 +32,7 @@ def read_header_of_recipe(workspace: Workspace, name: str, scale: str | None) ->
         "goal": recipe.question,
         "metrics": _metrics(chosen),
         "constraints": recipe.constraints,
-        "stop_criteria": tuple(map(_checked, recipe.criteria)),
+        "stop_criteria": recipe.criteria,
         "matrix": _matrix(chosen),
         "command_templates": (CommandTemplate(label=recipe.name, command=sweep_command(name, scale=scale)),),
     }
@@ -53,12 +51,6 @@ def _metrics(chosen: Chosen | ChosenStages) -> tuple[Metric, ...]:
     """The recipe's, else those of its stages."""
     named = chosen.recipe.metrics or [metric for part in chosen.parts for metric in part.recipe.metrics]
     return tuple({metric.name: metric for metric in named}.values())
-
-
-def _checked(criterion: Criterion) -> Criterion:
-    if criterion.predicate is None:
-        return criterion
-    return dataclasses.replace(criterion, predicate=checked_predicate(criterion.predicate))
 
 
 def _matrix(chosen: Chosen | ChosenStages) -> tuple[MatrixAxis, ...]:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.model.checks import checked_baseline
-from logbook_agent.model.codec import CodecError
+from logbook_agent.model.checks import stated_baseline
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import (
     Baseline,
@@ -156,9 +155,4 @@ def _baseline(
         confidence=clean(request.baseline_confidence or base.confidence or "") or None,
         text=base.text,
     )
-    try:
-        return checked_baseline(found)
-    except CodecError as error:
-        raise UsageError(
-            str(error), cause="an option or the file sets this", hint="--baseline-confidence 'replicated (three runs)'"
-        ) from error
+    return stated_baseline(found, "--baseline-confidence")

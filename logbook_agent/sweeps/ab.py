@@ -8,28 +8,31 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from logbook_agent.entries.entries import touched
+from logbook_agent.entries.series import Series, series
 from logbook_agent.findings.comparisons.compare import compare
 from logbook_agent.findings.comparisons.told import data, delta_text, evidence_text
-from logbook_agent.findings.evidence.answers import Answer
-from logbook_agent.findings.evidence.compared import sides
+from logbook_agent.findings.evidence.answers import Answer, Line
+from logbook_agent.findings.evidence.compared import Compared, sides
 from logbook_agent.findings.evidence.noise import noise_of
 from logbook_agent.findings.evidence.stopping import enough
 from logbook_agent.model.entry import Comparison, Entry
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.record import run_state
-from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
-from logbook_agent.pages.views import refresh
-from logbook_agent.running.execution import ProgressDisplay, RunPlan, run_once
-from logbook_agent.running.launch import INTERRUPTED_STATUS, StopRequests, exit_status
+from logbook_agent.running.execution import Display
 from logbook_agent.running.prepare import Command
-from logbook_agent.store.book import Book
 from logbook_agent.store.liveness import life
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab_axis import AbAxis, check_command, in_turns, parse_axis
-from logbook_agent.sweeps.ab_prepare import AbRequest, checked, command, earlier, keep, new_entry, with_bench
-from logbook_agent.sweeps.series import taken_up
+from logbook_agent.sweeps.ab_prepare import (
+    AbRequest,
+    asked_of,
+    checked,
+    command,
+    found_or_new,
+    keep,
+    on_terms,
+)
 
 # So many metrics are told in a line of progress, and so many problems of the output.
 _TOLD = 3
@@ -48,101 +51,79 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbResult:
-    """What stands in the entry afterwards; `ran` counts the runs just made. `answers` are empty when there are none."""
+    """The runs just made, and what stands in the entry afterwards. `answers` are empty when there are none."""
 
-    book: Book
-    entry: Entry
+    series: Series
     axis: AbAxis
     asked: Comparison
     answers: tuple[Answer, ...]
     pairs: int
-    ran: int
     stop: Stop
     why: str
-    exit_status: int
 
     def data(self) -> dict[str, Any]:
+        made = self.series
         return {
-            "id": self.entry.id,
-            "title": self.entry.title,
-            "exit_status": self.exit_status,
+            "id": made.entry.id,
+            "title": made.entry.title,
+            "exit_status": made.exit_status,
             "axis": self.axis.name,
             "values": list(self.axis.values),
             "pairs": self.pairs,
-            "ran": self.ran,
+            "ran": len(made.runs),
             "stopped": {"by": self.stop.value, "why": self.why},
             **data(self.asked, self.answers),
-            "view": str(self.book.view_path),
+            "view": str(made.book.view_path),
         }
 
 
-def ab(workspace: Workspace, request: AbRequest, display: ProgressDisplay) -> AbResult:
+def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     """Run the values in turns. Nothing is written when the request does not fit."""
     axis = parse_axis(request.axis)
     request = checked(request)
-    run = with_bench(request.run)
-    check_command(axis, run.argv, run.config)
-    book = workspace.book(run.entry_id)
-    commands = [command(workspace, run, axis, value) for value in axis.values]
-    with StopRequests() as stops:
-        if run.entry_id is None:
-            entry, asked = new_entry(workspace, book, request, axis)
-            before = asked
-        else:
-            entry, asked, before = earlier(book, request, axis)
-        with taken_up(workspace, book, entry):
-            turns = _Turns(workspace, book, entry, asked, request, axis, commands, display, stops)
-            if asked != before:
-                keep(workspace, book, entry, asked, before)
-            return turns.carry_out()
+    check_command(axis, request.run.argv, request.run.config)
+    book = workspace.book(request.run.entry_id)
+    commands = [command(workspace, request.run, axis, value) for value in axis.values]
+
+    def found() -> Entry:
+        return found_or_new(workspace, book, request, axis)
+
+    with series(workspace, book, found, display, another="leave --id out") as made:
+        return _Turns(made, request, axis, commands).carry_out()
 
 
 class _Turns:
-    """The loop over pairs, with what it knows so far. A pair is one run of each value, however many there are."""
+    """Which run comes next, and what is known so far. A pair is one run of each value, however many there are."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        book: Book,
-        entry: Entry,
-        asked: Comparison,
-        request: AbRequest,
-        axis: AbAxis,
-        commands: Sequence[Command],
-        display: ProgressDisplay,
-        stops: StopRequests,
-    ) -> None:
-        self._workspace, self._book, self._entry, self._asked = workspace, book, entry, asked
-        self._request, self._axis, self._commands, self._display = request, axis, commands, display
-        self._stops = stops
+    def __init__(self, made: Series, request: AbRequest, axis: AbAxis, commands: Sequence[Command]) -> None:
+        self._series, self._book, self._entry = made, made.book, made.entry
+        self._request, self._axis, self._commands = request, axis, commands
         self._made = self._in_order()
-        self._runs: list[Run] = []
         self._durations_s: list[float] = []
         self._answers: tuple[Answer, ...] = ()
         self._most = (request.repeat or request.max_pairs or 0) + self._pairs
         self._began = time.monotonic()
+        before = asked_of(made.workspace, made.entry, axis)
+        self._asked = on_terms(before, request)
+        if self._asked != before:
+            keep(made.workspace, made.book, made.entry, self._asked, before)
 
     def carry_out(self) -> AbResult:
-        try:
-            stop, why = self._loop()
-        finally:
-            refresh(self._workspace, self._book, touched(self._entry))
+        stopped = self._compare()
+        while stopped is None:
+            ended, compared = self._pair(), self._compare()
+            stopped = ended or compared
+        stop, why = stopped
         if stop is Stop.NOT_COMPARABLE:
-            self._workspace.warnings.append(why)
-        if stop is Stop.INTERRUPTED:
-            why += f"; more pairs: the same command with --id {self._entry.id}"
-        statuses = [exit_status(r.exit) for r in self._runs if r.exit is not None]
+            self._series.workspace.warnings.append(why)
         return AbResult(
-            book=self._book,
-            entry=self._entry,
+            series=self._series,
             axis=self._axis,
             asked=self._asked,
             answers=self._answers,
             pairs=self._pairs,
-            ran=len(self._runs),
             stop=stop,
             why=why,
-            exit_status=next((s for s in statuses if s), INTERRUPTED_STATUS if stop is Stop.INTERRUPTED else 0),
         )
 
     @property
@@ -164,37 +145,34 @@ class _Turns:
                 )
         return len(made)
 
-    def _loop(self) -> tuple[Stop, str]:
-        stopped = self._compare()
-        while stopped is None:
-            stopped = self._pair() or self._compare()
-        return stopped
-
     def _pair(self) -> tuple[Stop, str] | None:
         """What is missing of the next pair; what ends the A/B when a run did not go well."""
         began, target = time.monotonic(), (self._pairs + 1) * len(self._commands)
         while self._made < target:
-            if self._stops.count:
-                self._compare()
-                return Stop.INTERRUPTED, f"interrupted after {self._made} runs"
             pair, place = in_turns(len(self._commands), self._made)
-            plan = RunPlan(
-                command=self._commands[place],
-                entry_id=self._entry.id,
-                repeat=pair + 1,
-                timeout_s=self._request.run.timeout_s,
-                config={**self._request.run.config, **self._axis.config(self._axis.values[place])},
-            )
-            run = run_once(self._workspace, self._book, plan, self._display, self._stops)
-            self._runs.append(run)
+            value = self._axis.values[place]
+            config = {**self._request.run.config, **self._axis.config(value)}
+            timeout_s = self._request.run.timeout_s
+            run = self._series.make(self._commands[place], config, repeat=pair + 1, timeout_s=timeout_s)
+            if run is None:
+                return Stop.INTERRUPTED, self._rest()
             state = run_state(run, life)
             if state != "finished":
-                self._compare()
-                name = f"run {run.run}, {self._axis.name}={self._axis.values[place]}"
-                return (Stop.INTERRUPTED if state == "interrupted" else Stop.FAILED), f"{name}: {state}"
+                return Stop.FAILED, f"run {run.run}, {self._axis.name}={value}: {state}"
             self._made += 1
         self._durations_s.append(time.monotonic() - began)
         return None
+
+    def _rest(self) -> str:
+        again = f"the same command with --id {self._entry.id}"
+        if self._request.repeat is not None:
+            again += f" --repeat {self._most - self._pairs}"
+        return self._series.rest(self._pairs, self._budget, again, what="pairs")
+
+    @property
+    def _budget(self) -> str:
+        """`6`, or `at most 20`."""
+        return f"{'at most ' if self._request.width else ''}{self._most}"
 
     def _compare(self) -> tuple[Stop, str] | None:
         """Look at what there is; why this is the end, or None to go on. Before a pair is whole there is nothing."""
@@ -205,13 +183,14 @@ class _Turns:
         except LogbookError as error:
             self._answers = ()
             return self._nothing(f"{error.message} ({error.cause})" if error.cause else error.message)
-        lines = [line for a in self._answers for line in a.lines]
-        metrics = [m for line in lines for m in line.metrics]
+        metrics = [m for _, _, m in self._compared]
         if metrics:
-            self._display.progress(self._line())
+            self._series.display.progress(self._line())
         if not any(m.ratio is not None for m in metrics):
             reasons = dict.fromkeys(reason for m in metrics for reason in m.reasons)
-            return self._nothing("; ".join(reasons) or ("nothing was measured" if lines else "no case has a partner"))
+            has_cases = any(a.lines for a in self._answers)
+            nothing = "nothing was measured" if has_cases else "no case has a partner"
+            return self._nothing("; ".join(reasons) or nothing)
         if self._request.width is not None and self._is_precise(self._request.width):
             return Stop.PRECISE, f"every interval is narrower than {_percent(self._request.width)}"
         return self._spent()
@@ -222,12 +201,13 @@ class _Turns:
         shown = "".join(f"; {problem}" for problem in list(problems)[:_TOLD])
         return Stop.NOT_COMPARABLE, f"nothing can be compared: {why}{shown}"
 
+    @property
+    def _compared(self) -> list[tuple[Answer, Line, Compared]]:
+        """Every metric of every case, for each value beside the base."""
+        return [(answer, line, metric) for answer in self._answers for line in answer.lines for metric in line.metrics]
+
     def _is_precise(self, width: float) -> bool:
-        runs = [
-            sides(line.pair, m.metric) for a in self._answers for line in a.lines for m in line.metrics if m.interleaved
-        ]
-        every = sum(len(line.metrics) for a in self._answers for line in a.lines)
-        return len(runs) == every and all(enough(base, other, width=width) for base, other in runs)
+        return all(m.interleaved and enough(*sides(line.pair, m.metric), width=width) for _, line, m in self._compared)
 
     def _spent(self) -> tuple[Stop, str] | None:
         """Whether the budget is: a pair that would probably not end in time is not begun."""
@@ -248,13 +228,10 @@ class _Turns:
             (f"{a.other}: " if len(self._answers) > 1 else "")
             + f"{m.metric} {delta_text(m)} ({evidence_text(m, noise)})"
             + (", verdict withheld" if m.withheld_by else "")
-            for a in self._answers
-            for line in a.lines
-            for m in line.metrics
+            for a, _, m in self._compared
         ]
         more = f"; and {len(told) - _TOLD} more" if len(told) > _TOLD else ""
-        of = f" of {'at most ' if self._request.width else ''}{self._most}"
-        return f"pair {self._pairs}{of}: {'; '.join(told[:_TOLD])}{more}"
+        return f"pair {self._pairs} of {self._budget}: {'; '.join(told[:_TOLD])}{more}"
 
 
 def _percent(part: float) -> str:

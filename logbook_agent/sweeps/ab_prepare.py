@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from logbook_agent.entries.entries import Prose, check_required, create_entry, draft_entry, with_relations
-from logbook_agent.entries.run import RunRequest, prepared
+from logbook_agent.entries.entries import check_required, create_entry, draft_entry, with_relations
+from logbook_agent.entries.run import RunRequest, check_count, check_no_prose, prepared
 from logbook_agent.model.entry import Comparison, Entry
 from logbook_agent.model.errors import UsageError
-from logbook_agent.running.bench import PROGRAM, bench_argv, bench_folder
+from logbook_agent.running.bench import PROGRAM, own_benchmark
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -39,10 +39,10 @@ class AbRequest:
 
 
 def checked(request: AbRequest) -> AbRequest:
-    """With the budget in numbers. Raises UsageError where options cannot be used together."""
-    for option, count in (("--repeat", request.repeat), ("--max-pairs", request.max_pairs)):
-        if count is not None and count < 1:
-            raise UsageError(f"{option} must be at least 1", cause=f"it is {count}", hint=f"{option} 10")
+    """With the budget in numbers, and the benchmark found. Raises UsageError where options cannot be used together."""
+    request = dataclasses.replace(request, run=with_bench(request.run))
+    check_count("--repeat", request.repeat)
+    check_count("--max-pairs", request.max_pairs)
     if request.repeat is not None:
         other = "--until-interval" if request.width is not None else "--max-pairs" if request.max_pairs else None
         if other is not None:
@@ -73,9 +73,7 @@ def with_bench(run: RunRequest) -> RunRequest:
                 cause="an A/B creates the entry itself",
                 hint="pass it to logbook ab, and only the benchmark after --",
             )
-    if words[:1] != [PROGRAM] or run.on is not None:
-        return dataclasses.replace(run, argv=words)
-    return dataclasses.replace(run, argv=bench_argv(words[1:], adds_run=False), search_first=bench_folder())
+    return dataclasses.replace(run, argv=words, search_first=own_benchmark(words, run.on))
 
 
 def command(workspace: Workspace, run: RunRequest, axis: AbAxis, value: str) -> Command:
@@ -83,57 +81,48 @@ def command(workspace: Workspace, run: RunRequest, axis: AbAxis, value: str) -> 
     return prepared(workspace, of_value, axis.words(run.argv, value), run.label)
 
 
-def new_entry(workspace: Workspace, book: Book, request: AbRequest, axis: AbAxis) -> tuple[Entry, Comparison]:
-    """The entry with the question that its runs will answer."""
-    prose = with_relations(book, request.run.prose)
-    check_required(workspace, prose, request.run.label)
+def found_or_new(workspace: Workspace, book: Book, request: AbRequest, axis: AbAxis) -> Entry:
+    """The entry to go on with, which must be an A/B of these values; else a new one, with the question that its runs
+    will answer."""
+    run = request.run
+    if run.entry_id is not None:
+        entry = book.entry(run.entry_id)
+        check_no_prose(entry.id, run.prose)
+        asked_of(workspace, entry, axis)
+        return entry
+    prose = with_relations(book, run.prose)
+    check_required(workspace, prose, run.label)
+    asked = Comparison(references=(), axis=axis.name, base_value=axis.base, minimum_effect=MINIMUM_EFFECT)
     draft = draft_entry(workspace, prose, title=prose.title or described(axis))
-    entry = create_entry(workspace, book, draft)
-    asked = Comparison(
-        references=(entry.id,),
-        axis=axis.name,
-        base_value=axis.base,
-        metrics=request.metrics or (),
-        minimum_effect=MINIMUM_EFFECT if request.minimum_effect is None else request.minimum_effect,
+    return create_entry(workspace, book, dataclasses.replace(draft, comparisons=(on_terms(asked, request),)))
+
+
+def asked_of(workspace: Workspace, entry: Entry, axis: AbAxis) -> Comparison:
+    """What the entry asks of an axis. Raises UsageError where it asks something else."""
+    own, base = {entry.id, *entry.aliases}, workspace.redacted(axis.base)
+    for asked in entry.comparisons:
+        if asked.axis == axis.name and asked.base_value == base and {*asked.references} <= own:
+            return asked
+    axes = [str(c.axis) for c in entry.comparisons if c.axis is not None]
+    raise UsageError(
+        f"{entry.id} is not an A/B of {axis.name} against {axis.values[0]}",
+        cause=f"it compares the values of {', '.join(axes)}" if axes else "it has no saved comparison of an axis",
+        hint="to start a new entry, leave --id out",
     )
-    return keep(workspace, book, entry, asked), asked
 
 
-def earlier(book: Book, request: AbRequest, axis: AbAxis) -> tuple[Entry, Comparison, Comparison]:
-    """The entry to go on with, which must be an A/B of these values; its question on the new terms, and as it was."""
-    entry = book.entry(request.run.entry_id or "")
-    if request.run.prose != Prose():
-        raise UsageError(
-            f"--id {entry.id} adds runs; use edit to change the text of an entry",
-            cause="--title, --hypothesis and the like were given with --id",
-            hint=f"logbook edit {entry.id} --hypothesis '...'",
-        )
-    old = next((c for c in entry.comparisons if _is_of(c, entry, axis)), None)
-    if old is None:
-        axes = [str(c.axis) for c in entry.comparisons if c.axis is not None]
-        raise UsageError(
-            f"{entry.id} is not an A/B of {axis.name} against {axis.values[0]}",
-            cause=f"it compares the values of {', '.join(axes)}" if axes else "it has no saved comparison of an axis",
-            hint="to start a new entry, leave --id out",
-        )
-    new = dataclasses.replace(
-        old,
-        metrics=old.metrics if request.metrics is None else request.metrics,
-        minimum_effect=old.minimum_effect if request.minimum_effect is None else request.minimum_effect,
+def on_terms(asked: Comparison, request: AbRequest) -> Comparison:
+    """The question on the terms that were given."""
+    return dataclasses.replace(
+        asked,
+        metrics=asked.metrics if request.metrics is None else request.metrics,
+        minimum_effect=asked.minimum_effect if request.minimum_effect is None else request.minimum_effect,
     )
-    return entry, new, old
 
 
-def _is_of(asked: Comparison, entry: Entry, axis: AbAxis) -> bool:
-    own = {entry.id, *entry.aliases}
-    return asked.axis == axis.name and asked.base_value == axis.base and {*asked.references} <= own
-
-
-def keep(workspace: Workspace, book: Book, entry: Entry, new: Comparison, old: Comparison | None = None) -> Entry:
-    """The entry with a question, which takes the place of an old one."""
+def keep(workspace: Workspace, book: Book, entry: Entry, new: Comparison, old: Comparison) -> None:
+    """Put a question in the place of an old one."""
     with book.lock():
         now = book.entry(entry.id)
         kept = tuple(c for c in now.comparisons if c != old)
-        entry = workspace.redacted_entry(dataclasses.replace(now, comparisons=(*kept, new)))
-        book.write_entry(entry)
-    return entry
+        book.write_entry(workspace.redacted_entry(dataclasses.replace(now, comparisons=(*kept, new))))

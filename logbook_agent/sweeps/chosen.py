@@ -6,9 +6,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.findings.criteria.current import checked_predicate
 from logbook_agent.model.errors import LogbookError, NotFound, UsageError
-from logbook_agent.model.header import Criterion
 from logbook_agent.store.onward import sweep_command
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.recipe_files import RecipeData, RecipeFile, find_recipe, read_recipe, recipe_files
@@ -16,7 +14,7 @@ from logbook_agent.sweeps.recipes.blame import blamed_on_sets, blamed_on_stage, 
 from logbook_agent.sweeps.recipes.expand import SweepPlan, expand
 from logbook_agent.sweeps.recipes.overrides import at_scale, axis_names, settable_keys
 from logbook_agent.sweeps.recipes.parse import TOP_KEYS, parse_recipe
-from logbook_agent.sweeps.recipes.problem import RecipeProblem
+from logbook_agent.sweeps.recipes.problem import RecipeProblem, misplaced
 from logbook_agent.sweeps.recipes.recipe import Recipe
 from logbook_agent.sweeps.recipes.rules import Severity, Violation, violations
 from logbook_agent.sweeps.recipes.stages import (
@@ -60,29 +58,20 @@ class ChosenStages:
     parts: tuple[Chosen, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
-    """A recipe of the list, or why its file cannot be used."""
-
-    file: RecipeFile
-    chosen: Chosen | ChosenStages | None
-    problem: LogbookError | None = None
-
-    @property
-    def scales(self) -> tuple[str, ...]:
-        """The scales that every part has."""
-        parts = self.chosen.parts if self.chosen is not None else ()
-        return tuple(s for s in parts[0].recipe.scales if all(s in p.recipe.scales for p in parts)) if parts else ()
+def common_scales(chosen: Chosen | ChosenStages) -> list[str]:
+    """The scales that every part has."""
+    first, *others = (part.recipe.scales for part in chosen.parts)
+    return [scale for scale in first if all(scale in scales for scales in others)]
 
 
-def list_recipes(workspace: Workspace) -> list[Listed]:
-    """Every recipe with its plans; one that does not fit is listed with its problem."""
+def list_recipes(workspace: Workspace) -> list[Chosen | ChosenStages]:
+    """Every recipe with its plans; one that does not fit is a warning."""
     found = []
     for file in recipe_files(workspace):
         try:
-            found.append(Listed(file=file, chosen=_chosen(workspace, read_recipe(file), None, ())))
+            found.append(_chosen(workspace, read_recipe(file), None, ()))
         except LogbookError as error:
-            found.append(Listed(file=file, chosen=None, problem=error))
+            workspace.warnings.append(f"{file.name}: {error.message}")
     return found
 
 
@@ -114,21 +103,18 @@ def choose_stages(workspace: Workspace, name: str, *, scale: str | None, sets: S
     return _with_stages(workspace, read_recipe(find_recipe(workspace, name)), scale, tuple(sets))
 
 
-def refused(chosen: Chosen, found: Sequence[Violation]) -> UsageError | None:
-    """The error of a plan that breaks a rule which is not merely a habit."""
-    broken = [v for v in found if v.severity is Severity.ERROR]
-    if not broken:
-        return None
-    first, name = broken[0], chosen.recipe.name
-    return UsageError(
-        f"{chosen.file.path.name} breaks the rule {first.rule}: {first.message}",
-        cause=first.reason,
-        hint=f"to see the plan: {sweep_command(name, '--dry-run', scale=chosen.scale, sets=chosen.sets)}",
-    )
-
-
-def rules_of(chosen: Chosen, done: set[str] | None) -> tuple[Violation, ...]:
-    return violations(chosen.plan, done=done)
+def habits(chosen: Chosen, done: set[str] | None) -> tuple[Violation, ...]:
+    """The rules that a plan breaks and that are merely habits. Raises UsageError for another one."""
+    found = violations(chosen.plan, done=done)
+    for broken in found:
+        if broken.severity is Severity.ERROR:
+            again = sweep_command(chosen.recipe.name, "--dry-run", scale=chosen.scale, sets=chosen.sets)
+            raise UsageError(
+                f"{chosen.file.path.name} breaks the rule {broken.rule}: {broken.message}",
+                cause=broken.reason,
+                hint=f"to see the plan: {again}",
+            )
+    return found
 
 
 def _chosen(workspace: Workspace, found: RecipeData, scale: str | None, sets: tuple[str, ...]) -> Chosen | ChosenStages:
@@ -139,19 +125,19 @@ def _chosen(workspace: Workspace, found: RecipeData, scale: str | None, sets: tu
 
 def _with_plan(found: RecipeData, scale: str | None, sets: tuple[str, ...], *, typed: tuple[str, ...] = ()) -> Chosen:
     """`typed`: of a stage those of `sets` that do not stand with it."""
-    try:
-        plan = _expanded(found, scale, sets)
-    except RecipeProblem as error:
-        if error.place and sets and _fits(found, scale):
-            raise blamed_on_sets(error, typed or sets) from error
-        raise found.located(error, scale) from error
+    with found.located(scale):
+        try:
+            plan = _expanded(found, scale, sets)
+        except RecipeProblem as error:
+            if error.place and sets and _fits(found, scale):
+                raise blamed_on_sets(error, typed or sets) from error
+            raise
     return Chosen(file=found.file, scale=scale, sets=sets, plan=plan)
 
 
 def _expanded(found: RecipeData, scale: str | None, sets: tuple[str, ...]) -> SweepPlan:
     plan = expand(parse_recipe(found.data, scale=scale, sets=sets))
     found.check_name(plan.recipe.name)
-    _check_predicates(plan.recipe.criteria)
     return plan
 
 
@@ -165,13 +151,10 @@ def _fits(found: RecipeData, scale: str | None) -> bool:
 
 
 def _with_stages(workspace: Workspace, found: RecipeData, scale: str | None, sets: tuple[str, ...]) -> ChosenStages:
-    try:
+    with found.located(scale):
         recipe = parse_staged(found.data, scale=scale)
         found.check_name(recipe.name)
-        _check_predicates(recipe.criteria)
         files = [_stage_file(workspace, stage, f"stages[{i}].recipe") for i, stage in enumerate(recipe.stages)]
-    except RecipeProblem as error:
-        raise found.located(error, scale) from error
     known: list[Settable] = []
     for number, file in enumerate(files):
         with of_stage(recipe, number):
@@ -183,24 +166,11 @@ def _with_stages(workspace: Workspace, found: RecipeData, scale: str | None, set
         with of_stage(recipe, number):
             stage, typed = recipe.stages[number], taken[number]
             parts.append(_with_plan(file, scale, stage_sets(stage, typed), typed=typed))
-            try:
+            with found.located(scale):
                 check_baseline(stage, parts[number].plan, f"stages[{number}].baseline")
-            except RecipeProblem as error:
-                raise found.located(error, scale) from error
-    _check_distinct(found, recipe, parts)
+    with found.located(None):
+        _check_distinct(recipe, parts)
     return ChosenStages(file=found.file, scale=scale, sets=sets, recipe=recipe, parts=tuple(parts))
-
-
-def _check_predicates(criteria: Sequence[Criterion]) -> None:
-    """A typo in a predicate is met when the recipe is read, not when its sweep is done. Raises RecipeProblem."""
-    for number, criterion in enumerate(criteria):
-        if criterion.predicate is None:
-            continue
-        try:
-            checked_predicate(criterion.predicate)
-        except UsageError as error:
-            place = f"criteria[{number}].predicate"
-            raise RecipeProblem(error.message, place=place, cause=error.cause, hint=error.hint) from error
 
 
 @contextlib.contextmanager
@@ -213,20 +183,17 @@ def of_stage(recipe: StagedRecipe, number: int) -> Iterator[None]:
         raise
 
 
-def _check_distinct(found: RecipeData, recipe: StagedRecipe, parts: Sequence[Chosen]) -> None:
+def _check_distinct(recipe: StagedRecipe, parts: Sequence[Chosen]) -> None:
     """A stage that runs the same as another one would be taken for it."""
     digests = [part.plan.digest for part in parts]
     for number, digest in enumerate(digests):
         first = digests.index(digest)
         if first != number:
-            raise found.located(
-                RecipeProblem(
-                    f"stages {first + 1} and {number + 1} run the same commands",
-                    place=f"stages[{number}]",
-                    cause=f"both are {recipe.stages[number].recipe} with the same values",
-                    hint="remove one of them; for more runs of each case write set: {repeats: 6}",
-                ),
-                None,
+            raise RecipeProblem(
+                f"stages {first + 1} and {number + 1} run the same commands",
+                place=f"stages[{number}]",
+                cause=f"both are {recipe.stages[number].recipe} with the same values",
+                hint="remove one of them; for more runs of each case write set: {repeats: 6}",
             )
 
 
@@ -235,7 +202,7 @@ def _stage_file(workspace: Workspace, stage: Stage, place: str) -> RecipeData:
     try:
         found = read_recipe(find_recipe(workspace, stage.recipe))
     except NotFound as error:
-        raise RecipeProblem(error.message, place=place, cause=error.cause, hint=error.hint) from error
+        raise misplaced(error, place) from error
     if is_staged(found.data):
         raise RecipeProblem(
             f"the stage {stage.recipe} has stages itself",
@@ -250,17 +217,16 @@ def _check_sets(found: RecipeData, recipe: StagedRecipe, number: int, file: Reci
     """Check that what a stage sets fits its recipe; an error names the line."""
     sets = recipe.stages[number].sets
     for count, text in enumerate(sets, start=1):
-        try:
-            parse_recipe(file.data, scale=scale, sets=sets[:count])
-        except RecipeProblem as error:
-            raise found.located(blamed_on_stage(error, text, f"stages[{number}].set"), scale) from error
+        with found.located(scale):
+            try:
+                parse_recipe(file.data, scale=scale, sets=sets[:count])
+            except RecipeProblem as error:
+                raise blamed_on_stage(error, text, f"stages[{number}].set") from error
 
 
 def _settable(found: RecipeData, scale: str | None) -> Settable:
     """What `--set` can change in a stage."""
-    try:
+    with found.located(scale):
         parse_recipe(found.data, scale=scale)
         data = at_scale(found.data, scale, TOP_KEYS)
         return Settable(keys=tuple(settable_keys(data)), axes=tuple(axis_names(data)))
-    except RecipeProblem as error:
-        raise found.located(error, scale) from error

@@ -11,6 +11,7 @@ from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import pieces_of, write_pieces
+from logbook_agent.sweeps.state import how_ended
 
 
 def write_log(book: Book, entry_id: str, varied: Sequence[str]) -> Path:
@@ -48,13 +49,10 @@ def heading(run: Run, varied: Sequence[str]) -> str:
     case = [f"{key}={canonical(run.config[key])}" for key in varied if key in run.config]
     case += [f"repeat {run.repeat}"] if run.repeat is not None else []
     command = run.argv[0] if run.shell else shlex.join(run.argv)
-    parts = [f"===== run {run.run}{label}", " ".join(case), " ".join(command.splitlines()), _ended(run)]
+    parts = [
+        f"===== run {run.run}{label}",
+        " ".join(case),
+        " ".join(command.splitlines()),
+        how_ended(run.exit) if run.exit is not None else "not ended",
+    ]
     return ": ".join(part for part in parts if part)
-
-
-def _ended(run: Run) -> str:
-    if run.exit is None:
-        return "not ended"
-    if run.exit.timeout:
-        return "timeout"
-    return run.exit.signal if run.exit.signal is not None else f"exit code {run.exit.code}"

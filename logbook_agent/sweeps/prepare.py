@@ -8,23 +8,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.entries.entries import Prose, create_entry, draft_entry
-from logbook_agent.model.entry import Comparison, Entry, Field, PlannedCommand, RecipeUse, is_withdrawn
+from logbook_agent.model.entry import Comparison, Entry, Field, RecipeUse, is_withdrawn
 from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.model.header import Metric
+from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
-from logbook_agent.running.bench import PROGRAM, bench_argv, bench_folder
+from logbook_agent.running.bench import own_benchmark
 from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.onward import naming, sweep_command
 from logbook_agent.store.paths import is_inside
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps import state
-from logbook_agent.sweeps.chosen import Chosen, choose_recipe, refused, rules_of
+from logbook_agent.sweeps.chosen import Chosen, choose_recipe, habits
 from logbook_agent.sweeps.recipes.estimate import Estimate, estimate
 from logbook_agent.sweeps.recipes.expand import PlannedRun
+from logbook_agent.sweeps.recipes.recipe import Recipe
 from logbook_agent.sweeps.recipes.rules import Violation
-from logbook_agent.sweeps.tally import tally_of
+from logbook_agent.sweeps.state import EarlierSweep, Progress, durations_s, earlier_sweeps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,53 +49,55 @@ class SweepRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A plan that may be run: it breaks no rule and no limit. `begun`: the sweep to go on with, whether it
+    """A plan that may be run: it breaks no rule and no limit. `entry`: the sweep to go on with, whether it
     `is_complete`, how many of its runs have `failed`, and whether it `retries` these. `left`: runs still to be made."""
 
+    request: SweepRequest
     chosen: Chosen
     found: tuple[Violation, ...]
     cost: Estimate
     book: Book | None
-    begun: state.EarlierSweep | None
+    entry: Entry | None
     is_complete: bool
     left: int
     failed: int
     retries: bool
 
-    @property
-    def entry(self) -> Entry | None:
-        return self.begun.entry if self.begun is not None else None
-
 
 def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook: bool) -> Prepared:
     """Find, expand and check the recipe. Nothing is written; what cannot be run is refused here."""
     book = _book(workspace, request, needed=needs_logbook or request.resume is not None)
-    resumed = book.entry(request.resume) if book is not None and request.resume is not None else None
-    chosen = _chosen(workspace, request, resumed)
-    earlier = list(state.earlier_sweeps(book)) if book is not None else []
-    done = {sweep.use.name for sweep in earlier if sweep.is_complete}
-    found = rules_of(chosen, done | set(request.before) if book is not None else None)
-    error = refused(chosen, found)
-    if error is not None:
-        raise error
-    cost = estimate(chosen.plan, state.durations_s(earlier, chosen.recipe.name, chosen.scale))
+    resumed = _resumed(book, request.resume) if book is not None and request.resume is not None else None
     if resumed is not None:
-        begun = next((s for s in earlier if s.entry.id == resumed.id), None)
-    else:
-        begun = _begun(workspace, request, chosen, earlier, book)
+        request = _as_begun(workspace, request, resumed)
+    chosen = choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
+    if resumed is not None:
+        _check_unchanged(workspace, request, resumed, chosen)
+    earlier = list(earlier_sweeps(book)) if book is not None else []
+    done = {sweep.use.name for sweep in earlier if sweep.is_complete}
+    found = habits(chosen, done | set(request.before) if book is not None else None)
+    cost = estimate(chosen.plan, durations_s(earlier, chosen.recipe.name, chosen.scale))
+    begun = resumed or _begun(workspace, request, chosen, earlier, book)
     failed = begun.failed if begun is not None else 0
     retries = request.retry_failed and failed > 0
+    progress = progress_of(workspace, chosen, book, begun.runs if begun is not None else ())
     return Prepared(
+        request=request,
         chosen=chosen,
         found=found,
         cost=cost,
         book=book,
-        begun=begun,
-        is_complete=begun is not None and _is_finished(workspace, chosen, begun, book),
-        left=_left(workspace, chosen, begun, book, retries=retries) if begun is not None else cost.runs,
+        entry=begun.entry if begun is not None else None,
+        is_complete=progress.is_finished,
+        left=dataclasses.replace(progress, retries=retries).left,
         failed=failed,
         retries=retries,
     )
+
+
+def progress_of(workspace: Workspace, chosen: Chosen, book: Book | None, runs: tuple[Run, ...]) -> Progress:
+    """How far these runs of an entry are with the plan."""
+    return Progress(workspace=workspace, plan=chosen.plan, metric=deciding(chosen, book), runs=runs)
 
 
 def onward(workspace: Workspace, request: SweepRequest, book: Book | None, *more: str) -> str:
@@ -108,9 +111,9 @@ def _begun(
     workspace: Workspace,
     request: SweepRequest,
     chosen: Chosen,
-    earlier: Sequence[state.EarlierSweep],
+    earlier: Sequence[EarlierSweep],
     book: Book | None,
-) -> state.EarlierSweep | None:
+) -> EarlierSweep | None:
     """The sweep of the same plan to go on with: the newest unfinished one; of a stage the newest, and where failed
     runs are to be made again, one that has some."""
     if request.new:
@@ -127,25 +130,8 @@ def _begun(
             cause=f"{same[0].entry.id} has this plan and no failures" if same else "no entry has this plan",
             hint=f"run it: {onward(workspace, request, book)}",
         )
-    return next((s for s in retried or same if retried or not _is_finished(workspace, chosen, s, book)), None)
-
-
-def _is_finished(workspace: Workspace, chosen: Chosen, sweep: state.EarlierSweep, book: Book | None) -> bool:
-    """Whether every run has been made, the fresh ones of the best case and the teardown too."""
-    if not sweep.is_complete or _left(workspace, chosen, sweep, book, retries=False):
-        return False
-    return state.is_torn_down(sweep.runs, chosen.recipe)
-
-
-def _left(workspace: Workspace, chosen: Chosen, sweep: state.EarlierSweep, book: Book | None, *, retries: bool) -> int:
-    """How many runs are still to be made: of the plan, and fresh ones of the case that is the best so far."""
-    made = {key: runs for key, runs in sweep.made.items() if not (retries and any(map(state.has_failed, runs)))}
-    left = len(state.missing(workspace, chosen.plan, made))
-    best = tally_of(workspace, chosen.plan, deciding(chosen, book), made).best()
-    if best is None:
-        return left + (chosen.recipe.confirm if left else 0)
-    case, _ = state.run_key(workspace, chosen.plan.config(chosen.plan.by_key[best.key]), 1)
-    return left + max(0, chosen.recipe.confirm - len(state.confirmations(sweep.runs, case)))
+    unfinished = (s for s in same if not progress_of(workspace, chosen, book, s.runs).is_finished)
+    return retried[0] if retried else next(unfinished, None)
 
 
 def _book(workspace: Workspace, request: SweepRequest, *, needed: bool) -> Book | None:
@@ -157,36 +143,40 @@ def _book(workspace: Workspace, request: SweepRequest, *, needed: bool) -> Book 
         return None
 
 
-def _chosen(workspace: Workspace, request: SweepRequest, resumed: Entry | None) -> Chosen:
-    """The recipe that was asked for, or the one of the entry to go on with, which must not have changed."""
-    if resumed is None:
-        return choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
-    use = resumed.recipe
-    if use is None:
+def _resumed(book: Book, entry_id: str) -> EarlierSweep:
+    """The sweep of an entry. Raises UsageError where it is none, StoreError when a run of it cannot be read."""
+    entry = book.entry(entry_id)
+    if entry.recipe is None:
         raise UsageError(
-            f"{resumed.id} is not a sweep", cause="it does not run a recipe", hint="list the recipes: logbook sweep"
+            f"{entry.id} is not a sweep", cause="it does not run a recipe", hint="list the recipes: logbook sweep"
         )
-    name = request.recipe or (str(_recorded(workspace, resumed.id, use.file)) if use.file else use.name)
-    scale, sets = request.scale or use.scale, request.sets or use.sets
-    named = naming(workspace, workspace.book(resumed.id))
+    return EarlierSweep(entry=entry, use=entry.recipe, runs=book.runs(entry.id))
 
-    def anew(on: str | None) -> str:
-        return sweep_command(name, "--new", scale=scale, sets=sets, on=on, named=named)
 
-    if request.on is not None and request.on != use.on:
+def _as_begun(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep) -> SweepRequest:
+    """The request with what an entry says of its sweep, as far as it says nothing itself."""
+    use = resumed.use
+    name = request.recipe or (str(_recorded(workspace, resumed.entry.id, use.file)) if use.file else use.name)
+    scale, sets, on = request.scale or use.scale, request.sets or use.sets, request.on or use.on
+    return dataclasses.replace(request, recipe=name, scale=scale, sets=sets, on=on)
+
+
+def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep, chosen: Chosen) -> None:
+    """Raises UsageError for a sweep that would go on elsewhere, or with another plan."""
+    use, entry_id = resumed.use, resumed.entry.id
+    again = f"start a new sweep: {onward(workspace, request, workspace.book(entry_id), '--new')}"
+    if request.on != use.on:
         raise UsageError(
-            f"{resumed.id} runs {f'on {use.on}' if use.on else 'here'}, not on {request.on}",
+            f"{entry_id} runs {f'on {use.on}' if use.on else 'here'}, not on {request.on}",
             cause="rows of two machines cannot be mixed",
-            hint=f"leave --on out, or start a new sweep: {anew(request.on)}",
+            hint=f"leave --on out, or {again}",
         )
-    chosen = choose_recipe(workspace, name, scale=scale, sets=sets)
     if chosen.plan.digest != use.digest:
         raise UsageError(
-            f"the plan of {use.name} has changed since {resumed.id} was started",
+            f"the plan of {use.name} has changed since {entry_id} was started",
             cause="the recipe, its scale or a value is different now; rows of two plans cannot be mixed",
-            hint=f"restore the recipe, or start a new sweep: {anew(use.on)}",
+            hint=f"restore the recipe, or {again}",
         )
-    return chosen
 
 
 def _recorded(workspace: Workspace, entry_id: str, file: str) -> Path:
@@ -215,57 +205,34 @@ def deciding(chosen: Chosen, book: Book | None) -> Metric | None:
 
 def check_commands(workspace: Workspace, request: SweepRequest, chosen: Chosen) -> None:
     """Programs that are not there are met before an ID is taken."""
-    shell = chosen.recipe.command.shell
-    programs: set[str] = set()
+    first: dict[str, PlannedRun] = {}
     for planned in chosen.plan:
-        program = planned.argv[0]
-        if program in programs or (shell and programs):
-            continue
-        programs.add(program)
-        if program == PROGRAM and request.on is None and not shell:
-            bench_argv(planned.argv[1:], adds_run=False)
-        prepared_run(workspace, planned, shell, None, request.on)
+        first.setdefault("/bin/sh" if chosen.recipe.command.shell else planned.argv[0], planned)
+    for planned in first.values():
+        prepared_run(workspace, chosen, planned, request.on)
     for command in (*chosen.recipe.setup, *chosen.recipe.teardown):
-        prepared_command(workspace, command, None)
+        prepare(workspace, command.argv, shell=command.shell)
 
 
-def prepared_run(workspace: Workspace, planned: PlannedRun, shell: bool, label: str | None, on: str | None) -> Command:
-    own = planned.argv[0] == PROGRAM and not shell and on is None
-    command = prepare(
-        workspace,
-        planned.argv,
-        env=planned.env,
-        cwd=None,
-        on=on,
-        shell=shell,
-        label=label,
-        search_first=bench_folder() if own else None,
-    )
-    workspace.learn_secrets({**command.env, **command.far_env}, command.argv)
-    return command
-
-
-def prepared_command(workspace: Workspace, command: PlannedCommand, label: str | None) -> Command:
-    ready = prepare(workspace, command.argv, env={}, cwd=None, on=None, shell=command.shell, label=label)
-    workspace.learn_secrets(ready.env, ready.argv)
-    return ready
+def prepared_run(
+    workspace: Workspace, chosen: Chosen, planned: PlannedRun, on: str | None, label: str | None = None
+) -> Command:
+    """The command of a run of the plan; the benchmark is this Python's own."""
+    shell = chosen.recipe.command.shell
+    own = None if shell else own_benchmark(planned.argv, on)
+    return prepare(workspace, planned.argv, env=planned.env, on=on, shell=shell, label=label, search_first=own)
 
 
 def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: Chosen) -> Entry:
     """The entry of a sweep says what the recipe asks; its rows will answer."""
-    recipe = chosen.recipe
+    recipe, metric = chosen.recipe, deciding(chosen, book)
     texts = {
         "Question": recipe.question,
         "Method": recipe.method,
         "Criteria": "\n".join(f"- {criterion.text}" for criterion in recipe.criteria),
     }
-    draft = draft_entry(
-        workspace, Prose(), title=f"Sweep {recipe.name}" + (f" ({chosen.scale})" if chosen.scale else "")
-    )
     by_path = request.recipe is not None and ("/" in request.recipe or request.recipe.endswith((".yaml", ".yml")))
-    above = workspace.root.parent
-    path = chosen.file.path
-    metric = deciding(chosen, book)
+    above, path = workspace.root.parent, chosen.file.path
     use = RecipeUse(
         name=recipe.name,
         file=(path.relative_to(above).as_posix() if path.is_relative_to(above) else str(path)) if by_path else None,
@@ -276,18 +243,21 @@ def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: C
         runs=len(chosen.plan),
         metric=metric.name if metric is not None else None,
     )
-    fields = tuple(Field(label=label, text=text) for label, text in texts.items() if text)
-    entry = create_entry(workspace, book, dataclasses.replace(draft, recipe=use, fields=fields))
-    if recipe.compare is None:
-        return entry
-    # What it compares is known from the start; the view works the answer out of the rows.
-    asked = Comparison(
-        references=(entry.id,),
-        axis=recipe.compare.axis,
-        base_value=canonical(recipe.compare.base),
-        metrics=tuple(metric.name for metric in recipe.metrics),
-        implied=recipe.implied,
+    title = f"Sweep {recipe.name}" + (f" ({chosen.scale})" if chosen.scale else "")
+    draft = dataclasses.replace(
+        draft_entry(workspace, Prose(), title=title),
+        recipe=use,
+        fields=tuple(Field(label=label, text=text) for label, text in texts.items() if text),
+        comparisons=_asked(recipe),
     )
-    entry = dataclasses.replace(entry, comparisons=(asked,))
-    book.write_entry(entry)
-    return entry
+    return create_entry(workspace, book, draft)
+
+
+def _asked(recipe: Recipe) -> tuple[Comparison, ...]:
+    """What a recipe compares is known from the start; the view works the answer out of the rows."""
+    compare = recipe.compare
+    if compare is None:
+        return ()
+    metrics = tuple(metric.name for metric in recipe.metrics)
+    base = canonical(compare.base)
+    return (Comparison(references=(), axis=compare.axis, base_value=base, metrics=metrics, implied=recipe.implied),)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,14 +39,18 @@ class RecipeData:
     text: str
     data: Any
 
-    def located(self, error: RecipeProblem, scale: str | None) -> RecipeProblem:
-        """The problem with file and line in front, as far as they can be told."""
-        if error.place:
-            place = f"scale.{scale}.{error.place}" if _in_scale(self.data, scale, error.place) else error.place
-            line = line_of(self.text, place)
-            at = f", line {line}" if line is not None else ""
-            error.reword(f"{self.file.path.name}{at}: {error.message}")
-        return error
+    @contextlib.contextmanager
+    def located(self, scale: str | None) -> Iterator[None]:
+        """Problems begin with file and line, as far as they can be told."""
+        try:
+            yield
+        except RecipeProblem as error:
+            if error.place:
+                place = f"scale.{scale}.{error.place}" if _in_scale(self.data, scale, error.place) else error.place
+                line = line_of(self.text, place)
+                at = f", line {line}" if line is not None else ""
+                error.reword(f"{self.file.path.name}{at}: {error.message}")
+            raise
 
     def check_name(self, name: str) -> None:
         """A recipe is called as its file is."""

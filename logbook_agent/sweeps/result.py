@@ -2,70 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from logbook_agent.entries.series import Series
 from logbook_agent.findings.cases import cases
-from logbook_agent.model.entry import Entry
+from logbook_agent.model.record import SETUP, TEARDOWN, is_made, is_own
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import canonical
+from logbook_agent.running.launch import INTERRUPTED_STATUS
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import write_atomic
-from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps.recipes.expand import SweepPlan, describe
-from logbook_agent.sweeps.state import RunKey, run_key
+from logbook_agent.sweeps.recipes.expand import SweepPlan, describe_run
+from logbook_agent.sweeps.state import Progress
 from logbook_agent.sweeps.tally import Best
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepResult:
-    """What stands in the entry afterwards: `rows` and `failed` are those of the plan, `ran` counts the runs just made,
-    `problems` is what does not hold.
-    """
+    """The runs just made, and what stands in the entry afterwards: `rows` and `failed` are those of the plan,
+    `problems` is what does not hold."""
 
-    book: Book
-    entry: Entry
+    series: Series
     planned: int
     rows: int
     failed: int
-    ran: int
     best: Best | None
     csv: Path
     log: Path
     problems: tuple[str, ...]
-    interrupted: bool = False
+
+    @property
+    def interrupted(self) -> bool:
+        return self.series.is_interrupted
 
     @property
     def exit_status(self) -> int:
-        return 130 if self.interrupted else int(bool(self.problems or self.failed))
+        return INTERRUPTED_STATUS if self.interrupted else int(bool(self.problems or self.failed))
 
     def data(self) -> dict[str, Any]:
+        entry, made = self.series.entry, self.series.runs
         return {
-            "id": self.entry.id,
-            "title": self.entry.title,
+            "id": entry.id,
+            "title": entry.title,
             "exit_status": self.exit_status,
             "planned": self.planned,
             "rows": self.rows,
             "failed": self.failed,
-            "ran": self.ran,
+            "ran": sum(is_made(run) and not is_own(run, SETUP, TEARDOWN) for run in made),
             "interrupted": self.interrupted,
             "best": self.best.data() if self.best is not None else None,
             "problems": list(self.problems),
             "csv": str(self.csv),
             "log": str(self.log),
-            "view": str(self.book.view_path),
+            "view": str(self.series.book.view_path),
         }
 
 
-def row_problems(workspace: Workspace, plan: SweepPlan, made: Mapping[RunKey, Sequence[Run]]) -> tuple[int, list[str]]:
+def row_problems(progress: Progress) -> tuple[int, list[str]]:
     """How many rows the plan's runs have, and where that is not one row of its case for each."""
-    count = 0
+    count, plan = 0, progress.plan
     problems: list[str] = []
     for planned in plan:
-        name = describe(plan, planned.case) + (f", repeat {planned.repeat}" if plan.recipe.repeats > 1 else "")
-        rows = [row for run in made.get(run_key(workspace, planned.config, planned.repeat), ()) for row in run.rows]
+        name = describe_run(plan, planned)
+        rows = [row for run in progress.made_of(planned) for row in run.rows]
         count += len(rows)
         if len(rows) != 1:
             problems.append(f"{name}: {len(rows) or 'no'} rows, but the plan has one")
@@ -79,11 +81,11 @@ def _other_config(plan: SweepPlan, config: Mapping[str, Any], row: Row) -> Itera
             yield f"the row has {key}={canonical(row.config[key])}, but the plan {canonical(config[key])}"
 
 
-def write_csv(book: Book, entry_id: str, made: Mapping[RunKey, Sequence[Run]]) -> Path:
+def write_csv(book: Book, entry_id: str, made: Iterable[Run]) -> Path:
     """Every row of the plan's runs beside their records, in the order they were run."""
     from logbook_agent.findings.tables import to_csv
 
-    numbers = {run.run for runs in made.values() for run in runs}
+    numbers = {run.run for run in made}
     rows = [case for case in cases(book.record(entry_id)) if case.run in numbers]
     path = book.sweep_csv(entry_id)
     write_atomic(path, to_csv(rows).encode(), within=book.root, durable=book.durable)

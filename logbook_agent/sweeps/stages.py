@@ -10,7 +10,7 @@ from logbook_agent.findings.measured import is_case
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import canonical
 from logbook_agent.pages.blocks import config_text
-from logbook_agent.running.execution import ProgressDisplay
+from logbook_agent.running.execution import Display
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.chosen import ChosenStages, choose_stages, of_stage
 from logbook_agent.sweeps.prepare import Prepared, SweepRequest, check_commands, onward, prepare_sweep
@@ -22,10 +22,9 @@ from logbook_agent.sweeps.sweep import sweep
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedStages:
-    """The plans of all stages, none of which breaks a rule or a limit, with what is asked of each."""
+    """The plans of all stages, none of which breaks a rule or a limit."""
 
     chosen: ChosenStages
-    requests: tuple[SweepRequest, ...]
     stages: tuple[Prepared, ...]
 
     @property
@@ -82,29 +81,27 @@ def prepare_stages(workspace: Workspace, request: SweepRequest, *, needs_logbook
     if needs_logbook:
         workspace.book()  # where there is none, it is no fault of a stage
     names = [stage.recipe for stage in chosen.recipe.stages]
-    requests = tuple(
-        dataclasses.replace(request, recipe=name, sets=part.sets, is_stage=True, before=tuple(names[:number]))
-        for number, (name, part) in enumerate(zip(names, chosen.parts, strict=True))
-    )
     stages = []
-    for number, asked in enumerate(requests):
+    for number, (name, part) in enumerate(zip(names, chosen.parts, strict=True)):
+        before = tuple(names[:number])
+        asked = dataclasses.replace(request, recipe=name, sets=part.sets, is_stage=True, before=before)
         with of_stage(chosen.recipe, number):
             stages.append(prepare_sweep(workspace, asked, needs_logbook=needs_logbook))
-    return PreparedStages(chosen=chosen, requests=requests, stages=tuple(stages))
+    return PreparedStages(chosen=chosen, stages=tuple(stages))
 
 
-def sweep_stages(workspace: Workspace, request: SweepRequest, display: ProgressDisplay) -> StagesResult:
+def sweep_stages(workspace: Workspace, request: SweepRequest, display: Display) -> StagesResult:
     """Carry out every stage that is not finished; the first one that fails outright or is interrupted is the last."""
     prepared = prepare_stages(workspace, request, needs_logbook=True)
     recipe = prepared.chosen.recipe
-    for number, (asked, plan) in enumerate(zip(prepared.requests, prepared.stages, strict=True)):
+    for number, plan in enumerate(prepared.stages):
         with of_stage(recipe, number):
-            check_commands(workspace, asked, plan.chosen)
+            check_commands(workspace, plan.request, plan.chosen)
     done: list[StageResult] = []
     stopped = None
-    for number, (stage, asked) in enumerate(zip(recipe.stages, prepared.requests, strict=True), start=1):
+    for number, (stage, plan) in enumerate(zip(recipe.stages, prepared.stages, strict=True), start=1):
         display.progress(f"stage {number} of {len(recipe.stages)}: {stage.recipe}")
-        result = sweep(workspace, asked, display)
+        result = sweep(workspace, plan.request, display)
         why = _unfinished(result)
         baseline = _new_baseline(workspace, result, stage, recipe.name) if why is None else None
         done.append(StageResult(recipe=stage.recipe, result=result, baseline=baseline))
@@ -128,15 +125,15 @@ def _unfinished(result: SweepResult) -> str | None:
 def _onward(workspace: Workspace, request: SweepRequest, result: SweepResult) -> str:
     """What to type."""
     if result.failed and not result.interrupted:
-        again = onward(workspace, request, result.book, "--retry-failed")
-        return f"see logbook show {result.entry.id}; then continue: {again}"
-    return f"to continue: {onward(workspace, request, result.book)}"
+        again = onward(workspace, request, result.series.book, "--retry-failed")
+        return f"see logbook show {result.series.entry.id}; then continue: {again}"
+    return f"to continue: {onward(workspace, request, result.series.book)}"
 
 
 def _new_baseline(workspace: Workspace, result: SweepResult, stage: Stage, name: str) -> str | None:
     """Make the case that the stage names the baseline, unless the logbook has one already. One that only names the same
     case, without numbers, gets them."""
-    there = result.book.reread_header().baseline
+    there = result.series.book.reread_header().baseline
     if stage.baseline is None or (there is not None and (there.numbers or there.entry is not None)):
         return None
     if there is not None and there.config and not is_case(stage.baseline, there.config):
@@ -147,12 +144,12 @@ def _new_baseline(workspace: Workspace, result: SweepResult, stage: Stage, name:
 
     case = config_text(stage.baseline)
     request = MoveRequest(
-        entry_id=result.entry.id,
+        entry_id=result.series.entry.id,
         config=[f"{key}={canonical(value)}" for key, value in stage.baseline.items()],
         reason=f"the stage {stage.recipe} of {name} measured it",
     )
     try:
-        move(workspace, result.book, request)
+        move(workspace, result.series.book, request)
     except UsageError as error:
         workspace.warnings.append(f"{case} did not become the baseline: {error.message} ({error.cause})")
         return None

@@ -1,30 +1,24 @@
-"""What stands in the logbook of a plan: which of its runs have been made, and in which entry."""
+"""What stands in the logbook of a plan: which of its runs have been made, in which entry, and what is left of it."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from logbook_agent.model.entry import Entry, RecipeUse
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.record import CONFIRMATION, TEARDOWN, is_own, mended, plan_runs
-from logbook_agent.model.record import has_failed as has_failed
-from logbook_agent.model.record import is_made as is_made
+from logbook_agent.model.header import Metric
+from logbook_agent.model.record import CONFIRMATION, TEARDOWN, has_failed, is_made, is_own, mended, plan_runs
 from logbook_agent.model.run import Exit, Failure, Row, Run, Scalar
 from logbook_agent.model.values import Key, row_key
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.recipes.expand import PlannedRun, SweepPlan
-from logbook_agent.sweeps.recipes.recipe import Recipe
+from logbook_agent.sweeps.tally import Best, Tally
 
 RunKey = tuple[Key, int]
-
-
-def run_key(workspace: Workspace, config: Mapping[str, Scalar], repeat: int) -> RunKey:
-    """What identifies a run of a plan: its config as the record has it, and the number of the repeat."""
-    return row_key(workspace.redacted(dict(config))), repeat
 
 
 def made_runs(runs: tuple[Run, ...]) -> dict[RunKey, list[Run]]:
@@ -38,38 +32,20 @@ def made_runs(runs: tuple[Run, ...]) -> dict[RunKey, list[Run]]:
     return found
 
 
-def confirmations(runs: tuple[Run, ...], case: Key) -> list[Run]:
-    """The fresh runs there are of a case; those that failed, or of one that came out best before, do not count."""
-    made = [run for run in runs if run.label == CONFIRMATION and is_made(run) and not has_failed(run)]
-    return [run for run in made if row_key(run.config) == case]
-
-
-def is_torn_down(runs: tuple[Run, ...], recipe: Recipe) -> bool:
-    """Whether the teardown came after the last run."""
-    last = runs[-1] if runs else None
-    ended = last is not None and is_own(last, TEARDOWN) and last.exit is not None and not last.exit.interrupted
-    return ended or not recipe.teardown
-
-
-def missing(workspace: Workspace, plan: SweepPlan, made: Mapping[RunKey, list[Run]]) -> list[PlannedRun]:
-    """The runs of the plan that are still to be made, in order."""
-    return [planned for planned in plan if run_key(workspace, planned.config, planned.repeat) not in made]
-
-
-def with_failed_row(run: Run, config: Mapping[str, Scalar]) -> Run:
+def with_failed_row(run: Run) -> Run:
     """A run that ended without a row, with one that says why, so that its case is not lost."""
     if run.rows or run.exit is None or run.exit.interrupted:
         return run
     ended = run.exit
-    reason = "no result" if ended.code == 0 else why_failed(ended)
+    reason = "no result" if ended.code == 0 else how_ended(ended)
     tail = run.output.error_tail or run.output.tail if run.output is not None else ()
     said = "the command printed no RESULT, METRIC or RESULT_JSON line" if ended.code == 0 else "\n".join(tail[-3:])
-    row = Row(config=dict(config), failed=Failure(reason=reason, message=said))
+    row = Row(config=dict(run.config), failed=Failure(reason=reason, message=said))
     return dataclasses.replace(run, rows=(row,))
 
 
-def why_failed(ended: Exit) -> str:
-    """How a run ended badly, in a few words."""
+def how_ended(ended: Exit) -> str:
+    """How a run ended, in a few words."""
     if ended.timeout:
         return "timeout"
     return ended.signal if ended.signal is not None else f"exit code {ended.code}"
@@ -120,3 +96,80 @@ def durations_s(sweeps: list[EarlierSweep], name: str, scale: str | None) -> lis
         for run in sweep.runs
         if not is_own(run) and run.duration_s is not None and run.exit is not None and run.exit.code == 0
     ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """`runs` are all of the entry, `metric` the one that says which case is best; `retries`: failed runs are to be made
+    again."""
+
+    workspace: Workspace
+    plan: SweepPlan
+    metric: Metric | None
+    runs: tuple[Run, ...]
+    retries: bool = False
+
+    @cached_property
+    def made(self) -> dict[RunKey, list[Run]]:
+        """The runs of cases that need not be made again."""
+        made = made_runs(self.runs)
+        return {key: runs for key, runs in made.items() if not (self.retries and any(map(has_failed, runs)))}
+
+    def made_of(self, planned: PlannedRun) -> Sequence[Run]:
+        """What was made of a run of the plan."""
+        return self.made.get(self._key(planned.config, planned.repeat), ())
+
+    @cached_property
+    def todo(self) -> list[PlannedRun]:
+        """The runs of the plan that are still to be made, in order."""
+        return [planned for planned in self.plan if not self.made_of(planned)]
+
+    @cached_property
+    def tally(self) -> Tally:
+        """The values of the runs of the plan."""
+        tally = Tally(self.plan, self.metric)
+        for planned in self.plan:
+            for run in self.made_of(planned):
+                tally.add(planned.case.key, run)
+        return tally
+
+    @cached_property
+    def best(self) -> Best | None:
+        """The best case so far."""
+        return self.tally.best()
+
+    @cached_property
+    def confirmations(self) -> list[Run]:
+        """The fresh runs of the best case; those that failed, or of one that came out best before, do not count."""
+        if self.best is None:
+            return []
+        case, _ = self._key(self.plan.config(self.plan.by_key[self.best.key]), 1)
+        made = [run for run in self.runs if run.label == CONFIRMATION and is_made(run) and not has_failed(run)]
+        return [run for run in made if row_key(run.config) == case]
+
+    @property
+    def left(self) -> int:
+        """How many runs are still to be made: of the plan, and fresh ones of the case that is the best so far."""
+        may_confirm = self.best is not None or self.todo
+        return len(self.todo) + (self.unconfirmed if may_confirm else 0)
+
+    @property
+    def unconfirmed(self) -> int:
+        """How many fresh runs of the best case are missing."""
+        return max(0, self.plan.recipe.confirm - len(self.confirmations))
+
+    @property
+    def is_torn_down(self) -> bool:
+        """Whether the teardown came after the last run."""
+        last = self.runs[-1] if self.runs else None
+        ended = last is not None and is_own(last, TEARDOWN) and is_made(last)
+        return ended or not self.plan.recipe.teardown
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether every run has been made, the fresh ones of the best case and the teardown too."""
+        return not self.left and self.is_torn_down
+
+    def _key(self, config: Mapping[str, Scalar], repeat: int) -> RunKey:
+        """What identifies a run of a plan: its config as the record has it, and the number of the repeat."""
+        return row_key(self.workspace.redacted(dict(config))), repeat

@@ -3,55 +3,57 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Collection, Sequence
 
+from logbook_agent.entries.series import Series, series
 from logbook_agent.model.entry import Entry, PlannedCommand
-from logbook_agent.model.record import CONFIRMATION, SETUP, TEARDOWN, made_again
+from logbook_agent.model.record import (
+    CONFIRMATION,
+    SETUP,
+    TEARDOWN,
+    ended_badly,
+    has_failed,
+    is_own,
+    made_again,
+)
 from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
-from logbook_agent.pages.views import refresh
-from logbook_agent.running.execution import ProgressDisplay, run_once
-from logbook_agent.running.execution import RunPlan as Execution
-from logbook_agent.running.launch import StopRequests, exit_status
+from logbook_agent.running.execution import Display
+from logbook_agent.running.prepare import prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps import state
 from logbook_agent.sweeps.chosen import Chosen
 from logbook_agent.sweeps.log import write_log
 from logbook_agent.sweeps.prepare import (
     SweepRequest,
     check_commands,
-    deciding,
     new_entry,
+    onward,
     prepare_sweep,
-    prepared_command,
     prepared_run,
+    progress_of,
 )
-from logbook_agent.sweeps.recipes.expand import PlannedRun, describe
+from logbook_agent.sweeps.recipes.expand import PlannedRun, describe_run
 from logbook_agent.sweeps.result import SweepResult, row_problems, write_csv
-from logbook_agent.sweeps.series import taken_up
-from logbook_agent.sweeps.tally import Best, Tally, tally_of
-
-# The view is made anew this often while a sweep goes on, not after each of its many runs.
-_REFRESH_S = 10.0
+from logbook_agent.sweeps.state import Progress, how_ended, with_failed_row
+from logbook_agent.sweeps.tally import Best, Tally
 
 
-def sweep(workspace: Workspace, request: SweepRequest, display: ProgressDisplay) -> SweepResult:
+def sweep(workspace: Workspace, request: SweepRequest, display: Display) -> SweepResult:
     """Carry out the plan, or what is left of it."""
     known = workspace.book(request.resume).entry_names()
     prepared = prepare_sweep(workspace, request, needs_logbook=True)
-    book, chosen = prepared.book, prepared.chosen
+    book, chosen, request = prepared.book, prepared.chosen, prepared.request
     if book is None:  # `needs_logbook` has raised
         raise AssertionError("no logbook")
-    if prepared.entry is not None and prepared.entry.recipe is not None:
-        request = dataclasses.replace(request, on=prepared.entry.recipe.on)
     check_commands(workspace, request, chosen)
     workspace.warnings += [f"{v.rule}: {v.message}; {v.reason}" for v in prepared.found]
-    with StopRequests() as stops:
-        entry = prepared.entry or _found_or_new(workspace, book, request, chosen, known)
-        with taken_up(workspace, book, entry):
-            return _Sweep(workspace, book, entry, chosen, request, display, stops).carry_out()
+
+    def found() -> Entry:
+        return prepared.entry or _found_or_new(workspace, book, request, chosen, known)
+
+    with series(workspace, book, found, display, another=onward(workspace, request, book, "--new")) as made:
+        return _Sweep(made, chosen, request).carry_out()
 
 
 def _found_or_new(
@@ -67,119 +69,71 @@ def _found_or_new(
 
 
 class _Sweep:
-    """The loop over a plan, with what it knows so far."""
+    """Which runs of a plan come next, and what came out so far."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        book: Book,
-        entry: Entry,
-        chosen: Chosen,
-        request: SweepRequest,
-        display: ProgressDisplay,
-        stops: StopRequests,
-    ) -> None:
-        self._workspace, self._book, self._entry, self._stops = workspace, book, entry, stops
-        self._plan, self._recipe = chosen.plan, chosen.recipe
-        self._on, self._retry, self._display = request.on, request.retry_failed, display
-        self._tally = Tally(chosen.plan, deciding(chosen, book))
-        self._durations: list[float] = []
-        self._ran = 0
-        self._interrupted = False
-        self._refreshed = time.monotonic()
+    def __init__(self, made: Series, chosen: Chosen, request: SweepRequest) -> None:
+        self._series, self._workspace, self._book, self._entry = made, made.workspace, made.book, made.entry
+        self._chosen, self._plan, self._recipe = chosen, chosen.plan, chosen.recipe
+        self._on, self._retry = request.on, request.retry_failed
 
     def carry_out(self) -> SweepResult:
         """Setup, every run that is missing, confirmation, teardown; then rows are held against the plan."""
-        made = self._made()
-        if self._retry:
-            made = {key: runs for key, runs in made.items() if not any(map(state.has_failed, runs))}
-        todo = state.missing(self._workspace, self._plan, made)
-        total = len(self._plan)
-        if len(todo) < total:
-            self._display.progress(f"{self._entry.id}: {total - len(todo)} of {total} runs are already done")
-        self._tally = tally_of(self._workspace, self._plan, self._tally.metric, made)
-        problems: list[str] = []
-        runs = self._book.runs(self._entry.id)
-        best = self._tally.best()
-        measures = bool(todo) or (best is not None and len(self._fresh(best)) < self._recipe.confirm)
-        if measures or not state.is_torn_down(runs, self._recipe):
-            try:
-                problems += self._around(todo, setup=measures)
-            finally:
-                refresh(self._workspace, self._book, [self._entry.id])
-        return self._result(problems)
+        # The tool may have died between a run and the row of its failure.
+        for runs in self._progress().made.values():
+            for run in runs:
+                self._kept(run)
+        progress = dataclasses.replace(self._progress(), retries=self._retry)
+        done, total = len(self._plan) - len(progress.todo), len(self._plan)
+        if done:
+            self._series.display.progress(f"{self._entry.id}: {done} of {total} runs are already done")
+        return self._result([] if progress.is_finished else self._around(progress))
 
-    def _around(self, todo: Sequence[PlannedRun], *, setup: bool) -> list[str]:
+    def _progress(self) -> Progress:
+        """What there is of the plan now."""
+        return progress_of(self._workspace, self._chosen, self._book, self._book.runs(self._entry.id))
+
+    def _around(self, progress: Progress) -> list[str]:
         """The runs between setup and teardown; the latter comes whatever happened."""
+        problems = []
         try:
-            if not self._commands(SETUP, self._recipe.setup if setup else ()):
-                failed = f"{SETUP} failed, so nothing was measured: logbook show {self._entry.id}"
-                return [] if self._interrupted else [failed]
-            for done, planned in enumerate(todo, start=1):
-                if self._is_stopped():
-                    return []
-                self._run(planned, left=len(todo) - done)
-            self._confirm()
+            if self._commands(SETUP, self._recipe.setup if progress.left else ()):
+                self._measure(progress)
+            elif not self._series.is_interrupted:
+                problems.append(f"{SETUP} failed, so nothing was measured: logbook show {self._entry.id}")
         finally:
-            self._stops.take()
-            torn_down = self._commands(TEARDOWN, self._recipe.teardown)
-        return [] if torn_down else [f"{TEARDOWN} failed: logbook show {self._entry.id}"]
+            if not self._commands(TEARDOWN, self._recipe.teardown):
+                problems.append(f"{TEARDOWN} failed: logbook show {self._entry.id}")
+        return problems
 
-    def _is_stopped(self) -> bool:
-        """Whether a request to stop came, before whatever else would be begun; the teardown still comes."""
-        self._interrupted = self._interrupted or self._stops.count > 0
-        return self._interrupted
-
-    def _run(self, planned: PlannedRun, *, left: int) -> None:
-        run = self._execute(planned, planned.case.label, planned.repeat if self._recipe.repeats > 1 else None)
-        if not state.is_made(run):
-            return
-        self._ran += 1
-        self._durations += [run.duration_s] if run.duration_s is not None else []
-        self._tally.add(planned.case.key, run)
-        self._display.progress(self._line(planned, run, left))
-        if time.monotonic() - self._refreshed > _REFRESH_S:
-            refresh(self._workspace, self._book, [self._entry.id])
-            self._refreshed = time.monotonic()
-
-    def _confirm(self) -> None:
-        """Fresh runs of the best case: that it came out best may have been luck."""
-        best = self._tally.best()
+    def _measure(self, progress: Progress) -> None:
+        """The runs that are missing, and fresh ones of the best case: that it came out best may have been luck."""
+        tally = progress.tally
+        for left, planned in zip(reversed(range(len(progress.todo))), progress.todo, strict=True):
+            repeat = planned.repeat if self._recipe.repeats > 1 else None
+            run = self._run(planned, planned.case.label, repeat)
+            if run is None:
+                return
+            tally.add(planned.case.key, run)
+            self._series.display.progress(self._line(tally, planned, run, left))
+        progress = self._progress()
+        best = progress.best
         if best is None:
             return
-        for number in range(len(self._fresh(best)) + 1, self._recipe.confirm + 1):
-            if self._is_stopped():
+        planned = self._plan.run(self._plan.by_key[best.key], repeat=1, place=0)
+        for _ in range(progress.unconfirmed):
+            run = self._run(planned, CONFIRMATION, None)
+            if run is None:
                 return
-            planned = self._plan.run(self._plan.by_key[best.key], repeat=number, place=0)
-            run = self._execute(planned, CONFIRMATION, None)
-            if not state.is_made(run):
-                return
-            self._ran += 1
-            self._display.progress(f"confirmation {best.label}: {self._said(run)}")
+            self._series.display.progress(f"confirmation {best.label}: {_said(tally, run)}")
 
-    def _fresh(self, best: Best) -> list[Run]:
-        case, _ = state.run_key(self._workspace, self._plan.config(self._plan.by_key[best.key]), 1)
-        return state.confirmations(self._book.runs(self._entry.id), case)
-
-    def _execute(self, planned: PlannedRun, label: str | None, repeat: int | None) -> Run:
-        command = prepared_run(self._workspace, planned, self._plan.recipe.command.shell, label, self._on)
-        execution = Execution(
-            command=command,
-            entry_id=self._entry.id,
-            repeat=repeat,
-            timeout_s=self._recipe.timeout_s,
-            config=dict(planned.config),
-        )
-        return self._kept(self._once(execution))
-
-    def _once(self, execution: Execution) -> Run:
-        run = run_once(self._workspace, self._book, execution, self._display, self._stops)
-        self._interrupted = self._interrupted or not state.is_made(run)
-        return run
+    def _run(self, planned: PlannedRun, label: str | None, repeat: int | None) -> Run | None:
+        command = prepared_run(self._workspace, self._chosen, planned, self._on, label)
+        run = self._series.make(command, planned.config, repeat=repeat, timeout_s=self._recipe.timeout_s)
+        return self._kept(run) if run is not None else None
 
     def _kept(self, run: Run) -> Run:
         """The run with a row in any case."""
-        kept = self._workspace.redacted_run(state.with_failed_row(run, run.config)) if not run.rows else run
+        kept = self._workspace.redacted_run(with_failed_row(run)) if not run.rows else run
         if kept.rows != run.rows:
             self._book.write_run(kept)
         return kept
@@ -188,85 +142,70 @@ class _Sweep:
         """Setup or teardown, each command a run of the entry; False as soon as one of setup fails."""
         good = True
         for command in commands:
-            if label == SETUP and self._is_stopped():
+            if label == SETUP and (not good or self._series.is_stopped()):
                 return False
             name = f"{label}: {command.label}" if command.label else label
-            ready = prepared_command(self._workspace, command, name)
-            self._display.progress(name)
-            run = self._once(Execution(command=ready, entry_id=self._entry.id, config={}))
-            good = good and run.exit is not None and exit_status(run.exit) == 0
-            if not good and label == SETUP:
-                return False
+            ready = prepare(self._workspace, command.argv, shell=command.shell, label=name)
+            self._series.display.progress(name)
+            run = self._series.make(ready, {}, always=label == TEARDOWN)
+            good = good and run is not None and not ended_badly(run)
         return good
 
-    def _made(self) -> dict[state.RunKey, list[Run]]:
-        """The runs there are, each with a row: the tool may have died between a run and the row of its failure."""
-        for runs in state.made_runs(self._book.runs(self._entry.id)).values():
-            for run in runs:
-                self._kept(run)
-        return state.made_runs(self._book.runs(self._entry.id))
-
-    def _line(self, planned: PlannedRun, run: Run, left: int) -> str:
-        best = self._tally.best()
-        repeat = f" repeat {planned.repeat}" if self._recipe.repeats > 1 else ""
-        parts = [f"[{planned.place}/{len(self._plan)}] {describe(self._plan, planned.case)}{repeat}: {self._said(run)}"]
+    def _line(self, tally: Tally, planned: PlannedRun, run: Run, left: int) -> str:
+        best = tally.best()
+        parts = [f"[{planned.place}/{len(self._plan)}] {describe_run(self._plan, planned)}: {_said(tally, run)}"]
         if best is not None and self._recipe.confirm:
             parts.append(f"best so far {best.value:.6g} ({best.label})")
-        if left and self._durations:
-            parts.append(f"about {length(left * median(self._durations))} left")
+        took_s = [r.duration_s for r in self._series.runs if not is_own(r) and r.duration_s is not None]
+        if left and took_s:
+            parts.append(f"about {length(left * median(took_s))} left")
         return "; ".join(parts)
 
-    def _said(self, run: Run) -> str:
-        failed = next((row.failed for row in run.rows if row.failed is not None), None)
-        if failed is not None:
-            return f"failed: {failed.reason}"
-        if run.exit is not None and state.has_failed(run):
-            return f"failed: {state.why_failed(run.exit)}"
-        found = self._tally.measured(run)
-        metric = self._tally.metric
-        if metric is None or not found:
-            return f"{len(run.rows)} row{'' if len(run.rows) == 1 else 's'}"
-        value, unit = found[0]
-        return f"{metric.name} {value:.6g}" + (f" {unit}" if unit else "")
-
     def _result(self, problems: Sequence[str]) -> SweepResult:
-        made = self._made()
-        rows, wrong = row_problems(self._workspace, self._plan, made)
-        if self._interrupted or problems:
-            left = len(state.missing(self._workspace, self._plan, made))
-            what = f"{left} of {len(self._plan)} runs are left" if left else "only the steps after the runs are left"
-            wrong = (
-                [f"{what}: logbook sweep --resume {self._entry.id}"] if left or not (problems or self._retry) else []
-            )
-        csv = write_csv(self._book, self._entry.id, made)
-        wrong += self._tally.problems()
-        best = self._told(self._tally.best(), is_whole=rows == len(self._plan)) if self._recipe.confirm else None
-        if best is not None and len(best.confirmed) < self._recipe.confirm and not self._interrupted:
+        progress, total, interrupted = self._progress(), len(self._plan), self._series.is_interrupted
+        rows, wrong = row_problems(progress)
+        if interrupted or problems:
+            left, again = len(progress.todo), f"logbook sweep --resume {self._entry.id}"
+            wrong = [self._series.rest(total - left, total, again)] if left or not (problems or self._retry) else []
+        wrong += progress.tally.problems()
+        best = self._told(progress, is_whole=rows == total) if self._recipe.confirm else None
+        if best is not None and len(best.confirmed) < self._recipe.confirm and not interrupted:
             wrong.append(f"{best.label} was best, but no fresh run confirmed it")
+        made = [run for runs in progress.made.values() for run in runs]
         return SweepResult(
-            book=self._book,
-            entry=self._entry,
-            planned=len(self._plan),
+            series=self._series,
+            planned=total,
             rows=rows,
-            failed=sum(state.has_failed(run) for runs in made.values() for run in runs),
-            ran=self._ran,
+            failed=sum(map(has_failed, made)),
             best=best,
-            csv=csv,
+            csv=write_csv(self._book, self._entry.id, made),
             log=write_log(self._book, self._entry.id, self._plan.varied),
             problems=(*problems, *wrong),
-            interrupted=self._interrupted,
         )
 
-    def _told(self, best: Best | None, *, is_whole: bool) -> Best | None:
+    def _told(self, progress: Progress, *, is_whole: bool) -> Best | None:
         """The best case with its fresh runs, and of a whole sweep whether it is a winner."""
+        best, tally = progress.best, progress.tally
         if best is None:
             return None
-        fresh = [found for run in self._fresh(best) for found in self._tally.measured(run)]
+        fresh = [found for run in progress.confirmations for found in tally.measured(run)]
         best = dataclasses.replace(best, confirmed=tuple(value for value, unit in fresh if unit == best.unit))
-        if not is_whole:
-            return best
-        again = made_again(self._book.runs(self._entry.id))
-        return dataclasses.replace(best, **self._tally.judged(best, again=again))
+        judged = tally.judged(best, again=made_again(progress.runs)) if is_whole else {}
+        return dataclasses.replace(best, **judged)
+
+
+def _said(tally: Tally, run: Run) -> str:
+    """What came out of a run, in a few words."""
+    failed = next((row.failed for row in run.rows if row.failed is not None), None)
+    if failed is not None:
+        return f"failed: {failed.reason}"
+    if run.exit is not None and has_failed(run):
+        return f"failed: {how_ended(run.exit)}"
+    found, metric = tally.measured(run), tally.metric
+    if metric is None or not found:
+        return f"{len(run.rows)} row{'' if len(run.rows) == 1 else 's'}"
+    value, unit = found[0]
+    return f"{metric.name} {value:.6g}" + (f" {unit}" if unit else "")
 
 
 def length(seconds: float) -> str:

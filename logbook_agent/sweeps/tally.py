@@ -13,10 +13,8 @@ from logbook_agent.model.record import ended_badly
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import canonical
-from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.recipes.expand import SweepPlan, describe
 from logbook_agent.sweeps.recipes.recipe import Order
-from logbook_agent.sweeps.state import RunKey, run_key
 
 if TYPE_CHECKING:
     from logbook_agent.findings.evidence.winner import Selection
@@ -158,17 +156,6 @@ class Tally:
 
     def _name(self, key: str) -> str:
         return describe(self._plan, self._plan.by_key[key])
-
-
-def tally_of(
-    workspace: Workspace, plan: SweepPlan, metric: Metric | None, made: Mapping[RunKey, Sequence[Run]]
-) -> Tally:
-    """The values of the runs of a plan that have been made."""
-    tally = Tally(plan, metric)
-    for planned in plan:
-        for run in made.get(run_key(workspace, planned.config, planned.repeat), ()):
-            tally.add(planned.case.key, run)
-    return tally
 
 
 def _measured(row: Row, metric: Metric) -> tuple[float, str | None] | None:

@@ -204,7 +204,8 @@ def test_ctrl_c_keeps_what_is_there_and_id_goes_on_in_turn(ready: Cli, folder: P
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert (process.returncode, "Traceback" in err) == (130, False)
-    stopped = "run 4, quant_mode=none: interrupted; more pairs: the same command with --id MOE-000"
+    again = "the same command with --id MOE-000"
+    stopped = f"interrupted after 1 of at most 20 pairs; to make the rest: {again}"
     assert out.startswith(f"MOE-000: 1 pair; stopped: {stopped}\n")
     assert ready("list", "--json").data[0]["state"] == "interrupted"
     answer = ready(*AB, "--id", "MOE-000", "--repeat", "5", *COMMAND)

@@ -10,7 +10,7 @@ import pytest
 
 from logbook_agent.store.book import Book
 from tests.conftest import Cli
-from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
+from tests.recipes.sweep_support import RECIPE, REST, runs_of, write_recipe
 
 # Size 3 comes out best once, and below all others after that; a control is above all cases but the lucky one.
 LUCKY = """\
@@ -201,7 +201,7 @@ def test_a_run_that_was_cut_off_behind_its_row_is_made_again(started: Cli, folde
     write_recipe(folder, bench=bench)
     first = started("sweep", "demo", "--json")
     assert (first.code, first.data["rows"]) == (130, 3)
-    assert first.data["problems"] == ["5 of 8 runs are left: logbook sweep --resume MOE-000"]
+    assert first.data["problems"] == [REST]
     second = started("sweep", "demo", "--json").data
     assert (second["id"], second["rows"], second["ran"], second["problems"]) == ("MOE-000", 8, 6, [])
     with (folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:

@@ -45,9 +45,9 @@ def chosen(name: str, scale: str | None) -> SweepPlan:
 
 
 def test_every_recipe_is_counted_and_explained() -> None:
-    listed = list_recipes(Workspace(cwd=REPOSITORY, environ=os.environ))
-    assert {item.file.name for item in listed} == {*COUNTS, *STAGES}
-    assert all(item.problem is None for item in listed)
+    workspace = Workspace(cwd=REPOSITORY, environ=os.environ)
+    assert {chosen.file.name for chosen in list_recipes(workspace)} == {*COUNTS, *STAGES}
+    assert workspace.warnings == []
     for name in (*COUNTS, *STAGES):
         text = (REPOSITORY / "recipes" / f"{name}.md").read_text(encoding="utf-8")
         assert f"logbook sweep {name}" in text

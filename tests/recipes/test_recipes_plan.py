@@ -214,6 +214,11 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
     ({"repeats": 0}, "repeats", "a whole number, 1 or more", "repeats: 1"),
     ({"timeout_s": "30m"}, "timeout_s", "a number above zero", "60"),
     ({"metrics": [{"name": "x", "direction": "up"}]}, "metrics[0].direction", "unknown direction", ""),
+    ({"metrics": [{"direction": "max"}]}, "metrics[0].name", "metrics[0].name is missing", "name:"),
+    ({"criteria": [{"predicate": {}}]}, "criteria[0].text", "criteria[0].text is missing", "text:"),
+    ({"compare": {"base": 1}}, "compare.axis", "compare.axis is missing", "axis:"),
+    ({"cost": {"seconds_per_run": 1, "source": 2}}, "cost.source", "cost.source must be text", "source:"),
+    ({"axes": {"top.k": [1]}}, "axes.top.k", "'top.k' is not a valid config key", "mlp_dim"),
     ({"question": None}, "question", "question is missing", "question:"),
     ({"setup": [{"label": "x"}]}, "setup[0]", "is not a command", "argv"),
     ({"limits": {"cases": 1}, "axes": AXES}, "limits.cases", "2 cases, over its limit of 1", "--set"),
@@ -250,6 +255,20 @@ def test_values_that_cannot_be_set(sets: str, message: str, hint: str) -> None:
         plan_of(sets=(sets,), command=command, axes=axes)
     assert message in caught.value.message
     assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("parts", "place"),
+    [
+        ({"axes": {"s": [{"a": 1}, 5]}}, "axes.s[1]"),
+        ({"axes": {"s": {"zip": {"a": 5}}}}, "axes.s.zip"),
+        ({"cases": [{"a": 1}, 5]}, "cases[1]"),
+    ],
+)
+def test_a_value_inside_what_is_no_axis(parts: dict[str, Any], place: str) -> None:
+    with pytest.raises(RecipeProblem) as caught:
+        plan_of(sets=("a=2",), command=["bench", "{a}"], **parts)
+    assert caught.value.place == place
 
 
 def test_unknown_scale_and_axis_of_a_scale() -> None:

@@ -11,7 +11,7 @@ import pytest
 from logbook_agent.store.book import Book
 from logbook_agent.store.locks import locked
 from tests.conftest import Cli
-from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
+from tests.recipes.sweep_support import RECIPE, REST, runs_of, write_recipe
 
 
 def test_the_projects_recipes_come_first(cli: Cli, folder: Path) -> None:
@@ -141,7 +141,7 @@ def test_an_interrupted_sweep_goes_on_by_the_same_command(started: Cli, folder: 
     path = write_recipe(folder, RECIPE + "teardown: [[touch, released]]\n", bench=stop + 'echo "RESULT tflops=$1"\n')
     first = started("sweep", "demo", "--json")
     assert (first.code, first.data["interrupted"], first.data["ran"]) == (130, True, 3)
-    assert first.data["problems"] == ["5 of 8 runs are left: logbook sweep --resume MOE-000"]
+    assert first.data["problems"] == [REST]
     assert (folder / "released").exists(), "the teardown is made whatever happened"
     dry = started("sweep", "demo", "--dry-run")
     assert dry.out.endswith("resumes MOE-000, which is unfinished; --new starts another\n")
@@ -178,6 +178,16 @@ def test_one_process_at_a_time(started: Cli, folder: Path) -> None:
         answer = started("sweep", "--resume", "MOE-000", "--json")
     assert answer.code == 3
     assert answer.error["message"].startswith("MOE-000 is being run by pid")
+
+
+def test_a_sweep_with_a_damaged_run_is_not_begun_again(started: Cli, folder: Path) -> None:
+    write_recipe(folder)
+    assert started("sweep", "demo", "--set", "size=1").code == 0
+    (folder / "logbooks/moe/runs/MOE-000/02/run.json").write_text("{")
+    answer = started("sweep", "--resume", "MOE-000", "--json")
+    assert answer.code == 3
+    assert "run.json" in answer.error["message"]
+    assert [p.name for p in (folder / "logbooks/moe/entries").iterdir()] == ["MOE-000.yaml"]
 
 
 def test_a_sweep_stays_with_its_launcher(started: Cli, folder: Path) -> None:

@@ -62,7 +62,7 @@ def test_a_sweep_is_torn_down_and_says_how_to_go_on(started: Cli, folder: Path, 
     write_recipe(folder, RECIPE + "setup: [[echo, allocate]]\nteardown: [[touch, released]]\n")
     code, out, err = between(number, "sweep", "demo", "--set", "repeats=20", cwd=folder)
     assert code == 130, err
-    assert "of 160 runs are left: logbook sweep --resume MOE-000" in out
+    assert "problem: interrupted after 1 of 160 runs; to make the rest: logbook sweep --resume MOE-000" in out
     assert (folder / "released").exists()
     assert is_whole(folder, runs=4), "setup, a run, the one that was cut off, teardown"
     assert started("list", "--json").data[0]["state"] == "interrupted"
@@ -73,7 +73,7 @@ def test_an_ab_says_how_to_go_on(started: Cli, folder: Path) -> None:
     write_recipe(folder)
     code, out, err = between(signal.SIGINT, *AB, cwd=folder)
     assert code == 130, err
-    assert "; more pairs: the same command with --id MOE-000" in out
+    assert "interrupted after 1 of 40 pairs; to make the rest: the same command with --id MOE-000 --repeat 39" in out
     assert is_whole(folder, runs=3)
 
 

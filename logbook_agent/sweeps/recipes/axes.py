@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from logbook_agent.model.scalar import Scalar
-from logbook_agent.sweeps.recipes.problem import MOST, RecipeProblem, unknown
+from logbook_agent.sweeps.recipes.placed import Placed, key_name
+from logbook_agent.sweeps.recipes.problem import MOST, RecipeProblem, check_known
 from logbook_agent.sweeps.recipes.recipe import Axis, Point
 
 CASES = "cases"
@@ -14,124 +15,75 @@ _RANGE_KEYS = ("from", "to", "step", "count")
 _MOST_POINTS = 1_000_000
 
 
-def parse_axis(name: str, value: Any, fixed: Mapping[str, Scalar]) -> Axis:
+def parse_axis(name: str, axis: Placed, fixed: Mapping[str, Scalar]) -> Axis:
     """An axis of one of its forms. RecipeProblem for one without values or of another form."""
-    place = name if name == CASES else f"axes.{name}"
+    value = axis.value
     if isinstance(value, list):
-        points = _listed(name, value, place)
+        points = _listed(name, axis)
     elif isinstance(value, dict) and "zip" in value:
-        points = _zipped(value, place)
+        points = _zipped(axis)
     elif isinstance(value, dict) and ({"from", "to"} & value.keys() or not value):
-        points = [Point(values={name: number}) for number in _range(value, place)]
+        points = [Point(values={name: number}) for number in _range(value, axis.place)]
     else:
         raise RecipeProblem(
             f"axis {name} is neither a list nor a range",
-            place=place,
+            place=axis.place,
             cause="it is a list, {from, to, step}, {from, to, count}, or {zip: {key: list, ...}}",
             hint=f"write: {name}: [1, 2, 4]",
         )
     if not points:
         raise RecipeProblem(
             f"axis {name} has no values, so there is no case to run",
-            place=place,
+            place=axis.place,
             cause="a grid is the product of its axes, and one of them is empty",
             hint=f"give {name} a value, or remove it",
         )
     keys = tuple(dict.fromkeys(key for point in points for key in point.values))
-    return Axis(
-        name=name, keys=keys, points=tuple(_filled(p, keys, fixed, f"{place}[{i}]") for i, p in enumerate(points))
-    )
+    filled = (_filled(point, keys, fixed, f"{axis.place}[{i}]") for i, point in enumerate(points))
+    return Axis(name=name, keys=keys, points=tuple(filled))
 
 
-def scalar(value: Any, place: str) -> Scalar:
-    """A value of config: text, number, true, false or null."""
-    if value is None or isinstance(value, str | bool | int):
-        return value
-    if isinstance(value, float) and value == value and abs(value) != float("inf"):
-        return value
-    raise RecipeProblem(
-        f"{place}: {value!r} is not a config value",
-        place=place,
-        cause="a value is text, a finite number, true, false or null",
-        hint="quote it if it is meant as text",
-    )
-
-
-def scalars(value: Any, place: str) -> dict[str, Scalar]:
-    """Config: keys with one value each."""
-    if not isinstance(value, dict):
-        raise RecipeProblem(
-            f"{place} must be a mapping of keys to values", place=place, cause=f"it is {value!r}", hint="write: topk: 2"
-        )
-    return {key_name(key, place): scalar(item, f"{place}.{key}") for key, item in value.items()}
-
-
-def key_name(key: Any, place: str) -> str:
-    """A config key: a name that a placeholder can hold."""
-    if isinstance(key, str) and key.isidentifier():
-        return key
-    raise RecipeProblem(
-        f"{key!r} is not a valid config key",
-        place=f"{place}.{key}",
-        cause="a key is letters, digits and _, so that {key} can stand for it",
-        hint="write flags with underscores: mlp_dim for --mlp-dim",
-    )
-
-
-def _listed(name: str, values: Sequence[Any], place: str) -> list[Point]:
-    mappings = [isinstance(value, dict) for value in values]
-    if not any(mappings) and name != CASES:
+def _listed(name: str, axis: Placed) -> list[Point]:
+    parts = axis.list()
+    others = [part for part in parts if not isinstance(part.value, dict)]
+    if len(others) == len(parts) and axis.place != CASES:
         key_name(name, "axes")
-        return [Point(values={name: scalar(value, f"{place}[{i}]")}) for i, value in enumerate(values)]
-    if not all(mappings):
-        i = mappings.index(False)
+        return [Point(values={name: part.scalar()}) for part in parts]
+    if others:
         raise RecipeProblem(
-            f"{place}[{i}]: {values[i]!r} is not a mapping of keys to values",
-            place=f"{place}[{i}]",
+            f"{others[0].place}: {others[0].value!r} is not a mapping of keys to values",
+            place=others[0].place,
             cause="either every value of an axis is a mapping or none is",
             hint="write: - {name: S, tokens: 512, hidden: 128}",
         )
-    return [_shape(value, f"{place}[{i}]") for i, value in enumerate(values)]
+    return [_shape(part) for part in parts]
 
 
-def _shape(value: Mapping[str, Any], place: str) -> Point:
+def _shape(shape: Placed) -> Point:
     """A point of several keys. `name` is what people call it and no config."""
-    name = value.get("name")
-    if name is not None and not isinstance(name, str | int):
-        raise RecipeProblem(
-            f"{place}: name must be text", place=f"{place}.name", cause=f"it is {name!r}", hint="name: S"
-        )
-    values = scalars({key: item for key, item in value.items() if key != "name"}, place)
-    if not values and name is None:
-        raise RecipeProblem(f"{place} sets no key", place=place, cause="it is empty", hint="add: topk: 2")
-    return Point(name=None if name is None else str(name), values=values)
+    name = shape.get("name")
+    if not isinstance(name.value, str | int | None):
+        raise name.wrong("text", "name: S")
+    values = Placed({key: item for key, item in shape.value.items() if key != "name"}, shape.place).scalars()
+    if not values and name.value is None:
+        raise RecipeProblem(f"{shape.place} sets no key", place=shape.place, cause="it is empty", hint="add: topk: 2")
+    return Point(name=name.given(lambda part: str(part.value)), values=values)
 
 
-def _zipped(value: Mapping[str, Any], place: str) -> list[Point]:
-    for key in value:
-        if key != "zip":
-            raise unknown("key", key, ["zip"], place=f"{place}.{key}")
-    lists = value["zip"]
+def _zipped(axis: Placed) -> list[Point]:
+    zipped = axis.only(["zip"]).get("zip")
+    lists = zipped.value
     if not isinstance(lists, dict) or not all(isinstance(v, list) for v in lists.values()):
+        raise zipped.wrong("a mapping of keys to lists", "write: zip: {hidden: [2048, 3072], mlp_dim: [2048, 3072]}")
+    if len({len(values) for values in lists.values()}) > 1:
         raise RecipeProblem(
-            f"{place}.zip must be a mapping of keys to lists",
-            place=f"{place}.zip",
-            cause="zip combines the first values of all keys, then the second ones",
-            hint="write: zip: {hidden: [2048, 3072], mlp_dim: [2048, 3072]}",
-        )
-    lengths = {key: len(values) for key, values in lists.items()}
-    if len(set(lengths.values())) > 1:
-        raise RecipeProblem(
-            f"the lists of {place}.zip differ in length",
-            place=f"{place}.zip",
-            cause=", ".join(f"{key} has {length}" for key, length in lengths.items()),
+            f"the lists of {zipped.place} differ in length",
+            place=zipped.place,
+            cause=", ".join(f"{key} has {len(values)}" for key, values in lists.items()),
             hint="give every key the same number of values",
         )
-    keys = [key_name(key, f"{place}.zip") for key in lists]
-    return [
-        Point(values={key: scalar(item, f"{place}.zip.{key}[{i}]") for key, item in zip(keys, row, strict=True)})
-        for i, row in enumerate(zip(*lists.values(), strict=True))
-    ]
+    columns = [[(key_name(key, zipped.place), item.scalar()) for item in zipped.get(key).list()] for key in lists]
+    return [Point(values=dict(row)) for row in zip(*columns, strict=True)]
 
 
 def _is_number(value: Any) -> bool:
@@ -142,17 +94,11 @@ def _range(value: Mapping[str, Any], place: str) -> list[Scalar]:
     """Both ends included. Decimal arithmetic, so that the third of 0.1 to 0.9 by 0.1 is 0.3."""
     from decimal import Decimal
 
-    for key in value:
-        if key not in _RANGE_KEYS:
-            raise unknown("key of a range", key, _RANGE_KEYS, place=f"{place}.{key}")
+    check_known("key of a range", value, _RANGE_KEYS, place=place)
     numbers = {key: value.get(key) for key in _RANGE_KEYS}
     wrong = [k for k, n in numbers.items() if n is not None and not _is_number(n)]
-    if (
-        wrong
-        or numbers["from"] is None
-        or numbers["to"] is None
-        or (numbers["step"] is None) == (numbers["count"] is None)
-    ):
+    given = {key for key, number in numbers.items() if number is not None}
+    if wrong or given not in ({"from", "to", "step"}, {"from", "to", "count"}):
         raise RecipeProblem(
             f"{place} is not a range" + (f": {wrong[0]} is {value[wrong[0]]!r}" if wrong else ""),
             place=place,

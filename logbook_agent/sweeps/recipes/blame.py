@@ -22,6 +22,7 @@ def blamed_on_sets(error: RecipeProblem, sets: Sequence[str]) -> RecipeProblem:
     error.reword(f"{' '.join(f'--set {text}' for text in own or sets)}: {error.message}")
     if own and error.hint.startswith(_ADVICE):
         error.hint = f"--set {key}={error.hint.split()[-1]}"
+    error.place = ""
     return error
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from logbook_agent.model.values import canonical
 from logbook_agent.sweeps.recipes.axes import CASES
-from logbook_agent.sweeps.recipes.problem import RecipeProblem, suggestion, unknown
+from logbook_agent.sweeps.recipes.problem import RecipeProblem, check_known, suggestion, unknown
 from logbook_agent.sweeps.recipes.recipe import Recipe
 from logbook_agent.sweeps.recipes.template import key_places
 
@@ -30,10 +32,8 @@ def check_keys(recipe: Recipe) -> None:
                 hint=suggestion(key, owner) or f"give it one under fixed or axes: {key}: ...",
             )
     for i, control in enumerate(recipe.controls):
-        for key in control.values:
-            if key not in owner:
-                raise unknown("key", key, owner, place=f"controls[{i}].{key}")
-    _check_compare(recipe)
+        check_known("key", control.values, owner, place=f"controls[{i}]")
+    _check_compare(recipe, owner)
 
 
 def _owners(recipe: Recipe) -> dict[str, str]:
@@ -55,12 +55,12 @@ def _owners(recipe: Recipe) -> dict[str, str]:
     return owner
 
 
-def _check_compare(recipe: Recipe) -> None:
+def _check_compare(recipe: Recipe, keys: Mapping[str, str]) -> None:
     compare = recipe.compare
     if compare is None:
         return
-    if compare.axis not in recipe.keys:
-        raise unknown("key", compare.axis, recipe.keys, place="compare.axis")
+    if compare.axis not in keys:
+        raise unknown("key", compare.axis, keys, place="compare.axis")
     values = [p.values[compare.axis] for a in recipe.axes for p in a.points if compare.axis in p.values]
     values += [c.values[compare.axis] for c in recipe.controls if compare.axis in c.values]
     if compare.axis in recipe.fixed and not any(compare.axis in a.keys for a in recipe.axes):

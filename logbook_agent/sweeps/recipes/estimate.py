@@ -30,15 +30,13 @@ def estimate(plan: SweepPlan, measured_s: Sequence[float] = ()) -> Estimate:
     """
     recipe = plan.recipe
     runs = len(plan) + recipe.confirm
+    seconds, basis = None, "the recipe does not say how long a run takes"
     if measured_s:
-        found = Estimate(
-            runs=runs, seconds_per_run=median(measured_s), basis=f"median of {len(measured_s)} earlier runs"
-        )
+        seconds, basis = median(measured_s), f"median of {len(measured_s)} earlier runs"
     elif recipe.cost is not None:
+        seconds = recipe.cost.seconds_per_run
         basis = "the recipe" + (f": {recipe.cost.source}" if recipe.cost.source else "")
-        found = Estimate(runs=runs, seconds_per_run=recipe.cost.seconds_per_run, basis=basis)
-    else:
-        found = Estimate(runs=runs, seconds_per_run=None, basis="the recipe does not say how long a run takes")
+    found = Estimate(runs=runs, seconds_per_run=seconds, basis=basis)
     hours = recipe.limits.hours
     if hours is not None and found.seconds is not None and found.seconds > hours * 3600:
         raise RecipeProblem(

@@ -16,7 +16,7 @@ from functools import cached_property
 from logbook_agent.model.scalar import Scalar
 from logbook_agent.model.values import canonical
 from logbook_agent.sweeps.recipes.problem import RecipeProblem
-from logbook_agent.sweeps.recipes.recipe import Axis, Control, Order, Point, Recipe
+from logbook_agent.sweeps.recipes.recipe import Control, Order, Recipe
 from logbook_agent.sweeps.recipes.template import written
 
 # A plan asks for the same few values again and again (typed: 1 is not True).
@@ -49,9 +49,11 @@ class PlannedRun:
 
 @dataclass(frozen=True, kw_only=True)
 class SweepPlan:
-    """The runs of a recipe in order. Iterating puts each command together anew."""
+    """The runs of a recipe in order. Iterating puts each command together anew. `varied` are the keys that an axis or a
+    control sets."""
 
     recipe: Recipe
+    varied: tuple[str, ...]
     cases: tuple[PlannedCase, ...]
 
     def __len__(self) -> int:
@@ -80,10 +82,6 @@ class SweepPlan:
     @cached_property
     def by_key(self) -> dict[str, PlannedCase]:
         return {case.key: case for case in self.cases}
-
-    @cached_property
-    def varied(self) -> tuple[str, ...]:
-        return varied_keys(self.recipe)
 
     @cached_property
     def digest(self) -> str:
@@ -116,47 +114,24 @@ def expand(recipe: Recipe) -> SweepPlan:
             cause=" x ".join(f"{axis.name} {len(axis.points):,}" for axis in recipe.axes),
             hint="leave values out (--set KEY=V,V), or raise limits: {cases: ...} in the recipe",
         )
-    varied = varied_keys(recipe)
+    parts = (*(axis.keys for axis in recipe.axes), *(control.values for control in recipe.controls))
+    varied = tuple(dict.fromkeys(key for keys in parts for key in keys))
     found: dict[str, PlannedCase] = {}
-    places: dict[str, int] = {}
-    for number, (key, label, values) in enumerate(_grid(recipe, varied), start=1):
+    for number, points in enumerate(itertools.product(*(axis.points for axis in recipe.axes)), start=1):
+        values = {key: value for point in points for key, value in point.values.items()}
+        label = " ".join(point.name for point in points if point.name is not None) or None
+        key = case_key(values, varied, recipe.fixed)
         if key in found:
-            raise _twice(key, places[key], number)
+            raise _twice(key, [*found].index(key) + 1, number)
         found[key] = PlannedCase(key=key, label=label, values=values)
-        places[key] = number
     cases = _with_controls(recipe, varied, found) if recipe.controls else tuple(found.values())
-    return SweepPlan(recipe=recipe, cases=cases)
-
-
-def varied_keys(recipe: Recipe) -> tuple[str, ...]:
-    """The keys that an axis or a control sets."""
-    keys = dict.fromkeys(key for axis in recipe.axes for key in axis.keys)
-    keys.update(dict.fromkeys(key for control in recipe.controls for key in control.values))
-    return tuple(keys)
+    return SweepPlan(recipe=recipe, varied=varied, cases=cases)
 
 
 def case_key(values: Mapping[str, Scalar], varied: Iterable[str], fixed: Mapping[str, Scalar]) -> str:
     """`topk=2 quant_mode=int8`; `one case` where nothing varies."""
     pairs = (f"{key}={_canonical(values[key] if key in values else fixed[key])}" for key in varied)
     return " ".join(pairs) or "one case"
-
-
-def _grid(recipe: Recipe, varied: Sequence[str]) -> Iterator[tuple[str, str | None, Mapping[str, Scalar]]]:
-    """Key, label and values of every combination; the last axis changes fastest."""
-    of_axes = {key for axis in recipe.axes for key in axis.keys}
-    rest = [f"{key}={canonical(recipe.fixed[key])}" for key in varied if key not in of_axes]
-    parts = [[(_part(axis, point), point.name, point.values) for point in axis.points] for axis in recipe.axes]
-    for points in itertools.product(*parts):
-        values: dict[str, Scalar] = {}
-        for _, _, more in points:
-            values.update(more)
-        names = [name for _, name, _ in points if name is not None]
-        key = " ".join([*(part for part, _, _ in points), *rest]) or "one case"
-        yield key, " ".join(names) or None, values
-
-
-def _part(axis: Axis, point: Point) -> str:
-    return " ".join(f"{key}={_canonical(point.values[key])}" for key in axis.keys)
 
 
 def _twice(key: str, first: int, second: int) -> RecipeProblem:
@@ -226,3 +201,8 @@ def describe(plan: SweepPlan, case: PlannedCase) -> str:
     config = plan.config(case)
     pairs = [f"{k}={'null' if config[k] is None else written(config[k], k)}" for k in plan.varied if k not in named]
     return " ".join([*([case.label] if case.label else []), *pairs]) or "one case"
+
+
+def describe_run(plan: SweepPlan, run: PlannedRun) -> str:
+    """A run for people: its case, and which one of several repeats it is."""
+    return describe(plan, run.case) + (f" repeat {run.repeat}" if plan.recipe.repeats > 1 else "")

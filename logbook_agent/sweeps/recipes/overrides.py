@@ -8,8 +8,8 @@ from typing import Any
 from logbook_agent.model.pairs import parse_pair
 from logbook_agent.model.scalar import Scalar
 from logbook_agent.model.values import parse_scalar
-from logbook_agent.sweeps.recipes.problem import MOST, RecipeProblem, suggestion, unknown
-from logbook_agent.sweeps.recipes.readers import list_of, mapping_of
+from logbook_agent.sweeps.recipes.placed import Placed
+from logbook_agent.sweeps.recipes.problem import MOST, RecipeProblem, check_known, suggestion, unknown
 
 # What a scale may not change: what the recipe is.
 _IDENTITY = ("name", "question", "method", "scale")
@@ -22,29 +22,18 @@ def at_scale(data: Mapping[str, Any], scale: str | None, top_keys: Sequence[str]
     """The recipe's data with what `scale` says in place; fixed config, axes and variables are merged by key."""
     scales = data.get("scale") or {}
     if not isinstance(scales, dict) or not all(isinstance(part, dict) for part in scales.values()):
-        raise RecipeProblem(
-            "scale must be a mapping of names to values",
-            place="scale",
-            cause=f"it is {scales!r}",
-            hint="scale: {tiny: {...}}",
-        )
+        raise Placed(scales, "scale").wrong("a mapping of names to values", "scale: {tiny: {...}}")
     changed = {key: value for key, value in data.items() if key != "scale"}
     for name, part in scales.items():
-        for key in part:
-            if key not in top_keys or key in _IDENTITY:
-                known = [k for k in top_keys if k not in _IDENTITY]
-                raise unknown("key", key, known, place=f"scale.{name}.{key}")
+        check_known("key", part, [k for k in top_keys if k not in _IDENTITY], place=f"scale.{name}")
     if scale is None:
         return changed
     if scale not in scales:
         raise unknown("scale", scale, scales, place="scale")
     axes = data.get("axes")
-    known_axes = axes if isinstance(axes, dict) else {}
     for key, value in scales[scale].items():
         if key == "axes" and isinstance(value, dict):
-            for axis in value:
-                if axis not in known_axes:
-                    raise unknown("axis", axis, known_axes, place=f"scale.{scale}.axes.{axis}")
+            check_known("axis", value, axes if isinstance(axes, dict) else {}, place=f"scale.{scale}.axes")
         merge = key in _MERGED and isinstance(value, dict) and isinstance(changed.get(key), dict)
         changed[key] = {**changed[key], **value} if merge else value
     return changed
@@ -63,11 +52,11 @@ def with_values(data: Mapping[str, Any], sets: Sequence[str]) -> dict[str, Any]:
 
 
 def _with_value(data: dict[str, Any], key: str, text: str) -> dict[str, Any]:
-    axes, fixed = mapping_of(data, "axes"), mapping_of(data, "fixed")
+    axes, fixed, cases = _parts(data)
     if key in axes:
         return {**data, "axes": {**axes, key: _axis(key, axes[key], text)}}
     inside = [name for name, axis in axes.items() if key in _point_keys(axis)]
-    in_cases = any(key in case for case in list_of(data, "cases") if isinstance(case, dict))
+    in_cases = key in _point_keys(cases)
     if key not in fixed and not inside and not in_cases:
         if key in SETTABLE:
             return {**data, key: parse_scalar(text)}
@@ -77,20 +66,26 @@ def _with_value(data: dict[str, Any], key: str, text: str) -> dict[str, Any]:
     for name in inside:
         data = {**data, "axes": {**data["axes"], name: _in_points(axes[name], key, text)}}
     if in_cases:
-        data = {**data, "cases": _in_points(data["cases"], key, text)}
+        data = {**data, "cases": _in_points(cases, key, text)}
     return data
+
+
+def _parts(data: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], list[Any]]:
+    """Axes, fixed config and explicit cases."""
+    top = Placed(data)
+    top.get("cases").list()
+    return top.get("axes").mapping(), top.get("fixed").mapping(), data.get("cases") or []
 
 
 def settable_keys(data: Mapping[str, Any]) -> list[str]:
     """What `--set` can change in a recipe's data: axes, config keys wherever they stand, and parts of the recipe."""
-    axes, fixed = mapping_of(data, "axes"), mapping_of(data, "fixed")
-    in_cases = [key for case in list_of(data, "cases") if isinstance(case, dict) for key in case if key != "name"]
-    return [*axes, *fixed, *(k for axis in axes.values() for k in _point_keys(axis)), *in_cases, *SETTABLE]
+    axes, fixed, cases = _parts(data)
+    return [*axes, *fixed, *(key for axis in (*axes.values(), cases) for key in _point_keys(axis)), *SETTABLE]
 
 
 def axis_names(data: Mapping[str, Any]) -> list[str]:
     """What takes several values in a recipe's data."""
-    return list(mapping_of(data, "axes"))
+    return list(Placed(data).get("axes").mapping())
 
 
 def unknown_key(key: str, value: str, names: Sequence[str]) -> RecipeProblem:
@@ -136,10 +131,14 @@ def _axis(key: str, axis: Any, text: str) -> list[Any]:
 
 
 def _in_points(axis: Any, key: str, text: str) -> Any:
-    if isinstance(axis, dict):
-        values = axis["zip"][key]
-        return {**axis, "zip": {**axis["zip"], key: [_typed(key, text, value) for value in values]}}
-    return [{**point, key: _typed(key, text, point[key])} if key in point else point for point in axis]
+    """The axis with another value of a key inside; what is no axis is left to whoever reads it."""
+    if isinstance(axis, list):
+        has = [isinstance(point, dict) and key in point for point in axis]
+        return [{**p, key: _typed(key, text, p[key])} if own else p for p, own in zip(axis, has, strict=True)]
+    values = axis["zip"][key]
+    if not isinstance(values, list):
+        return axis
+    return {**axis, "zip": {**axis["zip"], key: [_typed(key, text, value) for value in values]}}
 
 
 def _typed(key: str, text: str, old: Any) -> Scalar:

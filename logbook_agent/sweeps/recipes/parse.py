@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from logbook_agent.findings.criteria.current import checked_predicate
 from logbook_agent.model.entry import PlannedCommand
-from logbook_agent.sweeps.recipes.axes import CASES, parse_axis, scalar, scalars
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Criterion, Metric
+from logbook_agent.model.units import DIRECTIONS, known
+from logbook_agent.sweeps.recipes.axes import CASES, parse_axis
 from logbook_agent.sweeps.recipes.checks import check_keys
 from logbook_agent.sweeps.recipes.overrides import at_scale, with_values
-from logbook_agent.sweeps.recipes.problem import RecipeProblem, unknown
-from logbook_agent.sweeps.recipes.readers import (
-    count,
-    description_of,
-    list_of,
-    mapping_of,
-    number,
-    only_keys,
-    text_of,
-    texts_of,
-)
+from logbook_agent.sweeps.recipes.placed import Placed
+from logbook_agent.sweeps.recipes.problem import RecipeProblem, check_known, misplaced, unknown
 from logbook_agent.sweeps.recipes.recipe import Compare, Control, Cost, Limits, Order, Recipe
 from logbook_agent.sweeps.recipes.template import Flags, Template, Text, parse_text
 
@@ -36,112 +31,135 @@ def parse_recipe(data: Any, *, scale: str | None = None, sets: Sequence[str] = (
     """The recipe of a file's data, at a scale, with single values changed. Raises RecipeProblem."""
     if not isinstance(data, dict):
         raise RecipeProblem("the recipe holds no keys", cause="a recipe is a mapping", hint="start with: name: int8-ab")
-    for key in data:
-        if key not in TOP_KEYS:
-            raise unknown("key", key, [*TOP_KEYS, STAGES], place=str(key))
+    check_known("key", data, [*TOP_KEYS, STAGES], place="")
     scales = data.get("scale") or ()
-    data = with_values(at_scale(data, scale, TOP_KEYS), sets)
-    fixed = scalars(data.get("fixed") or {}, "fixed")
-    axes = mapping_of(data, "axes")
-    explicit = [parse_axis(CASES, data["cases"], fixed)] if data.get("cases") is not None else []
+    top = Placed(with_values(at_scale(data, scale, TOP_KEYS), sets))
+    fixed = top.get("fixed").scalars()
+    cases = [(CASES, top.get(CASES))] if top.get(CASES).value is not None else []
     recipe = Recipe(
-        **description_of(data),
-        after=texts_of(data, "after"),
-        cost=_cost(data.get("cost")),
-        setup=_commands(data, "setup"),
-        teardown=_commands(data, "teardown"),
-        command=_template(data),
+        **description_of(top),
+        after=top.get("after").texts(),
+        cost=top.get("cost").given(_cost),
+        setup=tuple(map(_command, top.get("setup").list())),
+        teardown=tuple(map(_command, top.get("teardown").list())),
+        command=_template(top),
         fixed=fixed,
-        axes=(*explicit, *(parse_axis(str(name), value, fixed) for name, value in axes.items())),
-        controls=tuple(_control(item, f"controls[{i}]") for i, item in enumerate(list_of(data, "controls"))),
-        compare=_compare(data.get("compare")),
-        implied=texts_of(data, "implied"),
-        repeats=count(data, "repeats", 1, least=1),
-        order=_order(data.get("order", Order.AS_LISTED.value)),
-        seed=count(data, "seed", 0, least=0),
-        timeout_s=number(data["timeout_s"], "timeout_s") if data.get("timeout_s") is not None else None,
-        env={name: parse_text(_word(text), f"env.{name}") for name, text in mapping_of(data, "env").items()},
-        confirm=count(data, "confirm", 1, least=0),
-        limits=_limits(mapping_of(data, "limits")),
+        axes=tuple(parse_axis(str(name), axis, fixed) for name, axis in (*cases, *top.get("axes").items())),
+        controls=tuple(map(_control, top.get("controls").list())),
+        compare=top.get("compare").given(_compare),
+        implied=top.get("implied").texts(),
+        repeats=top.count("repeats", 1, least=1),
+        order=_order(top.get("order", Order.AS_LISTED.value)),
+        seed=top.count("seed", 0, least=0),
+        timeout_s=top.get("timeout_s").given(Placed.number),
+        env={name: parse_text(_word(text.value), text.place) for name, text in top.get("env").items()},
+        confirm=top.count("confirm", 1, least=0),
+        limits=top.get("limits").given(_limits) or Limits(),
         scales=tuple(scales),
     )
     check_keys(recipe)
     return recipe
 
 
-def _control(value: Any, place: str) -> Control:
+def description_of(top: Placed) -> dict[str, Any]:
+    """What recipes of both forms say of themselves, as the fields of `Described`."""
+    return {
+        "name": top.get("name").text(),
+        "question": top.get("question").text(),
+        "method": top.get("method").given(Placed.text),
+        "criteria": tuple(map(_criterion, top.get("criteria").list())),
+        "prerequisites": top.get("prerequisites").texts(),
+        "constraints": top.get("constraints").texts(),
+        "metrics": tuple(map(_metric, top.get("metrics").list())),
+    }
+
+
+def _criterion(part: Placed) -> Criterion:
+    if isinstance(part.value, str):
+        return Criterion(text=part.value)
+    predicate = part.only(("text", "predicate")).get("predicate")
+    return Criterion(text=part.get("text").text(), predicate=predicate.given(_predicate))
+
+
+def _predicate(part: Placed) -> dict[str, Any]:
+    """A typo in a predicate is met when the recipe is read, not when its sweep is done."""
+    try:
+        return checked_predicate(part.value)
+    except UsageError as error:
+        raise misplaced(error, part.place) from error
+
+
+def _metric(part: Placed) -> Metric:
+    """A name, or a mapping; what is left out comes from the table of known metrics."""
+    if isinstance(part.value, str):
+        part = Placed({"name": part.value}, part.place)
+    name = part.only(("name", "direction", "unit")).get("name").text()
+    direction = part.get("direction", known(name).direction)
+    if direction.value is not None and direction.value not in DIRECTIONS:
+        raise unknown("direction", direction.value, DIRECTIONS, place=direction.place)
+    return Metric(name=name, direction=direction.value, unit=part.get("unit", known(name).unit).value)
+
+
+def _control(part: Placed) -> Control:
     """`{quant_mode: none}`, or the same with a label: `{label: None, set: {quant_mode: none}}`."""
-    if isinstance(value, dict) and "set" in value:
-        parts = only_keys(value, ("label", "set"), place)
-        return Control(label=parts.get("label"), values=scalars(parts["set"], f"{place}.set"))
-    values = scalars(value, place)
+    if isinstance(part.value, dict) and "set" in part.value:
+        part.only(("label", "set"))
+        return Control(label=part.get("label").value, values=part.get("set").scalars())
+    values = part.scalars()
     if not values:
         raise RecipeProblem(
-            f"{place} changes nothing", place=place, cause="it sets no key", hint="- {quant_mode: none}"
+            f"{part.place} changes nothing", place=part.place, cause="it sets no key", hint="- {quant_mode: none}"
         )
     return Control(values=values)
 
 
-def _compare(value: Any) -> Compare | None:
-    if value is None:
-        return None
-    parts = only_keys(value, ("axis", "base"), "compare")
-    if "base" not in parts:
+def _compare(part: Placed) -> Compare:
+    if "base" not in part.only(("axis", "base")).value:
         raise RecipeProblem(
             "compare.base is missing",
             place="compare",
             cause="the other values are compared with the base",
             hint="base: none",
         )
-    return Compare(axis=text_of(parts, "axis"), base=scalar(parts["base"], "compare.base"))
+    return Compare(axis=part.get("axis").text(), base=part.get("base").scalar())
 
 
-def _cost(value: Any) -> Cost | None:
-    if value is None:
-        return None
-    parts = only_keys(value, ("seconds_per_run", "source"), "cost")
-    return Cost(
-        seconds_per_run=number(parts.get("seconds_per_run"), "cost.seconds_per_run"),
-        source=text_of(parts, "source") if parts.get("source") is not None else None,
-    )
+def _cost(part: Placed) -> Cost:
+    part.only(("seconds_per_run", "source"))
+    return Cost(seconds_per_run=part.get("seconds_per_run").number(), source=part.get("source").given(Placed.text))
 
 
-def _limits(value: Mapping[str, Any]) -> Limits:
-    parts = only_keys(value, ("cases", "hours"), "limits")
-    return Limits(
-        cases=count(parts, "cases", Limits().cases, least=1, place="limits."),
-        hours=number(parts["hours"], "limits.hours") if parts.get("hours") is not None else None,
-    )
+def _limits(part: Placed) -> Limits:
+    cases = part.only(("cases", "hours")).count("cases", Limits().cases, least=1)
+    return Limits(cases=cases, hours=part.get("hours").given(Placed.number))
 
 
-def _order(value: Any) -> Order:
-    if value not in list(Order):
-        raise unknown("order", value, list(Order), place="order")
-    return Order(value)
+def _order(part: Placed) -> Order:
+    if part.value not in list(Order):
+        raise unknown("order", part.value, list(Order), place=part.place)
+    return Order(part.value)
 
 
-def _template(data: Mapping[str, Any]) -> Template:
-    shell = data.get("shell", False)
-    value = data.get("command")
-    if not isinstance(shell, bool):
-        raise RecipeProblem("shell must be true or false", place="shell", cause=f"it is {shell!r}", hint="shell: true")
-    if shell and isinstance(value, str):
-        return Template(words=(parse_text(value, "command"),), shell=shell)
-    if shell or not isinstance(value, list) or not value:
+def _template(top: Placed) -> Template:
+    shell, command = top.get("shell", False), top.get("command")
+    if not isinstance(shell.value, bool):
+        raise shell.wrong("true or false", "shell: true")
+    if shell.value and isinstance(command.value, str):
+        return Template(words=(parse_text(command.value, command.place),), shell=shell.value)
+    if shell.value or not isinstance(command.value, list) or not command.value:
         raise RecipeProblem(
-            "command must be text for the shell" if shell else "command must be a list of words",
+            "command must be text for the shell" if shell.value else "command must be a list of words",
             place="command",
             cause="without `shell: true` a command is a list of words, which no shell reads",
             hint="write: command: [bench-core, hillclimb, {flags: [tokens, topk]}]",
         )
-    return Template(words=tuple(_item(item, f"command[{i}]") for i, item in enumerate(value)))
+    return Template(words=tuple(map(_item, command.list())))
 
 
-def _item(item: Any, place: str) -> Text | Flags:
-    if not isinstance(item, dict):
-        return parse_text(_word(item), place)
-    parts = only_keys(item, ("flags",), place)
-    return Flags(keys=texts_of(parts, "flags"))
+def _item(part: Placed) -> Text | Flags:
+    if not isinstance(part.value, dict):
+        return parse_text(_word(part.value), part.place)
+    return Flags(keys=part.only(("flags",)).get("flags").texts())
 
 
 def _word(value: Any) -> str:
@@ -151,22 +169,18 @@ def _word(value: Any) -> str:
     return str(value)
 
 
-def _commands(data: Mapping[str, Any], key: str) -> tuple[PlannedCommand, ...]:
-    return tuple(_command(item, f"{key}[{i}]") for i, item in enumerate(list_of(data, key)))
-
-
-def _command(item: Any, place: str) -> PlannedCommand:
+def _command(part: Placed) -> PlannedCommand:
     """`[word, ...]`, or `{label: ..., argv: [...]}`, or `{label: ..., shell: TEXT}`."""
-    if isinstance(item, list):
-        item = {"argv": item}
-    parts = only_keys(item, ("label", "argv", "shell"), place)
-    argv, shell = parts.get("argv"), parts.get("shell")
+    if isinstance(part.value, list):
+        part = Placed({"argv": part.value}, part.place)
+    part.only(("label", "argv", "shell"))
+    argv, shell = part.get("argv").value, part.get("shell").value
     if (argv is None) == (shell is None) or (argv is not None and (not isinstance(argv, list) or not argv)):
         raise RecipeProblem(
-            f"{place} is not a command",
-            place=place,
+            f"{part.place} is not a command",
+            place=part.place,
             cause="a command is a list of words, or text for the shell",
             hint="- {label: Allocate, argv: [tool, allocate]}",
         )
-    words = (str(shell),) if argv is None else tuple(_word(word) for word in argv)
-    return PlannedCommand(label=parts.get("label"), argv=words, shell=argv is None)
+    words = (str(shell),) if argv is None else tuple(map(_word, argv))
+    return PlannedCommand(label=part.get("label").value, argv=words, shell=argv is None)

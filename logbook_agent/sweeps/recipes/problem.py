@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from logbook_agent.model.errors import UsageError
 
@@ -19,6 +19,11 @@ class RecipeProblem(UsageError):
         self.place = place
 
 
+def misplaced(error: UsageError, place: str) -> RecipeProblem:
+    """Another error as the problem of a place in the recipe."""
+    return RecipeProblem(error.message, place=place, cause=error.cause, hint=error.hint)
+
+
 def unknown(what: str, name: object, known: Iterable[object], *, place: str = "") -> RecipeProblem:
     """The problem of a name that does not exist: all there are, and the close one. What a file holds in place of names
     is shown as it is."""
@@ -29,6 +34,13 @@ def unknown(what: str, name: object, known: Iterable[object], *, place: str = ""
         cause=f"choose from: {listed(names)}" if names else f"there is no {what} here",
         hint=suggestion(str(name), names) or "correct or remove it",
     )
+
+
+def check_known(what: str, names: Iterable[object], known: Collection[str], *, place: str) -> None:
+    """Raises the problem of the first name that does not exist; it stands below `place`."""
+    for name in names:
+        if name not in known:
+            raise unknown(what, name, known, place=f"{place}.{name}" if place else str(name))
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

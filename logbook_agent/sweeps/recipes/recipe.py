@@ -76,14 +76,32 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
-    """A recipe at one scale, with every value in place.
+class Described:
+    """What recipes of both forms say of themselves.
 
     name           as the file is called
     question       what it is to find out; `method`: how
     criteria       when the question is answered: prose, optionally a predicate
     prerequisites  what has to be there, in words
     constraints    what must hold wherever its results are compared, in words
+    metrics        what is looked at, the first one decides which case is best
+    scales         the names of the scales that change something
+    """
+
+    name: str
+    question: str
+    method: str | None = None
+    criteria: tuple[Criterion, ...] = ()
+    prerequisites: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+    scales: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe(Described):
+    """A recipe at one scale, with every value in place.
+
     after          recipes that are to be run before this one
     cost           of one run; None: unknown
     setup          commands before the first run, and `teardown` after the last, whatever happened
@@ -96,16 +114,9 @@ class Recipe:
     repeats        runs of each case, in `order`
     timeout_s      after which a run is ended; None: never
     env            variables of every run, which may hold placeholders
-    metrics        what is looked at, the first one decides which case is best
     confirm        fresh runs of the best case at the end; 0: there is no best one to choose
     """
 
-    name: str
-    question: str
-    method: str | None = None
-    criteria: tuple[Criterion, ...] = ()
-    prerequisites: tuple[str, ...] = ()
-    constraints: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     cost: Cost | None = None
     setup: tuple[PlannedCommand, ...] = ()
@@ -121,14 +132,5 @@ class Recipe:
     seed: int = 0
     timeout_s: float | None = None
     env: Mapping[str, Text] = field(default_factory=dict)
-    metrics: tuple[Metric, ...] = ()
     confirm: int = 1
     limits: Limits = field(default_factory=Limits)
-    scales: tuple[str, ...] = ()
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Every config key that a case has."""
-        found = dict.fromkeys(self.fixed)
-        found.update(dict.fromkeys(key for axis in self.axes for key in axis.keys))
-        return tuple(found)

@@ -45,15 +45,9 @@ def violations(plan: SweepPlan, *, done: Collection[str] | None = None) -> tuple
     """Every rule that the plan breaks, each told once. `done`: names of recipes that this logbook has a finished
     sweep of; None: not known, and then nothing is said of what should come first."""
     configs = tuple((case, plan.config(case)) for case in plan.cases)
-    found = [violation for rule in _RULES for violation in _first(rule(plan, configs))]
-    return (*found, *_comes_first(plan, configs, done))
-
-
-def _first(found: Iterator[Violation]) -> Iterator[Violation]:
-    """A rule that a thousand cases break is told once."""
-    for violation in found:
-        yield violation
-        return
+    # A rule that a thousand cases break is told once.
+    found = (next(rule(plan, configs), None) for rule in _RULES)
+    return (*(violation for violation in found if violation is not None), *_comes_first(plan, configs, done))
 
 
 def _argsort_unless_compared(plan: SweepPlan, configs: Configs) -> Iterator[Violation]:

@@ -6,16 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from logbook_agent.model.header import Criterion, Metric
 from logbook_agent.model.scalar import Scalar
-from logbook_agent.sweeps.recipes.axes import scalars
 from logbook_agent.sweeps.recipes.overrides import at_scale, pair_of, unknown_key
+from logbook_agent.sweeps.recipes.parse import description_of
+from logbook_agent.sweeps.recipes.placed import Placed
 from logbook_agent.sweeps.recipes.problem import RecipeProblem, unknown
-from logbook_agent.sweeps.recipes.readers import description_of, list_of, mapping_of, only_keys, text_of
+from logbook_agent.sweeps.recipes.recipe import Described
 from logbook_agent.sweeps.recipes.template import written
 
 TOP_KEYS = ["name", "question", "method", "criteria", "prerequisites", "constraints", "metrics", "stages", "scale"]
-_STAGE_KEYS = ("recipe", "set", "baseline")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,19 +28,11 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StagedRecipe:
+class StagedRecipe(Described):
     """A question, and the recipes that answer it together. `scales` are those that change something here; any other
     scale is that of each stage alone."""
 
-    name: str
-    question: str
-    method: str | None = None
-    criteria: tuple[Criterion, ...] = ()
-    prerequisites: tuple[str, ...] = ()
-    constraints: tuple[str, ...] = ()
-    metrics: tuple[Metric, ...] = ()
     stages: tuple[Stage, ...]
-    scales: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,52 +55,41 @@ def parse_staged(data: Mapping[str, Any], *, scale: str | None = None) -> Staged
             problem = unknown("key", key, TOP_KEYS, place=str(key))
             problem.cause = f"a recipe of stages has: {', '.join(TOP_KEYS)}; the rest belongs in the recipes it names"
             raise problem
-    scales = mapping_of(data, "scale")
-    data = at_scale(data, scale if scale in scales else None, TOP_KEYS)
-    stages = tuple(_stage(item, f"stages[{i}]") for i, item in enumerate(list_of(data, "stages")))
+    scales = Placed(data).get("scale").mapping()
+    top = Placed(at_scale(data, scale if scale in scales else None, TOP_KEYS))
+    stages = tuple(map(_stage, top.get("stages").list()))
     if not stages:
         raise RecipeProblem(
             "at least one stage is needed", place="stages", cause="stages is empty", hint="stages: [{recipe: int8-ab}]"
         )
-    return StagedRecipe(**description_of(data), stages=stages, scales=tuple(scales))
+    return StagedRecipe(**description_of(top), stages=stages, scales=tuple(scales))
 
 
-def _stage(item: Any, place: str) -> Stage:
+def _stage(part: Placed) -> Stage:
     """`int8-ab`, or `{recipe: int8-ab, set: {repeats: 6}, baseline: {quant_mode: none}}`."""
-    parts = only_keys({"recipe": item} if isinstance(item, str) else item, _STAGE_KEYS, place)
-    if not isinstance(parts.get("recipe"), str):
+    if isinstance(part.value, str):
+        part = Placed({"recipe": part.value}, part.place)
+    recipe = part.only(("recipe", "set", "baseline")).get("recipe")
+    if not isinstance(recipe.value, str):
         raise RecipeProblem(
-            f"{place} names no recipe", place=place, cause="a stage is a recipe", hint="- {recipe: int8-ab}"
+            f"{part.place} names no recipe", place=part.place, cause="a stage is a recipe", hint="- {recipe: int8-ab}"
         )
-    baseline = scalars(parts["baseline"], f"{place}.baseline") if parts.get("baseline") is not None else None
-    changed = _changed(parts, place)
-    sets = tuple(f"{key}={_value(value, str(key), f'{place}.set.{key}')}" for key, value in changed.items())
-    return Stage(recipe=text_of(parts, "recipe"), sets=sets, baseline=baseline)
+    baseline = part.get("baseline").given(Placed.scalars)
+    sets = tuple(f"{key}={_value(value)}" for key, value in part.get("set").items("set: {repeats: 6}"))
+    return Stage(recipe=recipe.text(), sets=sets, baseline=baseline)
 
 
-def _changed(parts: Mapping[str, Any], place: str) -> dict[str, Any]:
-    value = parts.get("set")
-    if value is not None and not isinstance(value, dict):
-        raise RecipeProblem(
-            f"{place}.set must be a mapping of keys to values",
-            place=f"{place}.set",
-            cause=f"it is {value!r}",
-            hint="set: {repeats: 6}",
-        )
-    return value or {}
-
-
-def _value(value: Any, key: str, place: str) -> str:
+def _value(part: Placed) -> str:
     """The text of a value, or of several values of an axis, as `--set` takes it."""
-    values = value if isinstance(value, list) else [value]
+    values = part.value if isinstance(part.value, list) else [part.value]
     if not values or not all(v is None or isinstance(v, str | int | float) for v in values):
         raise RecipeProblem(
-            f"{place} is not a value",
-            place=place,
-            cause=f"it is {value!r}",
-            hint=f"{key}: 2, or {key}: [2, 4] of an axis",
+            f"{part.place} is not a value",
+            place=part.place,
+            cause=f"it is {part.value!r}",
+            hint=f"{part.name}: 2, or {part.name}: [2, 4] of an axis",
         )
-    return ",".join("null" if v is None else written(v, key) for v in values)
+    return ",".join("null" if v is None else written(v, part.name) for v in values)
 
 
 def stage_sets(stage: Stage, typed: Sequence[str]) -> tuple[str, ...]:

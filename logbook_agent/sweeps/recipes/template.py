@@ -43,10 +43,7 @@ class Flags:
     keys: tuple[str, ...]
 
     def fill(self, config: Mapping[str, Scalar]) -> list[str]:
-        words: list[str] = []
-        for key in self.keys:
-            words += _flag(key, config[key])
-        return words
+        return [word for key in self.keys for word in _flag(key, config[key])]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +52,6 @@ class Template:
 
     words: tuple[Text | Flags, ...]
     shell: bool = False
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(key for word in self.words for key in word.keys))
 
     def argv(self, config: Mapping[str, Scalar]) -> tuple[str, ...]:
         """The words of one case."""

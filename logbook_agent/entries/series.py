@@ -1,0 +1,143 @@
+"""A series of runs in one entry: how `run`, `ab` and `sweep` make them. Each of the three says what comes next."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+from logbook_agent.entries.entries import touched
+from logbook_agent.model.entry import Entry
+from logbook_agent.model.errors import Locked, StoreError
+from logbook_agent.model.record import is_made
+from logbook_agent.model.run import Run, Scalar
+from logbook_agent.pages.views import refresh
+from logbook_agent.running.execution import Display, RunPlan, run_once
+from logbook_agent.running.launch import INTERRUPTED_STATUS, StopRequests, exit_status
+from logbook_agent.running.prepare import Command
+from logbook_agent.running.recover import finish
+from logbook_agent.store.book import Book
+from logbook_agent.store.files import make_folder
+from logbook_agent.store.liveness import life
+from logbook_agent.store.locks import locked
+from logbook_agent.store.workspace import Workspace
+
+# The view follows a series this often, not after each of its many runs.
+_REFRESH_S = 10.0
+# A command that outlived its tool by a moment is waited for; one that goes on is the user's to stop.
+_ORPHAN_S = 5.0
+_PAUSE_S = 0.05
+
+
+class Series:
+    """Runs of one entry, made one after another. `runs` are those just begun; `is_interrupted` says whether a request
+    to stop cut one off or came before one."""
+
+    def __init__(self, workspace: Workspace, book: Book, entry: Entry, display: Display, stops: StopRequests) -> None:
+        self.workspace, self.book, self.entry = workspace, book, entry
+        self.runs: list[Run] = []
+        self.is_interrupted = False
+        self.display, self._stops = display, stops
+        self._refreshed = time.monotonic()
+
+    def make(
+        self,
+        command: Command,
+        config: Mapping[str, Scalar],
+        *,
+        repeat: int | None = None,
+        timeout_s: float | None = None,
+        always: bool = False,
+    ) -> Run | None:
+        """Make one run; None when it was cut off, or not begun because of a request to stop: the series ends there.
+        With `always` requests that came before it are ignored."""
+        if always:
+            self._stops.take()
+        elif self.is_stopped():
+            return None
+        if time.monotonic() - self._refreshed > _REFRESH_S:
+            self.refresh()
+        plan = RunPlan(command=command, entry_id=self.entry.id, repeat=repeat, timeout_s=timeout_s, config=dict(config))
+        run = run_once(self.workspace, self.book, plan, self.display, self._stops)
+        self.runs.append(run)
+        self.is_interrupted = self.is_interrupted or not is_made(run)
+        return run if is_made(run) else None
+
+    def is_stopped(self) -> bool:
+        """Whether a request to stop came, asked before a further run: it is an interruption from here on."""
+        self.is_interrupted = self.is_interrupted or self._stops.count > 0
+        return self.is_interrupted
+
+    def refresh(self) -> None:
+        """Bring the view up to date."""
+        refresh(self.workspace, self.book, touched(self.entry))
+        # What is wrong with the view is told once, however often it was met.
+        self.workspace.warnings[:] = dict.fromkeys(self.workspace.warnings)
+        self._refreshed = time.monotonic()
+
+    @property
+    def exit_status(self) -> int:
+        """What the command exits with: 130 when it was interrupted, else the first status of a run that is not 0."""
+        if self.is_interrupted:
+            return INTERRUPTED_STATUS
+        statuses = (exit_status(run.exit) for run in self.runs if run.exit is not None)
+        return next(filter(None, statuses), 0)
+
+    def rest(self, made: int, total: object, again: str, *, what: str = "runs") -> str:
+        """What is said of a series that did not come to its end; `again` is what to type."""
+        how = "interrupted" if self.is_interrupted else "stopped"
+        return f"{how} after {made} of {total} {what}; to make the rest: {again}"
+
+
+@contextlib.contextmanager
+def series(
+    workspace: Workspace, book: Book, found: Callable[[], Entry], display: Display, *, another: str | None = None
+) -> Iterator[Series]:
+    """A series in the entry that `found` makes or finds. Requests to stop are held from before the entry is there until
+    the view tells of its runs.
+
+    With `another`, how to start another one: what comes next follows from the runs there are, so one process at a time
+    makes them, and those whose tool died are closed first. Raises Locked when another process does, StoreError when a
+    command of an earlier one still runs.
+    """
+    with StopRequests() as stops, contextlib.ExitStack() as stack:
+        entry = found()
+        if another is not None:
+            _take_up(workspace, book, entry, another, stack)
+        made = Series(workspace, book, entry, display, stops)
+        stack.callback(made.refresh)
+        yield made
+
+
+def _take_up(workspace: Workspace, book: Book, entry: Entry, another: str, stack: contextlib.ExitStack) -> None:
+    """Hold the lock of an entry until the stack is left, and close its dead runs."""
+    make_folder(book.open_folder, within=book.root)
+    place = book.open_folder / f".{entry.id}.sweep.lock"
+    try:
+        stack.enter_context(locked(place, within=book.root, timeout_s=0))
+    except Locked as error:
+        # Nothing hangs in a second terminal: the runs are being made.
+        raise Locked(
+            f"{entry.id} is being run by {error.holder}",
+            holder=error.holder,
+            cause=f"{entry.title!r} is in progress there, and only one process at a time can run an entry",
+            hint=f"wait until it ends (progress: logbook show {entry.id}), or start another: {another}",
+        ) from error
+    _close_dead_runs(workspace, book, entry)
+
+
+def _close_dead_runs(workspace: Workspace, book: Book, entry: Entry) -> None:
+    stamp = workspace.now().strftime("%Y%m%dT%H%M%S%f")
+    deadline = time.monotonic() + _ORPHAN_S
+    for run in book.runs(entry.id):
+        if run.exit is not None:
+            continue
+        while (left := life(run)) == "child" and time.monotonic() < deadline:
+            time.sleep(_PAUSE_S)
+        if left != "gone":
+            raise StoreError(
+                f"{entry.id} run {run.run} is still running",
+                cause="its command outlived the tool that started it" if left == "child" else "another process runs it",
+                hint=f"logbook doctor --stop {entry.id}" if left == "child" else f"logbook show {entry.id}",
+            )
+        finish(workspace, book, stamp, entry.id, run.run, "the series of runs was cut off")
