@@ -16,7 +16,7 @@ from logbook_agent.entries.entries import (
     touched,
     with_relations,
 )
-from logbook_agent.entries.tried_before import attempt_of, tried_before
+from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.reading import brief_run
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
@@ -92,7 +92,7 @@ def run(
         commands = [prepared(workspace, request, request.argv, request.label)]
         check_required(workspace, request.prose, request.label)
     # Before there is a new entry, which is none of those that are looked at.
-    for line in _tried(workspace, book, request, commands, earlier.id if earlier is not None else None):
+    for line in tried_before(workspace, book, commands, request.config, own_id=earlier.id if earlier else None):
         (tell or workspace.warnings.append)(line)
     with StopRequests() as stops:
         entry = earlier or _new_entry(workspace, book, request, commands[0])
@@ -128,12 +128,6 @@ def _rest(request: RunRequest, entry: Entry, commands: Sequence[Command], runs: 
     else:
         again = f"the same command with --id {entry.id} --repeat {total - made}"
     return f"interrupted after {made} of {total} runs; to make the rest: {again}"
-
-
-def _tried(
-    workspace: Workspace, book: Book, request: RunRequest, commands: Sequence[Command], own_id: str | None
-) -> list[str]:
-    return tried_before(workspace, book, [attempt_of(c, request.config) for c in commands], own_id=own_id)
 
 
 def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: Entry) -> list[Command]:

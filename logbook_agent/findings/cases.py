@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from logbook_agent.findings.evidence.alike import Trial
-    from logbook_agent.findings.tables import Case
+    from logbook_agent.findings.tables.spec import Case
     from logbook_agent.model.record import Record
     from logbook_agent.model.run import Code, Row, Run
 
@@ -19,7 +19,7 @@ _TOOL = "logbook-agent"
 def cases(*records: Record) -> list[Case]:
     """The rows of entries, in the order they were run, each with the devices it ran on and its run's facts."""
     # Imported where rows are met: most commands have none to show, and tables take as long to load as a fsync.
-    from logbook_agent.findings.tables import Case
+    from logbook_agent.findings.tables.spec import Case
 
     runs = [(record.id, status.state, status.run) for record in records for status in record.runs]
     names = code_names([run.code for *_, run in runs])
@@ -49,7 +49,7 @@ def trials(*records: Record) -> list[Trial]:
         Trial(
             case=case,
             # Where a launcher leads is a fact by itself, and what it passes on is the run's environment.
-            command=run.argv if run.launcher is None else run.launcher.command,
+            command=run.command,
             cwd=run.cwd,
             started=run.started,
             # (How busy the processors were is recorded, too, but a CPU that nobody else wants is rare.)
@@ -106,7 +106,7 @@ def _facts(run: Run, row: Row, code: str | None) -> dict[str, str]:
     found = {"commit": code, "launcher": launcher_text(run) or None, "host": host_of(run, row)}
     return {
         **{name: value for name, value in found.items() if value is not None},
-        **{f"env:{name}": value for name, value in sorted((run.env.relevant | run.env.declared).items())},
+        **{f"env:{name}": value for name, value in run.env.variables.items()},
         **{f"package:{name}": version for name, version in sorted(software.items())},
         **{f"file:{file.path}": short(file.sha256) for file in (run.code.untracked if run.code is not None else ())},
     }

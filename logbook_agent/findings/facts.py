@@ -17,7 +17,7 @@ from logbook_agent.text.times import duration
 from logbook_agent.text.words import command_line, split_env_words
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.tables import Table
+    from logbook_agent.findings.tables.spec import Table
     from logbook_agent.model.run import Code, Device, Run, Scalar
 
 # A table and further notes, which are Markdown already.
@@ -41,7 +41,8 @@ def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
     """All rows of an entry with what varies among them; None when it has no rows."""
     if not any(s.run.rows for s in record.runs):
         return None
-    from logbook_agent.findings.tables import TableSpec, tabulate
+    from logbook_agent.findings.tables.build import tabulate
+    from logbook_agent.findings.tables.spec import TableSpec
 
     found = cases(without_mended(record))
     measured = {name for c in found for name in (*c.row.metrics, *c.row.observations)}

@@ -25,7 +25,7 @@ from logbook_agent.model.values import canonical, row_key
 
 if TYPE_CHECKING:
     from logbook_agent.findings.evidence.alike import Trial
-    from logbook_agent.findings.tables import Case, Repeats
+    from logbook_agent.findings.tables.spec import Case, Repeats
     from logbook_agent.model.values import Key
 
 # One case: value, lowest and highest of its runs, unit, runs, run (the first), label, config (as far as it is kept),
@@ -67,7 +67,8 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
     if record.state == VOID or not any(m.name in row.metrics for m in primary for row in _rows(record)):
         return {}
     # Imported where rows are met, as in `cases`.
-    from logbook_agent.findings.tables import Repeats, repeats
+    from logbook_agent.findings.tables.build import repeats
+    from logbook_agent.findings.tables.spec import Repeats
 
     cases = cases_of(record)
     confirming = record.confirmations
@@ -123,7 +124,7 @@ def tried_cases(
 
 def _apart(trials: Sequence[Trial]) -> dict[int, dict[str, str]]:
     """What tells each of some cases from the others beyond its config, by the identity of the case."""
-    from logbook_agent.findings.tables import repeats
+    from logbook_agent.findings.tables.build import repeats
 
     return {id(case): _bounded(r.apart, _APART_CHARS) for r in repeats([t.case for t in trials]) for case in r.cases}
 

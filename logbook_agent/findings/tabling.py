@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from logbook_agent.findings.cases import cases
 from logbook_agent.findings.measured import without_mended
 from logbook_agent.findings.standing import claim_of, standings
-from logbook_agent.findings.tables import Case, Table, TableSpec, tabulate
+from logbook_agent.findings.tables.build import tabulate
+from logbook_agent.findings.tables.spec import Case, Table, TableSpec
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.record import Record
 from logbook_agent.store.book import Book

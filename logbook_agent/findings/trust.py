@@ -18,7 +18,7 @@ from logbook_agent.model.record import Record
 if TYPE_CHECKING:
     from logbook_agent.findings.evidence.answers import Answer
     from logbook_agent.findings.evidence.confidence import Conclusion, InSetting, Setting
-    from logbook_agent.findings.tables import Case
+    from logbook_agent.findings.tables.spec import Case
 
 _SEED = "seed"
 _SHOWN_REASONS = 3
@@ -185,7 +185,7 @@ def _of_repeats(record: Record, metrics: Sequence[Metric]) -> Iterator[Conclusio
     several."""
     from logbook_agent.findings.cases import cases
     from logbook_agent.findings.evidence.confidence import Conclusion, InSetting, confidence
-    from logbook_agent.findings.tables import repeats
+    from logbook_agent.findings.tables.build import repeats
     from logbook_agent.model.stats.noise import noise_floor
 
     # That the best case of a sweep was run once more says nothing of the others.

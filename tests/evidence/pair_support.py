@@ -7,7 +7,7 @@ from typing import Any
 from logbook_agent.findings.evidence.alike import Terms, Trial
 from logbook_agent.findings.evidence.answers import Answer, Ask, answer_values
 from logbook_agent.findings.evidence.compared import Compared
-from logbook_agent.findings.tables import Case
+from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row
 

@@ -7,10 +7,12 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logbook_agent.findings.tried.keys import command_key
+from logbook_agent.running.provenance import snapshot
 from logbook_agent.store.tried import TriedIndex
 from tests.conftest import Cli
 
@@ -43,6 +45,26 @@ def test_a_failure_is_told_before_it_is_run_again_and_what_differs(git: Git, fol
     started("run", "--", *FAILS)
     [*_, more] = lines = said(started("run", "--", *FAILS).err)
     assert (len(lines), more) == (3, "and 2 more entries: logbook tried")
+
+
+def test_what_a_comparison_would_hold_against_two_runs_is_told(
+    git: Git, folder: Path, started: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def packages(**found: str) -> None:
+        monkeypatch.setattr(snapshot, "software_versions", lambda *_: found)
+
+    packages(jax="0.7.0", numpy="2.0")
+    (folder / "sub").mkdir()
+    (folder / "new.sh").write_text("exit 3\n")
+    command = ["sh", str(folder / "new.sh")]
+    assert started("run", "--", *command).code == 3
+    assert "(same command, code and env)" in said(started("run", "--", *command).err)[0]
+    packages(jax="0.8.0", scipy="1.0")
+    assert "(same command; other packages jax)" in said(started("run", "--", *command).err)[0]
+    assert "(same command; other folder)" in said(started("run", "--cwd", "sub", "--", *command).err)[0]
+    (folder / "new.sh").write_text("exit 4\n")
+    [first, *_] = said(started("run", "--config", "topk=2", "--", *command).err)
+    assert "(same command; config topk not given both times, other uncommitted changes, other folder)" in first
 
 
 def test_what_was_measured_is_told_by_plan_alone(started: Cli) -> None:

@@ -16,8 +16,8 @@ from logbook_agent.findings.evidence.alike import Difference, DifferenceStanding
 from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared
 from logbook_agent.findings.evidence.noise import Noise, noise_of
-from logbook_agent.findings.tables import Column, Table
 from logbook_agent.findings.tables.compare import IN_NOISE
+from logbook_agent.findings.tables.spec import Column, Table
 
 LIMIT_BYTES = 8000
 # From generous to sparse: rows, notes. More rows than the first has never fit.

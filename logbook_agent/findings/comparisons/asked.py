@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from logbook_agent.findings.cases import trials
 from logbook_agent.findings.evidence.alike import Terms, Trial
 from logbook_agent.findings.evidence.answers import Answer, Ask, answer_sides, answer_values
-from logbook_agent.findings.tables import matching
+from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.frame import listed, show
 from logbook_agent.model.entry import Comparison, entry_of
 from logbook_agent.model.errors import UsageError

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from logbook_agent.findings.cases import trials
 from logbook_agent.findings.comparisons.asked import answers_of, ask_of, rows_of
 from logbook_agent.findings.comparisons.told import data, lines, unanswered
 from logbook_agent.findings.evidence.alike import Terms, Trial
 from logbook_agent.findings.evidence.answers import Answer, StatedCase, answer_stated
-from logbook_agent.findings.evidence.pairs import Ground, compare_sides
+from logbook_agent.findings.evidence.pairs import unlike
 from logbook_agent.findings.measured import baseline_cases, is_case, unit_of
 from logbook_agent.model.entry import Comparison, entry_of, is_withdrawn
 from logbook_agent.model.errors import LogbookError, UsageError
@@ -200,13 +199,7 @@ class BaselineLikeness:
             return ""
         record = self._book.record(entry_id)
         other = dataclasses.replace(record, runs=tuple(s for s in record.runs if s.run.run == run))
-        # Together, so that one code has one name on both sides.
-        found = trials(base, other)
-        count = sum(len(s.run.rows) for s in base.runs)
-        if count == len(found):
-            return ""
-        pairs = compare_sides(Ground(found, Terms()), count, (base.id, entry_id)).pairs
-        return ", ".join(dict.fromkeys(d.name for pair in pairs for d in pair.likeness.withheld_by))
+        return ", ".join(dict.fromkeys(d.name for p in unlike(base, other, Terms()) for d in p.likeness.withheld_by))
 
     @cached_property
     def _base(self) -> Record | None:

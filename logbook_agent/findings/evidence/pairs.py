@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
+from logbook_agent.findings.cases import trials
 from logbook_agent.findings.evidence.alike import (
     ARGV,
     CWD,
@@ -26,6 +27,7 @@ from logbook_agent.findings.evidence.alike import (
 from logbook_agent.findings.tables.axes import within_a_run
 from logbook_agent.findings.tables.frame import Frame, frame_of, show, unknown
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.record import Record
 from logbook_agent.running.commands.difference import parts
 
 _COMMAND = "command"
@@ -199,6 +201,14 @@ def said_by_command(trial: Trial, terms: Terms) -> Hashable:
 def compare_sides(ground: Ground, of_base: int, names: tuple[str, str]) -> Pairing:
     """The cases of two sides in pairs: the first `of_base` trials of the ground against the others."""
     return ground.between(ground.tried[:of_base], ground.tried[of_base:], names)
+
+
+def unlike(base: Record, other: Record, terms: Terms) -> Sequence[Pair]:
+    """The cases of two records in pairs, with their differences."""
+    # Together, so that one code has one name on both sides.
+    found = trials(base, other)
+    count = sum(len(s.run.rows) for s in base.runs)
+    return compare_sides(Ground(found, terms), count, (base.id, other.id)).pairs if 0 < count < len(found) else ()
 
 
 def compare_values(ground: Ground, base_value: str | None = None) -> list[Pairing]:
