@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.evidence.alike import Trial
     from logbook_agent.findings.tables.spec import Case
     from logbook_agent.model.record import Record
     from logbook_agent.model.run import Code, Row, Run
@@ -17,12 +16,15 @@ _TOOL = "logbook-agent"
 
 
 def cases(*records: Record) -> list[Case]:
-    """The rows of entries, in the order they were run, each with the devices it ran on and its run's facts."""
+    """The rows of entries, in the order they were run, each with the devices it ran on, its run's facts and command."""
     # Imported where rows are met: most commands have none to show, and tables take as long to load as a fsync.
     from logbook_agent.findings.tables.spec import Case
 
     runs = [(record.id, status.state, status.run) for record in records for status in record.runs]
     names = code_names([run.code for *_, run in runs])
+    confirming = {
+        (r.id, run): r.entry.recipe.metric or "" for r in records if r.entry.recipe for run in r.confirmations
+    }
     return [
         Case(
             entry=entry,
@@ -31,32 +33,16 @@ def cases(*records: Record) -> list[Case]:
             state=state,
             row=_with_devices(row, run),
             facts=_facts(run, row, name),
-        )
-        for (entry, state, run), name in zip(runs, names, strict=True)
-        for row in run.rows
-    ]
-
-
-def trials(*records: Record) -> list[Trial]:
-    """The rows of entries as `cases` has them, each with the command that measured it; for comparisons."""
-    from logbook_agent.findings.evidence.alike import Trial
-
-    runs = [status.run for record in records for status in record.runs for _ in status.run.rows]
-    confirming = {
-        (r.id, run): r.entry.recipe.metric or "" for r in records if r.entry.recipe for run in r.confirmations
-    }
-    return [
-        Trial(
-            case=case,
             # Where a launcher leads is a fact by itself, and what it passes on is the run's environment.
             command=run.command,
             cwd=run.cwd,
             started=run.started,
             # (How busy the processors were is recorded, too, but a CPU that nobody else wants is rare.)
             contended=run.contention is not None and bool(run.contention.accelerator),
-            confirms=confirming.get((run.entry, run.run)),
+            confirms=confirming.get((entry, run.run)),
         )
-        for case, run in zip(cases(*records), runs, strict=True)
+        for (entry, state, run), name in zip(runs, names, strict=True)
+        for row in run.rows
     ]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from logbook_agent.findings.case import keyed_trials
+from logbook_agent.findings.case import keyed_cases
 from logbook_agent.findings.cases import cases as cases_of
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Header, Metric
@@ -24,7 +24,6 @@ from logbook_agent.model.units import known
 from logbook_agent.model.values import canonical, row_key
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.evidence.alike import Trial
     from logbook_agent.findings.tables.spec import Case, Repeats
     from logbook_agent.model.values import Key
 
@@ -79,7 +78,7 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
     decides = (use.metric if use is not None else None) or primary[0].name
     against = baseline_cases(header)
     found = {}
-    keyed = keyed_trials(record)
+    keyed = keyed_cases(record)
     for metric in primary:
         if groups := _groups(rows, metric):
             groups = [_confirmed(g, _groups(fresh, metric), configs) for g in groups]
@@ -90,60 +89,60 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
 
 
 def tried_cases(
-    keyed: Sequence[tuple[Trial, str]], metric: Metric, places: Sequence[Mapping[str, Scalar]]
+    keyed: Sequence[tuple[Case, str]], metric: Metric, places: Sequence[Mapping[str, Scalar]]
 ) -> dict[str, Any]:
     """`trials`: by case of an entry the value of each of its runs that finished, for `findings.best`; the best ones say
     what they are. Of a sweep that confirmed its best case only the fresh runs speak: any other number may be luck.
     `unranked`: how many cases that leaves out."""
-    of: dict[str, list[tuple[Trial, float, str | None]]] = {}
-    for trial, key in keyed:
-        taken = trial.case.row.metrics.get(metric.name)
-        if taken is None or not taken.samples or trial.case.row.failed is not None or trial.case.state != "finished":
+    of: dict[str, list[tuple[Case, float, str | None]]] = {}
+    for case, key in keyed:
+        taken = case.row.metrics.get(metric.name)
+        if taken is None or not taken.samples or case.row.failed is not None or case.state != "finished":
             continue
         if math.isfinite(value := median(taken.samples)):
-            of.setdefault(key, []).append((trial, value, taken.unit or unit_of(metric)))
+            of.setdefault(key, []).append((case, value, taken.unit or unit_of(metric)))
 
-    def is_fresh(trial: Trial) -> bool:
-        return trial.confirms in ("", metric.name)
+    def is_fresh(case: Case) -> bool:
+        return case.confirms in ("", metric.name)
 
-    planned = {key: [value for trial, value, _ in own if trial.confirms is None] for key, own in of.items()}
-    if any(is_fresh(t) for own in of.values() for t, *_ in own):
+    planned = {key: [value for case, value, _ in own if case.confirms is None] for key, own in of.items()}
+    if any(is_fresh(case) for own in of.values() for case, *_ in own):
         of = {key: fresh for key, own in of.items() if (fresh := [o for o in own if is_fresh(o[0])])}
     apart = _apart([own[0][0] for own in of.values()])
     found = [
         _tried_case(key, own, places)
-        | {"apart": apart[id(own[0][0].case)]}
+        | {"apart": apart[id(own[0][0])]}
         | {"in_sweep": median(planned[key]) if own[0][0].confirms is not None and planned[key] else None}
         for key, own in of.items()
     ]
     found.sort(key=lambda case: median(case["values"]), reverse=metric.direction == "max")
-    for case in found[_DESCRIBED:]:
-        case |= {"label": None, "config": {}, "config_left_out": 0, "apart": {}}
+    for one in found[_DESCRIBED:]:
+        one |= {"label": None, "config": {}, "config_left_out": 0, "apart": {}}
     return {"trials": found, "unranked": len(planned) - len(found)}
 
 
-def _apart(trials: Sequence[Trial]) -> dict[int, dict[str, str]]:
+def _apart(cases: Sequence[Case]) -> dict[int, dict[str, str]]:
     """What tells each of some cases from the others beyond its config, by the identity of the case."""
     from logbook_agent.findings.tables.build import repeats
 
-    return {id(case): _bounded(r.apart, _APART_CHARS) for r in repeats([t.case for t in trials]) for case in r.cases}
+    return {id(case): _bounded(r.apart, _APART_CHARS) for r in repeats(cases) for case in r.cases}
 
 
 def _tried_case(
-    key: str, own: Sequence[tuple[Trial, float, str | None]], places: Sequence[Mapping[str, Scalar]]
+    key: str, own: Sequence[tuple[Case, float, str | None]], places: Sequence[Mapping[str, Scalar]]
 ) -> dict[str, Any]:
     first, _, unit = own[0]
-    config = _bounded(first.case.row.config, CONFIG_CHARS)
+    config = _bounded(first.row.config, CONFIG_CHARS)
     return {
         "key": key,
         "unit": unit,
         "values": [value for _, value, _ in own],
-        "run": first.case.run,
+        "run": first.run,
         "fresh": first.confirms is not None,
-        "of": [at for at, place in enumerate(places) if is_case(first.case.row.config, place)],
-        "label": first.case.label,
+        "of": [at for at, place in enumerate(places) if is_case(first.row.config, place)],
+        "label": first.label,
         "config": config,
-        "config_left_out": len(first.case.row.config) - len(config),
+        "config_left_out": len(first.row.config) - len(config),
     }
 
 

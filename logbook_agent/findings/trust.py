@@ -171,7 +171,7 @@ def _trials(answer: Answer) -> Iterator[InSetting]:
         for m in line.metrics[:1]:
             judged = m.judgement is not None and not m.withheld_by and m.direction is not None
             yield InSetting(
-                setting=_setting(line.pair.other.tried[0].item.case, [*line.pair.case]),
+                setting=_setting(line.pair.other.items[0].case, [*line.pair.case]),
                 runs=sides(line.pair, m.metric)[1],
                 verdict=m.judgement.verdict if judged and m.judgement is not None else None,
             )

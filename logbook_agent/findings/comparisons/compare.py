@@ -10,10 +10,11 @@ from typing import Any
 
 from logbook_agent.findings.comparisons.asked import answers_of, ask_of, rows_of
 from logbook_agent.findings.comparisons.told import data, lines, unanswered
-from logbook_agent.findings.evidence.alike import Terms, Trial
+from logbook_agent.findings.evidence.alike import Terms
 from logbook_agent.findings.evidence.answers import Answer, StatedCase, answer_stated
 from logbook_agent.findings.evidence.pairs import unlike
 from logbook_agent.findings.measured import baseline_cases, is_case, unit_of
+from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.entry import Comparison, entry_of, is_withdrawn
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Header
@@ -52,7 +53,7 @@ def compare(book: Book, asked: Comparison, *, baseline: bool = False) -> Compare
     asked = dataclasses.replace(asked, references=(book.resolve(entry), *asked.references))
     base, *others = _rows(book, asked)
     cases = baseline_cases(book.header)
-    of_baseline = [t for t in base if not cases or any(is_case(t.case.row.config, c) for c in cases)]
+    of_baseline = [t for t in base if not cases or any(is_case(t.row.config, c) for c in cases)]
     if not of_baseline:
         raise UsageError(
             f"no row of {entry} matches the baseline's case",
@@ -100,11 +101,11 @@ def _asked_again(book: Book, asked: Comparison) -> tuple[Answer, ...]:
     return _answers(book, asked, _rows(book, asked))
 
 
-def _rows(book: Book, asked: Comparison) -> list[list[Trial]]:
+def _rows(book: Book, asked: Comparison) -> list[list[Case]]:
     return rows_of(asked, {entry_id: book.record(entry_id) for entry_id in asked.entries})
 
 
-def _answers(book: Book, asked: Comparison, rows: Sequence[list[Trial]]) -> tuple[Answer, ...]:
+def _answers(book: Book, asked: Comparison, rows: Sequence[list[Case]]) -> tuple[Answer, ...]:
     return answers_of(asked, rows, book.header.metrics)
 
 

@@ -189,7 +189,7 @@ def _left_out(answers: Sequence[Answer]) -> Iterator[str]:
     if rows:
         yield f"{rows} row{'s' * (rows > 1)} of runs that did not finish left out"
     groups = [g for a in answers for line in a.lines for g in (line.pair.base, line.pair.other)]
-    failed = [reasons for g in groups if (reasons := g.failed) and len(reasons) < len(g.tried)]
+    failed = [reasons for g in groups if (reasons := g.failed) and len(reasons) < len(g.items)]
     if failed:
         reasons = [reason for one in failed for reason in one]
         yield f"{len(reasons)} failed row{'s' * (len(reasons) > 1)} left out: {', '.join(dict.fromkeys(reasons))}"
@@ -206,7 +206,7 @@ def _left_out(answers: Sequence[Answer]) -> Iterator[str]:
 
 def _contended(answers: Sequence[Answer]) -> Iterator[str]:
     groups = [g for a in answers for line in a.lines for g in (line.pair.base, line.pair.other)]
-    runs = {t.run: t.trial.contended for g in groups for t in g.tried}
+    runs = {item.run: item.case.contended for g in groups for item in g.items}
     if any(runs.values()):
         yield f"{sum(runs.values())} of {len(runs)} runs started while others held an accelerator"
 

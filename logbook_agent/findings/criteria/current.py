@@ -51,7 +51,7 @@ def _computed(criterion: Criterion, facts: Facts) -> Criterion:
 
 
 def _facts(workspace: Workspace, book: Book, header: Header) -> Facts:
-    from logbook_agent.findings.cases import trials
+    from logbook_agent.findings.cases import cases
     from logbook_agent.findings.criteria.evaluate import Facts
 
     records = list(_records(book))
@@ -59,7 +59,7 @@ def _facts(workspace: Workspace, book: Book, header: Header) -> Facts:
     counted = [r for r in records if settled(r.state) and standing[r.id].counts]
     runs = [status.run for record in records for status in record.runs]
     return Facts(
-        trials=trials(*counted),
+        cases=cases(*counted),
         metrics=header.metrics,
         now=workspace.now(),
         runs=len(runs),

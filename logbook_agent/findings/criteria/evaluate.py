@@ -22,7 +22,7 @@ from logbook_agent.findings.criteria.predicate import (
     Target,
     VerdictStated,
 )
-from logbook_agent.findings.evidence.alike import Trial
+from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.header import Metric
 
 
@@ -30,16 +30,16 @@ from logbook_agent.model.header import Metric
 class Facts:
     """What predicates are held against. `hours` is the time that runs took; `now` has a zone."""
 
-    trials: Sequence[Trial]
+    cases: Sequence[Case]
     metrics: tuple[Metric, ...]
     now: datetime
     runs: int
     hours: float
 
     @property
-    def planned(self) -> list[Trial]:
+    def planned(self) -> list[Case]:
         """Without the runs that confirm the best case of a sweep: they are no repeats of it."""
-        return [trial for trial in self.trials if trial.confirms is None]
+        return [case for case in self.cases if case.confirms is None]
 
 
 def evaluate(predicate: Predicate, facts: Facts) -> CriterionOutcome:
@@ -54,9 +54,9 @@ def evaluate(predicate: Predicate, facts: Facts) -> CriterionOutcome:
         case Measured():
             return measured(predicate, facts.planned)
         case Target():
-            return target(predicate, facts.trials, facts.metrics)
+            return target(predicate, facts.cases, facts.metrics)
         case Plateau():
-            return plateau(predicate, facts.trials, facts.metrics)
+            return plateau(predicate, facts.cases, facts.metrics)
         case Budget():
             return _budget(predicate, facts)
         case Day(day=day):

@@ -8,9 +8,10 @@ from dataclasses import replace
 from logbook_agent.findings.criteria.outcome import CriterionOutcome, State, met, not_computable, unmet
 from logbook_agent.findings.criteria.predicate import PairsCompared, Sweep, VerdictStated
 from logbook_agent.findings.criteria.select import Rows, combinations, reference, words
-from logbook_agent.findings.evidence.alike import Terms, Trial
+from logbook_agent.findings.evidence.alike import Terms
 from logbook_agent.findings.evidence.answers import Answer, Ask, Line, answer_values
 from logbook_agent.findings.tables.frame import show
+from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.scalar import Scalar
@@ -18,14 +19,14 @@ from logbook_agent.model.scalar import Scalar
 Question = PairsCompared | VerdictStated
 
 
-def compared(predicate: PairsCompared, trials: Sequence[Trial], metrics: tuple[Metric, ...]) -> CriterionOutcome:
+def compared(predicate: PairsCompared, cases: Sequence[Case], metrics: tuple[Metric, ...]) -> CriterionOutcome:
     """Enough pairs with numbers on both sides, for each other value and every combination."""
-    return _over(predicate, trials, _ask(predicate, metrics, 0.01), None)
+    return _over(predicate, cases, _ask(predicate, metrics, 0.01), None)
 
 
-def stated(predicate: VerdictStated, trials: Sequence[Trial], metrics: tuple[Metric, ...]) -> CriterionOutcome:
+def stated(predicate: VerdictStated, cases: Sequence[Case], metrics: tuple[Metric, ...]) -> CriterionOutcome:
     """The same of pairs whose verdict can be stated."""
-    return _over(predicate, trials, _ask(predicate, metrics, predicate.min_effect), predicate.verdicts)
+    return _over(predicate, cases, _ask(predicate, metrics, predicate.min_effect), predicate.verdicts)
 
 
 def _ask(predicate: Question, metrics: tuple[Metric, ...], minimum_effect: float) -> Ask:
@@ -38,8 +39,8 @@ def _ask(predicate: Question, metrics: tuple[Metric, ...], minimum_effect: float
     )
 
 
-def _over(predicate: Question, trials: Sequence[Trial], ask: Ask, verdicts: Sequence[str] | None) -> CriterionOutcome:
-    rows = Rows(trials)
+def _over(predicate: Question, cases: Sequence[Case], ask: Ask, verdicts: Sequence[str] | None) -> CriterionOutcome:
+    rows = Rows(cases)
     if not rows.frame.items:
         return unmet("nothing has been measured yet")
     name = rows.unknown({predicate.axis: 0, **predicate.where, **predicate.for_each})
@@ -67,7 +68,7 @@ def _at(
 ) -> CriterionOutcome:
     """One value against the base in one combination."""
     place = words({**combination, predicate.axis: value})
-    sides: list[Trial] = []
+    sides: list[Case] = []
     for side in (predicate.values[0], value):
         chosen = rows.choose({**predicate.where, **combination, predicate.axis: side}, predicate.device)
         if not chosen:
@@ -114,9 +115,9 @@ def _verdicts(lines: Iterable[Line]) -> str:
     return ", ".join(dict.fromkeys(found))
 
 
-def swept(predicate: Sweep, trials: Sequence[Trial], metrics: tuple[Metric, ...]) -> CriterionOutcome:
+def swept(predicate: Sweep, cases: Sequence[Case], metrics: tuple[Metric, ...]) -> CriterionOutcome:
     """Each value was measured and, with controls, beside its control."""
-    rows = Rows(trials)
+    rows = Rows(cases)
     if not rows.frame.items:
         return unmet("nothing has been measured yet")
     name = rows.unknown({predicate.axis: 0, **predicate.where, **predicate.controls, **predicate.for_each})
@@ -144,7 +145,7 @@ def swept(predicate: Sweep, trials: Sequence[Trial], metrics: tuple[Metric, ...]
 
 
 def _controlled(
-    predicate: Sweep, own: Sequence[Trial], control: Sequence[Trial], metrics: tuple[Metric, ...]
+    predicate: Sweep, own: Sequence[Case], control: Sequence[Case], metrics: tuple[Metric, ...]
 ) -> tuple[list[str], str]:
     """The runs of the pairs of cases with their controls; none, with the reason, where there is no such pair."""
     if not control:
@@ -165,4 +166,4 @@ def _lines(answers: Iterable[Answer]) -> list[Line]:
 
 
 def _runs(lines: Iterable[Line]) -> list[str]:
-    return [reference(t.trial) for line in lines for group in (line.pair.base, line.pair.other) for t in group.tried]
+    return [reference(i.case) for line in lines for group in (line.pair.base, line.pair.other) for i in group.items]

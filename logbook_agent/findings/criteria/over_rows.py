@@ -9,16 +9,18 @@ from dataclasses import replace
 from logbook_agent.findings.criteria.outcome import CriterionOutcome, met, not_computable, unmet
 from logbook_agent.findings.criteria.predicate import Measured, Plateau, Target
 from logbook_agent.findings.criteria.select import Rows, combinations, reference, words
-from logbook_agent.findings.evidence.alike import Terms, Trial, Tried
+from logbook_agent.findings.evidence.alike import Terms
 from logbook_agent.findings.evidence.compared import numbers
 from logbook_agent.findings.evidence.pairs import Ground, Group
+from logbook_agent.findings.tables.frame import Item
+from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.header import Metric
 from logbook_agent.model.units import Direction, known
 
 
-def measured(predicate: Measured, trials: Sequence[Trial]) -> CriterionOutcome:
+def measured(predicate: Measured, cases: Sequence[Case]) -> CriterionOutcome:
     """Enough cases with enough runs each, for every combination."""
-    rows = Rows(trials)
+    rows = Rows(cases)
     if (missing := _missing(rows, {**predicate.where, **predicate.for_each})) is not None:
         return missing
     evidence: list[str] = []
@@ -28,13 +30,13 @@ def measured(predicate: Measured, trials: Sequence[Trial]) -> CriterionOutcome:
         if len(groups) < predicate.cases:
             found = f"{len(groups)} of {predicate.cases} cases with {predicate.runs} runs"
             return unmet(f"{words(combination)}: {found}".removeprefix(": "), map(reference, chosen))
-        evidence += [reference(t.trial) for g in groups for t in g.tried]
+        evidence += [reference(i.case) for g in groups for i in g.items]
     return met(f"{predicate.cases} or more cases with {predicate.runs} runs each", evidence)
 
 
-def target(predicate: Target, trials: Sequence[Trial], metrics: Sequence[Metric]) -> CriterionOutcome:
+def target(predicate: Target, cases: Sequence[Case], metrics: Sequence[Metric]) -> CriterionOutcome:
     """The best of the cases, each by the median over its runs, against the number."""
-    rows = Rows(trials)
+    rows = Rows(cases)
     if (missing := _missing(rows, predicate.where)) is not None:
         return missing
     direction: Direction = "max" if predicate.at_least is not None else "min"
@@ -53,12 +55,12 @@ def target(predicate: Target, trials: Sequence[Trial], metrics: Sequence[Metric]
     reached = value >= wanted if direction == "max" else value <= wanted
     sign = "at least" if direction == "max" else "at most"
     reason = f"best {predicate.metric} {value:.6g}, wanted {sign} {wanted:g}"
-    return (met if reached else unmet)(reason, [reference(t.trial) for t in group.tried])
+    return (met if reached else unmet)(reason, [reference(i.case) for i in group.items])
 
 
-def plateau(predicate: Plateau, trials: Sequence[Trial], metrics: Sequence[Metric]) -> CriterionOutcome:
+def plateau(predicate: Plateau, cases: Sequence[Case], metrics: Sequence[Metric]) -> CriterionOutcome:
     """The best of the last entries against the best of those before, each by the medians of its cases."""
-    rows = Rows(trials)
+    rows = Rows(cases)
     if (missing := _missing(rows, predicate.where)) is not None:
         return missing
     direction = next((m.direction for m in metrics if m.name == predicate.metric), None)
@@ -77,12 +79,12 @@ def plateau(predicate: Plateau, trials: Sequence[Trial], metrics: Sequence[Metri
     return (met if gain <= predicate.within else unmet)(reason, [ref for _, runs in last for ref in runs])
 
 
-def _best_of_entries(trials: Sequence[Trial], metric: str, direction: Direction) -> list[tuple[float, list[str]]]:
+def _best_of_entries(cases: Sequence[Case], metric: str, direction: Direction) -> list[tuple[float, list[str]]]:
     """The best case of each entry, by the median over its runs, with these runs; in the order in which the entries
     were first run. A case without a positive number counts for nothing."""
-    of: dict[str, list[Trial]] = {}
-    for trial in sorted(trials, key=lambda t: t.started):
-        of.setdefault(trial.case.entry, []).append(trial)
+    of: dict[str, list[Case]] = {}
+    for case in sorted(cases, key=lambda c: c.started):
+        of.setdefault(case.entry, []).append(case)
     found = []
     for own in of.values():
         best: tuple[float, Group] | None = None
@@ -93,13 +95,13 @@ def _best_of_entries(trials: Sequence[Trial], metric: str, direction: Direction)
             if best is None or _better(value, best[0], direction):
                 best = (value, group)
         if best is not None:
-            found.append((best[0], [reference(t.trial) for t in best[1].tried]))
+            found.append((best[0], [reference(i.case) for i in best[1].items]))
     return found
 
 
-def _groups(trials: Sequence[Trial]) -> list[Group]:
+def _groups(cases: Sequence[Case]) -> list[Group]:
     """The repeats of each case."""
-    return [group for _, group in Ground(trials, Terms()).cases()] if trials else []
+    return [group for _, group in Ground(cases, Terms()).cases()] if cases else []
 
 
 def _speaking(groups: Sequence[Group], metric: str) -> list[tuple[Group, int]]:
@@ -108,15 +110,15 @@ def _speaking(groups: Sequence[Group], metric: str) -> list[tuple[Group, int]]:
     Of a sweep that confirmed its best case only the fresh runs speak: every other number may be luck.
     """
 
-    def is_fresh(tried: Tried) -> bool:
-        return tried.trial.confirms in ("", metric) and bool(numbers(Group(tried=(tried,)), metric).runs)
+    def is_fresh(item: Item) -> bool:
+        return item.case.confirms in ("", metric) and bool(numbers(Group(items=(item,)), metric).runs)
 
-    confirmed = {t.trial.case.entry for group in groups for t in group.tried if is_fresh(t)}
+    confirmed = {i.case.entry for group in groups for i in group.items if is_fresh(i)}
     found = []
     for group in groups:
-        own = tuple(t for t in group.tried if is_fresh(t) or t.trial.case.entry not in confirmed)
+        own = tuple(i for i in group.items if is_fresh(i) or i.case.entry not in confirmed)
         if own:
-            found.append((replace(group, tried=own), numbers(group, metric).runs))
+            found.append((replace(group, items=own), numbers(group, metric).runs))
     return found
 
 

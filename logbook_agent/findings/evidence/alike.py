@@ -90,35 +90,6 @@ def _named(name: str, names: Collection[str]) -> bool:
     return name in names or (":" in name and name.partition(":")[0] in names)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """A case with the command that measured it (without a launcher's prefix), its folder, and when it started.
-
-    `contended`: others held an accelerator then, as far as that was seen. `confirms`: it is a fresh run of the case
-    that came out best of a sweep by this metric (empty: not known which; None: it is none).
-    """
-
-    case: Case
-    command: tuple[str, ...]
-    cwd: str | None = None
-    started: str = ""
-    contended: bool = False
-    confirms: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
-    """A trial in its place in a frame."""
-
-    item: Item
-    trial: Trial
-
-    @property
-    def run(self) -> tuple[str, str, int]:
-        """Which run it is of; sorts by when the run started."""
-        return self.trial.started, self.item.case.entry, self.item.case.run
-
-
 def compared_names(frame: Frame) -> list[str]:
     """Every axis in which cases can be unlike, beside command and state."""
     host = [axis for axis, name in frame.facts.items() if name == _HOST]
@@ -133,9 +104,7 @@ def not_told(frame: Frame) -> tuple[str, ...]:
     return tuple(n for n, axis in axes.items() if axis is None or all(i.key(axis) is None for i in frame.items))
 
 
-def likeness(
-    frame: Frame, names: Iterable[str], base: Sequence[Tried], other: Sequence[Tried], terms: Terms
-) -> Likeness:
+def likeness(frame: Frame, names: Iterable[str], base: Sequence[Item], other: Sequence[Item], terms: Terms) -> Likeness:
     """How two groups of cases compare, each of which is of one kind but for what `terms` name."""
     sides = _Sides(frame, base, other, terms)
     found: list[Difference] = []
@@ -155,11 +124,9 @@ def likeness(
 class _Sides:
     """Two groups of cases in a frame."""
 
-    def __init__(self, frame: Frame, base: Sequence[Tried], other: Sequence[Tried], terms: Terms) -> None:
+    def __init__(self, frame: Frame, base: Sequence[Item], other: Sequence[Item], terms: Terms) -> None:
         self.frame = frame
-        self.base = [t.item for t in base]
-        self.other = [t.item for t in other]
-        self.trials = base[0].trial, other[0].trial
+        self.base, self.other = base, other
         self.terms = terms
 
     def values(self, name: str) -> tuple[dict[str | None, str], dict[str | None, str]]:
@@ -234,13 +201,13 @@ class _Sides:
 
     def commands(self, named: Collection[str]) -> list[Difference]:
         """In what the commands differ beyond what config and the terms explain; `named` are differences by now."""
-        base, other = self.trials
+        base, other = sides = self.base[0].case, self.other[0].case
         found = []
         if base.command != other.command:
-            config = {**base.case.row.config, **other.case.row.config}
+            config = {**base.row.config, **other.row.config}
             keys = frozenset(explained(config, self.terms)) | set(named)
-            reported = results(base.case) | results(other.case)
-            mine, theirs = (parts(t.command, keys, switches(t.case), reported) for t in self.trials)
+            reported = results(base) | results(other)
+            mine, theirs = (parts(case.command, keys, switches(case), reported) for case in sides)
             found = [(d.name, d.base, d.other) for d in command_differences(mine, theirs, self._same_word)]
         if base.cwd != other.cwd:
             found.append((CWD, base.cwd, other.cwd))

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.findings.evidence.alike import Difference, Likeness, Terms, Trial
+from logbook_agent.findings.evidence.alike import Difference, Likeness, Terms
 from logbook_agent.findings.evidence.compared import Compared, compared, stated
 from logbook_agent.findings.evidence.pairs import Ground, Group, Pair, Pairing, Unpaired, compare_sides, compare_values
 from logbook_agent.findings.tables.metrics import choose
-from logbook_agent.findings.tables.spec import TableSpec
+from logbook_agent.findings.tables.spec import Case, TableSpec
 from logbook_agent.model.header import Metric
 from logbook_agent.model.scalar import Scalar
 
@@ -79,27 +79,27 @@ class Answer:
         return math.exp(math.fsum(map(math.log, ratios)) / len(ratios)), len(ratios)
 
 
-def answer_sides(base: Sequence[Trial], other: Sequence[Trial], names: tuple[str, str], ask: Ask) -> list[Answer]:
+def answer_sides(base: Sequence[Case], other: Sequence[Case], names: tuple[str, str], ask: Ask) -> list[Answer]:
     """Two sets of rows, neither of them empty. Raises UsageError for names that they do not have."""
     ground = Ground([*base, *other], ask.terms)
     return [_answer(compare_sides(ground, len(base), names), ask, metric_names(ground, ask))]
 
 
-def answer_values(trials: Sequence[Trial], ask: Ask) -> list[Answer]:
+def answer_values(cases: Sequence[Case], ask: Ask) -> list[Answer]:
     """The values of the tested axis against its base. Raises UsageError for names that the rows do not have, and
     when there is one value alone."""
-    ground = Ground(trials, ask.terms)
+    ground = Ground(cases, ask.terms)
     names = metric_names(ground, ask)
     return [_answer(pairing, ask, names) for pairing in compare_values(ground, ask.base_value)]
 
 
-def answer_stated(stated_cases: Sequence[StatedCase], other: Sequence[Trial], name: str, ask: Ask) -> Answer:
+def answer_stated(stated_cases: Sequence[StatedCase], other: Sequence[Case], name: str, ask: Ask) -> Answer:
     """The numbers that a baseline states, each against the rows that are of its case: ratios without a verdict."""
     ground = Ground(other, ask.terms)
     names = ask.metrics or tuple(dict.fromkeys(metric for case in stated_cases for metric in case.metrics))
     lines = [
         Line(
-            pair=Pair(case=told, base=Group(tried=()), other=group, likeness=Likeness()),
+            pair=Pair(case=told, base=Group(items=()), other=group, likeness=Likeness()),
             metrics=tuple(
                 stated(metric, case.metrics[metric], group, ask.declared, case.units.get(metric))
                 for metric in names
@@ -108,7 +108,7 @@ def answer_stated(stated_cases: Sequence[StatedCase], other: Sequence[Trial], na
         )
         for case in stated_cases
         for told, group in ground.cases()
-        if case.is_of(group.tried[0].item.row.config)
+        if case.is_of(group.items[0].row.config)
     ]
     return Answer(
         base="baseline",

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from logbook_agent.findings.evidence.alike import UNIT, Difference, DifferenceStanding, Tried
+from logbook_agent.findings.evidence.alike import UNIT, Difference, DifferenceStanding
 from logbook_agent.findings.evidence.pairs import Group, Pair
 from logbook_agent.findings.evidence.verdict import Judgement, Runs, judge
+from logbook_agent.findings.tables.frame import RunKey
 from logbook_agent.model.header import Metric
+from logbook_agent.model.run import Row
 from logbook_agent.model.stats import median
 from logbook_agent.model.units import Direction, known
 
-# A run, as `Tried.run` names it: by when it was started.
-RunKey = tuple[str, str, int]
 # A run with its samples of a metric.
 RunSamples = tuple[RunKey, Sequence[float]]
 
@@ -165,7 +165,7 @@ def numbers(group: Group, metric: str) -> Numbers:
 
 def _measured(group: Group, metric: str) -> tuple[Numbers, list[RunSamples]]:
     """The same, and the runs with their samples."""
-    measured = [m for t in group.tried if (m := t.item.row.metrics.get(metric)) is not None]
+    measured = [m for item in group.items if (m := item.row.metrics.get(metric)) is not None]
     units = dict.fromkeys(m.unit for m in measured if m.unit is not None)
     # Values in several units have no median.
     runs = _runs(group, metric) if len(units) < 2 else []
@@ -197,16 +197,15 @@ def turns_of(base: Sequence[RunKey], other: Sequence[RunKey]) -> Turns | None:
 
 def _runs(group: Group, metric: str) -> list[RunSamples]:
     """The samples of each run of a group that has some, in the order in which the runs were started."""
-    found: dict[tuple[str, str, int], list[float]] = {}
-    for tried in group.tried:
-        samples = _samples(tried, metric)
+    found: dict[RunKey, list[float]] = {}
+    for item in group.items:
+        samples = _samples(item.row, metric)
         if samples:
-            found.setdefault(tried.run, []).extend(samples)
+            found.setdefault(item.run, []).extend(samples)
     return sorted(found.items())
 
 
-def _samples(tried: Tried, metric: str) -> Sequence[float]:
-    row = tried.item.row
+def _samples(row: Row, metric: str) -> Sequence[float]:
     if row.failed is not None:
         return ()
     measurement = row.metrics.get(metric)
@@ -230,8 +229,8 @@ def _direction(pair: Pair, metric: str, declared: Sequence[Metric]) -> Direction
     said = _declared(metric, declared)
     if said is not None:
         return said
-    tried = (*pair.base.tried, *pair.other.tried)
-    found = {m.direction for t in tried if (m := t.item.row.metrics.get(metric)) is not None and m.direction}
+    items = (*pair.base.items, *pair.other.items)
+    found = {m.direction for i in items if (m := i.row.metrics.get(metric)) is not None and m.direction}
     return next(iter(found)) if len(found) == 1 else None
 
 

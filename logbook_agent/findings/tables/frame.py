@@ -22,6 +22,8 @@ _SHOWN_NAMES = 20
 
 K = TypeVar("K", bound=Hashable)
 Joined = Mapping[str, tuple[str, ...]]
+# Which run a case is of; sorts by when the run started.
+RunKey = tuple[str, str, int]
 
 
 @functools.lru_cache(maxsize=16_384, typed=True)
@@ -63,6 +65,10 @@ class Item:
     @property
     def row(self) -> Row:
         return self.case.row
+
+    @property
+    def run(self) -> RunKey:
+        return self.case.started, self.case.entry, self.case.run
 
     def key(self, name: str) -> str | None:
         """The canonical value on an axis; None when the case does not have it."""

@@ -99,7 +99,7 @@ def _marked(record: Record) -> list[Item]:
     commands = planned_commands(record)
     about = runs[-1] if runs else Run(entry=record.id, run=0, argv=commands[-1] if commands else (), started="")
     numbers = {"run": None, "runs": [run.run for run in runs]}
-    return [{**_item(about, None, MARKED, *mark), **numbers, "at": record.entry.opened}]
+    return [{**item_of(about, None, MARKED, *mark), **numbers, "at": record.entry.opened}]
 
 
 def _failures(status: RunStatus) -> Iterator[Item]:
@@ -109,12 +109,12 @@ def _failures(status: RunStatus) -> Iterator[Item]:
         return
     failed = [(row, row.failed) for row in run.rows if row.failed is not None]
     for row, why in failed:
-        yield _item(run, row, FAILURE, why.reason, cut_line(why.message, _REASON_CHARACTERS))
+        yield item_of(run, row, FAILURE, why.reason, cut_line(why.message, _REASON_CHARACTERS))
     if status.state in _FAILED and not failed:
-        yield _item(run, None, FAILURE, status.state, how_it_failed(run))
+        yield item_of(run, None, FAILURE, status.state, how_it_failed(run))
 
 
-def _item(run: Run, row: Row | None, kind: str, outcome: str, reason: str) -> Item:
+def item_of(run: Run, row: Row | None, kind: str, outcome: str, reason: str) -> Item:
     """What came out of a run or of one of its rows, with its configuration: what it reports, else what was declared or
     typed as a flag. `case`: what tells the row from the others of its run."""
     if row is None:

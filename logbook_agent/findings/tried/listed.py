@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from logbook_agent.findings.summaries import summaries
-from logbook_agent.findings.tried.keys import FAILURE, MARKED, VERDICT, Item, command_key
+from logbook_agent.findings.tried.keys import FAILURE, MARKED, VERDICT, Item, command_key, item_of
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.record import Record
@@ -18,6 +19,7 @@ from logbook_agent.store.workspace import Workspace
 
 if TYPE_CHECKING:
     from logbook_agent.findings.evidence.answers import Answer
+    from logbook_agent.model.run import Run
 
 KINDS = (VERDICT, FAILURE, MARKED)
 
@@ -31,17 +33,22 @@ def verdicts(book: Book, record: Record) -> list[Item]:
     # Tables and statistics, which few entries need.
     from logbook_agent.findings.comparisons.compare import compare, withdrawn_sides
 
+    @functools.cache
+    def run_of(entry_id: str, number: int) -> Run:
+        [run] = book.runs(entry_id, stamps=book.run_stamps(entry_id, [number]))
+        return run
+
     found: list[Item] = []
     for asked in record.entry.comparisons:
         with contextlib.suppress(LogbookError):  # its own entry says that it cannot be answered
             if withdrawn_sides(book, asked, record.id):
                 continue
             for answer in compare(book, asked).answers:
-                found += _negative(record.id, answer)
+                found += _negative(record.id, answer, run_of)
     return found
 
 
-def _negative(kept_with: str, answer: Answer) -> Iterator[Item]:
+def _negative(kept_with: str, answer: Answer, run_of: Callable[[str, int], Run]) -> Iterator[Item]:
     from logbook_agent.findings.comparisons.told import delta_text, interval_text
     from logbook_agent.findings.evidence.verdict import Verdict
 
@@ -51,21 +58,12 @@ def _negative(kept_with: str, answer: Answer) -> Iterator[Item]:
                 continue
             if m.judgement.verdict not in (Verdict.REGRESSIVE, Verdict.NEUTRAL):
                 continue
-            tried = sorted(line.pair.other.tried, key=lambda t: t.run)
-            last = tried[-1]
-            facts = last.item.case.facts
+            reason = f"{m.metric} {delta_text(m)}" + (f" ({t})" if (t := interval_text(m)) else "")
+            cases = [item.case for item in sorted(line.pair.other.items, key=lambda item: item.run)]
+            last = cases[-1]
             yield {
-                "entry": last.item.case.entry,
-                "run": last.item.case.run,
-                "runs": sorted({t.item.case.run for t in tried if t.item.case.entry == last.item.case.entry}),
-                "at": last.trial.started,
-                "kind": VERDICT,
-                "outcome": m.judgement.verdict.value,
-                "reason": f"{m.metric} {delta_text(m)}" + (f" ({t})" if (t := interval_text(m)) else ""),
-                "command": list(last.trial.command),
-                "config": dict(last.item.row.config),
-                "env": {n.removeprefix("env:"): v for n, v in sorted(facts.items()) if n.startswith("env:")},
-                "commit": facts.get("commit"),
+                **item_of(run_of(last.entry, last.run), last.row, VERDICT, m.judgement.verdict.value, reason),
+                "runs": sorted({case.run for case in cases if case.entry == last.entry}),
                 "metric": m.metric,
                 "delta": None if m.ratio is None else m.ratio - 1,
                 "against": answer.base,
