@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from logbook_agent.findings.criteria.outcome import CriterionOutcome, State, unmet
-from logbook_agent.findings.criteria.over_pairs import compared, stated, swept
+from logbook_agent.findings.criteria.outcome import CriterionOutcome, State, met, unmet
+from logbook_agent.findings.criteria.over_pairs import compared, swept
 from logbook_agent.findings.criteria.over_rows import measured, plateau, target
 from logbook_agent.findings.criteria.predicate import (
     Budget,
@@ -20,7 +20,6 @@ from logbook_agent.findings.criteria.predicate import (
     Several,
     Sweep,
     Target,
-    VerdictStated,
 )
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.header import Metric
@@ -47,8 +46,6 @@ def evaluate(predicate: Predicate, facts: Facts) -> CriterionOutcome:
     match predicate:
         case PairsCompared():
             return compared(predicate, facts.planned, facts.metrics)
-        case VerdictStated():
-            return stated(predicate, facts.planned, facts.metrics)
         case Sweep():
             return swept(predicate, facts.planned, facts.metrics)
         case Measured():
@@ -60,10 +57,7 @@ def evaluate(predicate: Predicate, facts: Facts) -> CriterionOutcome:
         case Budget():
             return _budget(predicate, facts)
         case Day(day=day):
-            come = facts.now.date() >= day
-            return CriterionOutcome(
-                state=State.MET if come else State.UNMET, reason=f"{day} has {'come' if come else 'not come yet'}"
-            )
+            return met(f"{day} has come") if facts.now.date() >= day else unmet(f"{day} has not come yet")
         case Judged():
             return unmet("nobody has judged it yet")
         case Several():
@@ -78,7 +72,7 @@ def _budget(budget: Budget, facts: Facts) -> CriterionOutcome:
     if budget.hours is not None:
         said.append(f"{facts.hours:.2f} of {budget.hours:g} hours")
         spent |= facts.hours >= budget.hours
-    return CriterionOutcome(state=State.MET if spent else State.UNMET, reason=f"{' and '.join(said)} spent")
+    return (met if spent else unmet)(f"{' and '.join(said)} spent")
 
 
 def _several(several: Several, facts: Facts) -> CriterionOutcome:
@@ -93,5 +87,4 @@ def _several(several: Several, facts: Facts) -> CriterionOutcome:
     if found is not None:
         return found
     reasons = "; ".join(dict.fromkeys(o.reason for o in outcomes))
-    evidence = tuple(dict.fromkeys(ref for o in outcomes for ref in o.evidence))
-    return CriterionOutcome(state=State.MET if several.every else State.UNMET, reason=reasons, evidence=evidence)
+    return (met if several.every else unmet)(reasons, [ref for o in outcomes for ref in o.evidence])

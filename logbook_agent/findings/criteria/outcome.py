@@ -22,7 +22,7 @@ class CriterionOutcome:
     evidence: tuple[str, ...] = ()
 
 
-def met(reason: str, evidence: Iterable[str]) -> CriterionOutcome:
+def met(reason: str, evidence: Iterable[str] = ()) -> CriterionOutcome:
     return CriterionOutcome(state=State.MET, reason=reason, evidence=tuple(dict.fromkeys(evidence)))
 
 

@@ -16,41 +16,19 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.scalar import Scalar
 
-Question = PairsCompared | VerdictStated
-
 
 def compared(predicate: PairsCompared, cases: Sequence[Case], metrics: tuple[Metric, ...]) -> CriterionOutcome:
-    """Enough pairs with numbers on both sides, for each other value and every combination."""
-    return _over(predicate, cases, _ask(predicate, metrics, 0.01), None)
-
-
-def stated(predicate: VerdictStated, cases: Sequence[Case], metrics: tuple[Metric, ...]) -> CriterionOutcome:
-    """The same of pairs whose verdict can be stated."""
-    return _over(predicate, cases, _ask(predicate, metrics, predicate.min_effect), predicate.verdicts)
-
-
-def _ask(predicate: Question, metrics: tuple[Metric, ...], minimum_effect: float) -> Ask:
-    return Ask(
-        terms=Terms(axis=predicate.axis, implied=predicate.implied, allowed=predicate.allow),
-        metrics=(predicate.metric,) if predicate.metric else (),
-        base_value=show(predicate.values[0]),
-        minimum_effect=minimum_effect,
-        declared=metrics,
-    )
-
-
-def _over(predicate: Question, cases: Sequence[Case], ask: Ask, verdicts: Sequence[str] | None) -> CriterionOutcome:
+    """Enough pairs with numbers on both sides, for each other value and every combination; where verdicts are asked
+    for, pairs with one of these."""
     rows = Rows(cases)
-    if not rows.frame.items:
-        return unmet("nothing has been measured yet")
-    name = rows.unknown({predicate.axis: 0, **predicate.where, **predicate.for_each})
-    if name is not None:
-        return not_computable(f"no row has {name}")
+    missing = rows.missing([predicate.axis, *predicate.where, *predicate.for_each])
+    if missing is not None:
+        return missing
     evidence: list[str] = []
     said: list[str] = []
     for combination in combinations(predicate.for_each):
         for value in predicate.values[1:]:
-            found = _at(predicate, rows, combination, value, ask, verdicts)
+            found = _at(predicate, rows, combination, value, metrics)
             if found.state is not State.MET:
                 return found
             evidence += found.evidence
@@ -59,14 +37,18 @@ def _over(predicate: Question, cases: Sequence[Case], ask: Ask, verdicts: Sequen
 
 
 def _at(
-    predicate: Question,
-    rows: Rows,
-    combination: Mapping[str, Scalar],
-    value: Scalar,
-    ask: Ask,
-    verdicts: Sequence[str] | None,
+    predicate: PairsCompared, rows: Rows, combination: Mapping[str, Scalar], value: Scalar, metrics: tuple[Metric, ...]
 ) -> CriterionOutcome:
     """One value against the base in one combination."""
+    judged = predicate if isinstance(predicate, VerdictStated) else None
+    verdicts = judged.verdicts if judged is not None else None
+    ask = Ask(
+        terms=Terms(axis=predicate.axis, implied=predicate.implied, allowed=predicate.allow),
+        metrics=(predicate.metric,) if predicate.metric else (),
+        base_value=show(predicate.values[0]),
+        minimum_effect=judged.min_effect if judged is not None else 0.01,
+        declared=metrics,
+    )
     place = words({**combination, predicate.axis: value})
     sides: list[Case] = []
     for side in (predicate.values[0], value):
@@ -79,17 +61,15 @@ def _at(
     except UsageError as error:
         return not_computable(f"{place}: {error.message}")
     if verdicts is not None:
-        answers = list(map(_decided, answers))
+        # With the metric alone that decides: the one that was named, else the first primary one.
+        answers = [
+            replace(a, lines=tuple(replace(line, metrics=line.metrics[:1]) for line in a.lines)) for a in answers
+        ]
     good = [line for line in _lines(answers) if _holds(line, verdicts)]
     if len(good) < predicate.cases:
         return unmet(f"{place}: {_why(answers, len(good), predicate.cases, verdicts)}", _runs(_lines(answers)))
     what = _verdicts(good) if verdicts is not None else f"{len(good)} pair{'s' * (len(good) != 1)} may be compared"
     return met(f"{place}: {what}", _runs(good))
-
-
-def _decided(answer: Answer) -> Answer:
-    """With the metric alone that decides: the one that was named, else the first primary one."""
-    return replace(answer, lines=tuple(replace(line, metrics=line.metrics[:1]) for line in answer.lines))
 
 
 def _holds(line: Line, verdicts: Sequence[str] | None) -> bool:
@@ -118,11 +98,9 @@ def _verdicts(lines: Iterable[Line]) -> str:
 def swept(predicate: Sweep, cases: Sequence[Case], metrics: tuple[Metric, ...]) -> CriterionOutcome:
     """Each value was measured and, with controls, beside its control."""
     rows = Rows(cases)
-    if not rows.frame.items:
-        return unmet("nothing has been measured yet")
-    name = rows.unknown({predicate.axis: 0, **predicate.where, **predicate.controls, **predicate.for_each})
-    if name is not None:
-        return not_computable(f"no row has {name}")
+    unknown = rows.missing([predicate.axis, *predicate.where, *predicate.controls, *predicate.for_each])
+    if unknown is not None:
+        return unknown
     evidence: list[str] = []
     missing: list[str] = []
     for combination in combinations(predicate.for_each):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from logbook_agent.findings.criteria.outcome import CriterionOutcome, not_computable, unmet
 from logbook_agent.findings.tables.frame import Frame, frame_of, key_of, show
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.run import Row
@@ -19,10 +20,13 @@ class Rows:
         good = [c for c in cases if c.row.failed is None and c.state in ("finished", None)]
         self.frame: Frame = frame_of(good)
 
-    def unknown(self, names: Mapping[str, object]) -> str | None:
-        """The first of some names that no row has."""
+    def missing(self, names: Iterable[str]) -> CriterionOutcome | None:
+        """Where nothing has been measured yet, nothing is met; a name that no row has cannot be looked up."""
+        if not self.frame.items:
+            return unmet("nothing has been measured yet")
         known = set(self.frame.axes())
-        return next((name for name in names if name not in known), None)
+        name = next((name for name in names if name not in known), None)
+        return None if name is None else not_computable(f"no row has {name}")
 
     def choose(self, where: Mapping[str, Scalar], device: str | None) -> list[Case]:
         """The cases whose rows have these values, on a device whose kind holds `device`."""

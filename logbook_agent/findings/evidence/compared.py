@@ -11,10 +11,10 @@ from logbook_agent.findings.evidence.alike import UNIT, Difference, DifferenceSt
 from logbook_agent.findings.evidence.pairs import Group, Pair
 from logbook_agent.findings.evidence.verdict import Judgement, Runs, judge
 from logbook_agent.findings.tables.frame import RunKey
-from logbook_agent.model.header import Metric
+from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.run import Row
 from logbook_agent.model.stats import median
-from logbook_agent.model.units import Direction, known
+from logbook_agent.model.units import Direction
 
 # A run with its samples of a metric.
 RunSamples = tuple[RunKey, Sequence[float]]
@@ -143,7 +143,7 @@ def stated(metric: str, value: float, group: Group, declared: Sequence[Metric], 
         withheld = (Difference(name=UNIT, base=unit, other=other.unit, standing=DifferenceStanding.DIFFERS),)
     return Compared(
         metric=metric,
-        direction=_declared(metric, declared),
+        direction=metric_named(metric, declared).direction,
         base=Numbers(median=value, unit=unit),
         other=other,
         judgement=None,
@@ -226,14 +226,9 @@ def _missing(found: Numbers) -> str | None:
 
 def _direction(pair: Pair, metric: str, declared: Sequence[Metric]) -> Direction | None:
     """Which way is better: as declared, as the rows say, by the table of known metrics."""
-    said = _declared(metric, declared)
+    said = metric_named(metric, declared).direction
     if said is not None:
         return said
     items = (*pair.base.items, *pair.other.items)
     found = {m.direction for i in items if (m := i.row.metrics.get(metric)) is not None and m.direction}
     return next(iter(found)) if len(found) == 1 else None
-
-
-def _declared(metric: str, declared: Sequence[Metric]) -> Direction | None:
-    own = next((m.direction for m in declared if m.name == metric), None)
-    return own or known(metric).direction

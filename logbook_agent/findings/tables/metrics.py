@@ -10,7 +10,7 @@ from logbook_agent.findings.tables.frame import Frame, Item, listed, unknown
 from logbook_agent.findings.tables.reading import PER_DEVICE, Reading, share_of, value_of
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Metric
+from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.units import format_value, known
 
 
@@ -84,8 +84,7 @@ def _is_share(name: str, names: Sequence[str]) -> bool:
 
 def _column(frame: Frame, name: str, spec: TableSpec, declared: Sequence[Metric]) -> MetricColumn:
     units = _units(frame, name)
-    stated = next((m.unit for m in declared if m.name == name and m.unit), None)
-    unit = units[0] if units else stated or known(name).unit
+    unit = units[0] if units else metric_named(name, declared).unit
     return MetricColumn(
         name=name,
         title=spec.titles.get(name),
