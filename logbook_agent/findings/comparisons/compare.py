@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from logbook_agent.findings.comparisons.asked import answers_of, ask_of, rows_of
 from logbook_agent.findings.comparisons.told import data, lines, unanswered
 from logbook_agent.findings.evidence.alike import Terms
-from logbook_agent.findings.evidence.answers import Answer, StatedCase, answer_stated
+from logbook_agent.findings.evidence.answers import Answer, answer_stated
 from logbook_agent.findings.evidence.pairs import unlike
-from logbook_agent.findings.measured import baseline_cases, is_case, unit_of
+from logbook_agent.findings.measured import baseline_cases, is_case
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.entry import Comparison, entry_of, is_withdrawn
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
-from logbook_agent.model.scalar import Scalar
 from logbook_agent.store.book import Book
 
 _EXAMPLE = "logbook compare A B, logbook compare A --baseline, or logbook compare ID --axis NAME"
@@ -157,17 +156,8 @@ def _baseline_entry(header: Header) -> str | None:
 
 def _with_stated(book: Book, asked: Comparison) -> Answer:
     header = book.header
-    units = {m.name: unit_of(m) for m in header.metrics}
-    baseline = header.baseline
-    numbers = baseline.numbers if baseline is not None else ()
-    cases = [
-        StatedCase(
-            metrics=n.metrics, units=units, is_of=partial(_is_of, {**(baseline.config if baseline else {}), **n.config})
-        )
-        for n in numbers
-    ]
     [side] = _rows(book, asked)
-    answer = answer_stated(cases, side, asked.references[0], ask_of(asked, header.metrics))
+    answer = answer_stated(header, side, asked.references[0], ask_of(asked, header.metrics))
     if not answer.lines:
         shown = "; ".join(" ".join(f"{k}={v}" for k, v in case.items()) for case in baseline_cases(header))
         raise UsageError(
@@ -176,10 +166,6 @@ def _with_stated(book: Book, asked: Comparison) -> Answer:
             hint=f"see what it has: logbook table {entry_of(asked.references[0])}",
         )
     return answer
-
-
-def _is_of(case: Mapping[str, Scalar], config: Mapping[str, Scalar]) -> bool:
-    return is_case(config, case)
 
 
 # Runs of the baseline that are looked at: how it was measured is told by the first ones.

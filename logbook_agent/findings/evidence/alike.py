@@ -97,28 +97,21 @@ def compared_names(frame: Frame) -> list[str]:
     return list(dict.fromkeys([*frame.apart, *host, frame.pseudo["devices"], *ran]))
 
 
-def not_told(frame: Frame) -> tuple[str, ...]:
-    """Code and devices, as far as no case of the frame tells them."""
-    commit = next((axis for axis, name in frame.facts.items() if name == _COMMIT), None)
-    axes = {_COMMIT: commit, "devices": frame.pseudo["devices"]}
-    return tuple(n for n, axis in axes.items() if axis is None or all(i.key(axis) is None for i in frame.items))
-
-
 def likeness(frame: Frame, names: Iterable[str], base: Sequence[Item], other: Sequence[Item], terms: Terms) -> Likeness:
     """How two groups of cases compare, each of which is of one kind but for what `terms` name."""
     sides = _Sides(frame, base, other, terms)
     found: list[Difference] = []
-    silent: list[str] = []
     for name in names:
         values = sides.values(name)
-        if not values[0] and not values[1]:
-            if frame.facts.get(name) == _COMMIT or name == frame.pseudo["devices"]:
-                silent.append(frame.facts.get(name, name))
-        elif values[0].keys() != values[1].keys() or len(values[0]) > 1:
+        if values[0].keys() != values[1].keys() or len(values[0]) > 1:
             found.append(sides.difference(name, *values))
     found += sides.states()
     found += sides.commands({normal_name(d.name) for d in found})
-    return Likeness(differences=tuple(found), not_known=tuple(silent))
+    axes = {_COMMIT: None, "devices": frame.pseudo["devices"]}
+    axes |= {fact: axis for axis, fact in frame.facts.items() if fact == _COMMIT}
+    told = {fact for fact, axis in axes.items() if axis is not None and any(i.key(axis) for i in (*base, *other))}
+    not_known = tuple(fact for fact in axes if fact not in told and terms.declared(fact) is None)
+    return Likeness(differences=tuple(found), not_known=not_known)
 
 
 class _Sides:

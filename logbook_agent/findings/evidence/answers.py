@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logbook_agent.findings.evidence.alike import Difference, Likeness, Terms
 from logbook_agent.findings.evidence.compared import Compared, compared, stated
 from logbook_agent.findings.evidence.pairs import Ground, Group, Pair, Pairing, Unpaired, compare_sides, compare_values
+from logbook_agent.findings.measured import baseline_cases, is_case
 from logbook_agent.findings.tables.metrics import choose
 from logbook_agent.findings.tables.spec import Case, TableSpec
-from logbook_agent.model.header import Metric
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.header import Header, Metric
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,15 +24,6 @@ class Ask:
     base_value: str | None = None
     minimum_effect: float = 0.01
     declared: tuple[Metric, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatedCase:
-    """Numbers of a case that were written down: no run stands behind them here."""
-
-    metrics: Mapping[str, float]
-    units: Mapping[str, str | None]
-    is_of: Callable[[Mapping[str, Scalar]], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +43,6 @@ class Answer:
     axis: str | None
     lines: tuple[Line, ...]
     unpaired: tuple[Unpaired, ...]
-    minimum_effect: float
 
     @property
     def differences(self) -> list[tuple[Difference, int]]:
@@ -93,30 +83,26 @@ def answer_values(cases: Sequence[Case], ask: Ask) -> list[Answer]:
     return [_answer(pairing, ask, names) for pairing in compare_values(ground, ask.base_value)]
 
 
-def answer_stated(stated_cases: Sequence[StatedCase], other: Sequence[Case], name: str, ask: Ask) -> Answer:
+def answer_stated(header: Header, other: Sequence[Case], reference: str, ask: Ask) -> Answer:
     """The numbers that a baseline states, each against the rows that are of its case: ratios without a verdict."""
     ground = Ground(other, ask.terms)
-    names = ask.metrics or tuple(dict.fromkeys(metric for case in stated_cases for metric in case.metrics))
+    cases = [n.metrics for n in (header.baseline.numbers if header.baseline is not None else ())]
+    wanted = ask.metrics or tuple(dict.fromkeys(name for numbers in cases for name in numbers))
     lines = [
         Line(
             pair=Pair(case=told, base=Group(items=()), other=group, likeness=Likeness()),
-            metrics=tuple(
-                stated(metric, case.metrics[metric], group, ask.declared, case.units.get(metric))
-                for metric in names
-                if metric in case.metrics
-            ),
+            metrics=tuple(stated(name, numbers[name], group, ask.declared) for name in wanted if name in numbers),
         )
-        for case in stated_cases
+        for case, numbers in zip(baseline_cases(header), cases, strict=True)
         for told, group in ground.cases()
-        if case.is_of(group.items[0].row.config)
+        if is_case(group.items[0].row.config, case)
     ]
     return Answer(
         base="baseline",
-        other=name,
+        other=reference,
         axis=ask.terms.axis,
         lines=tuple(line for line in lines if line.metrics),
         unpaired=(),
-        minimum_effect=ask.minimum_effect,
     )
 
 
@@ -137,5 +123,4 @@ def _answer(pairing: Pairing, ask: Ask, names: Sequence[str]) -> Answer:
             for p in pairing.pairs
         ),
         unpaired=pairing.unpaired,
-        minimum_effect=ask.minimum_effect,
     )

@@ -76,80 +76,64 @@ class Compared:
     @property
     def ratio_of_medians(self) -> float | None:
         a, b = self.base.median, self.other.median
-        if a is None or b is None or a <= 0 or not math.isfinite(b / a) or self._units_differ:
+        if a is None or b is None or a <= 0 or not math.isfinite(b / a) or UNIT in (d.name for d in self.withheld_by):
             return None
         return b / a
-
-    @property
-    def _units_differ(self) -> bool:
-        return any(d.name == UNIT for d in self.withheld_by)
 
 
 def compared(pair: Pair, metric: str, declared: Sequence[Metric], minimum_effect: float) -> Compared:
     """A metric, or an observation by that name, of a pair."""
     (base, first), (other, last) = _measured(pair.base, metric), _measured(pair.other, metric)
     direction = _direction(pair, metric, declared)
-    withheld = pair.likeness.withheld_by
-    if base.unit is not None and other.unit is not None and base.unit != other.unit:
-        unit = Difference(name=UNIT, base=base.unit, other=other.unit, standing=DifferenceStanding.DIFFERS)
-        return Compared(
-            metric=metric,
+    differs = _units_differ(base.unit, other.unit)
+    missing = [f"{side} has no number: {why}" for side, n in (("base", base), ("other", other)) if (why := _missing(n))]
+    reasons: Sequence[str] = [] if differs else missing
+    judgement = turns = None
+    if not differs and not missing:
+        turns = turns_of([r for r, _ in first], [r for r, _ in last])
+        judgement = judge(
+            [samples for _, samples in first],
+            [samples for _, samples in last],
             direction=direction,
-            base=base,
-            other=other,
-            judgement=None,
-            withheld_by=(*withheld, unit),
+            minimum_effect=minimum_effect,
+            paired=turns is not None,
+            other_first=turns is Turns.OTHER_FIRST,
         )
-    reasons = [f"{side} has no number: {why}" for side, n in (("base", base), ("other", other)) if (why := _missing(n))]
-    if reasons:
-        return Compared(
-            metric=metric,
-            direction=direction,
-            base=base,
-            other=other,
-            judgement=None,
-            withheld_by=withheld,
-            reasons=tuple(reasons),
-        )
-    turns = turns_of([r for r, _ in first], [r for r, _ in last])
-    judgement = judge(
-        [samples for _, samples in first],
-        [samples for _, samples in last],
-        direction=direction,
-        minimum_effect=minimum_effect,
-        paired=turns is not None,
-        other_first=turns is Turns.OTHER_FIRST,
-    )
+        reasons = judgement.reasons
     return Compared(
         metric=metric,
         direction=direction,
         base=base,
         other=other,
         judgement=judgement,
-        withheld_by=withheld,
-        reasons=judgement.reasons,
+        withheld_by=(*pair.likeness.withheld_by, *differs),
+        reasons=tuple(reasons),
         interleaved=turns is not None,
     )
 
 
-def stated(metric: str, value: float, group: Group, declared: Sequence[Metric], unit: str | None) -> Compared:
+def stated(name: str, value: float, group: Group, declared: Sequence[Metric]) -> Compared:
     """A number that a baseline states against the runs of a group: a ratio and no verdict."""
-    other = numbers(group, metric)
+    metric, other = metric_named(name, declared), numbers(group, name)
     reasons = ["the baseline's number is stated, not measured here: it has no runs"]
     if why := _missing(other):
         reasons.append(f"other has no number: {why}")
-    withheld: tuple[Difference, ...] = ()
-    if unit is not None and other.unit is not None and unit != other.unit:
-        withheld = (Difference(name=UNIT, base=unit, other=other.unit, standing=DifferenceStanding.DIFFERS),)
     return Compared(
-        metric=metric,
-        direction=metric_named(metric, declared).direction,
-        base=Numbers(median=value, unit=unit),
+        metric=name,
+        direction=metric.direction,
+        base=Numbers(median=value, unit=metric.unit),
         other=other,
         judgement=None,
-        withheld_by=withheld,
+        withheld_by=_units_differ(metric.unit, other.unit),
         reasons=tuple(reasons),
     )
+
+
+def _units_differ(base: str | None, other: str | None) -> tuple[Difference, ...]:
+    """What two units withhold; nothing where a side does not state one."""
+    if base is None or other is None or base == other:
+        return ()
+    return (Difference(name=UNIT, base=base, other=other, standing=DifferenceStanding.DIFFERS),)
 
 
 def sides(pair: Pair, metric: str) -> tuple[Runs, Runs]:

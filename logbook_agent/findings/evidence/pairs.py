@@ -18,7 +18,6 @@ from logbook_agent.findings.evidence.alike import (
     compared_names,
     explained,
     likeness,
-    not_told,
     results,
     switches,
 )
@@ -98,7 +97,6 @@ class Ground:
         names = compared_names(self.frame)
         # What all cases share cannot differ between two of them.
         self.varying = [n for n in names if n != terms.axis and _varies(self.frame, n)]
-        self.not_told = tuple(n for n in not_told(self.frame) if terms.declared(n) is None)
         self._commands: dict[Hashable, Hashable] = {}
 
     def values(self) -> dict[str | None, str]:
@@ -169,14 +167,12 @@ class Ground:
         return Pairing(base=names[0], other=names[1], pairs=tuple(pairs), unpaired=tuple(unpaired))
 
     def _pair(self, base: Group, other: Group, told: Sequence[str], of: Side) -> Pair:
-        like = likeness(self.frame, self._names(), base.items, other.items, self.terms)
-        not_known = tuple(dict.fromkeys((*like.not_known, *self.not_told)))
         place = (base if of == "base" else other).items[0].place
         return Pair(
             case={name: show(place.get(name)) for name in told},
             base=base,
             other=other,
-            likeness=Likeness(differences=like.differences, not_known=not_known),
+            likeness=likeness(self.frame, self._names(), base.items, other.items, self.terms),
         )
 
     def _names(self) -> list[str]:
