@@ -69,7 +69,7 @@ def comparison_text(book: Book, record: Record) -> list[str]:
     for asked in record.entry.comparisons:
         try:
             withdrawn = withdrawn_sides(book, asked, record.id)
-            found.append(lines(asked, _asked_again(book, asked), record.id, withdrawn=withdrawn))
+            found.append(lines(asked, compare(book, asked).answers, record.id, withdrawn=withdrawn))
         except LogbookError as error:
             found.append(unanswered(asked, error, record.id))
     return found
@@ -81,7 +81,9 @@ def comparison_data(book: Book, record: Record) -> list[dict[str, Any]]:
     for asked in record.entry.comparisons:
         try:
             withdrawn = withdrawn_sides(book, asked, record.id)
-            found.append({**data(asked, _asked_again(book, asked)), **({"withdrawn": withdrawn} if withdrawn else {})})
+            found.append(
+                {**data(asked, compare(book, asked).answers), **({"withdrawn": withdrawn} if withdrawn else {})}
+            )
         except LogbookError as error:
             found.append({**data(asked, ()), "error": error.message})
     return found
@@ -92,12 +94,6 @@ def withdrawn_sides(book: Book, asked: Comparison, own_id: str) -> list[str]:
     nothing."""
     entries = map(book.entry, asked.entries)
     return [f"{e.id}, which is {e.state}" for e in entries if e.id != own_id and is_withdrawn(e.state)]
-
-
-def _asked_again(book: Book, asked: Comparison) -> tuple[Answer, ...]:
-    _check(asked, baseline=False)
-    asked = _resolved(book, asked)
-    return _answers(book, asked, _rows(book, asked))
 
 
 def _rows(book: Book, asked: Comparison) -> list[list[Case]]:

@@ -154,9 +154,10 @@ def notes(answers: Sequence[Answer], noise: Noise) -> list[str]:
     metrics = [m for line in every for m in line.metrics]
     for m in metrics:
         for reason in doubts(m):
-            count(f"{reason}")
+            count(reason)
     of_metrics = [text + _part(n, len(metrics), "row") for text, n in found.items()]
-    return [*of_pairs, *of_metrics, *_means(answers), *_left_out(answers), *_contended(answers), *_noise(noise)]
+    scatter = [f"noise of {m}: runs of one configuration scatter by {part:.2%}" for m, part in noise.floors.items()]
+    return [*of_pairs, *of_metrics, *_means(answers), *_left_out(answers), *_contended(answers), *scatter]
 
 
 def doubts(m: Compared) -> tuple[str, ...]:
@@ -185,10 +186,9 @@ def _means(answers: Sequence[Answer]) -> Iterator[str]:
 
 
 def _left_out(answers: Sequence[Answer]) -> Iterator[str]:
-    rows = sum(g.left_out for a in answers for line in a.lines for g in (line.pair.base, line.pair.other))
-    if rows:
-        yield f"{rows} row{'s' * (rows > 1)} of runs that did not finish left out"
     groups = [g for a in answers for line in a.lines for g in (line.pair.base, line.pair.other)]
+    if rows := sum(g.left_out for g in groups):
+        yield f"{rows} row{'s' * (rows > 1)} of runs that did not finish left out"
     failed = [reasons for g in groups if (reasons := g.failed) and len(reasons) < len(g.items)]
     if failed:
         reasons = [reason for one in failed for reason in one]
@@ -209,11 +209,6 @@ def _contended(answers: Sequence[Answer]) -> Iterator[str]:
     runs = {item.run: item.case.contended for g in groups for item in g.items}
     if any(runs.values()):
         yield f"{sum(runs.values())} of {len(runs)} runs started while others held an accelerator"
-
-
-def _noise(noise: Noise) -> Iterator[str]:
-    for metric, floor in noise.floors.items():
-        yield f"noise of {metric}: runs of one configuration scatter by {floor:.2%}"
 
 
 # -- data --------------------------------------------------------------------------------------------
@@ -246,16 +241,12 @@ def _pair_data(line: Line, noise: Noise) -> dict[str, Any]:
     like = line.pair.likeness
     return {
         "case": dict(line.pair.case),
-        "differences": [_difference_data(d) for d in like.differences],
+        "differences": [encode(d) for d in like.differences],
         "not_known": list(like.not_known),
         "left_out_rows": line.pair.base.left_out + line.pair.other.left_out,
         "contended_runs": line.pair.base.contended + line.pair.other.contended,
         "metrics": [_metric_data(m, noise) for m in line.metrics],
     }
-
-
-def _difference_data(d: Difference) -> dict[str, Any]:
-    return {"name": d.name, "base": d.base, "other": d.other, "standing": d.standing.value}
 
 
 def _metric_data(m: Compared, noise: Noise) -> dict[str, Any]:
