@@ -35,7 +35,7 @@ from logbook_agent.store.liveness import life
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
 from logbook_agent.text.syntax import shell_syntax
-from logbook_agent.text.words import split_env_words
+from logbook_agent.text.words import planned_words
 
 # Of a long entry, so many runs show what a template makes of it.
 _LAST_RUNS = 10
@@ -174,7 +174,7 @@ def plan(
 
 def _as_prepared(workspace: Workspace, planned: PlannedCommand) -> Command:
     """What a planned command would execute, here and as things are now; whether it can is not asked."""
-    env, words = ({}, planned.argv) if planned.shell else split_env_words(planned.argv)
+    env, words = planned_words(planned)
     return Command(argv=words, executable="", shell=planned.shell, cwd=workspace.cwd, env=env)
 
 

@@ -11,8 +11,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from logbook_agent.findings.cases import cases
-
 if TYPE_CHECKING:
     from logbook_agent.findings.tables.spec import Case
     from logbook_agent.model.record import Record
@@ -20,12 +18,12 @@ if TYPE_CHECKING:
 _DIGITS = 16
 
 
-def keyed_cases(record: Record) -> list[tuple[Case, str]]:
+def keyed_cases(record: Record, cases: Sequence[Case]) -> list[tuple[Case, str]]:
     """The rows of an entry, each with the key of its case. Of rows that one run printed with one key, each is a case of
     its own: their words tell them apart, else their order."""
     codes = {s.run.run: s.run.code.identity for s in record.runs if s.run.code is not None}
     found: dict[tuple[int, str], list[Case]] = {}
-    for case in cases(record):
+    for case in cases:
         found.setdefault((case.run, _key(case, codes.get(case.run))), []).append(case)
     return [pair for (_, key), same in found.items() for pair in zip(same, _apart(key, same), strict=True)]
 

@@ -31,7 +31,8 @@ def cases(*records: Record) -> list[Case]:
             run=run.run,
             label=run.label,
             state=state,
-            row=_with_devices(row, run),
+            # Devices that a row does not report are this host's, unless a launcher ran it elsewhere.
+            row=row if row.devices or run.launcher is not None else dataclasses.replace(row, devices=run.devices),
             facts=_facts(run, row, name),
             # Where a launcher leads is a fact by itself, and what it passes on is the run's environment.
             command=run.command,
@@ -79,31 +80,15 @@ def launcher_text(run: Run) -> str:
     return run.launcher.name + (f" on {run.launcher.target}" if run.launcher.target else "")
 
 
-def host_of(run: Run, row: Row | None = None) -> str | None:
-    """Where rows were measured: as they report it, else this host, unless a launcher ran them elsewhere."""
-    if row is not None and row.host:
-        return row.host
-    return run.host.name if run.launcher is None else None
-
-
 def _facts(run: Run, row: Row, code: str | None) -> dict[str, str]:
-    software = {_package(name): version for name, version in (run.software | row.software).items()}
+    software = {n.lower().replace("_", "-"): version for n, version in (run.software | row.software).items()}
     software.pop(_TOOL, None)
-    found = {"commit": code, "launcher": launcher_text(run) or None, "host": host_of(run, row)}
+    # Rows were measured where they say, else on this host, unless a launcher ran them elsewhere.
+    host = row.host or (run.host.name if run.launcher is None else None)
+    found = {"commit": code, "launcher": launcher_text(run) or None, "host": host}
     return {
         **{name: value for name, value in found.items() if value is not None},
         **{f"env:{name}": value for name, value in run.env.variables.items()},
         **{f"package:{name}": version for name, version in sorted(software.items())},
         **{f"file:{file.path}": short(file.sha256) for file in (run.code.untracked if run.code is not None else ())},
     }
-
-
-def _package(name: str) -> str:
-    return name.lower().replace("_", "-")
-
-
-def _with_devices(row: Row, run: Run) -> Row:
-    """Devices that a row does not report are this host's, unless a launcher ran it elsewhere."""
-    if row.devices or run.launcher is not None:
-        return row
-    return dataclasses.replace(row, devices=run.devices)

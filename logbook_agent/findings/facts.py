@@ -12,9 +12,10 @@ from logbook_agent.findings.measured import without_mended
 from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record, RunStatus
+from logbook_agent.model.values import spelt
 from logbook_agent.text import markdown as md
 from logbook_agent.text.times import duration
-from logbook_agent.text.words import command_line, split_env_words
+from logbook_agent.text.words import assignments, command_line, planned_words
 
 if TYPE_CHECKING:
     from logbook_agent.findings.tables.spec import Table
@@ -97,7 +98,7 @@ def planned_section(entry: Entry, pending: Sequence[int]) -> str:
 
 def planned(command: PlannedCommand) -> str:
     """A planned command as one types it; its leading `K=V` words are assignments."""
-    env, words = ({}, command.argv) if command.shell else split_env_words(command.argv)
+    env, words = planned_words(command)
     return command_line(words, env, shell=command.shell)
 
 
@@ -126,7 +127,7 @@ def config_section(record: Record, table: Table | None) -> str:
     if not constants and not any(r.rows for r in runs):
         constants = runs[-1].config
     if constants:
-        lines.append(md.inline_code(" ".join(f"{k}={_word(v)}" for k, v in constants.items())))
+        lines.append(md.inline_code(assignments({k: spelt(v) for k, v in constants.items()})))
     lines += _environment(runs)
     lines += _per_run("timeout", [duration(r.timeout_s) if r.timeout_s else "" for r in runs], runs)
     lines += _per_run("launcher", [launcher_text(r) for r in runs], runs)
@@ -155,12 +156,6 @@ def _per_run(name: str, texts: list[str], runs: Sequence[Run], *, differs: bool 
 def _numbers(numbers: Sequence[int]) -> str:
     more = len(numbers) - _SHOWN_NUMBERS
     return ", ".join(map(str, numbers[:_SHOWN_NUMBERS])) + (f" and {more:,} more" if more > 0 else "")
-
-
-def _word(value: object) -> str:
-    if isinstance(value, bool) or value is None:
-        return {True: "true", False: "false", None: "null"}[value]
-    return str(value)
 
 
 def _environment(runs: Sequence[Run]) -> list[str]:

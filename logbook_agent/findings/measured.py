@@ -21,7 +21,7 @@ from logbook_agent.model.record import Record, ended_badly, is_made, mended, pla
 from logbook_agent.model.run import Row, Run, Scalar
 from logbook_agent.model.stats import median
 from logbook_agent.model.units import known
-from logbook_agent.model.values import canonical, row_key
+from logbook_agent.model.values import canonical, row_key, spelt
 
 if TYPE_CHECKING:
     from logbook_agent.findings.tables.spec import Case, Repeats
@@ -56,6 +56,15 @@ def unit_of(metric: Metric) -> str | None:
     return metric.unit or known(metric.name).unit
 
 
+def value_in(row: Row, metric: Metric) -> tuple[float, str | None] | None:
+    """What a row measured of a metric, the median of its samples, and its unit; None where that is no number."""
+    found = row.metrics.get(metric.name)
+    if found is None or not found.samples or row.failed is not None:
+        return None
+    value = median(found.samples)
+    return (value, found.unit or unit_of(metric)) if math.isfinite(value) else None
+
+
 def measured(record: Record, header: Header) -> dict[str, Any]:
     """By primary metric: `low`, `high`, `unit` and number of `cases`; and where a direction says what is better,
     `best` of all cases (with `of_baseline`: whether it is of the baseline's) and `against`, the best of the
@@ -63,7 +72,9 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
     are not ranked. Where no run that measured a metric finished, there are the first four alone, and `states`.
     """
     primary = [m for m in header.metrics if m.primary]
-    if record.state == VOID or not any(m.name in row.metrics for m in primary for row in _rows(record)):
+    if record.state == VOID or not any(
+        m.name in row.metrics for m in primary for status in record.runs for row in status.run.rows
+    ):
         return {}
     # Imported where rows are met, as in `cases`.
     from logbook_agent.findings.tables.build import repeats
@@ -78,7 +89,7 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
     decides = (use.metric if use is not None else None) or primary[0].name
     against = baseline_cases(header)
     found = {}
-    keyed = keyed_cases(record)
+    keyed = keyed_cases(record, cases)
     for metric in primary:
         if groups := _groups(rows, metric):
             groups = [_confirmed(g, _groups(fresh, metric), configs) for g in groups]
@@ -96,11 +107,8 @@ def tried_cases(
     `unranked`: how many cases that leaves out."""
     of: dict[str, list[tuple[Case, float, str | None]]] = {}
     for case, key in keyed:
-        taken = case.row.metrics.get(metric.name)
-        if taken is None or not taken.samples or case.row.failed is not None or case.state != "finished":
-            continue
-        if math.isfinite(value := median(taken.samples)):
-            of.setdefault(key, []).append((case, value, taken.unit or unit_of(metric)))
+        if case.state == "finished" and (taken := value_in(case.row, metric)) is not None:
+            of.setdefault(key, []).append((case, *taken))
 
     def is_fresh(case: Case) -> bool:
         return case.confirms in ("", metric.name)
@@ -186,10 +194,6 @@ def row_counts(record: Record) -> tuple[int, int]:
     return len(failed), sum(failed)
 
 
-def _rows(record: Record) -> list[Row]:
-    return [row for status in record.runs for row in status.run.rows]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Group:
     """The repeats of one case that have a value of a metric, all in one unit and of runs that ended alike; `fresh` are
@@ -221,23 +225,17 @@ def _groups(rows: Sequence[Repeats], metric: Metric) -> list[_Group]:
     for row in rows:
         of_unit: dict[str | None, _Group] = {}
         for case in row.cases:
-            measurement = case.row.metrics.get(metric.name)
-            if measurement is None or not measurement.samples or case.row.failed is not None:
-                continue
-            value = median(measurement.samples)
-            if math.isfinite(value):
-                unit = measurement.unit or wanted
+            if (taken := value_in(case.row, metric)) is not None:
+                value, unit = taken
                 group = of_unit.setdefault(unit, _Group(values=[], cases=[], unit=unit, apart=row.apart))
                 group.values.append(value)
                 group.cases.append(case)
         found += of_unit.values()
     found = [g for g in found if g.state == "finished"] or found
-    return [g for g in found if wanted is None or g.unit == wanted] or _one_unit(found)
-
-
-def _one_unit(groups: list[_Group]) -> list[_Group]:
-    """Nothing when the groups come in several units: they have no common scale."""
-    return groups if len({g.unit for g in groups}) == 1 else []
+    # Groups in several units have no common scale.
+    return [g for g in found if wanted is None or g.unit == wanted] or (
+        found if len({g.unit for g in found}) == 1 else []
+    )
 
 
 def _confirmed(group: _Group, fresh: Sequence[_Group], configs: Mapping[int, Key]) -> _Group:
@@ -303,7 +301,7 @@ def _bounded(config: Mapping[str, Scalar], room: int) -> dict[str, str]:
     """The first keys with their values as text; a key that is too long ends it."""
     found: dict[str, str] = {}
     for name, value in config.items():
-        text = canonical(value) if value is None or isinstance(value, bool) else str(value)
+        text = spelt(value)
         room -= len(name) + len(text) + 2
         if room < 0:
             break

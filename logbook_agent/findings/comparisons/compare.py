@@ -81,9 +81,8 @@ def comparison_data(book: Book, record: Record) -> list[dict[str, Any]]:
     for asked in record.entry.comparisons:
         try:
             withdrawn = withdrawn_sides(book, asked, record.id)
-            found.append(
-                {**data(asked, compare(book, asked).answers), **({"withdrawn": withdrawn} if withdrawn else {})}
-            )
+            answered = data(asked, compare(book, asked).answers)
+            found.append(answered | ({"withdrawn": withdrawn} if withdrawn else {}))
         except LogbookError as error:
             found.append({**data(asked, ()), "error": error.message})
     return found

@@ -232,7 +232,7 @@ def compare_values(ground: Ground, base_value: str | None = None) -> list[Pairin
 def _check(frame: Frame, terms: Terms) -> None:
     there = {*frame.config, *frame.pseudo.values(), *frame.facts}
     if terms.axis is not None and terms.axis not in there:
-        frame.check("axis", [terms.axis], option="--axis")
+        frame.check([terms.axis], option="--axis")
     for option, names in (("--implied", terms.implied), ("--allow", terms.allowed)):
         for name in (n for n in names if n not in there):
             if name == UNIT:

@@ -32,9 +32,9 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     if spec.where:
         frame = frame.only(_chooser(frame, spec.where))
     frame = frame.joining(spec.joined)
-    frame.check("axis", spec.axes, option="--axis")
-    frame.check("axis", [spec.pivot] if spec.pivot is not None else [], option="--pivot")
-    frame.check("axis", spec.implied, option="--implied")
+    frame.check(spec.axes, option="--axis")
+    frame.check([spec.pivot] if spec.pivot is not None else [], option="--pivot")
+    frame.check(spec.implied, option="--implied")
     metrics, metric_notes = choose(frame, spec, declared)
     frame, shown, value_notes = choose_values(frame, spec)
     layout = lay_out(frame, spec)
@@ -78,7 +78,7 @@ def matching(cases: Sequence[Case], where: Mapping[str, str]) -> list[Case]:
 
 
 def _chooser(frame: Frame, where: Mapping[str, str]) -> Callable[[Item], bool]:
-    frame.check("axis", where, option="--where")
+    frame.check(where, option="--where")
     wanted = {name: frame.key_of(name, value) for name, value in where.items()}
 
     def chosen(item: Item) -> bool:
@@ -112,8 +112,8 @@ def _assembled(
     rows = list(zip(*(s.texts for s in strips), strict=True))
     values = list(zip(*(s.values for s in strips), strict=True))
     if spec.means and any(s.comparison is not None for s in strips):
-        for name, mean in MEANS:
-            means = [None if s.comparison is None else mean_of(s.comparison, mean) for s in strips]
+        for name in MEANS:
+            means = [None if s.comparison is None else mean_of(s.comparison, name) for s in strips]
             pairs = list(zip(strips, means, strict=True))[1:]
             rows.append((name, *(s.comparison.format(m) if s.comparison else "" for s, m in pairs)))
             values.append((name, *(s.comparison.raw(m) if s.comparison else None for s, m in pairs)))

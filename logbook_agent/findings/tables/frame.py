@@ -10,7 +10,7 @@ from typing import TypeVar
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Device, Row, Scalar
-from logbook_agent.model.values import canonical, parse_scalar
+from logbook_agent.model.values import canonical, parse_scalar, spelt
 from logbook_agent.model.values import is_number as _is_number
 
 ABSENT = "—"
@@ -38,11 +38,7 @@ def key_of(value: Scalar) -> str | None:
 
 def show(value: Scalar) -> str:
     """An axis value as a heading or cell: config is shown as it was given, without separators."""
-    if value is None:
-        return ABSENT
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
+    return ABSENT if value is None else spelt(value)
 
 
 def is_number(value: Scalar) -> bool:
@@ -113,7 +109,7 @@ class Frame:
     def joining(self, joined: Joined) -> Frame:
         """The frame with further axes that stand for several keys. UsageError for keys or names amiss."""
         for name, keys in joined.items():
-            self.check("axis", keys, option=f"--axis {name}=")
+            self.check(keys, option=f"--axis {name}=")
             if name in self.axes():
                 raise UsageError(
                     f"--axis {name}=...: there is an axis {name} already",
@@ -133,12 +129,12 @@ class Frame:
         names.update(dict.fromkeys(name for item in self.items for name in item.place))
         return [name for name in names if name != self.pseudo["row"]]
 
-    def check(self, what: str, names: Iterable[str], *, option: str) -> None:
+    def check(self, names: Iterable[str], *, option: str) -> None:
         """UsageError naming what exists, when one of the names is no axis of these rows."""
         known = self.axes()
         for name in names:
             if name not in known:
-                raise unknown(what, name, known, option=option)
+                raise unknown("axis", name, known, option=option)
 
     def key_of(self, name: str, text: str) -> str | None:
         """The key of a value on an axis, as one types it; `—` is typed for none."""

@@ -18,7 +18,7 @@ from logbook_agent.running.commands.difference import parts
 from logbook_agent.running.commands.flags import flags
 from logbook_agent.text.lead import lead
 from logbook_agent.text.markdown import cut_line
-from logbook_agent.text.words import split_env_words
+from logbook_agent.text.words import planned_words
 
 # One thing that was tried: entry, run (None: none), runs (all that came out so), at, kind, outcome, reason, command
 # (words), config, env, commit, identity (of code).
@@ -41,7 +41,7 @@ def command_key(argv: Sequence[str]) -> str:
 
 def planned_commands(record: Record) -> list[tuple[str, ...]]:
     """Planned commands that were not executed, without the variables in front."""
-    return [c.argv if c.shell else tuple(split_env_words(c.argv)[1]) for c in record.pending_commands]
+    return [planned_words(c)[1] for c in record.pending_commands]
 
 
 def keys_of(record: Record) -> list[tuple[str, int]]:
