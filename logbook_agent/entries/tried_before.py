@@ -18,7 +18,7 @@ from logbook_agent.findings.tried.keys import (
     items_of,
     planned_commands,
 )
-from logbook_agent.findings.tried.texts import differing_text, measured_text, outcomes_text
+from logbook_agent.findings.tried.texts import outcomes_text
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record, RunStatus
@@ -32,6 +32,8 @@ from logbook_agent.store.workspace import Workspace
 # Entries with the same command of which the newest are read, and comparisons of each.
 _READ, _KEEPERS = 10, 3
 _LINES = 3
+# Differences that are told.
+_SHOWN = 5
 
 
 def tried_before(
@@ -75,7 +77,6 @@ class _Looking:
     def found(self, own_id: str | None, measured: bool) -> Iterator[tuple[bool, str]]:
         """Whether it is a negative outcome, and what to say. A failure that a newer entry got over is none."""
         mended = False
-        metrics = [m.name for m in self._book.header.metrics]
         for hint in self._hints(own_id, measured):
             record = readable_record(self._book, hint.id)
             if record is None or record.state == VOID:
@@ -84,10 +85,13 @@ class _Looking:
             failures = [i for i in items_of(record) if runs and (i["kind"], i["run"]) == (FAILURE, runs[-1].run.run)]
             outcomes = self._outcomes(record, runs, [] if mended else failures)
             mended = mended or bool(runs and not failures)
-            if outcomes:
-                yield True, f"{record.id} {self._where(record, runs)}: {outcomes_text(outcomes)}"
-            elif measured and runs and runs[-1].state == "finished":
-                yield False, f"{record.id} {self._where(record, runs)}: {measured_text(runs[-1], metrics)}"
+            said = outcomes_text(outcomes)
+            if not said and measured and runs and runs[-1].state == "finished":
+                from logbook_agent.findings.reading import headline
+
+                said = headline(_of_run(record, runs[-1].run), self._book.header) or ""
+            if said:
+                yield bool(outcomes), f"{record.id} {self._where(record, runs)}: {said}"
 
     def _hints(self, own_id: str | None, measured: bool) -> list[Hint]:
         """The entries worth reading, the newest first: where something did not work out, the one that came right after
@@ -121,17 +125,20 @@ class _Looking:
         return [item for item in found if item["entry"] == record.id and runs & {*item["runs"]}]
 
     def _where(self, record: Record, runs: Sequence[RunStatus]) -> str:
-        """`run 2 (same command; other commit)`."""
+        """`run 2 (same command; differs in commit (3357f54a5 | 99ab03c1d))`."""
         if not runs:
             return "(planned)"
         # Tables, which most commands do not need before they start.
-        from logbook_agent.findings.evidence.alike import ARGV, Terms
+        from logbook_agent.findings.evidence.alike import ARGV, Terms, differences_text
         from logbook_agent.findings.evidence.pairs import unlike
 
-        run = runs[-1].run
-        [pair] = unlike(_as_declared(record, run), _as_declared(record, self._expected), Terms(allowed=(ARGV,)))
-        differs = differing_text(pair.likeness, {*run.config, *self._config})
-        return f"run {run.run} (same command{f'; {differs}' if differs else ', code and env'})"
+        run, mine = (dataclasses.replace(r, rows=(Row(config=r.config),)) for r in (runs[-1].run, self._expected))
+        [pair] = unlike(_of_run(record, run), _of_run(record, mine), Terms(allowed=(ARGV,)))
+        found, unknown = pair.likeness.withheld_by, pair.likeness.not_known
+        said = [f"differs in {differences_text(found[:_SHOWN])}"] if found else []
+        said += [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
+        said += [f"{' and '.join(unknown)} not known"] if unknown else []
+        return f"run {run.run} (same command{'; ' if said else ''}{', '.join(said) or ', code and env'})"
 
     @cached_property
     def _expected(self) -> Run:
@@ -140,7 +147,7 @@ class _Looking:
         return expected_run(self._workspace, self._book, self._command, self._config)
 
 
-def _as_declared(record: Record, run: Run) -> Record:
-    """A record of this run alone, as far as it was known before it measured anything."""
-    status = RunStatus(run=dataclasses.replace(run, rows=(Row(config=run.config),)), state="finished")
-    return dataclasses.replace(record, runs=(status,))
+def _of_run(record: Record, run: Run) -> Record:
+    """A record of this run alone, whatever it was made for."""
+    entry = dataclasses.replace(record.entry, recipe=None)
+    return Record(entry=entry, runs=(RunStatus(run=run, state="finished"),), state="finished")

@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 
 from logbook_agent.findings.comparisons.told import (
     change_text,
-    differences_text,
     interval_text,
     notes,
     number,
     verdict_text,
 )
-from logbook_agent.findings.evidence.alike import Difference, DifferenceStanding
+from logbook_agent.findings.evidence.alike import Difference, DifferenceStanding, differences_text
 from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared
 from logbook_agent.findings.evidence.noise import Noise, noise_of

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from logbook_agent.findings.evidence.alike import Difference, DifferenceStanding
+from logbook_agent.findings.evidence.alike import DifferenceStanding, differences_text
 from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared, Numbers
 from logbook_agent.findings.evidence.noise import Noise, noise_of
@@ -20,7 +20,6 @@ from logbook_agent.text import markdown as md
 
 WITHHELD = "withheld"
 _SHOWN_LINES = 12
-_SHOWN_CHARACTERS = 60
 # What the reader of an entry is told of beside verdicts.
 _STATED = (DifferenceStanding.ALLOWED, DifferenceStanding.IMPLIED, DifferenceStanding.NOTED)
 
@@ -121,17 +120,6 @@ def verdict_text(m: Compared) -> str:
     if m.withheld_by:
         return WITHHELD
     return m.judgement.verdict.value if m.judgement is not None else "none"
-
-
-def differences_text(differences: Sequence[Difference]) -> str:
-    """`dtype (bfloat16 | float32), commit (3357f54a5 | not known)`."""
-    return ", ".join(f"{d.name} ({_value(d.base)} | {_value(d.other)})" for d in differences)
-
-
-def _value(text: str | None) -> str:
-    if text is None:
-        return "not known"
-    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
 
 
 def notes(answers: Sequence[Answer], noise: Noise) -> list[str]:

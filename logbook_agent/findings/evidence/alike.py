@@ -27,6 +27,7 @@ _PARTLY_KNOWN = (_COMMIT, _HOST, "package:", "file:")
 # The number of samples that one process takes; they count as one run, however many there are.
 _SAMPLE_COUNTS = ("iters", "iterations")
 _WARMUP = "warmup"
+_SHOWN_CHARACTERS = 60
 # The label by which a benchmark names the code that computed a case. It follows from config and platform: that it
 # differs is told, so that nobody takes the effect of other code for that of the axis.
 _RAN = "ran"
@@ -55,6 +56,17 @@ class Difference:
     @property
     def withholds(self) -> bool:
         return self.standing in (DifferenceStanding.DIFFERS, DifferenceStanding.UNKNOWN)
+
+
+def differences_text(differences: Sequence[Difference]) -> str:
+    """`dtype (bfloat16 | float32), commit (3357f54a5 | not known)`."""
+    return ", ".join(f"{d.name} ({_value(d.base)} | {_value(d.other)})" for d in differences)
+
+
+def _value(text: str | None) -> str:
+    if text is None:
+        return "not known"
+    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from logbook_agent.findings.tried.keys import FAILURE, VERDICT, Item
-from logbook_agent.model.record import RunStatus
-from logbook_agent.model.stats import median
-from logbook_agent.model.units import format_value, known
 from logbook_agent.text import markdown as md
 from logbook_agent.text.words import assignments
 
-if TYPE_CHECKING:
-    from logbook_agent.findings.evidence.alike import Likeness
-
 _SHOWN_CHARACTERS = 100
-_SHOWN_NAMES = 5
-# What is said of differences of a kind; by default `other KIND`.
-_DIFFERS = {
-    "config": "config {} not given both times",
-    "env": "other env {}",
-    "package": "other packages {}",
-    "file": "other uncommitted changes",
-    "cwd": "other folder",
-    "unknown code": "code not known",
-}
 # Verdicts of one comparison that the view and the issue tell one by one; more are told together.
 _SHOWN_VERDICTS = 3
 
@@ -55,38 +39,6 @@ def where_text(item: Item) -> str:
         return str(item["entry"])
     shown = ", ".join(map(str, runs[-5:]))
     return f"{item['entry']} run{'s' * (len(runs) > 1)} {'…, ' if len(runs) > 5 else ''}{shown}"
-
-
-def differing_text(likeness: Likeness, config: Collection[str]) -> str:
-    """`other commit, other env XLA_FLAGS`: what keeps two runs from being compared, as far as both tell it. `config`
-    are the keys that were declared."""
-    found: dict[str, list[str]] = {}
-    for d in likeness.withheld_by:
-        kind, _, name = ("config", "", d.name) if d.name in config else d.name.removeprefix("@").partition(":")
-        if d.base is None or d.other is None:
-            kind = "unknown code" if kind == "commit" else "unknown"
-        elif kind == "commit" and d.base.partition("+")[0] == d.other.partition("+")[0]:
-            kind = "file"
-        found.setdefault(kind, []).append(name)
-    if "commit" in likeness.not_known:
-        found["unknown code"] = []
-    found.pop("unknown", None)
-    return ", ".join(
-        _DIFFERS.get(kind, f"other {kind}").format(", ".join(names[:_SHOWN_NAMES])) for kind, names in found.items()
-    )
-
-
-def measured_text(status: RunStatus, metrics: Sequence[str]) -> str:
-    """The range of the first of these metrics that a run measured, else that it finished."""
-    rows = status.run.rows
-    for name in dict.fromkeys([*metrics, *(n for row in rows for n in row.metrics)]):
-        found = [(median(m.samples), m.unit) for row in rows if (m := row.metrics.get(name)) is not None and m.samples]
-        if found:
-            values = sorted(value for value, _ in found)
-            low, high = (format_value(v, decimals=known(name).decimals) for v in (values[0], values[-1]))
-            unit = found[0][1]
-            return f"{name} {low}" + (f" .. {high}" if low != high else "") + (f" {unit}" if unit else "")
-    return "finished, no metric"
 
 
 def verdict_lines(found: Sequence[Item]) -> list[str]:
