@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -126,26 +127,17 @@ def notes(answers: Sequence[Answer], noise: Noise) -> list[str]:
     """What stands beside the verdicts: differences that are meant or noted, what is not known, what was left out,
     why nothing could be concluded, and means over cases."""
     every = [line for answer in answers for line in answer.lines]
-    found: dict[str, int] = {}
-
-    def count(text: str) -> None:
-        found[text] = found.get(text, 0) + 1
-
-    for line in every:
-        for difference in line.pair.likeness.differences:
-            if difference.standing in _STATED:
-                count(f"{difference.standing.value}: {differences_text([difference])}")
-        if line.pair.likeness.not_known:
-            count(f"not known for either side: {', '.join(line.pair.likeness.not_known)}")
-    of_pairs = [text + _part(n, len(every), "pair") for text, n in found.items()]
-    found.clear()
     metrics = [m for line in every for m in line.metrics]
-    for m in metrics:
-        for reason in doubts(m):
-            count(reason)
-    of_metrics = [text + _part(n, len(metrics), "row") for text, n in found.items()]
+    of_pairs: Counter[str] = Counter()
+    for like in (line.pair.likeness for line in every):
+        stated = [d for d in like.differences if d.standing in _STATED]
+        of_pairs.update(f"{d.standing.value}: {differences_text([d])}" for d in stated)
+        of_pairs.update([f"not known for either side: {', '.join(like.not_known)}"] if like.not_known else [])
+    of_metrics = Counter(reason for m in metrics for reason in doubts(m))
+    found = [text + _part(n, len(every), "pair") for text, n in of_pairs.items()]
+    found += [text + _part(n, len(metrics), "row") for text, n in of_metrics.items()]
     scatter = [f"noise of {m}: runs of one configuration scatter by {part:.2%}" for m, part in noise.floors.items()]
-    return [*of_pairs, *of_metrics, *_means(answers), *_left_out(answers), *_contended(answers), *scatter]
+    return [*found, *_means(answers), *_left_out(answers), *_contended(answers), *scatter]
 
 
 def doubts(m: Compared) -> tuple[str, ...]:

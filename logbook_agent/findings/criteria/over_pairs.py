@@ -84,7 +84,9 @@ def _holds(line: Line, verdicts: Sequence[str] | None) -> bool:
 
 def _why(answers: Sequence[Answer], good: int, wanted: int, verdicts: Sequence[str] | None) -> str:
     what = "pairs that may be compared" if verdicts is None else f"pairs with a verdict ({', '.join(verdicts)})"
-    differences = dict.fromkeys(d.name for a in answers for d, _ in a.differences if d.withholds)
+    withheld = [line.pair.likeness.withheld_by for line in _lines(answers)]
+    withheld += [m.withheld_by for line in _lines(answers) for m in line.metrics]
+    differences = dict.fromkeys(d.name for found in withheld for d in found)
     reasons = dict.fromkeys(r for line in _lines(answers) for m in line.metrics for r in m.reasons)
     why = [f"withheld by {', '.join(differences)}"] if differences else list(reasons)[:2]
     return f"{good} of {wanted} {what}" + (f": {'; '.join(why)}" if why else "")

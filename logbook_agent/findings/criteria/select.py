@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from logbook_agent.findings.criteria.outcome import CriterionOutcome, not_computable, unmet
-from logbook_agent.findings.tables.frame import Frame, frame_of, key_of, show
+from logbook_agent.findings.tables.frame import Frame, frame_of, show
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.run import Row
 from logbook_agent.model.scalar import Scalar
@@ -30,16 +30,7 @@ class Rows:
 
     def choose(self, where: Mapping[str, Scalar], device: str | None) -> list[Case]:
         """The cases whose rows have these values, on a device whose kind holds `device`."""
-        wanted = {name: self._key(name, value) for name, value in where.items()}
-        return [
-            item.case
-            for item in self.frame.items
-            if (device is None or _is_on(item.row, device))
-            and all(item.key(name) == key for name, key in wanted.items())
-        ]
-
-    def _key(self, name: str, value: Scalar) -> str | None:
-        return str(value) if name in self.frame.facts else key_of(value)
+        return [i.case for i in self.frame.having(where) if device is None or _is_on(i.row, device)]
 
 
 def _is_on(row: Row, kind: str) -> bool:

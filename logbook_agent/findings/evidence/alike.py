@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from logbook_agent.findings.tables.frame import Frame, Item, key_of, listed, on_accelerator, show
+from logbook_agent.findings.tables.frame import ABSENT, Frame, Item, key_of, listed, on_accelerator, show
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.running.commands.difference import differences as command_differences
 from logbook_agent.running.commands.difference import parts
@@ -44,6 +44,9 @@ class DifferenceStanding(StrEnum):
     UNKNOWN = "unknown"
 
 
+_WITHHOLD = (DifferenceStanding.DIFFERS, DifferenceStanding.UNKNOWN)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     """A name with the values of both sides as one reads them; None: that side does not tell."""
@@ -52,10 +55,6 @@ class Difference:
     base: str | None
     other: str | None
     standing: DifferenceStanding
-
-    @property
-    def withholds(self) -> bool:
-        return self.standing in (DifferenceStanding.DIFFERS, DifferenceStanding.UNKNOWN)
 
 
 def differences_text(differences: Sequence[Difference]) -> str:
@@ -78,7 +77,7 @@ class Likeness:
 
     @property
     def withheld_by(self) -> tuple[Difference, ...]:
-        return tuple(d for d in self.differences if d.withholds)
+        return tuple(d for d in self.differences if d.standing in _WITHHOLD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,31 +199,26 @@ class _Sides:
         base, other = ({str(i.case.state): None for i in side if i.case.state} for side in (self.base, self.other))
         if all(state == "finished" for state in (*base, *other)):
             return []
-        name = self.frame.pseudo["state"]
-        standing = self.terms.declared(name) or DifferenceStanding.DIFFERS
-        return [Difference(name=name, base=listed(list(base)), other=listed(list(other)), standing=standing)]
+        return [self._declared(self.frame.pseudo["state"], listed(list(base)), listed(list(other)))]
 
     def commands(self, named: Collection[str]) -> list[Difference]:
         """In what the commands differ beyond what config and the terms explain; `named` are differences by now."""
         base, other = sides = self.base[0].case, self.other[0].case
-        found = []
+        found: list[Difference] = []
         if base.command != other.command:
             config = {**base.row.config, **other.row.config}
             keys = frozenset(explained(config, self.terms)) | set(named)
             reported = results(base) | results(other)
             mine, theirs = (parts(case.command, keys, switches(case), reported) for case in sides)
-            found = [(d.name, d.base, d.other) for d in command_differences(mine, theirs, self._same_word)]
+            differing = command_differences(mine, theirs, self._same_word)
+            found += [self._declared(d.name, d.base or ABSENT, d.other or ABSENT) for d in differing]
         if base.cwd != other.cwd:
-            found.append((CWD, base.cwd, other.cwd))
-        return [
-            Difference(
-                name=name,
-                base=a or "—",
-                other=b or "—",
-                standing=self.terms.declared(name) or DifferenceStanding.DIFFERS,
-            )
-            for name, a, b in found
-        ]
+            found.append(self._declared(CWD, base.cwd or ABSENT, other.cwd or ABSENT))
+        return found
+
+    def _declared(self, name: str, base: str, other: str) -> Difference:
+        standing = self.terms.declared(name) or DifferenceStanding.DIFFERS
+        return Difference(name=name, base=base, other=other, standing=standing)
 
     def _same_word(self, base: str, other: str) -> bool:
         """Whether two words are the values that one key of config has on either side: `bench.sh int8`."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from logbook_agent.findings.evidence.alike import Difference, Likeness, Terms
+from logbook_agent.findings.evidence.alike import Likeness, Terms
 from logbook_agent.findings.evidence.compared import Compared, compared, stated
 from logbook_agent.findings.evidence.pairs import Ground, Group, Pair, Pairing, Unpaired, compare_sides, compare_values
 from logbook_agent.findings.measured import baseline_cases, is_case
@@ -43,21 +43,6 @@ class Answer:
     axis: str | None
     lines: tuple[Line, ...]
     unpaired: tuple[Unpaired, ...]
-
-    @property
-    def differences(self) -> list[tuple[Difference, int]]:
-        """Every difference that stands in some pair, and in how many; those in unit count pairs, too."""
-        found: dict[Difference, int] = {}
-        for line in self.lines:
-            more = [d for m in line.metrics for d in m.withheld_by]
-            for difference in dict.fromkeys((*line.pair.likeness.differences, *more)):
-                found[difference] = found.get(difference, 0) + 1
-        return list(found.items())
-
-    @property
-    def not_known(self) -> list[str]:
-        """Facts that matter and that neither side of some pair tells."""
-        return list(dict.fromkeys(n for line in self.lines for n in line.pair.likeness.not_known))
 
     def mean(self, metric: str) -> tuple[float, int] | None:
         """The geometric mean of a metric's ratios over the pairs whose verdict is not withheld, and how many they

@@ -103,8 +103,8 @@ class Frame:
     apart: tuple[str, ...] = ()
     joined: Joined = field(default_factory=dict)
 
-    def only(self, keep: Callable[[Item], bool]) -> Frame:
-        return frame_of([item.case for item in self.items if keep(item)], self.joined)
+    def only(self, items: Iterable[Item]) -> Frame:
+        return frame_of([item.case for item in items], self.joined)
 
     def joining(self, joined: Joined) -> Frame:
         """The frame with further axes that stand for several keys. UsageError for keys or names amiss."""
@@ -136,11 +136,16 @@ class Frame:
             if name not in known:
                 raise unknown("axis", name, known, option=option)
 
-    def key_of(self, name: str, text: str) -> str | None:
+    def key_of(self, name: str, value: Scalar) -> str | None:
         """The key of a value on an axis, as one types it; `—` is typed for none."""
-        if text == ABSENT:
+        if value == ABSENT:
             return None
-        return text if name in self.facts else key_of(text)
+        return str(value) if name in self.facts else key_of(value)
+
+    def having(self, where: Mapping[str, Scalar]) -> list[Item]:
+        """The items with these values, however they are spelt."""
+        wanted = {name: self.key_of(name, value) for name, value in where.items()}
+        return [item for item in self.items if all(item.key(name) == key for name, key in wanted.items())]
 
 
 def frame_of(cases: Sequence[Case], joined: Joined | None = None) -> Frame:

@@ -60,7 +60,7 @@ def choose_values(frame: Frame, spec: TableSpec) -> tuple[Frame, list[str | None
         shown = [first, last]
         notes.append(f"{left_out} other value{'s' * (left_out > 1)} of {pivot} not shown")
     if len(shown) < len(present):
-        frame = frame.only(lambda item: item.key(pivot) in shown)
+        frame = frame.only(item for item in frame.items if item.key(pivot) in shown)
     return frame, list(dict.fromkeys(shown)), notes
 
 
