@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -69,15 +69,17 @@ class Executed:
 
 def commands_of(record: Record) -> list[Executed]:
     """The commands that were executed, each once, in the order of their first runs."""
-    counts: dict[tuple[str | None, str], tuple[Run, int]] = {}
-    for status in record.runs:
-        key = (status.run.label, executed(status.run))
-        first, times = counts.get(key, (status.run, 0))
-        counts[key] = (first, times + 1)
-    return [
-        Executed(argv=run.argv, env=run.env.declared, shell=run.shell, label=run.label, times=times)
-        for run, times in counts.values()
-    ]
+    runs = [status.run for status in record.runs]
+    return counted(Executed(argv=r.argv, env=r.env.declared, shell=r.shell, label=r.label, times=1) for r in runs)
+
+
+def counted(commands: Iterable[Executed]) -> list[Executed]:
+    """Each command once, where it stands first, its times counted together."""
+    found: dict[tuple[str | None, str], Executed] = {}
+    for c in commands:
+        key = c.label, c.text
+        found[key] = dataclasses.replace(c, times=c.times + found[key].times) if key in found else c
+    return list(found.values())
 
 
 def command_section(entry_id: str, found: Sequence[Executed]) -> str:

@@ -100,11 +100,8 @@ def trust_in(record: Record, said: Said) -> Trust | None:
 
 def _all_commands(first: Said, rest: Said) -> tuple[tuple[facts.Executed, ...], int]:
     """The commands of both parts, those of the first counted on. One of the first that is not kept counts again."""
-    found = {(c.label, c.text): c for c in first.commands}
-    for c in rest.commands:
-        known = found.get((c.label, c.text))
-        found[c.label, c.text] = c if known is None else replace(known, times=known.times + c.times)
-    shown = tuple(found.values())[: facts.SHOWN_COMMANDS]
+    found = facts.counted([*first.commands, *rest.commands])
+    shown = tuple(found[: facts.SHOWN_COMMANDS])
     return shown, first.more_commands + rest.more_commands + len(found) - len(shown)
 
 

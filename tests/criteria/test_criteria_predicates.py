@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from logbook_agent.findings.criteria.evaluate import Facts, evaluate
-from logbook_agent.findings.criteria.outcome import CriterionOutcome, State
+from logbook_agent.findings.criteria.outcome import State
 from logbook_agent.findings.criteria.predicate import PredicateError, parse
 from logbook_agent.findings.tables.spec import Case
-from logbook_agent.model.header import Metric
+from logbook_agent.model.header import Computed, Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row
 from logbook_agent.model.scalar import Scalar
 
@@ -70,7 +70,7 @@ def pair(topk: int, *, ratio: float = 1.08, runs: int = 6, commit: str = "3357f5
 
 def check(
     text: str, trials: list[Case], *, runs: int = 0, hours: float = 0.0, more: tuple[Metric, ...] = ()
-) -> CriterionOutcome:
+) -> Computed:
     facts = Facts(
         cases=trials,
         metrics=(Metric(name="tflops", direction="max", unit="TF/s"), *more),
@@ -99,7 +99,7 @@ def test_the_criteria_of_the_int8_seed() -> None:
     found = check(INT8_PAIR, one)
     assert found.state is State.MET
     assert set(found.evidence) == {f"MOE-I8-001/{t.run}" for t in one}
-    assert check(INT8_VERDICT, one) == CriterionOutcome(
+    assert check(INT8_VERDICT, one) == Computed(
         state=State.MET, reason="quant_mode=int8: tflops beneficial", evidence=found.evidence
     )
     four = [t for topk in (1, 2, 4, 6) for t in pair(topk, runs=1)]

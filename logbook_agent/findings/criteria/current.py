@@ -6,9 +6,10 @@ import dataclasses
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from logbook_agent.findings.criteria.outcome import not_computable
 from logbook_agent.findings.standing import claim_of, standings
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Computed, Criterion, Header
+from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.stages import settled
 
 if TYPE_CHECKING:
@@ -40,11 +41,9 @@ def _computed(criterion: Criterion, facts: Facts) -> Criterion:
     if criterion.predicate is None:
         return criterion
     try:
-        outcome = evaluate(parse(criterion.predicate), facts)
+        computed = evaluate(parse(criterion.predicate), facts)
     except PredicateError as error:
-        computed = Computed(state="not computable", reason=f"predicate: {error}")
-    else:
-        computed = Computed(state=outcome.state.value, reason=outcome.reason, evidence=outcome.evidence)
+        computed = not_computable(f"predicate: {error}")
     return dataclasses.replace(criterion, computed=computed)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from logbook_agent.findings.criteria.outcome import CriterionOutcome, State, met, unmet
+from logbook_agent.findings.criteria.outcome import State, met, unmet
 from logbook_agent.findings.criteria.over_pairs import compared, swept
 from logbook_agent.findings.criteria.over_rows import measured, plateau, target
 from logbook_agent.findings.criteria.predicate import (
@@ -22,7 +22,7 @@ from logbook_agent.findings.criteria.predicate import (
     Target,
 )
 from logbook_agent.findings.tables.spec import Case
-from logbook_agent.model.header import Metric
+from logbook_agent.model.header import Computed, Metric
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Facts:
         return [case for case in self.cases if case.confirms is None]
 
 
-def evaluate(predicate: Predicate, facts: Facts) -> CriterionOutcome:
+def evaluate(predicate: Predicate, facts: Facts) -> Computed:
     """Met, unmet or not computable, with the reason in one line and the runs that show it."""
     match predicate:
         case PairsCompared():
@@ -64,7 +64,7 @@ def evaluate(predicate: Predicate, facts: Facts) -> CriterionOutcome:
             return _several(predicate, facts)
 
 
-def _budget(budget: Budget, facts: Facts) -> CriterionOutcome:
+def _budget(budget: Budget, facts: Facts) -> Computed:
     said, spent = [], False
     if budget.runs is not None:
         said.append(f"{facts.runs} of {budget.runs} runs")
@@ -75,7 +75,7 @@ def _budget(budget: Budget, facts: Facts) -> CriterionOutcome:
     return (met if spent else unmet)(f"{' and '.join(said)} spent")
 
 
-def _several(several: Several, facts: Facts) -> CriterionOutcome:
+def _several(several: Several, facts: Facts) -> Computed:
     """Of all parts the first that is not met speaks; of any the first that is."""
     outcomes = [evaluate(part, facts) for part in several.parts]
     of = [o for o in outcomes if (o.state is State.MET) != several.every]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from logbook_agent.findings.criteria.outcome import CriterionOutcome, State, met, not_computable, unmet
+from logbook_agent.findings.criteria.outcome import State, met, not_computable, unmet
 from logbook_agent.findings.criteria.predicate import PairsCompared, Sweep, VerdictStated
 from logbook_agent.findings.criteria.select import Rows, combinations, reference, words
 from logbook_agent.findings.evidence.alike import Terms
@@ -13,11 +13,11 @@ from logbook_agent.findings.evidence.answers import Answer, Ask, Line, answer_va
 from logbook_agent.findings.tables.frame import show
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Metric
+from logbook_agent.model.header import Computed, Metric
 from logbook_agent.model.scalar import Scalar
 
 
-def compared(predicate: PairsCompared, cases: Sequence[Case], metrics: tuple[Metric, ...]) -> CriterionOutcome:
+def compared(predicate: PairsCompared, cases: Sequence[Case], metrics: tuple[Metric, ...]) -> Computed:
     """Enough pairs with numbers on both sides, for each other value and every combination; where verdicts are asked
     for, pairs with one of these."""
     rows = Rows(cases)
@@ -38,7 +38,7 @@ def compared(predicate: PairsCompared, cases: Sequence[Case], metrics: tuple[Met
 
 def _at(
     predicate: PairsCompared, rows: Rows, combination: Mapping[str, Scalar], value: Scalar, metrics: tuple[Metric, ...]
-) -> CriterionOutcome:
+) -> Computed:
     """One value against the base in one combination."""
     judged = predicate if isinstance(predicate, VerdictStated) else None
     verdicts = judged.verdicts if judged is not None else None
@@ -97,7 +97,7 @@ def _verdicts(lines: Iterable[Line]) -> str:
     return ", ".join(dict.fromkeys(found))
 
 
-def swept(predicate: Sweep, cases: Sequence[Case], metrics: tuple[Metric, ...]) -> CriterionOutcome:
+def swept(predicate: Sweep, cases: Sequence[Case], metrics: tuple[Metric, ...]) -> Computed:
     """Each value was measured and, with controls, beside its control."""
     rows = Rows(cases)
     unknown = rows.missing([predicate.axis, *predicate.where, *predicate.controls, *predicate.for_each])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from operator import itemgetter
 
-from logbook_agent.findings.criteria.outcome import CriterionOutcome, met, not_computable, unmet
+from logbook_agent.findings.criteria.outcome import met, not_computable, unmet
 from logbook_agent.findings.criteria.predicate import Measured, Plateau, Target
 from logbook_agent.findings.criteria.select import Rows, combinations, reference, words
 from logbook_agent.findings.evidence.alike import Terms
@@ -15,13 +15,13 @@ from logbook_agent.findings.evidence.compared import numbers
 from logbook_agent.findings.evidence.pairs import Ground, Group
 from logbook_agent.findings.tables.frame import Item
 from logbook_agent.findings.tables.spec import Case
-from logbook_agent.model.header import Metric, metric_named
+from logbook_agent.model.header import Computed, Metric, metric_named
 from logbook_agent.model.units import Direction
 
 _BETTER = {"max": max, "min": min}
 
 
-def measured(predicate: Measured, cases: Sequence[Case]) -> CriterionOutcome:
+def measured(predicate: Measured, cases: Sequence[Case]) -> Computed:
     """Enough cases with enough runs each, for every combination."""
     rows = Rows(cases)
     if (missing := rows.missing([*predicate.where, *predicate.for_each])) is not None:
@@ -37,7 +37,7 @@ def measured(predicate: Measured, cases: Sequence[Case]) -> CriterionOutcome:
     return met(f"{predicate.cases} or more cases with {predicate.runs} runs each", evidence)
 
 
-def target(predicate: Target, cases: Sequence[Case], metrics: Sequence[Metric]) -> CriterionOutcome:
+def target(predicate: Target, cases: Sequence[Case], metrics: Sequence[Metric]) -> Computed:
     """The best of the cases, each by the median over its runs, against the number."""
     rows = Rows(cases)
     if (missing := rows.missing(predicate.where)) is not None:
@@ -62,7 +62,7 @@ def target(predicate: Target, cases: Sequence[Case], metrics: Sequence[Metric]) 
     return (met if reached else unmet)(reason, [reference(i.case) for i in group.items])
 
 
-def plateau(predicate: Plateau, cases: Sequence[Case], metrics: Sequence[Metric]) -> CriterionOutcome:
+def plateau(predicate: Plateau, cases: Sequence[Case], metrics: Sequence[Metric]) -> Computed:
     """The best of the last entries against the best of those before, each by the medians of its cases."""
     rows = Rows(cases)
     if (missing := rows.missing(predicate.where)) is not None:

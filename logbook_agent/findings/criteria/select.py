@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from logbook_agent.findings.criteria.outcome import CriterionOutcome, not_computable, unmet
+from logbook_agent.findings.criteria.outcome import not_computable, unmet
 from logbook_agent.findings.tables.frame import Frame, frame_of, show
 from logbook_agent.findings.tables.spec import Case
+from logbook_agent.model.header import Computed
 from logbook_agent.model.run import Row
 from logbook_agent.model.scalar import Scalar
 
@@ -20,7 +21,7 @@ class Rows:
         good = [c for c in cases if c.row.failed is None and c.state in ("finished", None)]
         self.frame: Frame = frame_of(good)
 
-    def missing(self, names: Iterable[str]) -> CriterionOutcome | None:
+    def missing(self, names: Iterable[str]) -> Computed | None:
         """Where nothing has been measured yet, nothing is met; a name that no row has cannot be looked up."""
         if not self.frame.items:
             return unmet("nothing has been measured yet")

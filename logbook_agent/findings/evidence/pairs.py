@@ -161,7 +161,8 @@ class Ground:
                 of: Side = "base" if len(mine) > 1 else "other"
                 pairs += [self._pair(a, b, [*told, *more], of) for a in mine for b in theirs]
                 continue
-            why = "several cases on both sides match it" if mine and theirs else _why(told, names)
+            why = f"no case on the other side agrees in {', '.join(told) or 'its command'}"
+            why = "several cases on both sides match it" if mine and theirs else why
             unpaired += [_unpaired("base", group, unique, why) for group in mine]
             unpaired += [_unpaired("other", group, unique, why) for group in theirs]
         return Pairing(base=names[0], other=names[1], pairs=tuple(pairs), unpaired=tuple(unpaired))
@@ -286,7 +287,3 @@ def _by(groups: Groups, matched: Sequence[int]) -> dict[tuple[Hashable, ...], li
 def _unpaired(side: Side, group: Group, names: Sequence[str], why: str) -> Unpaired:
     place = group.items[0].place
     return Unpaired(side=side, case={n: show(place.get(n)) for n in names}, runs=group.runs, why=why)
-
-
-def _why(told: Sequence[str], names: tuple[str, str]) -> str:
-    return f"no case on the other side agrees in {', '.join(told) or 'its command'}"

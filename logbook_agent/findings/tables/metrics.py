@@ -44,7 +44,7 @@ def choose(frame: Frame, spec: TableSpec, declared: Sequence[Metric]) -> tuple[l
         if absent and expected:
             notes.append(f"declared, but in none of these rows: {', '.join(absent)}")
         if spec.per_device:
-            names = [n for n in names if not _is_share(n, names)]
+            names = [n for n in names if not (n.endswith(PER_DEVICE) and n.removesuffix(PER_DEVICE) in names)]
     columns = [_column(frame, name, spec, declared) for name in names]
     return columns, notes + _notes(frame, columns, spec)
 
@@ -76,10 +76,6 @@ def _check(frame: Frame, names: Iterable[str], existing: Sequence[str]) -> None:
                 hint=f"--axis {name}",
             )
         raise unknown("metric", name, existing, option="--metric")
-
-
-def _is_share(name: str, names: Sequence[str]) -> bool:
-    return name.endswith(PER_DEVICE) and name.removesuffix(PER_DEVICE) in names
 
 
 def _column(frame: Frame, name: str, spec: TableSpec, declared: Sequence[Metric]) -> MetricColumn:
