@@ -18,12 +18,12 @@ from logbook_agent.cli.output import emit
 from logbook_agent.cli.run import How, OnOption
 from logbook_agent.findings.comparisons.told import (
     change_text,
-    differences_text,
     doubts,
     evidence_text,
     number,
     verdict_text,
 )
+from logbook_agent.findings.evidence.alike import differences_text
 from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared
 from logbook_agent.findings.evidence.noise import Noise, noise_of

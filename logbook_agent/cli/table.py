@@ -10,7 +10,10 @@ import typer
 
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
-from logbook_agent.findings.tables import TableSpec, matching, parse_axes, parse_metrics, to_csv
+from logbook_agent.findings.tables.build import matching
+from logbook_agent.findings.tables.export import to_csv
+from logbook_agent.findings.tables.naming import parse_axes, parse_metrics
+from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.findings.tabling import table
 from logbook_agent.model.pairs import parse_pair
 from logbook_agent.pages.blocks import blocks_of

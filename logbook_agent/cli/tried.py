@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated
 
 import typer
 
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
-from logbook_agent.findings.tried.keys import MARKED
-from logbook_agent.findings.tried.listed import TriedQuery, tried
-from logbook_agent.findings.tried.texts import case_text, outcome_text, where_text
+from logbook_agent.findings.tried.keys import MARKED, Item
+from logbook_agent.findings.tried.listed import tried
+from logbook_agent.findings.tried.texts import outcome_text, where_text
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.pairs import parse_pair
 from logbook_agent.running.commands.flags import normal_name
-from logbook_agent.text.markdown import one_line
+from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.times import minute
+from logbook_agent.text.words import assignments
 
 _SHOWN, _LIMIT_BYTES = 20, 8000
 _LINE_CHARACTERS = 160
@@ -48,18 +50,14 @@ def tried_command(
     if last < 1:
         raise UsageError(f"--last {last} is not a number of entries", cause="it is below 1", hint="--last 10")
     book = space.book(entry_id)
-    query = TriedQuery(where=_where(where or ()), kind=kind, outcome=outcome, entry_id=entry_id)
-    found = tried(space, book, query)
+    pairs = [parse_pair(text, example="logbook tried topk=2") for text in where or ()]
+    selected = {normal_name(key): value for key, value in pairs}
+    found = tried(space, book, where=selected, kind=kind, outcome=outcome, entry_id=entry_id)
     text = "" if common.as_json else _text(found, last, book.header.zone)
     emit("tried", {"tried": found}, text, as_json=common.as_json, warnings=space.warnings)
 
 
-def _where(texts: Sequence[str]) -> dict[str, str]:
-    pairs = [parse_pair(text, example="logbook tried topk=2") for text in texts]
-    return {normal_name(key): value for key, value in pairs}
-
-
-def _text(found: Sequence[Mapping[str, Any]], last: int, zone: str) -> str:
+def _text(found: Sequence[Item], last: int, zone: str) -> str:
     """Two lines each, the newest last; what is cut is counted."""
     found = _once(found)
     shown: list[str] = []
@@ -75,26 +73,28 @@ def _text(found: Sequence[Mapping[str, Any]], last: int, zone: str) -> str:
     return "\n".join([*cut, *shown]) or "no negative results"
 
 
-def _once(found: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _once(found: Sequence[Item]) -> list[Item]:
     """What an entry was marked with stands behind what came out of the same command there."""
-    marks = {(i["entry"], *i["command"]): i for i in found if i["kind"] == MARKED}
-    others = [i for i in found if i["kind"] != MARKED]
-    said = {key for i in others if (key := (i["entry"], *i["command"])) in marks}
-    kept = [i for i in found if i["kind"] != MARKED or (i["entry"], *i["command"]) not in said]
-    return [{**i, "also": marks.get((i["entry"], *i["command"])) if i["kind"] != MARKED else None} for i in kept]
+
+    def command(item: Item) -> tuple[str, ...]:
+        return item["entry"], *item["command"]
+
+    marks = {command(i): i for i in found if i["kind"] == MARKED}
+    said = {command(i) for i in found if i["kind"] != MARKED}
+    return [
+        {**i, "also": None if i["kind"] == MARKED else marks.get(command(i))}
+        for i in found
+        if i["kind"] != MARKED or command(i) not in said
+    ]
 
 
-def _lines(item: Mapping[str, Any], zone: str) -> str:
+def _lines(item: Item, zone: str) -> str:
     commit = f", commit {item['commit'][:9]}" if item["commit"] else ""
     since = f"; finished since in {item['since']}" if item["since"] else ""
-    head = f"{where_text(item)}  {minute(item['at'], zone)}{commit}: {_cut(outcome_text(item))}{since}"
-    head += f"; {_cut(outcome_text(item['also']))}" if item["also"] else ""
-    case = case_text(item)
-    about = f"{case}; " if case else ""
-    command = shlex.join(item["command"]) if item["command"] else ""
-    return head + (f"\n    {_cut(about + command)}" if about + command else "")
+    also = f"; {_cut(outcome_text(item['also']))}" if item["also"] else ""
+    head = f"{where_text(item)}  {minute(item['at'], zone)}{commit}: {_cut(outcome_text(item))}{since}{also}"
+    about = "; ".join(t for t in (assignments(item.get("case", {})), shlex.join(item["command"])) if t)
+    return head + (f"\n    {_cut(about)}" if about else "")
 
 
-def _cut(text: str) -> str:
-    line = one_line(text)
-    return line if len(line) <= _LINE_CHARACTERS else line[: _LINE_CHARACTERS - 1] + "…"
+_cut = partial(cut_line, characters=_LINE_CHARACTERS)

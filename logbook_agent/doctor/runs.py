@@ -91,8 +91,7 @@ def _moved_to(examination: Examination, folder: Path, entry_id: str) -> str:
 
 
 def _new_entry(examination: Examination, entry_id: str, first: Run) -> str:
-    argv = first.launcher.command if first.launcher is not None and first.launcher.command else first.argv
-    entry = Entry(id=entry_id, title=title_of(argv) or entry_id, opened=first.started)
+    entry = Entry(id=entry_id, title=title_of(first.command) or entry_id, opened=first.started)
     examination.book.write_entry(entry)
     return f"entry {entry_id} written: {entry.title}"
 

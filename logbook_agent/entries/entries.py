@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from logbook_agent.entries.confidence import stated_confidence
 from logbook_agent.entries.fields import edited_fields, parse_field, with_earlier_hypothesis, with_place_for_result
-from logbook_agent.entries.tried_before import attempts_of, tried_before
+from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.doubts import baseline_doubts
 from logbook_agent.findings.said import is_long
 from logbook_agent.model.entry import (
@@ -29,11 +29,13 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, record_of
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.views import refresh
+from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.liveness import life
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
 from logbook_agent.text.syntax import shell_syntax
+from logbook_agent.text.words import planned_words
 
 # Of a long entry, so many runs show what a template makes of it.
 _LAST_RUNS = 10
@@ -163,11 +165,17 @@ def plan(
     for command in planned:
         workspace.learn_secrets({}, command.argv)
     draft = draft_entry(workspace, prose, title=title, state="planned", commands=planned)
-    for line in tried_before(workspace, book, attempts_of(workspace, planned), measured=True):
+    for line in tried_before(workspace, book, [_as_prepared(workspace, c) for c in planned], {}, measured=True):
         (tell or workspace.warnings.append)(line)
     entry = create_entry(workspace, book, draft)
     refresh(workspace, book, touched(entry))
     return book, entry
+
+
+def _as_prepared(workspace: Workspace, planned: PlannedCommand) -> Command:
+    """What a planned command would execute, here and as things are now; whether it can is not asked."""
+    env, words = planned_words(planned)
+    return Command(argv=words, executable="", shell=planned.shell, cwd=workspace.cwd, env=env)
 
 
 def parse_planned(text: str, *, shell: bool) -> PlannedCommand:

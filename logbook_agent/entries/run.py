@@ -16,7 +16,7 @@ from logbook_agent.entries.entries import (
     with_relations,
 )
 from logbook_agent.entries.series import Series, series
-from logbook_agent.entries.tried_before import attempt_of, tried_before
+from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.reading import brief_run
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
@@ -89,8 +89,7 @@ def run(
         commands = [prepared(workspace, request, request.argv, request.label)]
         check_required(workspace, request.prose, request.label)
     # Before there is a new entry, which is none of those that are looked at.
-    attempts = [attempt_of(c, request.config) for c in commands]
-    for line in tried_before(workspace, book, attempts, own_id=earlier.id if earlier is not None else None):
+    for line in tried_before(workspace, book, commands, request.config, own_id=earlier.id if earlier else None):
         (tell or workspace.warnings.append)(line)
     plan = [(command, repeat) for command in commands for repeat in range(1, request.repeat + 1)]
     with series(workspace, book, lambda: earlier or _new_entry(workspace, book, request, commands[0]), display) as made:

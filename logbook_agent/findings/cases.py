@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.evidence.alike import Trial
-    from logbook_agent.findings.tables import Case
+    from logbook_agent.findings.tables.spec import Case
     from logbook_agent.model.record import Record
     from logbook_agent.model.run import Code, Row, Run
 
@@ -17,46 +16,34 @@ _TOOL = "logbook-agent"
 
 
 def cases(*records: Record) -> list[Case]:
-    """The rows of entries, in the order they were run, each with the devices it ran on and its run's facts."""
+    """The rows of entries, in the order they were run, each with the devices it ran on, its run's facts and command."""
     # Imported where rows are met: most commands have none to show, and tables take as long to load as a fsync.
-    from logbook_agent.findings.tables import Case
+    from logbook_agent.findings.tables.spec import Case
 
     runs = [(record.id, status.state, status.run) for record in records for status in record.runs]
     names = code_names([run.code for *_, run in runs])
+    confirming = {
+        (r.id, run): r.entry.recipe.metric or "" for r in records if r.entry.recipe for run in r.confirmations
+    }
     return [
         Case(
             entry=entry,
             run=run.run,
             label=run.label,
             state=state,
-            row=_with_devices(row, run),
+            # Devices that a row does not report are this host's, unless a launcher ran it elsewhere.
+            row=row if row.devices or run.launcher is not None else dataclasses.replace(row, devices=run.devices),
             facts=_facts(run, row, name),
-        )
-        for (entry, state, run), name in zip(runs, names, strict=True)
-        for row in run.rows
-    ]
-
-
-def trials(*records: Record) -> list[Trial]:
-    """The rows of entries as `cases` has them, each with the command that measured it; for comparisons."""
-    from logbook_agent.findings.evidence.alike import Trial
-
-    runs = [status.run for record in records for status in record.runs for _ in status.run.rows]
-    confirming = {
-        (r.id, run): r.entry.recipe.metric or "" for r in records if r.entry.recipe for run in r.confirmations
-    }
-    return [
-        Trial(
-            case=case,
             # Where a launcher leads is a fact by itself, and what it passes on is the run's environment.
-            command=run.argv if run.launcher is None else run.launcher.command,
+            command=run.command,
             cwd=run.cwd,
             started=run.started,
             # (How busy the processors were is recorded, too, but a CPU that nobody else wants is rare.)
             contended=run.contention is not None and bool(run.contention.accelerator),
-            confirms=confirming.get((run.entry, run.run)),
+            confirms=confirming.get((entry, run.run)),
         )
-        for case, run in zip(cases(*records), runs, strict=True)
+        for (entry, state, run), name in zip(runs, names, strict=True)
+        for row in run.rows
     ]
 
 
@@ -93,31 +80,15 @@ def launcher_text(run: Run) -> str:
     return run.launcher.name + (f" on {run.launcher.target}" if run.launcher.target else "")
 
 
-def host_of(run: Run, row: Row | None = None) -> str | None:
-    """Where rows were measured: as they report it, else this host, unless a launcher ran them elsewhere."""
-    if row is not None and row.host:
-        return row.host
-    return run.host.name if run.launcher is None else None
-
-
 def _facts(run: Run, row: Row, code: str | None) -> dict[str, str]:
-    software = {_package(name): version for name, version in (run.software | row.software).items()}
+    software = {n.lower().replace("_", "-"): version for n, version in (run.software | row.software).items()}
     software.pop(_TOOL, None)
-    found = {"commit": code, "launcher": launcher_text(run) or None, "host": host_of(run, row)}
+    # Rows were measured where they say, else on this host, unless a launcher ran them elsewhere.
+    host = row.host or (run.host.name if run.launcher is None else None)
+    found = {"commit": code, "launcher": launcher_text(run) or None, "host": host}
     return {
         **{name: value for name, value in found.items() if value is not None},
-        **{f"env:{name}": value for name, value in sorted((run.env.relevant | run.env.declared).items())},
+        **{f"env:{name}": value for name, value in run.env.variables.items()},
         **{f"package:{name}": version for name, version in sorted(software.items())},
         **{f"file:{file.path}": short(file.sha256) for file in (run.code.untracked if run.code is not None else ())},
     }
-
-
-def _package(name: str) -> str:
-    return name.lower().replace("_", "-")
-
-
-def _with_devices(row: Row, run: Run) -> Row:
-    """Devices that a row does not report are this host's, unless a launcher ran it elsewhere."""
-    if row.devices or run.launcher is not None:
-        return row
-    return dataclasses.replace(row, devices=run.devices)

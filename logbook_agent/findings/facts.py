@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -12,12 +12,13 @@ from logbook_agent.findings.measured import without_mended
 from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record, RunStatus
+from logbook_agent.model.values import spelt
 from logbook_agent.text import markdown as md
 from logbook_agent.text.times import duration
-from logbook_agent.text.words import command_line, split_env_words
+from logbook_agent.text.words import assignments, command_line, planned_words
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.tables import Table
+    from logbook_agent.findings.tables.spec import Table
     from logbook_agent.model.run import Code, Device, Run, Scalar
 
 # A table and further notes, which are Markdown already.
@@ -41,7 +42,8 @@ def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
     """All rows of an entry with what varies among them; None when it has no rows."""
     if not any(s.run.rows for s in record.runs):
         return None
-    from logbook_agent.findings.tables import TableSpec, tabulate
+    from logbook_agent.findings.tables.build import tabulate
+    from logbook_agent.findings.tables.spec import TableSpec
 
     found = cases(without_mended(record))
     measured = {name for c in found for name in (*c.row.metrics, *c.row.observations)}
@@ -67,15 +69,17 @@ class Executed:
 
 def commands_of(record: Record) -> list[Executed]:
     """The commands that were executed, each once, in the order of their first runs."""
-    counts: dict[tuple[str | None, str], tuple[Run, int]] = {}
-    for status in record.runs:
-        key = (status.run.label, executed(status.run))
-        first, times = counts.get(key, (status.run, 0))
-        counts[key] = (first, times + 1)
-    return [
-        Executed(argv=run.argv, env=run.env.declared, shell=run.shell, label=run.label, times=times)
-        for run, times in counts.values()
-    ]
+    runs = [status.run for status in record.runs]
+    return counted(Executed(argv=r.argv, env=r.env.declared, shell=r.shell, label=r.label, times=1) for r in runs)
+
+
+def counted(commands: Iterable[Executed]) -> list[Executed]:
+    """Each command once, where it stands first, its times counted together."""
+    found: dict[tuple[str | None, str], Executed] = {}
+    for c in commands:
+        key = c.label, c.text
+        found[key] = dataclasses.replace(c, times=c.times + found[key].times) if key in found else c
+    return list(found.values())
 
 
 def command_section(entry_id: str, found: Sequence[Executed]) -> str:
@@ -96,7 +100,7 @@ def planned_section(entry: Entry, pending: Sequence[int]) -> str:
 
 def planned(command: PlannedCommand) -> str:
     """A planned command as one types it; its leading `K=V` words are assignments."""
-    env, words = ({}, command.argv) if command.shell else split_env_words(command.argv)
+    env, words = planned_words(command)
     return command_line(words, env, shell=command.shell)
 
 
@@ -125,7 +129,7 @@ def config_section(record: Record, table: Table | None) -> str:
     if not constants and not any(r.rows for r in runs):
         constants = runs[-1].config
     if constants:
-        lines.append(md.inline_code(" ".join(f"{k}={_word(v)}" for k, v in constants.items())))
+        lines.append(md.inline_code(assignments({k: spelt(v) for k, v in constants.items()})))
     lines += _environment(runs)
     lines += _per_run("timeout", [duration(r.timeout_s) if r.timeout_s else "" for r in runs], runs)
     lines += _per_run("launcher", [launcher_text(r) for r in runs], runs)
@@ -154,12 +158,6 @@ def _per_run(name: str, texts: list[str], runs: Sequence[Run], *, differs: bool 
 def _numbers(numbers: Sequence[int]) -> str:
     more = len(numbers) - _SHOWN_NUMBERS
     return ", ".join(map(str, numbers[:_SHOWN_NUMBERS])) + (f" and {more:,} more" if more > 0 else "")
-
-
-def _word(value: object) -> str:
-    if isinstance(value, bool) or value is None:
-        return {True: "true", False: "false", None: "null"}[value]
-    return str(value)
 
 
 def _environment(runs: Sequence[Run]) -> list[str]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from logbook_agent.findings.case import keyed_trials
+from logbook_agent.findings.case import keyed_cases
 from logbook_agent.findings.cases import cases as cases_of
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Header, Metric
@@ -21,11 +21,10 @@ from logbook_agent.model.record import Record, ended_badly, is_made, mended, pla
 from logbook_agent.model.run import Row, Run, Scalar
 from logbook_agent.model.stats import median
 from logbook_agent.model.units import known
-from logbook_agent.model.values import canonical, row_key
+from logbook_agent.model.values import canonical, row_key, spelt
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.evidence.alike import Trial
-    from logbook_agent.findings.tables import Case, Repeats
+    from logbook_agent.findings.tables.spec import Case, Repeats
     from logbook_agent.model.values import Key
 
 # One case: value, lowest and highest of its runs, unit, runs, run (the first), label, config (as far as it is kept),
@@ -57,6 +56,15 @@ def unit_of(metric: Metric) -> str | None:
     return metric.unit or known(metric.name).unit
 
 
+def value_in(row: Row, metric: Metric) -> tuple[float, str | None] | None:
+    """What a row measured of a metric, the median of its samples, and its unit; None where that is no number."""
+    found = row.metrics.get(metric.name)
+    if found is None or not found.samples or row.failed is not None:
+        return None
+    value = median(found.samples)
+    return (value, found.unit or unit_of(metric)) if math.isfinite(value) else None
+
+
 def measured(record: Record, header: Header) -> dict[str, Any]:
     """By primary metric: `low`, `high`, `unit` and number of `cases`; and where a direction says what is better,
     `best` of all cases (with `of_baseline`: whether it is of the baseline's) and `against`, the best of the
@@ -64,10 +72,13 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
     are not ranked. Where no run that measured a metric finished, there are the first four alone, and `states`.
     """
     primary = [m for m in header.metrics if m.primary]
-    if record.state == VOID or not any(m.name in row.metrics for m in primary for row in _rows(record)):
+    if record.state == VOID or not any(
+        m.name in row.metrics for m in primary for status in record.runs for row in status.run.rows
+    ):
         return {}
     # Imported where rows are met, as in `cases`.
-    from logbook_agent.findings.tables import Repeats, repeats
+    from logbook_agent.findings.tables.build import repeats
+    from logbook_agent.findings.tables.spec import Repeats
 
     cases = cases_of(record)
     confirming = record.confirmations
@@ -78,7 +89,7 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
     decides = (use.metric if use is not None else None) or primary[0].name
     against = baseline_cases(header)
     found = {}
-    keyed = keyed_trials(record)
+    keyed = keyed_cases(record, cases)
     for metric in primary:
         if groups := _groups(rows, metric):
             groups = [_confirmed(g, _groups(fresh, metric), configs) for g in groups]
@@ -89,60 +100,57 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
 
 
 def tried_cases(
-    keyed: Sequence[tuple[Trial, str]], metric: Metric, places: Sequence[Mapping[str, Scalar]]
+    keyed: Sequence[tuple[Case, str]], metric: Metric, places: Sequence[Mapping[str, Scalar]]
 ) -> dict[str, Any]:
     """`trials`: by case of an entry the value of each of its runs that finished, for `findings.best`; the best ones say
     what they are. Of a sweep that confirmed its best case only the fresh runs speak: any other number may be luck.
     `unranked`: how many cases that leaves out."""
-    of: dict[str, list[tuple[Trial, float, str | None]]] = {}
-    for trial, key in keyed:
-        taken = trial.case.row.metrics.get(metric.name)
-        if taken is None or not taken.samples or trial.case.row.failed is not None or trial.case.state != "finished":
-            continue
-        if math.isfinite(value := median(taken.samples)):
-            of.setdefault(key, []).append((trial, value, taken.unit or unit_of(metric)))
+    of: dict[str, list[tuple[Case, float, str | None]]] = {}
+    for case, key in keyed:
+        if case.state == "finished" and (taken := value_in(case.row, metric)) is not None:
+            of.setdefault(key, []).append((case, *taken))
 
-    def is_fresh(trial: Trial) -> bool:
-        return trial.confirms in ("", metric.name)
+    def is_fresh(case: Case) -> bool:
+        return case.confirms in ("", metric.name)
 
-    planned = {key: [value for trial, value, _ in own if trial.confirms is None] for key, own in of.items()}
-    if any(is_fresh(t) for own in of.values() for t, *_ in own):
+    planned = {key: [value for case, value, _ in own if case.confirms is None] for key, own in of.items()}
+    if any(is_fresh(case) for own in of.values() for case, *_ in own):
         of = {key: fresh for key, own in of.items() if (fresh := [o for o in own if is_fresh(o[0])])}
     apart = _apart([own[0][0] for own in of.values()])
     found = [
         _tried_case(key, own, places)
-        | {"apart": apart[id(own[0][0].case)]}
+        | {"apart": apart[id(own[0][0])]}
         | {"in_sweep": median(planned[key]) if own[0][0].confirms is not None and planned[key] else None}
         for key, own in of.items()
     ]
     found.sort(key=lambda case: median(case["values"]), reverse=metric.direction == "max")
-    for case in found[_DESCRIBED:]:
-        case |= {"label": None, "config": {}, "config_left_out": 0, "apart": {}}
+    for one in found[_DESCRIBED:]:
+        one |= {"label": None, "config": {}, "config_left_out": 0, "apart": {}}
     return {"trials": found, "unranked": len(planned) - len(found)}
 
 
-def _apart(trials: Sequence[Trial]) -> dict[int, dict[str, str]]:
+def _apart(cases: Sequence[Case]) -> dict[int, dict[str, str]]:
     """What tells each of some cases from the others beyond its config, by the identity of the case."""
-    from logbook_agent.findings.tables import repeats
+    from logbook_agent.findings.tables.build import repeats
 
-    return {id(case): _bounded(r.apart, _APART_CHARS) for r in repeats([t.case for t in trials]) for case in r.cases}
+    return {id(case): _bounded(r.apart, _APART_CHARS) for r in repeats(cases) for case in r.cases}
 
 
 def _tried_case(
-    key: str, own: Sequence[tuple[Trial, float, str | None]], places: Sequence[Mapping[str, Scalar]]
+    key: str, own: Sequence[tuple[Case, float, str | None]], places: Sequence[Mapping[str, Scalar]]
 ) -> dict[str, Any]:
     first, _, unit = own[0]
-    config = _bounded(first.case.row.config, CONFIG_CHARS)
+    config = _bounded(first.row.config, CONFIG_CHARS)
     return {
         "key": key,
         "unit": unit,
         "values": [value for _, value, _ in own],
-        "run": first.case.run,
+        "run": first.run,
         "fresh": first.confirms is not None,
-        "of": [at for at, place in enumerate(places) if is_case(first.case.row.config, place)],
-        "label": first.case.label,
+        "of": [at for at, place in enumerate(places) if is_case(first.row.config, place)],
+        "label": first.label,
         "config": config,
-        "config_left_out": len(first.case.row.config) - len(config),
+        "config_left_out": len(first.row.config) - len(config),
     }
 
 
@@ -186,10 +194,6 @@ def row_counts(record: Record) -> tuple[int, int]:
     return len(failed), sum(failed)
 
 
-def _rows(record: Record) -> list[Row]:
-    return [row for status in record.runs for row in status.run.rows]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Group:
     """The repeats of one case that have a value of a metric, all in one unit and of runs that ended alike; `fresh` are
@@ -221,23 +225,17 @@ def _groups(rows: Sequence[Repeats], metric: Metric) -> list[_Group]:
     for row in rows:
         of_unit: dict[str | None, _Group] = {}
         for case in row.cases:
-            measurement = case.row.metrics.get(metric.name)
-            if measurement is None or not measurement.samples or case.row.failed is not None:
-                continue
-            value = median(measurement.samples)
-            if math.isfinite(value):
-                unit = measurement.unit or wanted
+            if (taken := value_in(case.row, metric)) is not None:
+                value, unit = taken
                 group = of_unit.setdefault(unit, _Group(values=[], cases=[], unit=unit, apart=row.apart))
                 group.values.append(value)
                 group.cases.append(case)
         found += of_unit.values()
     found = [g for g in found if g.state == "finished"] or found
-    return [g for g in found if wanted is None or g.unit == wanted] or _one_unit(found)
-
-
-def _one_unit(groups: list[_Group]) -> list[_Group]:
-    """Nothing when the groups come in several units: they have no common scale."""
-    return groups if len({g.unit for g in groups}) == 1 else []
+    # Groups in several units have no common scale.
+    return [g for g in found if wanted is None or g.unit == wanted] or (
+        found if len({g.unit for g in found}) == 1 else []
+    )
 
 
 def _confirmed(group: _Group, fresh: Sequence[_Group], configs: Mapping[int, Key]) -> _Group:
@@ -303,7 +301,7 @@ def _bounded(config: Mapping[str, Scalar], room: int) -> dict[str, str]:
     """The first keys with their values as text; a key that is too long ends it."""
     found: dict[str, str] = {}
     for name, value in config.items():
-        text = canonical(value) if value is None or isinstance(value, bool) else str(value)
+        text = spelt(value)
         room -= len(name) + len(text) + 2
         if room < 0:
             break

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 from logbook_agent.findings import facts
 from logbook_agent.findings.trust import Answered, Trust, borne_out, trust_with
-from logbook_agent.model.entry import Confidence
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 
@@ -33,9 +32,7 @@ class Said:
     commands: tuple[facts.Executed, ...]
     more_commands: int
     runs: int
-    confidence: Confidence
-    reasons: tuple[str, ...]
-    repeated: bool
+    borne: Trust
     pending: tuple[int, ...] = ()
 
 
@@ -53,7 +50,6 @@ def said_of(
     record: Record, metrics: Sequence[Metric], render: facts.RenderTable, answered: Sequence[Answered] | None = None
 ) -> Said:
     """What is said of all the runs of a record, in one part."""
-    borne = borne_out(record, metrics, answered)
     table = facts.table_of(record, metrics) if record.runs else None
     commands = facts.commands_of(record)
     return Said(
@@ -61,9 +57,7 @@ def said_of(
         command=facts.command_section(record.id, commands),
         config=facts.config_section(record, table) if record.runs else "",
         result=facts.result_section(record, table, render) if record.runs else "",
-        confidence=borne.word,
-        reasons=borne.reasons,
-        repeated=borne.repeated,
+        borne=borne_out(record, metrics, answered),
         commands=tuple(commands[: facts.SHOWN_COMMANDS]),
         more_commands=max(0, len(commands) - facts.SHOWN_COMMANDS),
         pending=record.pending,
@@ -101,16 +95,13 @@ def said_in_parts(record: Record, metrics: Sequence[Metric], render: facts.Rende
 
 def trust_in(record: Record, said: Said) -> Trust | None:
     """The confidence in an entry, of whose runs this is said."""
-    return trust_with(record.entry, said.runs, said.confidence, said.reasons, said.repeated)
+    return trust_with(record.entry, said.runs, said.borne)
 
 
 def _all_commands(first: Said, rest: Said) -> tuple[tuple[facts.Executed, ...], int]:
     """The commands of both parts, those of the first counted on. One of the first that is not kept counts again."""
-    found = {(c.label, c.text): c for c in first.commands}
-    for c in rest.commands:
-        known = found.get((c.label, c.text))
-        found[c.label, c.text] = c if known is None else replace(known, times=known.times + c.times)
-    shown = tuple(found.values())[: facts.SHOWN_COMMANDS]
+    found = facts.counted([*first.commands, *rest.commands])
+    shown = tuple(found[: facts.SHOWN_COMMANDS])
     return shown, first.more_commands + rest.more_commands + len(found) - len(shown)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from logbook_agent.findings.claims import claims_of
 from logbook_agent.findings.measured import measured, row_counts
 from logbook_agent.findings.reading import line_of
-from logbook_agent.findings.tried.keys import items_of, keys_of, latest
+from logbook_agent.findings.tried.keys import finished, items_of, keys_of
 from logbook_agent.findings.trust import own_answers
 from logbook_agent.model.digest import digest, record_digest
 from logbook_agent.model.entry import DECISION, NEGATIVE_RESULT
@@ -21,7 +21,7 @@ from logbook_agent.text.markdown import one_line
 # No answer shows more of a text than this.
 TEXT_CHARS = 600
 # Of what is stored: a new number whenever `summary_of` says something else of the same entry.
-FORM = 13
+FORM = 14
 
 
 def summaries(book: Book) -> Summaries:
@@ -55,7 +55,7 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "comparisons": len(entry.comparisons),
         "claims": claims_of(record.id, (answer for one in answered for answer in one.answers)),
         "tried": items_of(record),
-        "latest": latest(record),
+        "finished": finished(record),
         "keys": keys_of(record),
         "rows": rows,
         "failed_rows": failed_rows,

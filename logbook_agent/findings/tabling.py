@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from logbook_agent.findings.cases import cases
 from logbook_agent.findings.measured import without_mended
 from logbook_agent.findings.standing import claim_of, standings
-from logbook_agent.findings.tables import Case, Table, TableSpec, tabulate
-from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.findings.tables.build import tabulate
+from logbook_agent.findings.tables.spec import Case, Table, TableSpec
+from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -36,11 +37,7 @@ def table(workspace: Workspace, entry_ids: Sequence[str], spec: TableSpec) -> tu
 
 
 def _counting(workspace: Workspace, book: Book) -> list[Record]:
-    records = []
-    for entry_id in book.entry_ids():
-        try:
-            records.append(book.record(entry_id))
-        except StoreError as error:
-            workspace.warnings.append(f"not shown: {error.message}")
-    standing = standings(claim_of(r.entry, r.state) for r in records)
-    return [r for r in records if standing[r.id].counts]
+    found = book.contents()
+    workspace.warnings += [f"not shown: {error.message}" for error in found.damaged]
+    standing = standings(claim_of(r.entry, r.state) for r in found.records)
+    return [r for r in found.records if standing[r.id].counts]

@@ -18,7 +18,7 @@ from logbook_agent.model.record import Record
 if TYPE_CHECKING:
     from logbook_agent.findings.evidence.answers import Answer
     from logbook_agent.findings.evidence.confidence import Conclusion, InSetting, Setting
-    from logbook_agent.findings.tables import Case
+    from logbook_agent.findings.tables.spec import Case
 
 _SEED = "seed"
 _SHOWN_REASONS = 3
@@ -26,17 +26,21 @@ _SHOWN_REASONS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """`word` is what counts: as `stated` by a person, else as `computed`, with its reasons.
+    """How far runs bear a claim out: as `computed`, with its reasons, unless a person `stated` something else.
 
     `repeated`: there is more to say of what is computed than that there is one run.
     """
 
-    word: Confidence
     computed: Confidence
     reasons: tuple[str, ...]
+    repeated: bool = False
     stated: Confidence | None = None
     stated_reason: str | None = None
-    repeated: bool = False
+
+    @property
+    def word(self) -> Confidence:
+        """What counts."""
+        return self.stated or self.computed
 
     @property
     def is_raised(self) -> bool:
@@ -72,36 +76,18 @@ def own_answers(record: Record, metrics: Sequence[Metric]) -> tuple[Answered, ..
     return tuple(Answered(asked=asked, answers=_answers(record, asked, metrics)) for asked in kept)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Borne:
-    """How far runs bear a claim out, and why; `repeated` as of `Trust`."""
-
-    word: Confidence
-    reasons: tuple[str, ...]
-    repeated: bool
-
-
 def trust_of(record: Record, metrics: Sequence[Metric], answered: Sequence[Answered] | None = None) -> Trust | None:
     """The confidence in an entry; None for what claims nothing: notes, and experiments without runs or commands,
     of which nobody states one. `answered` are its `own_answers`, where they are known."""
-    if not _claims(record.entry, len(record.runs)):
-        return None
-    borne = borne_out(record, metrics, answered)
-    return trust_with(record.entry, len(record.runs), borne.word, borne.reasons, borne.repeated)
+    claims = _claims(record.entry, len(record.runs))
+    return trust_with(record.entry, len(record.runs), borne_out(record, metrics, answered)) if claims else None
 
 
-def trust_with(entry: Entry, runs: int, computed: Confidence, reasons: tuple[str, ...], repeated: bool) -> Trust | None:
-    """The confidence in an entry whose runs come to this, and what a person says of it."""
+def trust_with(entry: Entry, runs: int, borne: Trust) -> Trust | None:
+    """The confidence in an entry whose runs come to this, with what a person says of it."""
     if not _claims(entry, runs):
         return None
-    return Trust(
-        word=entry.confidence or computed,
-        computed=computed,
-        reasons=reasons,
-        stated=entry.confidence,
-        stated_reason=entry.confidence_reason,
-        repeated=repeated,
-    )
+    return replace(borne, stated=entry.confidence, stated_reason=entry.confidence_reason)
 
 
 def _claims(entry: Entry, runs: int) -> bool:
@@ -109,7 +95,7 @@ def _claims(entry: Entry, runs: int) -> bool:
     return is_claim or entry.confidence is not None
 
 
-def borne_out(record: Record, metrics: Sequence[Metric], answered: Sequence[Answered] | None = None) -> Borne:
+def borne_out(record: Record, metrics: Sequence[Metric], answered: Sequence[Answered] | None = None) -> Trust:
     """How far its own runs bear out what an entry claims."""
     found: list[Conclusion] = []
     if sum(status.state == "finished" for status in record.runs) > 1:
@@ -119,7 +105,7 @@ def borne_out(record: Record, metrics: Sequence[Metric], answered: Sequence[Answ
     words: list[Confidence] = [one.confidence for one in found] or ["exploratory"]
     computed = min(words, key=CONFIDENCES.index)
     reasons = tuple(reason for one in found if one.confidence == computed for reason in one.reasons)
-    return Borne(word=computed, reasons=reasons or _too_few(record), repeated=bool(found))
+    return Trust(computed=computed, reasons=reasons or _too_few(record), repeated=bool(found))
 
 
 def _too_few(record: Record) -> tuple[str, ...]:
@@ -139,7 +125,7 @@ def _too_few(record: Record) -> tuple[str, ...]:
 
 def _of_comparisons(answered: Sequence[Answered]) -> Iterator[Conclusion]:
     """A conclusion for each other side of the comparisons that an entry keeps of its own rows."""
-    from logbook_agent.findings.evidence.confidence import Conclusion, confidence
+    from logbook_agent.findings.evidence.confidence import confidence
 
     for one in answered:
         for answer in one.answers:
@@ -147,7 +133,7 @@ def _of_comparisons(answered: Sequence[Answered]) -> Iterator[Conclusion]:
             if trials:
                 found = confidence(_apart(trials), minimum_effect=one.asked.minimum_effect)
                 about = f"{answer.base} → {answer.other}: {found.reasons[0]}"
-                yield Conclusion(confidence=found.confidence, reasons=(about, *found.reasons[1:]))
+                yield replace(found, reasons=(about, *found.reasons[1:]))
 
 
 def _answers(record: Record, asked: Comparison, metrics: Sequence[Metric]) -> tuple[Answer, ...]:
@@ -171,7 +157,7 @@ def _trials(answer: Answer) -> Iterator[InSetting]:
         for m in line.metrics[:1]:
             judged = m.judgement is not None and not m.withheld_by and m.direction is not None
             yield InSetting(
-                setting=_setting(line.pair.other.tried[0].item.case, [*line.pair.case]),
+                setting=_setting(line.pair.other.items[0].case, [*line.pair.case]),
                 runs=sides(line.pair, m.metric)[1],
                 verdict=m.judgement.verdict if judged and m.judgement is not None else None,
             )
@@ -185,7 +171,7 @@ def _of_repeats(record: Record, metrics: Sequence[Metric]) -> Iterator[Conclusio
     several."""
     from logbook_agent.findings.cases import cases
     from logbook_agent.findings.evidence.confidence import Conclusion, InSetting, confidence
-    from logbook_agent.findings.tables import repeats
+    from logbook_agent.findings.tables.build import repeats
     from logbook_agent.model.stats.noise import noise_floor
 
     # That the best case of a sweep was run once more says nothing of the others.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from logbook_agent.model.ids import parse_id
 from logbook_agent.model.scalar import Scalar
-from logbook_agent.model.units import Direction
+from logbook_agent.model.units import Direction, known
 
 FORMAT = 1
 
@@ -22,6 +23,13 @@ class Metric:
     unit: str | None = None
     primary: bool = True
     text: str | None = None
+
+
+def metric_named(name: str, declared: Iterable[Metric]) -> Metric:
+    """The declared metric of a name, with the usual direction and unit where it states none."""
+    found = next((m for m in declared if m.name == name), None) or Metric(name=name)
+    usual = known(name)
+    return dataclasses.replace(found, direction=found.direction or usual.direction, unit=found.unit or usual.unit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

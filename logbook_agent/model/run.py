@@ -75,6 +75,11 @@ class Env:
     declared: dict[str, str] = field(default_factory=dict)
     relevant: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def variables(self) -> dict[str, str]:
+        """Both together, by name."""
+        return dict(sorted((self.relevant | self.declared).items()))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UntrackedFile:
@@ -192,3 +197,8 @@ class Run:
     output: Output | None = None
     rows: tuple[Row, ...] = ()
     problems: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """What was executed, without a launcher's prefix."""
+        return self.launcher.command if self.launcher is not None and self.launcher.command else self.argv

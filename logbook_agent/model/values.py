@@ -42,6 +42,11 @@ def is_not_finite(text: object) -> bool:
     return isinstance(text, str) and _NOT_FINITE.fullmatch(text) is not None
 
 
+def spelt(value: Scalar) -> str:
+    """A value as one types it: as it was given, if it was not true, false or null."""
+    return canonical(value) if value is None or isinstance(value, bool) else str(value)
+
+
 def canonical(value: Scalar) -> str:
     """One text for every spelling of a value: 0.1, "0.10" and 1e-1 agree, and so do 2 and 2.0."""
     if isinstance(value, str):

@@ -21,7 +21,7 @@ from logbook_agent.text import markdown as md
 from logbook_agent.text.times import minute
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.tables import Table
+    from logbook_agent.findings.tables.spec import Table
 
 # Runs named behind a computed criterion.
 _SHOWN_EVIDENCE = 3

@@ -139,9 +139,10 @@ def negative_verdicts(book: Book, records: Sequence[Record]) -> dict[str, list[s
     keeping = [r for r in records if r.entry.comparisons]
     if not keeping:
         return {}
-    from logbook_agent.findings.tried.listed import verdict_texts
+    from logbook_agent.findings.tried.listed import verdicts
+    from logbook_agent.findings.tried.texts import verdict_lines
 
-    return {r.id: texts for r in keeping if (texts := verdict_texts(book, r))}
+    return {r.id: texts for r in keeping if (texts := verdict_lines(verdicts(book, r)))}
 
 
 def _blocks(workspace: Workspace, book: Book) -> Blocks:

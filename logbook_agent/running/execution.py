@@ -99,15 +99,7 @@ def run_once(workspace: Workspace, book: Book, plan: RunPlan, display: Display, 
     command = plan.command
     number = book.new_run(plan.entry_id)
     folder = book.run_folder(plan.entry_id, number)
-    facts = snapshot(
-        cwd=command.cwd,
-        root=book.root,
-        argv=command.argv,
-        environ=_environ(workspace, command),
-        env_patterns=workspace.config.env,
-        packages=workspace.config.packages,
-        remote=command.launch is not None,
-    )
+    facts = _facts(workspace, book, command)
     contended = _contended(book)
     run = _started(workspace, plan, number, facts)
     run = dataclasses.replace(run, code=_keep_code(workspace, book, folder, facts))
@@ -142,6 +134,25 @@ def run_once(workspace: Workspace, book: Book, plan: RunPlan, display: Display, 
     done = workspace.redacted_run(done)
     book.write_run(done)
     return done
+
+
+def expected_run(workspace: Workspace, book: Book, command: Command, config: Mapping[str, Scalar]) -> Run:
+    """The run of a command as its record would begin if it were started now. Nothing is written."""
+    facts = _facts(workspace, book, command)
+    run = _started(workspace, RunPlan(command=command, entry_id="", config=dict(config)), 0, facts)
+    return workspace.redacted_run(dataclasses.replace(run, code=facts.code))
+
+
+def _facts(workspace: Workspace, book: Book, command: Command) -> Provenance:
+    return snapshot(
+        cwd=command.cwd,
+        root=book.root,
+        argv=command.argv,
+        environ=_environ(workspace, command),
+        env_patterns=workspace.config.env,
+        packages=workspace.config.packages,
+        remote=command.launch is not None,
+    )
 
 
 def _contended(book: Book) -> list[str]:

@@ -83,7 +83,7 @@ def _other_config(plan: SweepPlan, config: Mapping[str, Any], row: Row) -> Itera
 
 def write_csv(book: Book, entry_id: str, made: Iterable[Run]) -> Path:
     """Every row of the plan's runs beside their records, in the order they were run."""
-    from logbook_agent.findings.tables import to_csv
+    from logbook_agent.findings.tables.export import to_csv
 
     numbers = {run.run for run in made}
     rows = [case for case in cases(book.record(entry_id)) if case.run in numbers]

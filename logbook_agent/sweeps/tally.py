@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.findings.measured import unit_of
+from logbook_agent.findings.measured import unit_of, value_in
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import ended_badly
-from logbook_agent.model.run import Row, Run
+from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import canonical
 from logbook_agent.sweeps.recipes.expand import SweepPlan, describe
@@ -77,7 +76,7 @@ class Tally:
         """What each row of a run measured of the metric, the median of its samples, and its unit."""
         if self.metric is None or ended_badly(run):
             return []
-        return [found for row in run.rows if (found := _measured(row, self.metric)) is not None]
+        return [found for row in run.rows if (found := value_in(row, self.metric)) is not None]
 
     @property
     def unit(self) -> str | None:
@@ -156,14 +155,6 @@ class Tally:
 
     def _name(self, key: str) -> str:
         return describe(self._plan, self._plan.by_key[key])
-
-
-def _measured(row: Row, metric: Metric) -> tuple[float, str | None] | None:
-    found = row.metrics.get(metric.name)
-    if found is None or not found.samples or row.failed is not None:
-        return None
-    value = median(found.samples)
-    return (value, found.unit or unit_of(metric)) if math.isfinite(value) else None
 
 
 def _value(runs: Mapping[int, Sequence[float]]) -> float:

@@ -51,6 +51,12 @@ def one_line(text: str) -> str:
     return " ".join(clean(text).split("\n")).strip().replace("<!--", "&lt;!--")
 
 
+def cut_line(text: str, characters: int) -> str:
+    """Text on one line, as much of it as there is room for; what was cut ends in `…`."""
+    line = one_line(text)
+    return line if len(line) <= characters else line[: characters - 1] + "…"
+
+
 def indent(text: str, prefix: str = "  ") -> str:
     """Every line indented, empty lines left empty. (Lines of blanks alone keep them: `dedent` is the inverse.)"""
     return "\n".join(prefix + line if line else "" for line in text.split("\n"))

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from logbook_agent.model.entry import PlannedCommand
 
 _FLAG_WORD = re.compile(r"--?[A-Za-z]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -35,9 +39,19 @@ def split_env_words(argv: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...
     return env, ()
 
 
+def planned_words(command: PlannedCommand) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The variables that a planned command sets, and its words; shell text is one word."""
+    return ({}, command.argv) if command.shell else split_env_words(command.argv)
+
+
 def env_word(key: str, value: str) -> str:
     """`K='v'` as shell text; only the value is quoted, so that a shell still sees an assignment."""
     return f"{key}={shlex.quote(value)}"
+
+
+def assignments(values: Mapping[str, object]) -> str:
+    """`topk=2 quant_mode=int8`, for reading: nothing is quoted."""
+    return " ".join(f"{name}={value}" for name, value in values.items())
 
 
 def command_line(argv: Sequence[str], env: Mapping[str, str] | None = None, *, shell: bool = False) -> str:

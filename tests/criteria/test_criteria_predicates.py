@@ -12,11 +12,10 @@ import pytest
 import yaml
 
 from logbook_agent.findings.criteria.evaluate import Facts, evaluate
-from logbook_agent.findings.criteria.outcome import CriterionOutcome, State
+from logbook_agent.findings.criteria.outcome import State
 from logbook_agent.findings.criteria.predicate import PredicateError, parse
-from logbook_agent.findings.evidence.alike import Trial
 from logbook_agent.findings.tables.spec import Case
-from logbook_agent.model.header import Metric
+from logbook_agent.model.header import Computed, Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row
 from logbook_agent.model.scalar import Scalar
 
@@ -34,7 +33,7 @@ def rows(
     metric: str = "tflops",
     unit: str | None = "TF/s",
     state: str = "finished",
-) -> list[Trial]:
+) -> list[Case]:
     """A run for each value."""
     made = []
     for value in values:
@@ -45,14 +44,23 @@ def rows(
             devices=V5P,
             failed=Failure(reason="out_of_memory") if failed else None,
         )
-        case = Case(entry=entry, run=number, state=state, row=row, facts={"commit": commit})
-        made.append(Trial(case=case, command=("bench",), started=f"2026-02-10T10:00:00.{number:06d}+00:00"))
+        made.append(
+            Case(
+                entry=entry,
+                run=number,
+                state=state,
+                row=row,
+                facts={"commit": commit},
+                command=("bench",),
+                started=f"2026-02-10T10:00:00.{number:06d}+00:00",
+            )
+        )
     return made
 
 
-def pair(topk: int, *, ratio: float = 1.08, runs: int = 6, commit: str = "3357f54a5") -> list[Trial]:
+def pair(topk: int, *, ratio: float = 1.08, runs: int = 6, commit: str = "3357f54a5") -> list[Case]:
     """none and int8 at one top-k, in turns (AB BA)."""
-    found: list[Trial] = []
+    found: list[Case] = []
     for n in range(runs):
         for mode in ("int8", "none") if n % 2 else ("none", "int8"):
             value, code = (100.0, "3357f54a5") if mode == "none" else (100 * ratio, commit)
@@ -61,10 +69,10 @@ def pair(topk: int, *, ratio: float = 1.08, runs: int = 6, commit: str = "3357f5
 
 
 def check(
-    text: str, trials: list[Trial], *, runs: int = 0, hours: float = 0.0, more: tuple[Metric, ...] = ()
-) -> CriterionOutcome:
+    text: str, trials: list[Case], *, runs: int = 0, hours: float = 0.0, more: tuple[Metric, ...] = ()
+) -> Computed:
     facts = Facts(
-        trials=trials,
+        cases=trials,
         metrics=(Metric(name="tflops", direction="max", unit="TF/s"), *more),
         now=datetime(2026, 2, 11, tzinfo=UTC),
         runs=runs,
@@ -90,8 +98,8 @@ def test_the_criteria_of_the_int8_seed() -> None:
     one = pair(2)
     found = check(INT8_PAIR, one)
     assert found.state is State.MET
-    assert set(found.evidence) == {f"MOE-I8-001/{t.case.run}" for t in one}
-    assert check(INT8_VERDICT, one) == CriterionOutcome(
+    assert set(found.evidence) == {f"MOE-I8-001/{t.run}" for t in one}
+    assert check(INT8_VERDICT, one) == Computed(
         state=State.MET, reason="quant_mode=int8: tflops beneficial", evidence=found.evidence
     )
     four = [t for topk in (1, 2, 4, 6) for t in pair(topk, runs=1)]
@@ -130,9 +138,9 @@ def test_the_first_primary_metric_decides_a_verdict() -> None:
     more = (Metric(name="mem", direction="min", unit="GB"),)
     both = []
     for trial in pair(2):
-        worse = 20.0 if trial.case.row.config["quant_mode"] == "int8" else 10.0
-        metrics = {"mem": Measurement(samples=(worse,), unit="GB"), **trial.case.row.metrics}
-        both.append(replace(trial, case=replace(trial.case, row=replace(trial.case.row, metrics=metrics))))
+        worse = 20.0 if trial.row.config["quant_mode"] == "int8" else 10.0
+        metrics = {"mem": Measurement(samples=(worse,), unit="GB"), **trial.row.metrics}
+        both.append(replace(trial, row=replace(trial.row, metrics=metrics)))
     question = "verdict: {{axis: quant_mode, values: [none, int8], verdicts: [{}]{}}}"
     assert check(question.format("beneficial", ""), both, more=more).reason == "quant_mode=int8: tflops beneficial"
     assert check(question.format("regressive", ""), both, more=more).state is State.UNMET
@@ -152,7 +160,7 @@ def test_rows_that_failed_and_those_of_runs_that_did_not_finish_count_for_nothin
 
 
 def test_the_criteria_of_the_ep_seed() -> None:
-    def side(topk: int, mode: str, value: float) -> list[Trial]:
+    def side(topk: int, mode: str, value: float) -> list[Case]:
         mesh = "1x1" if mode == "none" else "1x4"
         return rows("MOE-EP-001", {"parallel_mode": mode, "topk": topk, "mesh": mesh}, [value])
 
@@ -164,7 +172,7 @@ def test_the_criteria_of_the_ep_seed() -> None:
 
 
 def test_the_criteria_of_the_null_routing_seed() -> None:
-    def case(shape: str, fraction: float) -> list[Trial]:
+    def case(shape: str, fraction: float) -> list[Case]:
         return rows("MOE-NULL-001", {"shape": shape, "null_route_frac": fraction}, [100 - 10 * fraction])
 
     s = [t for fraction in (0.0, 0.1, 0.5, 0.9) for t in case("S", fraction)]
@@ -215,7 +223,7 @@ def test_a_plateau_goes_by_medians_and_not_by_the_luckiest_run() -> None:
     after = rows("MOE-I8-001", {"topk": 2}, [104.0, 105.0, 105.0])
     found = check("plateau: {metric: tflops, entries: 1}", before + after)
     assert (found.state, found.reason) == (State.UNMET, "the last entry: +5.00% against the previous best")
-    assert found.evidence == tuple(f"MOE-I8-001/{t.case.run}" for t in after)
+    assert found.evidence == tuple(f"MOE-I8-001/{t.run}" for t in after)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from typer.main import get_command
 from bench_core.cli import app as bench_app
 from logbook_agent.api import Logbook
 from logbook_agent.cli import SUBCOMMANDS, build
-from logbook_agent.findings.tables import Column, Table
+from logbook_agent.findings.tables.spec import Column, Table
 from logbook_agent.model import entry as entries
 from logbook_agent.model import header as headers
 from logbook_agent.model.entry import Entry, Field

@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from logbook_agent.findings.cases import trials
-from logbook_agent.findings.evidence.alike import Trial
+from logbook_agent.findings.cases import cases
+from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Code, Device, Env, Exit, Host, Launch, Measurement, Row, Run, UntrackedFile
@@ -18,10 +18,10 @@ MATRIX: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "like_for_like.
 METRIC = "tflops"
 
 
-def sides(base: dict[str, Any], other: dict[str, Any], runs: int = 5) -> tuple[list[Trial], list[Trial]]:
+def sides(base: dict[str, Any], other: dict[str, Any], runs: int = 5) -> tuple[list[Case], list[Case]]:
     """The trials of two entries, `runs` of each, whose facts depart from the matrix's as these say."""
     one, two = (record(f"T-{n}", _facts(given), n, runs) for n, given in enumerate((base, other)))
-    found = trials(one, two)
+    found = cases(one, two)
     return found[:runs], found[runs:]
 
 

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.findings.comparisons.told import data, evidence_text
-from logbook_agent.findings.evidence.alike import DifferenceStanding, Terms, Trial
+from logbook_agent.findings.evidence.alike import DifferenceStanding, Terms
 from logbook_agent.findings.evidence.answers import Ask, answer_values
 from logbook_agent.findings.evidence.compared import turns_of
 from logbook_agent.findings.evidence.noise import noise_of
 from logbook_agent.findings.evidence.verdict import Verdict
+from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.entry import Comparison
 from logbook_agent.model.run import Measurement
 from tests.evidence.pair_support import DECLARED, on_axis, only, trial
@@ -60,11 +61,11 @@ def test_a_run_that_holds_both_sides_has_no_order() -> None:
     assert turns_of(b, a) is None
 
 
-def with_metric(found: Trial, *, unit: str | None = None, direction: str | None = None, name: str = "t") -> Trial:
+def with_metric(found: Case, *, unit: str | None = None, direction: str | None = None, name: str = "t") -> Case:
     """The same, its number in a unit, with a direction, or under another name."""
-    [measured] = found.case.row.metrics.values()
+    [measured] = found.row.metrics.values()
     more = Measurement(samples=measured.samples, unit=unit, direction=direction)  # type: ignore[arg-type]
-    return replace(found, case=replace(found.case, row=replace(found.case.row, metrics={name: more})))
+    return replace(found, row=replace(found.row, metrics={name: more}))
 
 
 def test_numbers_in_two_units_have_no_ratio() -> None:
@@ -95,7 +96,7 @@ def test_rows_that_contradict_each_other_have_no_direction() -> None:
 
 
 def test_the_mean_is_over_what_may_be_compared_and_has_a_ratio() -> None:
-    def pairs(values: dict[int, float | None], commit: str = "aaa") -> list[Trial]:
+    def pairs(values: dict[int, float | None], commit: str = "aaa") -> list[Case]:
         sides = [trial(1, {"mode": "a", "topk": k}) for k in values]
         return sides + [trial(2, {"mode": "b", "topk": k}, v, facts={"commit": commit}) for k, v in values.items()]
 

@@ -8,7 +8,9 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.findings.tables import Case, TableSpec, tabulate, to_csv
+from logbook_agent.findings.tables.build import tabulate
+from logbook_agent.findings.tables.export import to_csv
+from logbook_agent.findings.tables.spec import Case, TableSpec
 from logbook_agent.model.run import Device, Failure, Measurement, Row
 
 GPU = (Device(platform="gpu", kind="H200", count=1, used=1),)

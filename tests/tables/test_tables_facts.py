@@ -9,7 +9,9 @@ import pytest
 
 from logbook_agent.findings.cases import cases, code_names
 from logbook_agent.findings.facts import config_section
-from logbook_agent.findings.tables import Case, Table, TableSpec, matching, tabulate, to_csv
+from logbook_agent.findings.tables.build import matching, tabulate
+from logbook_agent.findings.tables.export import to_csv
+from logbook_agent.findings.tables.spec import Case, Table, TableSpec
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Code, Device, Env, Failure, Host, Launch, Measurement, Row, Run, UntrackedFile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from logbook_agent.findings.tables import TableSpec
+from logbook_agent.findings.tables.spec import TableSpec
 from tests.tables.tables_support import case, names, table
 
 

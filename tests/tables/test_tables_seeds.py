@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from logbook_agent.findings.tables import Case, TableSpec, tabulate
+from logbook_agent.findings.tables.build import tabulate
+from logbook_agent.findings.tables.spec import Case, TableSpec
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row, Scalar
 from tests.tables.tables_support import to_markdown

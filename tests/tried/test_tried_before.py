@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.findings.tried.keys import command_key
+from logbook_agent.running.provenance import snapshot
 from logbook_agent.store.tried import TriedIndex
 from tests.breadth import examples
 from tests.conftest import Cli
@@ -30,20 +33,45 @@ def test_a_failure_is_told_before_it_is_run_again_and_what_differs(git: Git, fol
     assert err.startswith(
         "tried before: MOE-000 run 1 (same command, code and env): failed: exit code 3: out of luck\nout of luck\n"
     )
+    head = git("rev-parse", "HEAD").strip()[:9]
     (folder / "bench.py").write_text("print('RESULT tflops=2')\n")
-    assert (
-        "(same command; other uncommitted changes)"
-        in started("plan", "--title", "x", "--command", shlex.join(FAILS)).err
-    )
+    uncommitted = started("plan", "--title", "x", "--command", shlex.join(FAILS)).err
+    assert re.search(rf"\(same command; differs in commit \({head} \| {head}\+\w{{7}}\)\)", uncommitted)
     git("commit", "-aqm", "Faster")
+    new = git("rev-parse", "HEAD").strip()[:9]
     [first, second] = said(started("run", "--env", "OMP_NUM_THREADS=2", "--", *FAILS).err)
-    assert first.startswith(
-        "tried before: MOE-001 run 1 (same command; other commit, other env OMP_NUM_THREADS): failed"
-    )
+    differs = f"differs in commit ({head} | {new}), env:OMP_NUM_THREADS (not set | 2)"
+    assert first.startswith(f"tried before: MOE-001 run 1 (same command; {differs}): failed")
     assert second.startswith("tried before: MOE-000 run 1")
     started("run", "--", *FAILS)
     [*_, more] = lines = said(started("run", "--", *FAILS).err)
     assert (len(lines), more) == (3, "and 2 more entries: logbook tried")
+
+
+def test_what_a_comparison_would_hold_against_two_runs_is_told(
+    git: Git, folder: Path, started: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def packages(**found: str) -> None:
+        monkeypatch.setattr(snapshot, "software_versions", lambda *_: found)
+
+    packages(jax="0.7.0", numpy="2.0")
+    (folder / "sub").mkdir()
+    (folder / "new.sh").write_text("exit 3\n")
+    command = ["sh", str(folder / "new.sh")]
+    assert started("run", "--", *command).code == 3
+    assert "(same command, code and env)" in said(started("run", "--", *command).err)[0]
+    packages(jax="0.8.0", scipy="1.0")
+    [first, *_] = said(started("run", "--", *command).err)
+    differs = "package:jax (0.7.0 | 0.8.0), package:numpy (2.0 | not known), package:scipy (not known | 1.0)"
+    assert f"(same command; differs in {differs})" in first
+    [first, *_] = said(started("run", "--cwd", "sub", "--", *command).err)
+    assert "(same command; differs in cwd (. | sub))" in first
+    (folder / "new.sh").write_text("exit 4\n")
+    packages()
+    [first, *_] = said(started("run", "--config", "topk=2", "--env", "OMP_NUM_THREADS=1", "--", *command).err)
+    told = "topk (not reported | 2), package:jax (0.8.0 | not known), package:scipy (1.0 | not known), file:new.sh ("
+    assert f"(same command; differs in {told}" in first
+    assert first.endswith(", and 1 more): failed: exit code 3")
 
 
 def test_what_was_measured_is_told_by_plan_alone(started: Cli) -> None:
@@ -52,8 +80,8 @@ def test_what_was_measured_is_told_by_plan_alone(started: Cli) -> None:
     assert (answer.data["id"], said(answer.out + answer.err)) == ("MOE-001", [])
     lines = said(started("plan", "--title", "x", "--command", shlex.join(GOOD)).err)
     assert lines == [
-        "measured before: MOE-001 run 1 (same command; code not known): tflops 2.000 TF/s",
-        "measured before: MOE-000 run 2 (same command; code not known): tflops 2.000 TF/s",
+        "measured before: MOE-001 run 1 (same command; commit not known): 1 row, tflops 2.000 TF/s",
+        "measured before: MOE-000 run 2 (same command; commit not known): 1 row, tflops 2.000 TF/s",
     ]
     # Messages are part of the JSON, where that is asked for.
     plan = started("plan", "--title", "x", "--command", shlex.join(GOOD), "--json")
@@ -85,7 +113,7 @@ def test_marks_and_verdicts_are_told(started: Cli) -> None:
         started("run", "--repeat", "4", "--", "sh", "-c", f"echo RESULT mode={mode} tflops={value}.$LOGBOOK_RUN")
     started("compare", "MOE-000", "MOE-001", "--axis", "mode", "--save", "MOE-001")
     [line] = said(started("run", "--", "sh", "-c", "echo RESULT mode=int8 tflops=90.$LOGBOOK_RUN").err)
-    assert "MOE-001 run 4 (same command; code not known): regressive: tflops -9.98% (" in line
+    assert "MOE-001 run 4 (same command; commit not known): regressive: tflops -9.98% (" in line
     assert line.endswith("against none")
     started("plan", "--title", "x", "--command", "true --wide")
     started("edit", "MOE-003", "--state", "abandoned", "--interpretation", "no memory for it")

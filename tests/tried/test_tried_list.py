@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,18 @@ def test_verdicts_failures_and_marks_are_listed_with_what_came_out(pair: Cli) ->
     text = pair("tried").out
     assert "MOE-002 runs 1, 2" in text
     assert "topk=8; sh -c" in text
+
+
+def test_all_kinds_name_the_code_and_the_configuration_alike(git: Callable[..., str], pair: Cli) -> None:
+    for words in (["run", "--", *FAILS], ["plan", "--title", "x", "--command", "a --k 1", "--command", "b --k 2"]):
+        pair(*words)
+    pair("edit", "MOE-003", "--state", "abandoned", "--interpretation", "no memory for it")
+    found = {i["kind"]: i for i in pair("tried", "--json").data["tried"]}
+    head = git("rev-parse", "HEAD").strip()
+    assert [found[kind]["commit"] for kind in ("verdict", "failure", "marked")] == [head, head, None]
+    assert [sorted(i) for i in (found["failure"], found["marked"])] == [sorted(found["failure"])] * 2
+    # The configuration of a marked entry is that of the command it stands with.
+    assert (found["marked"]["command"], found["marked"]["config"]) == (["b", "--k", "2"], {"k": 2})
 
 
 def test_it_is_filtered_and_bounded(pair: Cli) -> None:

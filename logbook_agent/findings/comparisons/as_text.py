@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from logbook_agent.findings.comparisons.told import (
     change_text,
-    differences_text,
     interval_text,
     notes,
     number,
     verdict_text,
 )
-from logbook_agent.findings.evidence.alike import Difference, DifferenceStanding
+from logbook_agent.findings.evidence.alike import Difference, DifferenceStanding, differences_text
 from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared
 from logbook_agent.findings.evidence.noise import Noise, noise_of
-from logbook_agent.findings.tables import Column, Table
 from logbook_agent.findings.tables.compare import IN_NOISE
+from logbook_agent.findings.tables.spec import Column, Table
 
 LIMIT_BYTES = 8000
 # From generous to sparse: rows, notes. More rows than the first has never fit.
 _STEPS = ((100, 60), (60, 30), (40, 20), (25, 15), (15, 10), (8, 8), (4, 6), (2, 4), (1, 2))
-_ABSENT = ""
 
 
 def compared_text(answers: Sequence[Answer], render: Callable[[Table], str]) -> str:
@@ -64,7 +63,7 @@ def compared_table(answers: Sequence[Answer], noise: Noise, *, rows: int, noted:
 def _row(told: Sequence[str], answer: Answer, line: Line, m: Compared, noise: Noise) -> tuple[str, ...]:
     effect = m.judgement.effect if m.judgement is not None else None
     return (
-        *(line.pair.case.get(name, _ABSENT) for name in told),
+        *(line.pair.case.get(name, "") for name in told),
         f"{answer.base} → {answer.other}",
         f"{m.metric} ({m.unit})" if m.unit else m.metric,
         number(m, m.base),
@@ -79,10 +78,7 @@ def _row(told: Sequence[str], answer: Answer, line: Line, m: Compared, noise: No
 
 def _withheld(every: Sequence[tuple[Answer, Line, Compared]], axis: str | None) -> list[str]:
     """What withholds verdicts, and what to type where that is meant."""
-    found: dict[tuple[Difference, ...], int] = {}
-    for _, _, m in every:
-        if m.withheld_by:
-            found[m.withheld_by] = found.get(m.withheld_by, 0) + 1
+    found = Counter(m.withheld_by for _, _, m in every if m.withheld_by)
     return [
         "verdict withheld"
         + (f" in {count} of {len(every)} rows" if count < len(every) else "")

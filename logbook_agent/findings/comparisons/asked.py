@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
-from logbook_agent.findings.cases import trials
-from logbook_agent.findings.evidence.alike import Terms, Trial
+from logbook_agent.findings.cases import cases
+from logbook_agent.findings.evidence.alike import Terms
 from logbook_agent.findings.evidence.answers import Answer, Ask, answer_sides, answer_values
-from logbook_agent.findings.tables import matching
+from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.frame import listed, show
+from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.entry import Comparison, entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 
 
-def rows_of(asked: Comparison, records: Mapping[str, Record]) -> list[list[Trial]]:
+def rows_of(asked: Comparison, records: Mapping[str, Record]) -> list[list[Case]]:
     """The rows of each reference, with the values asked for, out of `records` by ID. Raises UsageError for one that
     has none.
 
@@ -24,11 +25,11 @@ def rows_of(asked: Comparison, records: Mapping[str, Record]) -> list[list[Trial
     are named, as `ID/RUN` or `ID:confirmation`.
     """
     # Together, so that one code has one name on all sides.
-    found = trials(*(records[entry] for entry in asked.entries))
+    found = cases(*(records[entry] for entry in asked.entries))
     confirming = {(entry, run) for entry, record in records.items() for run in record.confirmations}
-    plain = [t for t in found if (t.case.entry, t.case.run) not in confirming]
+    plain = [c for c in found if (c.entry, c.run) not in confirming]
     sides = [
-        [t for t in (plain if reference == entry_of(reference) else found) if _holds(reference, t)]
+        [c for c in (plain if reference == entry_of(reference) else found) if _holds(reference, c)]
         for reference in asked.references
     ]
     for reference, side in zip(asked.references, sides, strict=True):
@@ -36,8 +37,8 @@ def rows_of(asked: Comparison, records: Mapping[str, Record]) -> list[list[Trial
             raise _no_rows(reference, records[entry_of(reference)])
     if asked.where:
         wanted = {k: show(v) for k, v in asked.where.items()}
-        kept = {id(case) for case in matching([t.case for side in sides for t in side], wanted)}
-        sides = [[t for t in side if id(t.case) in kept] for side in sides]
+        kept = {id(case) for case in matching([c for side in sides for c in side], wanted)}
+        sides = [[c for c in side if id(c) in kept] for side in sides]
         for reference, side in zip(asked.references, sides, strict=True):
             if not side and asked.axis is None:
                 where = " ".join(f"--where {k}={v}" for k, v in wanted.items())
@@ -49,14 +50,14 @@ def rows_of(asked: Comparison, records: Mapping[str, Record]) -> list[list[Trial
     return sides
 
 
-def answers_of(asked: Comparison, rows: Sequence[list[Trial]], declared: Sequence[Metric]) -> tuple[Answer, ...]:
+def answers_of(asked: Comparison, rows: Sequence[list[Case]], declared: Sequence[Metric]) -> tuple[Answer, ...]:
     """The answers from the rows of each reference. Raises UsageError for names or values that they do not have."""
     ask = ask_of(asked, declared)
     if asked.axis is not None:
         # A row that two references hold is one row.
-        return tuple(answer_values(list({id(t): t for side in rows for t in side}.values()), ask))
+        return tuple(answer_values(list({id(c): c for side in rows for c in side}.values()), ask))
     base, other = asked.references
-    if {id(t) for t in rows[0]} & {id(t) for t in rows[1]}:
+    if {id(c) for c in rows[0]} & {id(c) for c in rows[1]}:
         raise UsageError(
             f"{base} and {other} hold the same rows",
             cause="a row cannot be compared with itself",
@@ -75,15 +76,15 @@ def ask_of(asked: Comparison, declared: Sequence[Metric]) -> Ask:
     )
 
 
-def _holds(reference: str, trial: Trial) -> bool:
+def _holds(reference: str, case: Case) -> bool:
     """Whether a row is one of `ID`, `ID/RUN` or `ID:LABEL`."""
     entry = entry_of(reference)
     rest = reference[len(entry) :]
-    if trial.case.entry != entry:
+    if case.entry != entry:
         return False
     if rest.startswith("/"):
-        return rest[1:] == str(trial.case.run)
-    return not rest or rest[1:] == trial.case.label
+        return rest[1:] == str(case.run)
+    return not rest or rest[1:] == case.label
 
 
 def _no_rows(reference: str, record: Record) -> UsageError:

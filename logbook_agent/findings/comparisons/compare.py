@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
-from logbook_agent.findings.cases import trials
 from logbook_agent.findings.comparisons.asked import answers_of, ask_of, rows_of
 from logbook_agent.findings.comparisons.told import data, lines, unanswered
-from logbook_agent.findings.evidence.alike import Terms, Trial
-from logbook_agent.findings.evidence.answers import Answer, StatedCase, answer_stated
-from logbook_agent.findings.evidence.pairs import Ground, compare_sides
-from logbook_agent.findings.measured import baseline_cases, is_case, unit_of
+from logbook_agent.findings.evidence.alike import Terms
+from logbook_agent.findings.evidence.answers import Answer, answer_stated
+from logbook_agent.findings.evidence.pairs import unlike
+from logbook_agent.findings.measured import baseline_cases, is_case
+from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.entry import Comparison, entry_of, is_withdrawn
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
-from logbook_agent.model.scalar import Scalar
 from logbook_agent.store.book import Book
 
 _EXAMPLE = "logbook compare A B, logbook compare A --baseline, or logbook compare ID --axis NAME"
@@ -53,7 +52,7 @@ def compare(book: Book, asked: Comparison, *, baseline: bool = False) -> Compare
     asked = dataclasses.replace(asked, references=(book.resolve(entry), *asked.references))
     base, *others = _rows(book, asked)
     cases = baseline_cases(book.header)
-    of_baseline = [t for t in base if not cases or any(is_case(t.case.row.config, c) for c in cases)]
+    of_baseline = [t for t in base if not cases or any(is_case(t.row.config, c) for c in cases)]
     if not of_baseline:
         raise UsageError(
             f"no row of {entry} matches the baseline's case",
@@ -70,7 +69,7 @@ def comparison_text(book: Book, record: Record) -> list[str]:
     for asked in record.entry.comparisons:
         try:
             withdrawn = withdrawn_sides(book, asked, record.id)
-            found.append(lines(asked, _asked_again(book, asked), record.id, withdrawn=withdrawn))
+            found.append(lines(asked, compare(book, asked).answers, record.id, withdrawn=withdrawn))
         except LogbookError as error:
             found.append(unanswered(asked, error, record.id))
     return found
@@ -82,7 +81,8 @@ def comparison_data(book: Book, record: Record) -> list[dict[str, Any]]:
     for asked in record.entry.comparisons:
         try:
             withdrawn = withdrawn_sides(book, asked, record.id)
-            found.append({**data(asked, _asked_again(book, asked)), **({"withdrawn": withdrawn} if withdrawn else {})})
+            answered = data(asked, compare(book, asked).answers)
+            found.append(answered | ({"withdrawn": withdrawn} if withdrawn else {}))
         except LogbookError as error:
             found.append({**data(asked, ()), "error": error.message})
     return found
@@ -95,17 +95,11 @@ def withdrawn_sides(book: Book, asked: Comparison, own_id: str) -> list[str]:
     return [f"{e.id}, which is {e.state}" for e in entries if e.id != own_id and is_withdrawn(e.state)]
 
 
-def _asked_again(book: Book, asked: Comparison) -> tuple[Answer, ...]:
-    _check(asked, baseline=False)
-    asked = _resolved(book, asked)
-    return _answers(book, asked, _rows(book, asked))
-
-
-def _rows(book: Book, asked: Comparison) -> list[list[Trial]]:
+def _rows(book: Book, asked: Comparison) -> list[list[Case]]:
     return rows_of(asked, {entry_id: book.record(entry_id) for entry_id in asked.entries})
 
 
-def _answers(book: Book, asked: Comparison, rows: Sequence[list[Trial]]) -> tuple[Answer, ...]:
+def _answers(book: Book, asked: Comparison, rows: Sequence[list[Case]]) -> tuple[Answer, ...]:
     return answers_of(asked, rows, book.header.metrics)
 
 
@@ -157,17 +151,8 @@ def _baseline_entry(header: Header) -> str | None:
 
 def _with_stated(book: Book, asked: Comparison) -> Answer:
     header = book.header
-    units = {m.name: unit_of(m) for m in header.metrics}
-    baseline = header.baseline
-    numbers = baseline.numbers if baseline is not None else ()
-    cases = [
-        StatedCase(
-            metrics=n.metrics, units=units, is_of=partial(_is_of, {**(baseline.config if baseline else {}), **n.config})
-        )
-        for n in numbers
-    ]
     [side] = _rows(book, asked)
-    answer = answer_stated(cases, side, asked.references[0], ask_of(asked, header.metrics))
+    answer = answer_stated(header, side, asked.references[0], ask_of(asked, header.metrics))
     if not answer.lines:
         shown = "; ".join(" ".join(f"{k}={v}" for k, v in case.items()) for case in baseline_cases(header))
         raise UsageError(
@@ -176,10 +161,6 @@ def _with_stated(book: Book, asked: Comparison) -> Answer:
             hint=f"see what it has: logbook table {entry_of(asked.references[0])}",
         )
     return answer
-
-
-def _is_of(case: Mapping[str, Scalar], config: Mapping[str, Scalar]) -> bool:
-    return is_case(config, case)
 
 
 # Runs of the baseline that are looked at: how it was measured is told by the first ones.
@@ -200,13 +181,7 @@ class BaselineLikeness:
             return ""
         record = self._book.record(entry_id)
         other = dataclasses.replace(record, runs=tuple(s for s in record.runs if s.run.run == run))
-        # Together, so that one code has one name on both sides.
-        found = trials(base, other)
-        count = sum(len(s.run.rows) for s in base.runs)
-        if count == len(found):
-            return ""
-        pairs = compare_sides(Ground(found, Terms()), count, (base.id, entry_id)).pairs
-        return ", ".join(dict.fromkeys(d.name for pair in pairs for d in pair.likeness.withheld_by))
+        return ", ".join(dict.fromkeys(d.name for p in unlike(base, other, Terms()) for d in p.likeness.withheld_by))
 
     @cached_property
     def _base(self) -> Record | None:

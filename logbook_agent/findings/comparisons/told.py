@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from logbook_agent.findings.evidence.alike import Difference, DifferenceStanding
+from logbook_agent.findings.evidence.alike import DifferenceStanding, differences_text
 from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared, Numbers
 from logbook_agent.findings.evidence.noise import Noise, noise_of
@@ -20,7 +21,6 @@ from logbook_agent.text import markdown as md
 
 WITHHELD = "withheld"
 _SHOWN_LINES = 12
-_SHOWN_CHARACTERS = 60
 # What the reader of an entry is told of beside verdicts.
 _STATED = (DifferenceStanding.ALLOWED, DifferenceStanding.IMPLIED, DifferenceStanding.NOTED)
 
@@ -123,40 +123,21 @@ def verdict_text(m: Compared) -> str:
     return m.judgement.verdict.value if m.judgement is not None else "none"
 
 
-def differences_text(differences: Sequence[Difference]) -> str:
-    """`dtype (bfloat16 | float32), commit (3357f54a5 | not known)`."""
-    return ", ".join(f"{d.name} ({_value(d.base)} | {_value(d.other)})" for d in differences)
-
-
-def _value(text: str | None) -> str:
-    if text is None:
-        return "not known"
-    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
-
-
 def notes(answers: Sequence[Answer], noise: Noise) -> list[str]:
     """What stands beside the verdicts: differences that are meant or noted, what is not known, what was left out,
     why nothing could be concluded, and means over cases."""
     every = [line for answer in answers for line in answer.lines]
-    found: dict[str, int] = {}
-
-    def count(text: str) -> None:
-        found[text] = found.get(text, 0) + 1
-
-    for line in every:
-        for difference in line.pair.likeness.differences:
-            if difference.standing in _STATED:
-                count(f"{difference.standing.value}: {differences_text([difference])}")
-        if line.pair.likeness.not_known:
-            count(f"not known for either side: {', '.join(line.pair.likeness.not_known)}")
-    of_pairs = [text + _part(n, len(every), "pair") for text, n in found.items()]
-    found.clear()
     metrics = [m for line in every for m in line.metrics]
-    for m in metrics:
-        for reason in doubts(m):
-            count(f"{reason}")
-    of_metrics = [text + _part(n, len(metrics), "row") for text, n in found.items()]
-    return [*of_pairs, *of_metrics, *_means(answers), *_left_out(answers), *_contended(answers), *_noise(noise)]
+    of_pairs: Counter[str] = Counter()
+    for like in (line.pair.likeness for line in every):
+        stated = [d for d in like.differences if d.standing in _STATED]
+        of_pairs.update(f"{d.standing.value}: {differences_text([d])}" for d in stated)
+        of_pairs.update([f"not known for either side: {', '.join(like.not_known)}"] if like.not_known else [])
+    of_metrics = Counter(reason for m in metrics for reason in doubts(m))
+    found = [text + _part(n, len(every), "pair") for text, n in of_pairs.items()]
+    found += [text + _part(n, len(metrics), "row") for text, n in of_metrics.items()]
+    scatter = [f"noise of {m}: runs of one configuration scatter by {part:.2%}" for m, part in noise.floors.items()]
+    return [*found, *_means(answers), *_left_out(answers), *_contended(answers), *scatter]
 
 
 def doubts(m: Compared) -> tuple[str, ...]:
@@ -185,11 +166,10 @@ def _means(answers: Sequence[Answer]) -> Iterator[str]:
 
 
 def _left_out(answers: Sequence[Answer]) -> Iterator[str]:
-    rows = sum(g.left_out for a in answers for line in a.lines for g in (line.pair.base, line.pair.other))
-    if rows:
-        yield f"{rows} row{'s' * (rows > 1)} of runs that did not finish left out"
     groups = [g for a in answers for line in a.lines for g in (line.pair.base, line.pair.other)]
-    failed = [reasons for g in groups if (reasons := g.failed) and len(reasons) < len(g.tried)]
+    if rows := sum(g.left_out for g in groups):
+        yield f"{rows} row{'s' * (rows > 1)} of runs that did not finish left out"
+    failed = [reasons for g in groups if (reasons := g.failed) and len(reasons) < len(g.items)]
     if failed:
         reasons = [reason for one in failed for reason in one]
         yield f"{len(reasons)} failed row{'s' * (len(reasons) > 1)} left out: {', '.join(dict.fromkeys(reasons))}"
@@ -206,14 +186,9 @@ def _left_out(answers: Sequence[Answer]) -> Iterator[str]:
 
 def _contended(answers: Sequence[Answer]) -> Iterator[str]:
     groups = [g for a in answers for line in a.lines for g in (line.pair.base, line.pair.other)]
-    runs = {t.run: t.trial.contended for g in groups for t in g.tried}
+    runs = {item.run: item.case.contended for g in groups for item in g.items}
     if any(runs.values()):
         yield f"{sum(runs.values())} of {len(runs)} runs started while others held an accelerator"
-
-
-def _noise(noise: Noise) -> Iterator[str]:
-    for metric, floor in noise.floors.items():
-        yield f"noise of {metric}: runs of one configuration scatter by {floor:.2%}"
 
 
 # -- data --------------------------------------------------------------------------------------------
@@ -246,16 +221,12 @@ def _pair_data(line: Line, noise: Noise) -> dict[str, Any]:
     like = line.pair.likeness
     return {
         "case": dict(line.pair.case),
-        "differences": [_difference_data(d) for d in like.differences],
+        "differences": [encode(d) for d in like.differences],
         "not_known": list(like.not_known),
         "left_out_rows": line.pair.base.left_out + line.pair.other.left_out,
         "contended_runs": line.pair.base.contended + line.pair.other.contended,
         "metrics": [_metric_data(m, noise) for m in line.metrics],
     }
-
-
-def _difference_data(d: Difference) -> dict[str, Any]:
-    return {"name": d.name, "base": d.base, "other": d.other, "standing": d.standing.value}
 
 
 def _metric_data(m: Compared, noise: Noise) -> dict[str, Any]:

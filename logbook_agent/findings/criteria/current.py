@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from logbook_agent.findings.criteria.outcome import not_computable
 from logbook_agent.findings.standing import claim_of, standings
-from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.model.header import Computed, Criterion, Header
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.stages import settled
 
 if TYPE_CHECKING:
     from logbook_agent.findings.criteria.evaluate import Facts
-    from logbook_agent.model.record import Record
     from logbook_agent.store.book import Book
     from logbook_agent.store.workspace import Workspace
 
@@ -42,38 +41,27 @@ def _computed(criterion: Criterion, facts: Facts) -> Criterion:
     if criterion.predicate is None:
         return criterion
     try:
-        outcome = evaluate(parse(criterion.predicate), facts)
+        computed = evaluate(parse(criterion.predicate), facts)
     except PredicateError as error:
-        computed = Computed(state="not computable", reason=f"predicate: {error}")
-    else:
-        computed = Computed(state=outcome.state.value, reason=outcome.reason, evidence=outcome.evidence)
+        computed = not_computable(f"predicate: {error}")
     return dataclasses.replace(criterion, computed=computed)
 
 
 def _facts(workspace: Workspace, book: Book, header: Header) -> Facts:
-    from logbook_agent.findings.cases import trials
+    from logbook_agent.findings.cases import cases
     from logbook_agent.findings.criteria.evaluate import Facts
 
-    records = list(_records(book))
+    records = book.contents().records  # what cannot be read is reported where it is shown
     standing = standings(claim_of(r.entry, r.state) for r in records)
     counted = [r for r in records if settled(r.state) and standing[r.id].counts]
     runs = [status.run for record in records for status in record.runs]
     return Facts(
-        trials=trials(*counted),
+        cases=cases(*counted),
         metrics=header.metrics,
         now=workspace.now(),
         runs=len(runs),
         hours=sum(run.duration_s or 0.0 for run in runs) / 3600,
     )
-
-
-def _records(book: Book) -> Iterator[Record]:
-    """What can be read; the rest is reported where it is shown."""
-    for entry_id in book.entry_ids():
-        try:
-            yield book.record(entry_id)
-        except StoreError:
-            continue
 
 
 def checked_predicate(data: object) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from logbook_agent.findings.criteria.outcome import CriterionOutcome, State, unmet
-from logbook_agent.findings.criteria.over_pairs import compared, stated, swept
+from logbook_agent.findings.criteria.outcome import State, met, unmet
+from logbook_agent.findings.criteria.over_pairs import compared, swept
 from logbook_agent.findings.criteria.over_rows import measured, plateau, target
 from logbook_agent.findings.criteria.predicate import (
     Budget,
@@ -20,57 +20,51 @@ from logbook_agent.findings.criteria.predicate import (
     Several,
     Sweep,
     Target,
-    VerdictStated,
 )
-from logbook_agent.findings.evidence.alike import Trial
-from logbook_agent.model.header import Metric
+from logbook_agent.findings.tables.spec import Case
+from logbook_agent.model.header import Computed, Metric
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """What predicates are held against. `hours` is the time that runs took; `now` has a zone."""
 
-    trials: Sequence[Trial]
+    cases: Sequence[Case]
     metrics: tuple[Metric, ...]
     now: datetime
     runs: int
     hours: float
 
     @property
-    def planned(self) -> list[Trial]:
+    def planned(self) -> list[Case]:
         """Without the runs that confirm the best case of a sweep: they are no repeats of it."""
-        return [trial for trial in self.trials if trial.confirms is None]
+        return [case for case in self.cases if case.confirms is None]
 
 
-def evaluate(predicate: Predicate, facts: Facts) -> CriterionOutcome:
+def evaluate(predicate: Predicate, facts: Facts) -> Computed:
     """Met, unmet or not computable, with the reason in one line and the runs that show it."""
     match predicate:
         case PairsCompared():
             return compared(predicate, facts.planned, facts.metrics)
-        case VerdictStated():
-            return stated(predicate, facts.planned, facts.metrics)
         case Sweep():
             return swept(predicate, facts.planned, facts.metrics)
         case Measured():
             return measured(predicate, facts.planned)
         case Target():
-            return target(predicate, facts.trials, facts.metrics)
+            return target(predicate, facts.cases, facts.metrics)
         case Plateau():
-            return plateau(predicate, facts.trials, facts.metrics)
+            return plateau(predicate, facts.cases, facts.metrics)
         case Budget():
             return _budget(predicate, facts)
         case Day(day=day):
-            come = facts.now.date() >= day
-            return CriterionOutcome(
-                state=State.MET if come else State.UNMET, reason=f"{day} has {'come' if come else 'not come yet'}"
-            )
+            return met(f"{day} has come") if facts.now.date() >= day else unmet(f"{day} has not come yet")
         case Judged():
             return unmet("nobody has judged it yet")
         case Several():
             return _several(predicate, facts)
 
 
-def _budget(budget: Budget, facts: Facts) -> CriterionOutcome:
+def _budget(budget: Budget, facts: Facts) -> Computed:
     said, spent = [], False
     if budget.runs is not None:
         said.append(f"{facts.runs} of {budget.runs} runs")
@@ -78,10 +72,10 @@ def _budget(budget: Budget, facts: Facts) -> CriterionOutcome:
     if budget.hours is not None:
         said.append(f"{facts.hours:.2f} of {budget.hours:g} hours")
         spent |= facts.hours >= budget.hours
-    return CriterionOutcome(state=State.MET if spent else State.UNMET, reason=f"{' and '.join(said)} spent")
+    return (met if spent else unmet)(f"{' and '.join(said)} spent")
 
 
-def _several(several: Several, facts: Facts) -> CriterionOutcome:
+def _several(several: Several, facts: Facts) -> Computed:
     """Of all parts the first that is not met speaks; of any the first that is."""
     outcomes = [evaluate(part, facts) for part in several.parts]
     of = [o for o in outcomes if (o.state is State.MET) != several.every]
@@ -93,5 +87,4 @@ def _several(several: Several, facts: Facts) -> CriterionOutcome:
     if found is not None:
         return found
     reasons = "; ".join(dict.fromkeys(o.reason for o in outcomes))
-    evidence = tuple(dict.fromkeys(ref for o in outcomes for ref in o.evidence))
-    return CriterionOutcome(state=State.MET if several.every else State.UNMET, reason=reasons, evidence=evidence)
+    return (met if several.every else unmet)(reasons, [ref for o in outcomes for ref in o.evidence])

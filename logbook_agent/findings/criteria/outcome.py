@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from logbook_agent.model.header import Computed
 
 
 class State(StrEnum):
@@ -13,22 +14,13 @@ class State(StrEnum):
     NOT_COMPUTABLE = "not computable"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CriterionOutcome:
-    """`evidence` names runs, `MOE-I8-003/2`: those that show that it is met, or that come closest."""
-
-    state: State
-    reason: str
-    evidence: tuple[str, ...] = ()
+def met(reason: str, evidence: Iterable[str] = ()) -> Computed:
+    return Computed(state=State.MET, reason=reason, evidence=tuple(dict.fromkeys(evidence)))
 
 
-def met(reason: str, evidence: Iterable[str]) -> CriterionOutcome:
-    return CriterionOutcome(state=State.MET, reason=reason, evidence=tuple(dict.fromkeys(evidence)))
+def unmet(reason: str, evidence: Iterable[str] = ()) -> Computed:
+    return Computed(state=State.UNMET, reason=reason, evidence=tuple(dict.fromkeys(evidence)))
 
 
-def unmet(reason: str, evidence: Iterable[str] = ()) -> CriterionOutcome:
-    return CriterionOutcome(state=State.UNMET, reason=reason, evidence=tuple(dict.fromkeys(evidence)))
-
-
-def not_computable(reason: str) -> CriterionOutcome:
-    return CriterionOutcome(state=State.NOT_COMPUTABLE, reason=reason)
+def not_computable(reason: str) -> Computed:
+    return Computed(state=State.NOT_COMPUTABLE, reason=reason)

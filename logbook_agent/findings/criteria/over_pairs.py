@@ -5,51 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from logbook_agent.findings.criteria.outcome import CriterionOutcome, State, met, not_computable, unmet
+from logbook_agent.findings.criteria.outcome import State, met, not_computable, unmet
 from logbook_agent.findings.criteria.predicate import PairsCompared, Sweep, VerdictStated
 from logbook_agent.findings.criteria.select import Rows, combinations, reference, words
-from logbook_agent.findings.evidence.alike import Terms, Trial
+from logbook_agent.findings.evidence.alike import Terms
 from logbook_agent.findings.evidence.answers import Answer, Ask, Line, answer_values
 from logbook_agent.findings.tables.frame import show
+from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Metric
+from logbook_agent.model.header import Computed, Metric
 from logbook_agent.model.scalar import Scalar
 
-Question = PairsCompared | VerdictStated
 
-
-def compared(predicate: PairsCompared, trials: Sequence[Trial], metrics: tuple[Metric, ...]) -> CriterionOutcome:
-    """Enough pairs with numbers on both sides, for each other value and every combination."""
-    return _over(predicate, trials, _ask(predicate, metrics, 0.01), None)
-
-
-def stated(predicate: VerdictStated, trials: Sequence[Trial], metrics: tuple[Metric, ...]) -> CriterionOutcome:
-    """The same of pairs whose verdict can be stated."""
-    return _over(predicate, trials, _ask(predicate, metrics, predicate.min_effect), predicate.verdicts)
-
-
-def _ask(predicate: Question, metrics: tuple[Metric, ...], minimum_effect: float) -> Ask:
-    return Ask(
-        terms=Terms(axis=predicate.axis, implied=predicate.implied, allowed=predicate.allow),
-        metrics=(predicate.metric,) if predicate.metric else (),
-        base_value=show(predicate.values[0]),
-        minimum_effect=minimum_effect,
-        declared=metrics,
-    )
-
-
-def _over(predicate: Question, trials: Sequence[Trial], ask: Ask, verdicts: Sequence[str] | None) -> CriterionOutcome:
-    rows = Rows(trials)
-    if not rows.frame.items:
-        return unmet("nothing has been measured yet")
-    name = rows.unknown({predicate.axis: 0, **predicate.where, **predicate.for_each})
-    if name is not None:
-        return not_computable(f"no row has {name}")
+def compared(predicate: PairsCompared, cases: Sequence[Case], metrics: tuple[Metric, ...]) -> Computed:
+    """Enough pairs with numbers on both sides, for each other value and every combination; where verdicts are asked
+    for, pairs with one of these."""
+    rows = Rows(cases)
+    missing = rows.missing([predicate.axis, *predicate.where, *predicate.for_each])
+    if missing is not None:
+        return missing
     evidence: list[str] = []
     said: list[str] = []
     for combination in combinations(predicate.for_each):
         for value in predicate.values[1:]:
-            found = _at(predicate, rows, combination, value, ask, verdicts)
+            found = _at(predicate, rows, combination, value, metrics)
             if found.state is not State.MET:
                 return found
             evidence += found.evidence
@@ -58,16 +37,20 @@ def _over(predicate: Question, trials: Sequence[Trial], ask: Ask, verdicts: Sequ
 
 
 def _at(
-    predicate: Question,
-    rows: Rows,
-    combination: Mapping[str, Scalar],
-    value: Scalar,
-    ask: Ask,
-    verdicts: Sequence[str] | None,
-) -> CriterionOutcome:
+    predicate: PairsCompared, rows: Rows, combination: Mapping[str, Scalar], value: Scalar, metrics: tuple[Metric, ...]
+) -> Computed:
     """One value against the base in one combination."""
+    judged = predicate if isinstance(predicate, VerdictStated) else None
+    verdicts = judged.verdicts if judged is not None else None
+    ask = Ask(
+        terms=Terms(axis=predicate.axis, implied=predicate.implied, allowed=predicate.allow),
+        metrics=(predicate.metric,) if predicate.metric else (),
+        base_value=show(predicate.values[0]),
+        minimum_effect=judged.min_effect if judged is not None else 0.01,
+        declared=metrics,
+    )
     place = words({**combination, predicate.axis: value})
-    sides: list[Trial] = []
+    sides: list[Case] = []
     for side in (predicate.values[0], value):
         chosen = rows.choose({**predicate.where, **combination, predicate.axis: side}, predicate.device)
         if not chosen:
@@ -78,17 +61,15 @@ def _at(
     except UsageError as error:
         return not_computable(f"{place}: {error.message}")
     if verdicts is not None:
-        answers = list(map(_decided, answers))
+        # With the metric alone that decides: the one that was named, else the first primary one.
+        answers = [
+            replace(a, lines=tuple(replace(line, metrics=line.metrics[:1]) for line in a.lines)) for a in answers
+        ]
     good = [line for line in _lines(answers) if _holds(line, verdicts)]
     if len(good) < predicate.cases:
         return unmet(f"{place}: {_why(answers, len(good), predicate.cases, verdicts)}", _runs(_lines(answers)))
     what = _verdicts(good) if verdicts is not None else f"{len(good)} pair{'s' * (len(good) != 1)} may be compared"
     return met(f"{place}: {what}", _runs(good))
-
-
-def _decided(answer: Answer) -> Answer:
-    """With the metric alone that decides: the one that was named, else the first primary one."""
-    return replace(answer, lines=tuple(replace(line, metrics=line.metrics[:1]) for line in answer.lines))
 
 
 def _holds(line: Line, verdicts: Sequence[str] | None) -> bool:
@@ -103,7 +84,9 @@ def _holds(line: Line, verdicts: Sequence[str] | None) -> bool:
 
 def _why(answers: Sequence[Answer], good: int, wanted: int, verdicts: Sequence[str] | None) -> str:
     what = "pairs that may be compared" if verdicts is None else f"pairs with a verdict ({', '.join(verdicts)})"
-    differences = dict.fromkeys(d.name for a in answers for d, _ in a.differences if d.withholds)
+    withheld = [line.pair.likeness.withheld_by for line in _lines(answers)]
+    withheld += [m.withheld_by for line in _lines(answers) for m in line.metrics]
+    differences = dict.fromkeys(d.name for found in withheld for d in found)
     reasons = dict.fromkeys(r for line in _lines(answers) for m in line.metrics for r in m.reasons)
     why = [f"withheld by {', '.join(differences)}"] if differences else list(reasons)[:2]
     return f"{good} of {wanted} {what}" + (f": {'; '.join(why)}" if why else "")
@@ -114,14 +97,12 @@ def _verdicts(lines: Iterable[Line]) -> str:
     return ", ".join(dict.fromkeys(found))
 
 
-def swept(predicate: Sweep, trials: Sequence[Trial], metrics: tuple[Metric, ...]) -> CriterionOutcome:
+def swept(predicate: Sweep, cases: Sequence[Case], metrics: tuple[Metric, ...]) -> Computed:
     """Each value was measured and, with controls, beside its control."""
-    rows = Rows(trials)
-    if not rows.frame.items:
-        return unmet("nothing has been measured yet")
-    name = rows.unknown({predicate.axis: 0, **predicate.where, **predicate.controls, **predicate.for_each})
-    if name is not None:
-        return not_computable(f"no row has {name}")
+    rows = Rows(cases)
+    unknown = rows.missing([predicate.axis, *predicate.where, *predicate.controls, *predicate.for_each])
+    if unknown is not None:
+        return unknown
     evidence: list[str] = []
     missing: list[str] = []
     for combination in combinations(predicate.for_each):
@@ -144,7 +125,7 @@ def swept(predicate: Sweep, trials: Sequence[Trial], metrics: tuple[Metric, ...]
 
 
 def _controlled(
-    predicate: Sweep, own: Sequence[Trial], control: Sequence[Trial], metrics: tuple[Metric, ...]
+    predicate: Sweep, own: Sequence[Case], control: Sequence[Case], metrics: tuple[Metric, ...]
 ) -> tuple[list[str], str]:
     """The runs of the pairs of cases with their controls; none, with the reason, where there is no such pair."""
     if not control:
@@ -165,4 +146,4 @@ def _lines(answers: Iterable[Answer]) -> list[Line]:
 
 
 def _runs(lines: Iterable[Line]) -> list[str]:
-    return [reference(t.trial) for line in lines for group in (line.pair.base, line.pair.other) for t in group.tried]
+    return [reference(i.case) for line in lines for group in (line.pair.base, line.pair.other) for i in group.items]

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from operator import itemgetter
 
-from logbook_agent.findings.criteria.outcome import CriterionOutcome, met, not_computable, unmet
+from logbook_agent.findings.criteria.outcome import met, not_computable, unmet
 from logbook_agent.findings.criteria.predicate import Measured, Plateau, Target
 from logbook_agent.findings.criteria.select import Rows, combinations, reference, words
-from logbook_agent.findings.evidence.alike import Terms, Trial, Tried
+from logbook_agent.findings.evidence.alike import Terms
 from logbook_agent.findings.evidence.compared import numbers
 from logbook_agent.findings.evidence.pairs import Ground, Group
-from logbook_agent.model.header import Metric
-from logbook_agent.model.units import Direction, known
+from logbook_agent.findings.tables.frame import Item
+from logbook_agent.findings.tables.spec import Case
+from logbook_agent.model.header import Computed, Metric, metric_named
+from logbook_agent.model.units import Direction
+
+_BETTER = {"max": max, "min": min}
 
 
-def measured(predicate: Measured, trials: Sequence[Trial]) -> CriterionOutcome:
+def measured(predicate: Measured, cases: Sequence[Case]) -> Computed:
     """Enough cases with enough runs each, for every combination."""
-    rows = Rows(trials)
-    if (missing := _missing(rows, {**predicate.where, **predicate.for_each})) is not None:
+    rows = Rows(cases)
+    if (missing := rows.missing([*predicate.where, *predicate.for_each])) is not None:
         return missing
     evidence: list[str] = []
     for combination in combinations(predicate.for_each):
@@ -28,78 +33,73 @@ def measured(predicate: Measured, trials: Sequence[Trial]) -> CriterionOutcome:
         if len(groups) < predicate.cases:
             found = f"{len(groups)} of {predicate.cases} cases with {predicate.runs} runs"
             return unmet(f"{words(combination)}: {found}".removeprefix(": "), map(reference, chosen))
-        evidence += [reference(t.trial) for g in groups for t in g.tried]
+        evidence += [reference(i.case) for g in groups for i in g.items]
     return met(f"{predicate.cases} or more cases with {predicate.runs} runs each", evidence)
 
 
-def target(predicate: Target, trials: Sequence[Trial], metrics: Sequence[Metric]) -> CriterionOutcome:
+def target(predicate: Target, cases: Sequence[Case], metrics: Sequence[Metric]) -> Computed:
     """The best of the cases, each by the median over its runs, against the number."""
-    rows = Rows(trials)
-    if (missing := _missing(rows, predicate.where)) is not None:
+    rows = Rows(cases)
+    if (missing := rows.missing(predicate.where)) is not None:
         return missing
     direction: Direction = "max" if predicate.at_least is not None else "min"
     wanted = predicate.at_least if predicate.at_least is not None else predicate.at_most
     assert wanted is not None  # noqa: S101  one of the two is there
-    unit = _unit(predicate.metric, metrics)
-    best: tuple[float, Group] | None = None
-    for group, runs in _speaking(_groups(rows.choose(predicate.where, predicate.device)), predicate.metric):
-        found = numbers(group, predicate.metric)
-        usable = found.median is not None and (unit is None or found.unit in (None, unit))
-        if usable and runs >= predicate.runs and (best is None or _better(found.median, best[0], direction)):
-            best = (found.median or 0.0, group)
-    if best is None:
+    unit = metric_named(predicate.metric, metrics).unit
+    found = [
+        (told.median, group)
+        for group, runs in _speaking(_groups(rows.choose(predicate.where, predicate.device)), predicate.metric)
+        if (told := numbers(group, predicate.metric)).median is not None
+        and (unit is None or told.unit in (None, unit))
+        and runs >= predicate.runs
+    ]
+    if not found:
         return unmet(f"no case has {predicate.metric} from {predicate.runs} or more runs")
-    value, group = best
+    value, group = _BETTER[direction](found, key=itemgetter(0))
     reached = value >= wanted if direction == "max" else value <= wanted
     sign = "at least" if direction == "max" else "at most"
     reason = f"best {predicate.metric} {value:.6g}, wanted {sign} {wanted:g}"
-    return (met if reached else unmet)(reason, [reference(t.trial) for t in group.tried])
+    return (met if reached else unmet)(reason, [reference(i.case) for i in group.items])
 
 
-def plateau(predicate: Plateau, trials: Sequence[Trial], metrics: Sequence[Metric]) -> CriterionOutcome:
+def plateau(predicate: Plateau, cases: Sequence[Case], metrics: Sequence[Metric]) -> Computed:
     """The best of the last entries against the best of those before, each by the medians of its cases."""
-    rows = Rows(trials)
-    if (missing := _missing(rows, predicate.where)) is not None:
+    rows = Rows(cases)
+    if (missing := rows.missing(predicate.where)) is not None:
         return missing
-    direction = next((m.direction for m in metrics if m.name == predicate.metric), None)
-    direction = direction or known(predicate.metric).direction
+    direction = metric_named(predicate.metric, metrics).direction
     if direction is None:
         return not_computable(f"{predicate.metric} has no direction: which way is better is not stated")
     entries = _best_of_entries(rows.choose(predicate.where, None), predicate.metric, direction)
     if len(entries) <= predicate.entries:
         return unmet(f"{len(entries)} entries have {predicate.metric}; more than {predicate.entries} are needed")
     before, last = entries[: -predicate.entries], entries[-predicate.entries :]
-    choose = max if direction == "max" else min
-    old, new = choose(value for value, _ in before), choose(value for value, _ in last)
+    old, new = (_BETTER[direction](value for value, _ in part) for part in (before, last))
     gain = new / old - 1 if direction == "max" else old / new - 1
     which = "the last entry" if predicate.entries == 1 else f"the last {predicate.entries} entries"
     reason = f"{which}: {gain:+.2%} against the previous best"
     return (met if gain <= predicate.within else unmet)(reason, [ref for _, runs in last for ref in runs])
 
 
-def _best_of_entries(trials: Sequence[Trial], metric: str, direction: Direction) -> list[tuple[float, list[str]]]:
+def _best_of_entries(cases: Sequence[Case], metric: str, direction: Direction) -> list[tuple[float, list[str]]]:
     """The best case of each entry, by the median over its runs, with these runs; in the order in which the entries
     were first run. A case without a positive number counts for nothing."""
-    of: dict[str, list[Trial]] = {}
-    for trial in sorted(trials, key=lambda t: t.started):
-        of.setdefault(trial.case.entry, []).append(trial)
+    of: dict[str, list[Case]] = {}
+    for case in sorted(cases, key=lambda c: c.started):
+        of.setdefault(case.entry, []).append(case)
     found = []
     for own in of.values():
-        best: tuple[float, Group] | None = None
-        for group, _ in _speaking(_groups(own), metric):
-            value = numbers(group, metric).median
-            if value is None or not math.isfinite(value) or value <= 0:
-                continue
-            if best is None or _better(value, best[0], direction):
-                best = (value, group)
-        if best is not None:
-            found.append((best[0], [reference(t.trial) for t in best[1].tried]))
+        values = [(numbers(group, metric).median or math.nan, group) for group, _ in _speaking(_groups(own), metric)]
+        values = [(value, group) for value, group in values if math.isfinite(value) and value > 0]
+        if values:
+            value, group = _BETTER[direction](values, key=itemgetter(0))
+            found.append((value, [reference(i.case) for i in group.items]))
     return found
 
 
-def _groups(trials: Sequence[Trial]) -> list[Group]:
+def _groups(cases: Sequence[Case]) -> list[Group]:
     """The repeats of each case."""
-    return [group for _, group in Ground(trials, Terms()).cases()] if trials else []
+    return [group for _, group in Ground(cases, Terms()).cases()] if cases else []
 
 
 def _speaking(groups: Sequence[Group], metric: str) -> list[tuple[Group, int]]:
@@ -108,29 +108,13 @@ def _speaking(groups: Sequence[Group], metric: str) -> list[tuple[Group, int]]:
     Of a sweep that confirmed its best case only the fresh runs speak: every other number may be luck.
     """
 
-    def is_fresh(tried: Tried) -> bool:
-        return tried.trial.confirms in ("", metric) and bool(numbers(Group(tried=(tried,)), metric).runs)
+    def is_fresh(item: Item) -> bool:
+        return item.case.confirms in ("", metric) and bool(numbers(Group(items=(item,)), metric).runs)
 
-    confirmed = {t.trial.case.entry for group in groups for t in group.tried if is_fresh(t)}
+    confirmed = {i.case.entry for group in groups for i in group.items if is_fresh(i)}
     found = []
     for group in groups:
-        own = tuple(t for t in group.tried if is_fresh(t) or t.trial.case.entry not in confirmed)
+        own = tuple(i for i in group.items if is_fresh(i) or i.case.entry not in confirmed)
         if own:
-            found.append((replace(group, tried=own), numbers(group, metric).runs))
+            found.append((replace(group, items=own), numbers(group, metric).runs))
     return found
-
-
-def _better(value: float | None, than: float, direction: Direction) -> bool:
-    return value is not None and (value > than if direction == "max" else value < than)
-
-
-def _unit(metric: str, metrics: Sequence[Metric]) -> str | None:
-    return next((m.unit for m in metrics if m.name == metric and m.unit), None) or known(metric).unit
-
-
-def _missing(rows: Rows, names: Mapping[str, object]) -> CriterionOutcome | None:
-    """Where nothing has been measured yet, nothing is met; a name that no row has cannot be looked up."""
-    if not rows.frame.items:
-        return unmet("nothing has been measured yet")
-    name = rows.unknown(names)
-    return None if name is None else not_computable(f"no row has {name}")

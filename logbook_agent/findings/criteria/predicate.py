@@ -49,18 +49,9 @@ class PairsCompared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictStated:
+class VerdictStated(PairsCompared):
     """As `PairsCompared`, and each of these pairs has a verdict among `verdicts`, from `min_effect` (a fraction) on."""
 
-    axis: str
-    values: tuple[Scalar, ...]
-    cases: int = 1
-    metric: str | None = None
-    where: dict[str, Scalar] = field(default_factory=dict)
-    device: str | None = None
-    for_each: dict[str, tuple[Scalar, ...]] = field(default_factory=dict)
-    implied: tuple[str, ...] = ()
-    allow: tuple[str, ...] = ()
     verdicts: tuple[str, ...] = VERDICTS
     min_effect: float = 0.01
 
@@ -140,7 +131,7 @@ class Several:
     every: bool
 
 
-Predicate = PairsCompared | VerdictStated | Sweep | Measured | Target | Budget | Plateau | Day | Judged | Several
+Predicate = PairsCompared | Sweep | Measured | Target | Budget | Plateau | Day | Judged | Several
 
 _KINDS: Mapping[str, Any] = {
     "compared": PairsCompared,
@@ -223,7 +214,7 @@ def _check(kind: str, found: Predicate) -> None:
     """What no type says."""
     trouble = None
     match found:
-        case PairsCompared(values=values) | VerdictStated(values=values) if len(values) < 2:
+        case PairsCompared(values=values) if len(values) < 2:
             trouble = "values: at least two are needed, the first is the base"
         case Sweep(values=()):
             trouble = "values: none are named"
@@ -239,7 +230,7 @@ def _check(kind: str, found: Predicate) -> None:
             trouble = f"verdicts: of {', '.join(VERDICTS)}"
         case VerdictStated(min_effect=part) | Plateau(within=part) if not 0 <= part < 1:
             trouble = "a fraction from 0 up to 1 is needed: 0.01 for 1%"
-        case PairsCompared(cases=n) | VerdictStated(cases=n) | Measured(cases=n) | Plateau(entries=n) if n < 1:
+        case PairsCompared(cases=n) | Measured(cases=n) | Plateau(entries=n) if n < 1:
             trouble = "at least 1 is needed"
         case Measured(runs=n) | Target(runs=n) if n < 1:
             trouble = "runs: at least 1 is needed"

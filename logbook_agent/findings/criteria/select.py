@@ -3,42 +3,39 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from logbook_agent.findings.evidence.alike import Trial
-from logbook_agent.findings.tables.frame import Frame, Item, frame_of, key_of, show
+from logbook_agent.findings.criteria.outcome import not_computable, unmet
+from logbook_agent.findings.tables.frame import Frame, frame_of, show
+from logbook_agent.findings.tables.spec import Case
+from logbook_agent.model.header import Computed
+from logbook_agent.model.run import Row
 from logbook_agent.model.scalar import Scalar
 
 
 class Rows:
-    """Trials that can be looked up by the values of their axes. Rows that failed, and those of runs that did not
+    """Cases that can be looked up by the values of their axes. Rows that failed, and those of runs that did not
     finish, count for nothing."""
 
-    def __init__(self, trials: Sequence[Trial]) -> None:
-        good = [t for t in trials if t.case.row.failed is None and t.case.state in ("finished", None)]
-        self.frame: Frame = frame_of([t.case for t in good])
-        self._of: list[tuple[Item, Trial]] = list(zip(self.frame.items, good, strict=True))
+    def __init__(self, cases: Sequence[Case]) -> None:
+        good = [c for c in cases if c.row.failed is None and c.state in ("finished", None)]
+        self.frame: Frame = frame_of(good)
 
-    def unknown(self, names: Mapping[str, object]) -> str | None:
-        """The first of some names that no row has."""
+    def missing(self, names: Iterable[str]) -> Computed | None:
+        """Where nothing has been measured yet, nothing is met; a name that no row has cannot be looked up."""
+        if not self.frame.items:
+            return unmet("nothing has been measured yet")
         known = set(self.frame.axes())
-        return next((name for name in names if name not in known), None)
+        name = next((name for name in names if name not in known), None)
+        return None if name is None else not_computable(f"no row has {name}")
 
-    def choose(self, where: Mapping[str, Scalar], device: str | None) -> list[Trial]:
-        """The trials whose rows have these values, on a device whose kind holds `device`."""
-        wanted = {name: self._key(name, value) for name, value in where.items()}
-        return [
-            trial
-            for item, trial in self._of
-            if (device is None or _is_on(trial, device)) and all(item.key(name) == key for name, key in wanted.items())
-        ]
-
-    def _key(self, name: str, value: Scalar) -> str | None:
-        return str(value) if name in self.frame.facts else key_of(value)
+    def choose(self, where: Mapping[str, Scalar], device: str | None) -> list[Case]:
+        """The cases whose rows have these values, on a device whose kind holds `device`."""
+        return [i.case for i in self.frame.having(where) if device is None or _is_on(i.row, device)]
 
 
-def _is_on(trial: Trial, kind: str) -> bool:
-    return any(kind.casefold() in (device.kind or device.platform).casefold() for device in trial.case.row.devices)
+def _is_on(row: Row, kind: str) -> bool:
+    return any(kind.casefold() in (device.kind or device.platform).casefold() for device in row.devices)
 
 
 def combinations(for_each: Mapping[str, Sequence[Scalar]]) -> Iterator[dict[str, Scalar]]:
@@ -52,6 +49,6 @@ def words(config: Mapping[str, Scalar]) -> str:
     return " ".join(f"{name}={show(value)}" for name, value in config.items())
 
 
-def reference(trial: Trial) -> str:
+def reference(case: Case) -> str:
     """`MOE-I8-003/2`."""
-    return f"{trial.case.entry}/{trial.case.run}"
+    return f"{case.entry}/{case.run}"

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from logbook_agent.findings.tables.frame import Frame, Item, key_of, listed, on_accelerator, show
+from logbook_agent.findings.tables.frame import ABSENT, Frame, Item, key_of, listed, on_accelerator, show
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.running.commands.difference import differences as command_differences
 from logbook_agent.running.commands.difference import parts
@@ -27,6 +27,7 @@ _PARTLY_KNOWN = (_COMMIT, _HOST, "package:", "file:")
 # The number of samples that one process takes; they count as one run, however many there are.
 _SAMPLE_COUNTS = ("iters", "iterations")
 _WARMUP = "warmup"
+_SHOWN_CHARACTERS = 60
 # The label by which a benchmark names the code that computed a case. It follows from config and platform: that it
 # differs is told, so that nobody takes the effect of other code for that of the axis.
 _RAN = "ran"
@@ -43,6 +44,9 @@ class DifferenceStanding(StrEnum):
     UNKNOWN = "unknown"
 
 
+_WITHHOLD = (DifferenceStanding.DIFFERS, DifferenceStanding.UNKNOWN)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     """A name with the values of both sides as one reads them; None: that side does not tell."""
@@ -52,9 +56,16 @@ class Difference:
     other: str | None
     standing: DifferenceStanding
 
-    @property
-    def withholds(self) -> bool:
-        return self.standing in (DifferenceStanding.DIFFERS, DifferenceStanding.UNKNOWN)
+
+def differences_text(differences: Sequence[Difference]) -> str:
+    """`dtype (bfloat16 | float32), commit (3357f54a5 | not known)`."""
+    return ", ".join(f"{d.name} ({_value(d.base)} | {_value(d.other)})" for d in differences)
+
+
+def _value(text: str | None) -> str:
+    if text is None:
+        return "not known"
+    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +77,7 @@ class Likeness:
 
     @property
     def withheld_by(self) -> tuple[Difference, ...]:
-        return tuple(d for d in self.differences if d.withholds)
+        return tuple(d for d in self.differences if d.standing in _WITHHOLD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,35 +101,6 @@ def _named(name: str, names: Collection[str]) -> bool:
     return name in names or (":" in name and name.partition(":")[0] in names)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """A case with the command that measured it (without a launcher's prefix), its folder, and when it started.
-
-    `contended`: others held an accelerator then, as far as that was seen. `confirms`: it is a fresh run of the case
-    that came out best of a sweep by this metric (empty: not known which; None: it is none).
-    """
-
-    case: Case
-    command: tuple[str, ...]
-    cwd: str | None = None
-    started: str = ""
-    contended: bool = False
-    confirms: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
-    """A trial in its place in a frame."""
-
-    item: Item
-    trial: Trial
-
-    @property
-    def run(self) -> tuple[str, str, int]:
-        """Which run it is of; sorts by when the run started."""
-        return self.trial.started, self.item.case.entry, self.item.case.run
-
-
 def compared_names(frame: Frame) -> list[str]:
     """Every axis in which cases can be unlike, beside command and state."""
     host = [axis for axis, name in frame.facts.items() if name == _HOST]
@@ -126,40 +108,29 @@ def compared_names(frame: Frame) -> list[str]:
     return list(dict.fromkeys([*frame.apart, *host, frame.pseudo["devices"], *ran]))
 
 
-def not_told(frame: Frame) -> tuple[str, ...]:
-    """Code and devices, as far as no case of the frame tells them."""
-    commit = next((axis for axis, name in frame.facts.items() if name == _COMMIT), None)
-    axes = {_COMMIT: commit, "devices": frame.pseudo["devices"]}
-    return tuple(n for n, axis in axes.items() if axis is None or all(i.key(axis) is None for i in frame.items))
-
-
-def likeness(
-    frame: Frame, names: Iterable[str], base: Sequence[Tried], other: Sequence[Tried], terms: Terms
-) -> Likeness:
+def likeness(frame: Frame, names: Iterable[str], base: Sequence[Item], other: Sequence[Item], terms: Terms) -> Likeness:
     """How two groups of cases compare, each of which is of one kind but for what `terms` name."""
     sides = _Sides(frame, base, other, terms)
     found: list[Difference] = []
-    silent: list[str] = []
     for name in names:
         values = sides.values(name)
-        if not values[0] and not values[1]:
-            if frame.facts.get(name) == _COMMIT or name == frame.pseudo["devices"]:
-                silent.append(frame.facts.get(name, name))
-        elif values[0].keys() != values[1].keys() or len(values[0]) > 1:
+        if values[0].keys() != values[1].keys() or len(values[0]) > 1:
             found.append(sides.difference(name, *values))
     found += sides.states()
     found += sides.commands({normal_name(d.name) for d in found})
-    return Likeness(differences=tuple(found), not_known=tuple(silent))
+    axes = {_COMMIT: None, "devices": frame.pseudo["devices"]}
+    axes |= {fact: axis for axis, fact in frame.facts.items() if fact == _COMMIT}
+    told = {fact for fact, axis in axes.items() if axis is not None and any(i.key(axis) for i in (*base, *other))}
+    not_known = tuple(fact for fact in axes if fact not in told and terms.declared(fact) is None)
+    return Likeness(differences=tuple(found), not_known=not_known)
 
 
 class _Sides:
     """Two groups of cases in a frame."""
 
-    def __init__(self, frame: Frame, base: Sequence[Tried], other: Sequence[Tried], terms: Terms) -> None:
+    def __init__(self, frame: Frame, base: Sequence[Item], other: Sequence[Item], terms: Terms) -> None:
         self.frame = frame
-        self.base = [t.item for t in base]
-        self.other = [t.item for t in other]
-        self.trials = base[0].trial, other[0].trial
+        self.base, self.other = base, other
         self.terms = terms
 
     def values(self, name: str) -> tuple[dict[str | None, str], dict[str | None, str]]:
@@ -228,31 +199,26 @@ class _Sides:
         base, other = ({str(i.case.state): None for i in side if i.case.state} for side in (self.base, self.other))
         if all(state == "finished" for state in (*base, *other)):
             return []
-        name = self.frame.pseudo["state"]
-        standing = self.terms.declared(name) or DifferenceStanding.DIFFERS
-        return [Difference(name=name, base=listed(list(base)), other=listed(list(other)), standing=standing)]
+        return [self._declared(self.frame.pseudo["state"], listed(list(base)), listed(list(other)))]
 
     def commands(self, named: Collection[str]) -> list[Difference]:
         """In what the commands differ beyond what config and the terms explain; `named` are differences by now."""
-        base, other = self.trials
-        found = []
+        base, other = sides = self.base[0].case, self.other[0].case
+        found: list[Difference] = []
         if base.command != other.command:
-            config = {**base.case.row.config, **other.case.row.config}
+            config = {**base.row.config, **other.row.config}
             keys = frozenset(explained(config, self.terms)) | set(named)
-            reported = results(base.case) | results(other.case)
-            mine, theirs = (parts(t.command, keys, switches(t.case), reported) for t in self.trials)
-            found = [(d.name, d.base, d.other) for d in command_differences(mine, theirs, self._same_word)]
+            reported = results(base) | results(other)
+            mine, theirs = (parts(case.command, keys, switches(case), reported) for case in sides)
+            differing = command_differences(mine, theirs, self._same_word)
+            found += [self._declared(d.name, d.base or ABSENT, d.other or ABSENT) for d in differing]
         if base.cwd != other.cwd:
-            found.append((CWD, base.cwd, other.cwd))
-        return [
-            Difference(
-                name=name,
-                base=a or "—",
-                other=b or "—",
-                standing=self.terms.declared(name) or DifferenceStanding.DIFFERS,
-            )
-            for name, a, b in found
-        ]
+            found.append(self._declared(CWD, base.cwd or ABSENT, other.cwd or ABSENT))
+        return found
+
+    def _declared(self, name: str, base: str, other: str) -> Difference:
+        standing = self.terms.declared(name) or DifferenceStanding.DIFFERS
+        return Difference(name=name, base=base, other=other, standing=standing)
 
     def _same_word(self, base: str, other: str) -> bool:
         """Whether two words are the values that one key of config has on either side: `bench.sh int8`."""

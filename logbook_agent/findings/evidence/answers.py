@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from logbook_agent.findings.evidence.alike import Difference, Likeness, Terms, Trial
+from logbook_agent.findings.evidence.alike import Likeness, Terms
 from logbook_agent.findings.evidence.compared import Compared, compared, stated
 from logbook_agent.findings.evidence.pairs import Ground, Group, Pair, Pairing, Unpaired, compare_sides, compare_values
+from logbook_agent.findings.measured import baseline_cases, is_case
 from logbook_agent.findings.tables.metrics import choose
-from logbook_agent.findings.tables.spec import TableSpec
-from logbook_agent.model.header import Metric
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.findings.tables.spec import Case, TableSpec
+from logbook_agent.model.header import Header, Metric
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,15 +24,6 @@ class Ask:
     base_value: str | None = None
     minimum_effect: float = 0.01
     declared: tuple[Metric, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatedCase:
-    """Numbers of a case that were written down: no run stands behind them here."""
-
-    metrics: Mapping[str, float]
-    units: Mapping[str, str | None]
-    is_of: Callable[[Mapping[str, Scalar]], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,22 +43,6 @@ class Answer:
     axis: str | None
     lines: tuple[Line, ...]
     unpaired: tuple[Unpaired, ...]
-    minimum_effect: float
-
-    @property
-    def differences(self) -> list[tuple[Difference, int]]:
-        """Every difference that stands in some pair, and in how many; those in unit count pairs, too."""
-        found: dict[Difference, int] = {}
-        for line in self.lines:
-            more = [d for m in line.metrics for d in m.withheld_by]
-            for difference in dict.fromkeys((*line.pair.likeness.differences, *more)):
-                found[difference] = found.get(difference, 0) + 1
-        return list(found.items())
-
-    @property
-    def not_known(self) -> list[str]:
-        """Facts that matter and that neither side of some pair tells."""
-        return list(dict.fromkeys(n for line in self.lines for n in line.pair.likeness.not_known))
 
     def mean(self, metric: str) -> tuple[float, int] | None:
         """The geometric mean of a metric's ratios over the pairs whose verdict is not withheld, and how many they
@@ -79,44 +54,40 @@ class Answer:
         return math.exp(math.fsum(map(math.log, ratios)) / len(ratios)), len(ratios)
 
 
-def answer_sides(base: Sequence[Trial], other: Sequence[Trial], names: tuple[str, str], ask: Ask) -> list[Answer]:
+def answer_sides(base: Sequence[Case], other: Sequence[Case], names: tuple[str, str], ask: Ask) -> list[Answer]:
     """Two sets of rows, neither of them empty. Raises UsageError for names that they do not have."""
     ground = Ground([*base, *other], ask.terms)
     return [_answer(compare_sides(ground, len(base), names), ask, metric_names(ground, ask))]
 
 
-def answer_values(trials: Sequence[Trial], ask: Ask) -> list[Answer]:
+def answer_values(cases: Sequence[Case], ask: Ask) -> list[Answer]:
     """The values of the tested axis against its base. Raises UsageError for names that the rows do not have, and
     when there is one value alone."""
-    ground = Ground(trials, ask.terms)
+    ground = Ground(cases, ask.terms)
     names = metric_names(ground, ask)
     return [_answer(pairing, ask, names) for pairing in compare_values(ground, ask.base_value)]
 
 
-def answer_stated(stated_cases: Sequence[StatedCase], other: Sequence[Trial], name: str, ask: Ask) -> Answer:
+def answer_stated(header: Header, other: Sequence[Case], reference: str, ask: Ask) -> Answer:
     """The numbers that a baseline states, each against the rows that are of its case: ratios without a verdict."""
     ground = Ground(other, ask.terms)
-    names = ask.metrics or tuple(dict.fromkeys(metric for case in stated_cases for metric in case.metrics))
+    cases = [n.metrics for n in (header.baseline.numbers if header.baseline is not None else ())]
+    wanted = ask.metrics or tuple(dict.fromkeys(name for numbers in cases for name in numbers))
     lines = [
         Line(
-            pair=Pair(case=told, base=Group(tried=()), other=group, likeness=Likeness()),
-            metrics=tuple(
-                stated(metric, case.metrics[metric], group, ask.declared, case.units.get(metric))
-                for metric in names
-                if metric in case.metrics
-            ),
+            pair=Pair(case=told, base=Group(items=()), other=group, likeness=Likeness()),
+            metrics=tuple(stated(name, numbers[name], group, ask.declared) for name in wanted if name in numbers),
         )
-        for case in stated_cases
+        for case, numbers in zip(baseline_cases(header), cases, strict=True)
         for told, group in ground.cases()
-        if case.is_of(group.tried[0].item.row.config)
+        if is_case(group.items[0].row.config, case)
     ]
     return Answer(
         base="baseline",
-        other=name,
+        other=reference,
         axis=ask.terms.axis,
         lines=tuple(line for line in lines if line.metrics),
         unpaired=(),
-        minimum_effect=ask.minimum_effect,
     )
 
 
@@ -137,5 +108,4 @@ def _answer(pairing: Pairing, ask: Ask, names: Sequence[str]) -> Answer:
             for p in pairing.pairs
         ),
         unpaired=pairing.unpaired,
-        minimum_effect=ask.minimum_effect,
     )

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from logbook_agent.findings.evidence.alike import UNIT, Difference, DifferenceStanding, Tried
+from logbook_agent.findings.evidence.alike import UNIT, Difference, DifferenceStanding
 from logbook_agent.findings.evidence.pairs import Group, Pair
 from logbook_agent.findings.evidence.verdict import Judgement, Runs, judge
-from logbook_agent.model.header import Metric
+from logbook_agent.findings.tables.frame import RunKey
+from logbook_agent.model.header import Metric, metric_named
+from logbook_agent.model.run import Row
 from logbook_agent.model.stats import median
-from logbook_agent.model.units import Direction, known
+from logbook_agent.model.units import Direction
 
-# A run, as `Tried.run` names it: by when it was started.
-RunKey = tuple[str, str, int]
 # A run with its samples of a metric.
 RunSamples = tuple[RunKey, Sequence[float]]
 
@@ -76,80 +76,64 @@ class Compared:
     @property
     def ratio_of_medians(self) -> float | None:
         a, b = self.base.median, self.other.median
-        if a is None or b is None or a <= 0 or not math.isfinite(b / a) or self._units_differ:
+        if a is None or b is None or a <= 0 or not math.isfinite(b / a) or UNIT in (d.name for d in self.withheld_by):
             return None
         return b / a
-
-    @property
-    def _units_differ(self) -> bool:
-        return any(d.name == UNIT for d in self.withheld_by)
 
 
 def compared(pair: Pair, metric: str, declared: Sequence[Metric], minimum_effect: float) -> Compared:
     """A metric, or an observation by that name, of a pair."""
     (base, first), (other, last) = _measured(pair.base, metric), _measured(pair.other, metric)
     direction = _direction(pair, metric, declared)
-    withheld = pair.likeness.withheld_by
-    if base.unit is not None and other.unit is not None and base.unit != other.unit:
-        unit = Difference(name=UNIT, base=base.unit, other=other.unit, standing=DifferenceStanding.DIFFERS)
-        return Compared(
-            metric=metric,
+    differs = _units_differ(base.unit, other.unit)
+    missing = [f"{side} has no number: {why}" for side, n in (("base", base), ("other", other)) if (why := _missing(n))]
+    reasons: Sequence[str] = [] if differs else missing
+    judgement = turns = None
+    if not differs and not missing:
+        turns = turns_of([r for r, _ in first], [r for r, _ in last])
+        judgement = judge(
+            [samples for _, samples in first],
+            [samples for _, samples in last],
             direction=direction,
-            base=base,
-            other=other,
-            judgement=None,
-            withheld_by=(*withheld, unit),
+            minimum_effect=minimum_effect,
+            paired=turns is not None,
+            other_first=turns is Turns.OTHER_FIRST,
         )
-    reasons = [f"{side} has no number: {why}" for side, n in (("base", base), ("other", other)) if (why := _missing(n))]
-    if reasons:
-        return Compared(
-            metric=metric,
-            direction=direction,
-            base=base,
-            other=other,
-            judgement=None,
-            withheld_by=withheld,
-            reasons=tuple(reasons),
-        )
-    turns = turns_of([r for r, _ in first], [r for r, _ in last])
-    judgement = judge(
-        [samples for _, samples in first],
-        [samples for _, samples in last],
-        direction=direction,
-        minimum_effect=minimum_effect,
-        paired=turns is not None,
-        other_first=turns is Turns.OTHER_FIRST,
-    )
+        reasons = judgement.reasons
     return Compared(
         metric=metric,
         direction=direction,
         base=base,
         other=other,
         judgement=judgement,
-        withheld_by=withheld,
-        reasons=judgement.reasons,
+        withheld_by=(*pair.likeness.withheld_by, *differs),
+        reasons=tuple(reasons),
         interleaved=turns is not None,
     )
 
 
-def stated(metric: str, value: float, group: Group, declared: Sequence[Metric], unit: str | None) -> Compared:
+def stated(name: str, value: float, group: Group, declared: Sequence[Metric]) -> Compared:
     """A number that a baseline states against the runs of a group: a ratio and no verdict."""
-    other = numbers(group, metric)
+    metric, other = metric_named(name, declared), numbers(group, name)
     reasons = ["the baseline's number is stated, not measured here: it has no runs"]
     if why := _missing(other):
         reasons.append(f"other has no number: {why}")
-    withheld: tuple[Difference, ...] = ()
-    if unit is not None and other.unit is not None and unit != other.unit:
-        withheld = (Difference(name=UNIT, base=unit, other=other.unit, standing=DifferenceStanding.DIFFERS),)
     return Compared(
-        metric=metric,
-        direction=_declared(metric, declared),
-        base=Numbers(median=value, unit=unit),
+        metric=name,
+        direction=metric.direction,
+        base=Numbers(median=value, unit=metric.unit),
         other=other,
         judgement=None,
-        withheld_by=withheld,
+        withheld_by=_units_differ(metric.unit, other.unit),
         reasons=tuple(reasons),
     )
+
+
+def _units_differ(base: str | None, other: str | None) -> tuple[Difference, ...]:
+    """What two units withhold; nothing where a side does not state one."""
+    if base is None or other is None or base == other:
+        return ()
+    return (Difference(name=UNIT, base=base, other=other, standing=DifferenceStanding.DIFFERS),)
 
 
 def sides(pair: Pair, metric: str) -> tuple[Runs, Runs]:
@@ -165,7 +149,7 @@ def numbers(group: Group, metric: str) -> Numbers:
 
 def _measured(group: Group, metric: str) -> tuple[Numbers, list[RunSamples]]:
     """The same, and the runs with their samples."""
-    measured = [m for t in group.tried if (m := t.item.row.metrics.get(metric)) is not None]
+    measured = [m for item in group.items if (m := item.row.metrics.get(metric)) is not None]
     units = dict.fromkeys(m.unit for m in measured if m.unit is not None)
     # Values in several units have no median.
     runs = _runs(group, metric) if len(units) < 2 else []
@@ -197,16 +181,15 @@ def turns_of(base: Sequence[RunKey], other: Sequence[RunKey]) -> Turns | None:
 
 def _runs(group: Group, metric: str) -> list[RunSamples]:
     """The samples of each run of a group that has some, in the order in which the runs were started."""
-    found: dict[tuple[str, str, int], list[float]] = {}
-    for tried in group.tried:
-        samples = _samples(tried, metric)
+    found: dict[RunKey, list[float]] = {}
+    for item in group.items:
+        samples = _samples(item.row, metric)
         if samples:
-            found.setdefault(tried.run, []).extend(samples)
+            found.setdefault(item.run, []).extend(samples)
     return sorted(found.items())
 
 
-def _samples(tried: Tried, metric: str) -> Sequence[float]:
-    row = tried.item.row
+def _samples(row: Row, metric: str) -> Sequence[float]:
     if row.failed is not None:
         return ()
     measurement = row.metrics.get(metric)
@@ -227,14 +210,9 @@ def _missing(found: Numbers) -> str | None:
 
 def _direction(pair: Pair, metric: str, declared: Sequence[Metric]) -> Direction | None:
     """Which way is better: as declared, as the rows say, by the table of known metrics."""
-    said = _declared(metric, declared)
+    said = metric_named(metric, declared).direction
     if said is not None:
         return said
-    tried = (*pair.base.tried, *pair.other.tried)
-    found = {m.direction for t in tried if (m := t.item.row.metrics.get(metric)) is not None and m.direction}
+    items = (*pair.base.items, *pair.other.items)
+    found = {m.direction for i in items if (m := i.row.metrics.get(metric)) is not None and m.direction}
     return next(iter(found)) if len(found) == 1 else None
-
-
-def _declared(metric: str, declared: Sequence[Metric]) -> Direction | None:
-    own = next((m.direction for m in declared if m.name == metric), None)
-    return own or known(metric).direction

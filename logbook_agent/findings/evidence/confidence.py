@@ -9,7 +9,7 @@ stable        the same verdict in all settings tried, of which two differ in sha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import combinations
 
 from logbook_agent.findings.evidence.verdict import Runs, Verdict
@@ -75,12 +75,8 @@ def _of_verdicts(settled: Sequence[InSetting], still_open: int) -> Conclusion:
 
 def _differences(one: Setting, two: Setting) -> list[str]:
     """In which of shape, seed and device two settings are known to differ."""
-    pairs = {
-        "shape": (one.shape, two.shape),
-        "seed": (one.seed, two.seed),
-        "device": (one.device, two.device),
-    }
-    return [name for name, (a, b) in pairs.items() if a is not None and b is not None and a != b]
+    pairs = zip(("shape", "seed", "device"), astuple(one), astuple(two), strict=True)
+    return [name for name, a, b in pairs if a is not None and b is not None and a != b]
 
 
 def _agreement(tested: InSetting, minimum_effect: float) -> tuple[bool, str]:

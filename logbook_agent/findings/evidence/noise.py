@@ -45,7 +45,7 @@ def noise_of(answers: Sequence[Answer]) -> Noise:
                 floor = noise_floor(runs)
                 if floor is not None:
                     # Runs alone are not enough: one of them may have printed several cases.
-                    own = (*line.pair.case.items(), *(tried.run for tried in group.tried))
+                    own = (*line.pair.case.items(), *(item.run for item in group.items))
                     found.setdefault(m.metric, {})[own] = floor, len(runs)
     pooled = {metric: pooled_floor(list(floors.values())) for metric, floors in found.items()}
     return Noise({metric: floor for metric, floor in pooled.items() if floor is not None})

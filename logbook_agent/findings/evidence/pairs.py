@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
+from logbook_agent.findings.cases import cases
 from logbook_agent.findings.evidence.alike import (
     ARGV,
     CWD,
@@ -14,18 +15,17 @@ from logbook_agent.findings.evidence.alike import (
     DifferenceStanding,
     Likeness,
     Terms,
-    Trial,
-    Tried,
     compared_names,
     explained,
     likeness,
-    not_told,
     results,
     switches,
 )
 from logbook_agent.findings.tables.axes import within_a_run
-from logbook_agent.findings.tables.frame import Frame, frame_of, show, unknown
+from logbook_agent.findings.tables.frame import Frame, Item, by, frame_of, show, unknown
+from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.record import Record
 from logbook_agent.running.commands.difference import parts
 
 _COMMAND = "command"
@@ -41,22 +41,22 @@ Side = Literal["base", "other", "neither"]
 class Group:
     """The repeats of one case: `left_out` counts rows of runs that did not finish, where others did."""
 
-    tried: tuple[Tried, ...]
+    items: tuple[Item, ...]
     left_out: int = 0
 
     @property
     def runs(self) -> int:
-        return len({t.run for t in self.tried})
+        return len({item.run for item in self.items})
 
     @property
     def contended(self) -> int:
         """How many of its runs started while others held an accelerator."""
-        return len({t.run for t in self.tried if t.trial.contended})
+        return len({item.run for item in self.items if item.case.contended})
 
     @property
     def failed(self) -> list[str]:
         """Why rows of it have no measurement."""
-        return [t.item.row.failed.reason for t in self.tried if t.item.row.failed is not None]
+        return [item.row.failed.reason for item in self.items if item.row.failed is not None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,30 +88,27 @@ class Pairing:
 
 
 class Ground:
-    """All trials of a comparison in one frame. Raises UsageError for a name in `terms` that they do not have."""
+    """All cases of a comparison in one frame. Raises UsageError for a name in `terms` that they do not have."""
 
-    def __init__(self, trials: Sequence[Trial], terms: Terms) -> None:
+    def __init__(self, cases: Sequence[Case], terms: Terms) -> None:
         self.terms = terms
-        self.frame: Frame = frame_of([t.case for t in trials])
-        self.tried = [Tried(item=i, trial=t) for i, t in zip(self.frame.items, trials, strict=True)]
+        self.frame: Frame = frame_of(cases)
         _check(self.frame, terms)
         names = compared_names(self.frame)
         # What all cases share cannot differ between two of them.
         self.varying = [n for n in names if n != terms.axis and _varies(self.frame, n)]
-        self.not_told = tuple(n for n in not_told(self.frame) if terms.declared(n) is None)
         self._commands: dict[Hashable, Hashable] = {}
 
     def values(self) -> dict[str | None, str]:
         """The values of the tested axis in order of appearance, under their keys."""
         assert self.terms.axis is not None  # noqa: S101
         found: dict[str | None, str] = {}
-        for tried in self.tried:
-            if tried.item.says(self.terms.axis):
-                shown = show(tried.item.place.get(self.terms.axis)) or _EMPTY
-                found.setdefault(tried.item.key(self.terms.axis), shown)
+        for item in self.frame.items:
+            if item.says(self.terms.axis):
+                found.setdefault(item.key(self.terms.axis), show(item.place.get(self.terms.axis)) or _EMPTY)
         return found
 
-    def between(self, base: Sequence[Tried], other: Sequence[Tried], names: tuple[str, str]) -> Pairing:
+    def between(self, base: Sequence[Item], other: Sequence[Item], names: tuple[str, str]) -> Pairing:
         """The cases of two sides in pairs."""
         keys = self._keys
         sides = [self._groups(side, keys) for side in (base, other)]
@@ -120,9 +117,9 @@ class Ground:
 
     def cases(self) -> list[tuple[dict[str, str], Group]]:
         """Every case with its repeats, and what tells it from the others."""
-        found = self._groups(self.tried, self._keys)
+        found = self._groups(self.frame.items, self._keys)
         unique = _distinct(found, {}, self._keys)
-        return [({n: show(g.tried[0].item.place.get(n)) for n in unique}, g) for g in found.values()]
+        return [({n: show(g.items[0].place.get(n)) for n in unique}, g) for g in found.values()]
 
     @cached_property
     def _keys(self) -> tuple[str, ...]:
@@ -132,19 +129,15 @@ class Ground:
         apart = [n for n in self.varying if n in keeping and n not in allowed]
         return (*apart, *within_a_run(self.frame, self._names()), _COMMAND)
 
-    def _groups(self, side: Sequence[Tried], keys: Sequence[str]) -> dict[tuple[Hashable, ...], Group]:
-        found: dict[tuple[Hashable, ...], list[Tried]] = {}
-        for tried in side:
-            key = (*(tried.item.key(name) for name in keys[:-1]), self._command(tried.trial))
-            found.setdefault(key, []).append(tried)
-        return {key: _finished(tried) for key, tried in found.items()}
+    def _groups(self, side: Sequence[Item], keys: Sequence[str]) -> dict[tuple[Hashable, ...], Group]:
+        found = by(side, lambda item: (*item.keys(keys[:-1]), self._command(item.case)))
+        return {key: _finished(items) for key, items in found.items()}
 
-    def _command(self, trial: Trial) -> Hashable:
+    def _command(self, case: Case) -> Hashable:
         """What the command says beyond config: repeats of one case agree in it."""
-        config = trial.case.row.config
-        place = trial.command, trial.cwd, tuple(config), switches(trial.case), results(trial.case)
+        place = case.command, case.cwd, tuple(case.row.config), switches(case), results(case)
         if place not in self._commands:
-            self._commands[place] = said_by_command(trial, self.terms)
+            self._commands[place] = said_by_command(case, self.terms)
         return self._commands[place]
 
     def _paired(
@@ -168,37 +161,43 @@ class Ground:
                 of: Side = "base" if len(mine) > 1 else "other"
                 pairs += [self._pair(a, b, [*told, *more], of) for a in mine for b in theirs]
                 continue
-            why = "several cases on both sides match it" if mine and theirs else _why(told, names)
+            why = f"no case on the other side agrees in {', '.join(told) or 'its command'}"
+            why = "several cases on both sides match it" if mine and theirs else why
             unpaired += [_unpaired("base", group, unique, why) for group in mine]
             unpaired += [_unpaired("other", group, unique, why) for group in theirs]
         return Pairing(base=names[0], other=names[1], pairs=tuple(pairs), unpaired=tuple(unpaired))
 
     def _pair(self, base: Group, other: Group, told: Sequence[str], of: Side) -> Pair:
-        like = likeness(self.frame, self._names(), base.tried, other.tried, self.terms)
-        not_known = tuple(dict.fromkeys((*like.not_known, *self.not_told)))
-        place = (base if of == "base" else other).tried[0].item.place
+        place = (base if of == "base" else other).items[0].place
         return Pair(
             case={name: show(place.get(name)) for name in told},
             base=base,
             other=other,
-            likeness=Likeness(differences=like.differences, not_known=not_known),
+            likeness=likeness(self.frame, self._names(), base.items, other.items, self.terms),
         )
 
     def _names(self) -> list[str]:
         return [*self.varying, *([self.terms.axis] if self.terms.axis else [])]
 
 
-def said_by_command(trial: Trial, terms: Terms) -> Hashable:
+def said_by_command(case: Case, terms: Terms) -> Hashable:
     """What a command and its folder say beyond config and what the terms declare."""
-    case = trial.case
     keys = frozenset(explained(case.row.config, terms))
-    command = None if terms.declared(ARGV) else parts(trial.command, keys, switches(case), results(case))
-    return command, None if terms.declared(CWD) else trial.cwd
+    command = None if terms.declared(ARGV) else parts(case.command, keys, switches(case), results(case))
+    return command, None if terms.declared(CWD) else case.cwd
 
 
 def compare_sides(ground: Ground, of_base: int, names: tuple[str, str]) -> Pairing:
-    """The cases of two sides in pairs: the first `of_base` trials of the ground against the others."""
-    return ground.between(ground.tried[:of_base], ground.tried[of_base:], names)
+    """The cases of two sides in pairs: the first `of_base` of the ground against the others."""
+    return ground.between(ground.frame.items[:of_base], ground.frame.items[of_base:], names)
+
+
+def unlike(base: Record, other: Record, terms: Terms) -> Sequence[Pair]:
+    """The cases of two records in pairs, with their differences."""
+    # Together, so that one code has one name on both sides.
+    found = cases(base, other)
+    count = sum(len(s.run.rows) for s in base.runs)
+    return compare_sides(Ground(found, terms), count, (base.id, other.id)).pairs if 0 < count < len(found) else ()
 
 
 def compare_values(ground: Ground, base_value: str | None = None) -> list[Pairing]:
@@ -219,17 +218,14 @@ def compare_values(ground: Ground, base_value: str | None = None) -> list[Pairin
             cause="two values of it are needed to compare",
             hint="name further entries, or another axis: logbook compare ID ID --axis NAME",
         )
-    of: dict[str | None, list[Tried]] = {value: [] for value in values}
-    for tried in ground.tried:
-        if tried.item.says(terms.axis):
-            of[tried.item.key(terms.axis)].append(tried)
+    told = [item for item in ground.frame.items if item.says(terms.axis)]
+    of = by(told, lambda item: item.key(str(terms.axis)))
     others = [value for value in values if value != base]
     found = [ground.between(of[base], of[value], (values[base], values[value])) for value in others]
     # A case that failed may not have got as far as to tell its config.
-    silent = [t for t in ground.tried if not t.item.says(terms.axis)]
-    if silent:
+    if silent := len(ground.frame.items) - len(told):
         why = f"failed before it reported its {terms.axis}"
-        more = tuple(Unpaired(side="neither", case={}, runs=1, why=why) for _ in silent)
+        more = (Unpaired(side="neither", case={}, runs=1, why=why),) * silent
         found[0] = replace(found[0], unpaired=(*found[0].unpaired, *more))
     return found
 
@@ -237,7 +233,7 @@ def compare_values(ground: Ground, base_value: str | None = None) -> list[Pairin
 def _check(frame: Frame, terms: Terms) -> None:
     there = {*frame.config, *frame.pseudo.values(), *frame.facts}
     if terms.axis is not None and terms.axis not in there:
-        frame.check("axis", [terms.axis], option="--axis")
+        frame.check([terms.axis], option="--axis")
     for option, names in (("--implied", terms.implied), ("--allow", terms.allowed)):
         for name in (n for n in names if n not in there):
             if name == UNIT:
@@ -257,9 +253,9 @@ def _varies(frame: Frame, name: str) -> bool:
     return any(item.key(name) != key for item in others)
 
 
-def _finished(tried: Sequence[Tried]) -> Group:
-    good = [t for t in tried if t.item.case.state in ("finished", None)]
-    return Group(tried=tuple(good or tried), left_out=len(tried) - len(good) if good else 0)
+def _finished(items: Sequence[Item]) -> Group:
+    good = [item for item in items if item.case.state in ("finished", None)]
+    return Group(items=tuple(good or items), left_out=len(items) - len(good) if good else 0)
 
 
 Groups = Mapping[tuple[Hashable, ...], Group]
@@ -289,9 +285,5 @@ def _by(groups: Groups, matched: Sequence[int]) -> dict[tuple[Hashable, ...], li
 
 
 def _unpaired(side: Side, group: Group, names: Sequence[str], why: str) -> Unpaired:
-    place = group.tried[0].item.place
+    place = group.items[0].place
     return Unpaired(side=side, case={n: show(place.get(n)) for n in names}, runs=group.runs, why=why)
-
-
-def _why(told: Sequence[str], names: tuple[str, str]) -> str:
-    return f"no case on the other side agrees in {', '.join(told) or 'its command'}"

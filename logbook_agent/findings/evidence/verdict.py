@@ -90,7 +90,6 @@ class Effect:
 class Judgement:
     verdict: Verdict
     effect: Effect | None
-    minimum_effect: float
     reasons: tuple[str, ...]
 
 
@@ -114,7 +113,7 @@ def judge(
         raise ValueError(f"a minimum effect is a fraction from 0 up to 1, not {minimum_effect}")
     found = [*problems("base", base), *problems("other", other)]
     if found:
-        return Judgement(verdict=Verdict.INCONCLUSIVE, effect=None, minimum_effect=minimum_effect, reasons=tuple(found))
+        return Judgement(verdict=Verdict.INCONCLUSIVE, effect=None, reasons=tuple(found))
     notes = []
     if paired and len(base) != len(other):
         pairs = min(len(base), len(other))
@@ -127,7 +126,7 @@ def judge(
         notes.append(
             f"the later run of a pair differs by {effect.order_effect:+.2%}; the alternating order cancels this"
         )
-    return Judgement(verdict=verdict, effect=effect, minimum_effect=minimum_effect, reasons=(*reasons, *notes))
+    return Judgement(verdict=verdict, effect=effect, reasons=(*reasons, *notes))
 
 
 def measure(

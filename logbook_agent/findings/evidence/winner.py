@@ -13,11 +13,11 @@ runs of one case were made before those of the other, no case is named.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from logbook_agent.findings.evidence.compared import Turns, turns_of
-from logbook_agent.findings.evidence.verdict import ALPHA, Judgement, Verdict, judge
+from logbook_agent.findings.evidence.verdict import ALPHA, Verdict, judge
 from logbook_agent.findings.evidence.verdict import problems as problems_of
 from logbook_agent.model.stats import median
 from logbook_agent.model.stats.ranks import missing_unpaired
@@ -32,14 +32,13 @@ Placed = Sequence[tuple[int, Sequence[float]]]
 class Selection(Generic[K]):
     """The outcome of looking for a winner.
 
-    `best` has the best median; it is the `winner` only when `judgement` (of best against `rival`) bears it out.
+    `best` has the best median; it is the `winner` only when the verdict on it against `rival` bears it out.
     `repeats`: these runs could not tell; with so many runs of each case, mixed, others could (None: they could).
     """
 
     winner: K | None = None
     best: K | None = None
     rival: K | None = None
-    judgement: Judgement | None = None
     repeats: int | None = None
     reasons: tuple[str, ...]
 
@@ -77,19 +76,8 @@ def winner(
         found = _against(cases, best, rival, direction, minimum_effect, shuffled=shuffled, alpha=level)
         if found.winner is None:
             break
-    said = (
-        (_how(len(values) - 1, has_base=base is not None), *found.reasons)
-        if found.winner is not None
-        else found.reasons
-    )
-    return Selection(
-        winner=found.winner,
-        best=best,
-        rival=found.rival,
-        judgement=found.judgement,
-        repeats=found.repeats,
-        reasons=(*said, *notes),
-    )
+    how = [_how(len(values) - 1, has_base=base is not None)] if found.winner is not None else []
+    return replace(found, reasons=(*how, *found.reasons, *notes))
 
 
 def _how(chosen_from: int, *, has_base: bool) -> str:
@@ -144,9 +132,7 @@ def _against(
         alpha=alpha,
     )
     won = judgement.verdict is Verdict.BENEFICIAL
-    return Selection(
-        winner=best if won else None, best=best, rival=rival, judgement=judgement, reasons=judgement.reasons
-    )
+    return Selection(winner=best if won else None, best=best, rival=rival, reasons=judgement.reasons)
 
 
 def _apart(one: Placed, other: Placed) -> bool:

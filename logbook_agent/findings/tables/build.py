@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from logbook_agent.findings.tables.axes import Layout, lay_out
 from logbook_agent.findings.tables.compare import MEANS, mean_notes, mean_of
@@ -30,11 +30,11 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
         return Table()
     frame = frame_of(cases)
     if spec.where:
-        frame = frame.only(_chooser(frame, spec.where))
+        frame = frame.only(_having(frame, spec.where))
     frame = frame.joining(spec.joined)
-    frame.check("axis", spec.axes, option="--axis")
-    frame.check("axis", [spec.pivot] if spec.pivot is not None else [], option="--pivot")
-    frame.check("axis", spec.implied, option="--implied")
+    frame.check(spec.axes, option="--axis")
+    frame.check([spec.pivot] if spec.pivot is not None else [], option="--pivot")
+    frame.check(spec.implied, option="--implied")
     metrics, metric_notes = choose(frame, spec, declared)
     frame, shown, value_notes = choose_values(frame, spec)
     layout = lay_out(frame, spec)
@@ -72,26 +72,19 @@ def matching(cases: Sequence[Case], where: Mapping[str, str]) -> list[Case]:
     """The cases with these values. Raises UsageError for a name or value that none of them has."""
     if not cases:
         return []
-    frame = frame_of(cases)
-    chosen = _chooser(frame, where)
-    return [case for case, item in zip(cases, frame.items, strict=True) if chosen(item)]
+    return [item.case for item in _having(frame_of(cases), where)]
 
 
-def _chooser(frame: Frame, where: Mapping[str, str]) -> Callable[[Item], bool]:
-    frame.check("axis", where, option="--where")
-    wanted = {name: frame.key_of(name, value) for name, value in where.items()}
-
-    def chosen(item: Item) -> bool:
-        return all(item.key(name) == value for name, value in wanted.items())
-
-    if not any(map(chosen, frame.items)):
+def _having(frame: Frame, where: Mapping[str, str]) -> list[Item]:
+    frame.check(where, option="--where")
+    if not (found := frame.having(where)):
         there = {name: list(dict.fromkeys(show(item.place.get(name)) for item in frame.items)) for name in where}
         raise UsageError(
             f"no row has {' and '.join(f'{name}={value}' for name, value in where.items())}",
             cause="in these rows " + "; ".join(f"{name} is {listed(values)}" for name, values in there.items()),
             hint=" ".join(f"--where {name}={show(frame.items[0].place.get(name))}" for name in where),
         )
-    return chosen
+    return found
 
 
 def _constants(frame: Frame, layout: Layout) -> dict[str, str]:
@@ -112,8 +105,8 @@ def _assembled(
     rows = list(zip(*(s.texts for s in strips), strict=True))
     values = list(zip(*(s.values for s in strips), strict=True))
     if spec.means and any(s.comparison is not None for s in strips):
-        for name, mean in MEANS:
-            means = [None if s.comparison is None else mean_of(s.comparison, mean) for s in strips]
+        for name in MEANS:
+            means = [None if s.comparison is None else mean_of(s.comparison, name) for s in strips]
             pairs = list(zip(strips, means, strict=True))[1:]
             rows.append((name, *(s.comparison.format(m) if s.comparison else "" for s, m in pairs)))
             values.append((name, *(s.comparison.raw(m) if s.comparison else None for s, m in pairs)))

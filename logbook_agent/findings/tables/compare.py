@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,18 +54,13 @@ class ColumnComparison:
         return [q for row, q in enumerate(self.quotients) if row != self.base_row]
 
 
-def between_columns(name: str, kind: Kind, base: Readings, last: Readings, floor: float | None) -> ColumnComparison:
+def compared(
+    name: str, kind: Kind, base: Readings, last: Readings, floor: float | None, *, base_row: int | None = None
+) -> ColumnComparison:
     """The second column against the first, row by row. `floor` is the noise floor of the metric, where it is known."""
     quotients = tuple(quotient(a, b) for a, b in zip(base, last, strict=True))
-    return ColumnComparison(name=name, kind=kind, quotients=quotients, noisy=_noisy(quotients, base, last, floor))
-
-
-def with_first_row(name: str, kind: Kind, readings: Readings, floor: float | None) -> ColumnComparison:
-    """Every row against the first."""
-    first = [readings[0]] * len(readings)
-    quotients = tuple(quotient(a, b) for a, b in zip(first, readings, strict=True))
-    noisy = _noisy(quotients, first, readings, floor)
-    return ColumnComparison(name=name, kind=kind, quotients=quotients, base_row=0, noisy=noisy)
+    noisy = _noisy(quotients, base, last, floor)
+    return ColumnComparison(name=name, kind=kind, quotients=quotients, base_row=base_row, noisy=noisy)
 
 
 def floor_of(readings: Sequence[Reading | None]) -> float | None:
@@ -98,29 +93,13 @@ def quotient(base: Reading | None, last: Reading | None) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def _arithmetic(quotients: Sequence[float]) -> float:
-    # `statistics` takes 10 ms to import, and only means need it.
-    from statistics import fmean
-
-    return fmean(quotients)
+# The mean for ratios is the geometric one: Fleming and Wallace, "How not to lie with statistics: the correct way to
+# summarize benchmark results", Communications of the ACM 29 (1986).
+MEANS = ("arithmetic mean", "geometric mean")
 
 
-def _geometric(quotients: Sequence[float]) -> float:
-    """The mean for ratios: Fleming and Wallace, "How not to lie with statistics: the correct way to summarize
-    benchmark results", Communications of the ACM 29 (1986)."""
-    from statistics import geometric_mean
-
-    return geometric_mean(quotients)
-
-
-MEANS: tuple[tuple[str, Callable[[Sequence[float]], float]], ...] = (
-    ("arithmetic mean", _arithmetic),
-    ("geometric mean", _geometric),
-)
-
-
-def mean_of(comparison: ColumnComparison, mean: Callable[[Sequence[float]], float]) -> float | None:
-    """The mean of a comparison's quotients; None when none is known or the mean does not exist.
+def mean_of(comparison: ColumnComparison, mean: str) -> float | None:
+    """One of the `MEANS` of a comparison's quotients; None when none is known or the mean does not exist.
 
     The mean of deltas is the mean of the quotients less one, which for the geometric mean is the only
     one that exists: deltas may be negative.
@@ -128,8 +107,11 @@ def mean_of(comparison: ColumnComparison, mean: Callable[[Sequence[float]], floa
     known = [q for q in comparison.counted() if q is not None]
     if not known:
         return None
+    # `statistics` takes 10 ms to import, and only means need it.
+    import statistics
+
     try:
-        return mean(known)
+        return statistics.fmean(known) if mean == MEANS[0] else statistics.geometric_mean(known)
     except ValueError:
         return None
 

@@ -8,6 +8,7 @@ from logbook_agent.findings.tables.frame import devices_text, frame_of, varies
 from logbook_agent.findings.tables.spec import Case, Table
 from logbook_agent.model.run import Scalar
 from logbook_agent.model.stats import median
+from logbook_agent.model.values import spelt
 
 
 def to_csv(source: Table | Sequence[Case]) -> str:
@@ -66,10 +67,8 @@ def _lines(rows: Iterable[Sequence[Scalar]]) -> str:
 def _field(value: Scalar) -> str:
     if value is None:
         return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
     # Half a surrogate pair is no text in any encoding; nothing else is changed.
-    text = str(value).encode("utf-8", "replace").decode("utf-8")
+    text = spelt(value).encode("utf-8", "replace").decode("utf-8")
     if any(character in text for character in ',"\r\n') or text != text.strip():
         return '"' + text.replace('"', '""') + '"'
     return text

@@ -10,7 +10,7 @@ from typing import TypeVar
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Device, Row, Scalar
-from logbook_agent.model.values import canonical, parse_scalar
+from logbook_agent.model.values import canonical, parse_scalar, spelt
 from logbook_agent.model.values import is_number as _is_number
 
 ABSENT = "—"
@@ -22,6 +22,8 @@ _SHOWN_NAMES = 20
 
 K = TypeVar("K", bound=Hashable)
 Joined = Mapping[str, tuple[str, ...]]
+# Which run a case is of; sorts by when the run started.
+RunKey = tuple[str, str, int]
 
 
 @functools.lru_cache(maxsize=16_384, typed=True)
@@ -36,11 +38,7 @@ def key_of(value: Scalar) -> str | None:
 
 def show(value: Scalar) -> str:
     """An axis value as a heading or cell: config is shown as it was given, without separators."""
-    if value is None:
-        return ABSENT
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
+    return ABSENT if value is None else spelt(value)
 
 
 def is_number(value: Scalar) -> bool:
@@ -63,6 +61,10 @@ class Item:
     @property
     def row(self) -> Row:
         return self.case.row
+
+    @property
+    def run(self) -> RunKey:
+        return self.case.started, self.case.entry, self.case.run
 
     def key(self, name: str) -> str | None:
         """The canonical value on an axis; None when the case does not have it."""
@@ -101,13 +103,13 @@ class Frame:
     apart: tuple[str, ...] = ()
     joined: Joined = field(default_factory=dict)
 
-    def only(self, keep: Callable[[Item], bool]) -> Frame:
-        return frame_of([item.case for item in self.items if keep(item)], self.joined)
+    def only(self, items: Iterable[Item]) -> Frame:
+        return frame_of([item.case for item in items], self.joined)
 
     def joining(self, joined: Joined) -> Frame:
         """The frame with further axes that stand for several keys. UsageError for keys or names amiss."""
         for name, keys in joined.items():
-            self.check("axis", keys, option=f"--axis {name}=")
+            self.check(keys, option=f"--axis {name}=")
             if name in self.axes():
                 raise UsageError(
                     f"--axis {name}=...: there is an axis {name} already",
@@ -127,18 +129,23 @@ class Frame:
         names.update(dict.fromkeys(name for item in self.items for name in item.place))
         return [name for name in names if name != self.pseudo["row"]]
 
-    def check(self, what: str, names: Iterable[str], *, option: str) -> None:
+    def check(self, names: Iterable[str], *, option: str) -> None:
         """UsageError naming what exists, when one of the names is no axis of these rows."""
         known = self.axes()
         for name in names:
             if name not in known:
-                raise unknown(what, name, known, option=option)
+                raise unknown("axis", name, known, option=option)
 
-    def key_of(self, name: str, text: str) -> str | None:
+    def key_of(self, name: str, value: Scalar) -> str | None:
         """The key of a value on an axis, as one types it; `—` is typed for none."""
-        if text == ABSENT:
+        if value == ABSENT:
             return None
-        return text if name in self.facts else key_of(text)
+        return str(value) if name in self.facts else key_of(value)
+
+    def having(self, where: Mapping[str, Scalar]) -> list[Item]:
+        """The items with these values, however they are spelt."""
+        wanted = {name: self.key_of(name, value) for name, value in where.items()}
+        return [item for item in self.items if all(item.key(name) == key for name, key in wanted.items())]
 
 
 def frame_of(cases: Sequence[Case], joined: Joined | None = None) -> Frame:

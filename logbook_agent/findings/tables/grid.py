@@ -34,16 +34,13 @@ class Grid:
 
     def readings(self, metric: str) -> list[list[Reading | None]]:
         """The readings of a metric, column by column; None where nothing was run."""
+        rows = range(len(self.rows))
         if metric not in self._read_before:
-            rows = range(len(self.rows))
             self._read_before[metric] = [
-                [self._read(row, column, metric) for row in rows] for column in range(len(self.pivots))
+                [read(self.cells[at], metric) if (at := (row, column)) in self.cells else None for row in rows]
+                for column in range(len(self.pivots))
             ]
         return self._read_before[metric]
-
-    def _read(self, row: int, column: int, metric: str) -> Reading | None:
-        items = self.cells.get((row, column))
-        return None if items is None else read(items, metric)
 
 
 def choose_values(frame: Frame, spec: TableSpec) -> tuple[Frame, list[str | None], list[str]]:
@@ -63,7 +60,7 @@ def choose_values(frame: Frame, spec: TableSpec) -> tuple[Frame, list[str | None
         shown = [first, last]
         notes.append(f"{left_out} other value{'s' * (left_out > 1)} of {pivot} not shown")
     if len(shown) < len(present):
-        frame = frame.only(lambda item: item.key(pivot) in shown)
+        frame = frame.only(item for item in frame.items if item.key(pivot) in shown)
     return frame, list(dict.fromkeys(shown)), notes
 
 

@@ -10,7 +10,7 @@ from logbook_agent.findings.tables.frame import Frame, Item, listed, unknown
 from logbook_agent.findings.tables.reading import PER_DEVICE, Reading, share_of, value_of
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Metric
+from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.units import format_value, known
 
 
@@ -44,7 +44,7 @@ def choose(frame: Frame, spec: TableSpec, declared: Sequence[Metric]) -> tuple[l
         if absent and expected:
             notes.append(f"declared, but in none of these rows: {', '.join(absent)}")
         if spec.per_device:
-            names = [n for n in names if not _is_share(n, names)]
+            names = [n for n in names if not (n.endswith(PER_DEVICE) and n.removesuffix(PER_DEVICE) in names)]
     columns = [_column(frame, name, spec, declared) for name in names]
     return columns, notes + _notes(frame, columns, spec)
 
@@ -78,14 +78,9 @@ def _check(frame: Frame, names: Iterable[str], existing: Sequence[str]) -> None:
         raise unknown("metric", name, existing, option="--metric")
 
 
-def _is_share(name: str, names: Sequence[str]) -> bool:
-    return name.endswith(PER_DEVICE) and name.removesuffix(PER_DEVICE) in names
-
-
 def _column(frame: Frame, name: str, spec: TableSpec, declared: Sequence[Metric]) -> MetricColumn:
     units = _units(frame, name)
-    stated = next((m.unit for m in declared if m.name == name and m.unit), None)
-    unit = units[0] if units else stated or known(name).unit
+    unit = units[0] if units else metric_named(name, declared).unit
     return MetricColumn(
         name=name,
         title=spec.titles.get(name),

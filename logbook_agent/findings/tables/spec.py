@@ -16,6 +16,9 @@ class Case:
     `package:NAME`, `file:PATH`. Cases whose facts differ never share a cell. A fact that a case does not have
     is a difference for `commit`, `launcher` and `env:NAME` (not set), and merely not known for the others.
     `state` is how its run ended; None: not told. Cases of several states are no repeats of each other.
+    `command` measured it (without a launcher's prefix), in the folder `cwd`; `contended`: others held an accelerator
+    when it started, as far as that was seen. `confirms`: it is a fresh run of the case that came out best of a sweep
+    by this metric (empty: not known which; None: it is none).
     """
 
     entry: str
@@ -24,6 +27,11 @@ class Case:
     state: str | None = None
     row: Row
     facts: Mapping[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
+    cwd: str | None = None
+    started: str = ""
+    contended: bool = False
+    confirms: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from logbook_agent.findings.tables.compare import ColumnComparison, Kind, between_columns, floor_of, with_first_row
+from logbook_agent.findings.tables.compare import ColumnComparison, Kind, compared, floor_of
 from logbook_agent.findings.tables.frame import is_number, show
 from logbook_agent.findings.tables.grid import Grid
 from logbook_agent.findings.tables.metrics import MetricColumn, cell_texts, heading
@@ -80,7 +80,9 @@ def _comparisons(
     kinds += ["ratio"] if spec.ratio else []
     floor = floor_of([r for column in readings for r in column]) if kinds else None
     if spec.pivot is None:
-        return [with_first_row(f"{kind} {metric.label}", kind, readings[0], floor) for kind in kinds]
+        own = readings[0]
+        first = [own[0]] * len(own)
+        return [compared(f"{kind} {metric.label}", kind, first, own, floor, base_row=0) for kind in kinds]
     found = []
     others = [c for c in range(len(grid.pivots)) if c != grid.base]
     for kind in kinds:
@@ -90,7 +92,7 @@ def _comparisons(
                 name = f"{metric.label} {grid.pivots[c]}/{grid.pivots[grid.base]}"
             else:
                 name = f"delta {metric.label}" + (_at(grid, grid.pivots[c]) if spec.each else "")
-            found.append(between_columns(name, kind, readings[grid.base], readings[c], floor))
+            found.append(compared(name, kind, readings[grid.base], readings[c], floor))
     return found
 
 

@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from logbook_agent.model.entry import ABANDONED, NEGATIVE_RESULT, VOID
-from logbook_agent.model.record import Record, RunStatus
+from logbook_agent.model.record import Record, RunStatus, has_failed, is_made
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.scalar import Scalar
 from logbook_agent.model.values import canonical, parse_scalar
 from logbook_agent.running.commands.difference import parts
-from logbook_agent.running.commands.flags import flags, normal_name
+from logbook_agent.running.commands.flags import flags
 from logbook_agent.text.lead import lead
-from logbook_agent.text.markdown import one_line
-from logbook_agent.text.words import split_env_words
+from logbook_agent.text.markdown import cut_line
+from logbook_agent.text.words import planned_words
 
 # One thing that was tried: entry, run (None: none), runs (all that came out so), at, kind, outcome, reason, command
 # (words), config, env, commit, identity (of code).
@@ -39,14 +39,9 @@ def command_key(argv: Sequence[str]) -> str:
     return hashlib.sha256(repr((found.flags, found.words)).encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
-def command_of(run: Run) -> tuple[str, ...]:
-    """What a run executed, without a launcher's prefix."""
-    return run.argv if run.launcher is None else run.launcher.command
-
-
 def planned_commands(record: Record) -> list[tuple[str, ...]]:
     """Planned commands that were not executed, without the variables in front."""
-    return [c.argv if c.shell else tuple(split_env_words(c.argv)[1]) for c in record.pending_commands]
+    return [planned_words(c)[1] for c in record.pending_commands]
 
 
 def keys_of(record: Record) -> list[tuple[str, int]]:
@@ -54,23 +49,16 @@ def keys_of(record: Record) -> list[tuple[str, int]]:
     with 1 when the last run of the command failed or the entry was marked, else 0."""
     marked = mark_of(record) is not None
     found = {command_key(c): 1 for c in planned_commands(record)} if marked else {}
-    for status in record.runs:
-        failed = status.state in _FAILED or any(row.failed is not None for row in status.run.rows)
-        found[command_key(command_of(status.run))] = int(marked or failed)
+    for run in (status.run for status in record.runs):
+        found[command_key(run.command)] = int(marked or (is_made(run) and has_failed(run)))
     found.update({COMPARED + i: 0 for c in record.entry.comparisons for i in c.entries})
     return list(found.items())
 
 
-def latest(record: Record) -> dict[str, list[Any]]:
-    """By the key of its command: number, state and start of the last run of an entry that came to an end. One that
-    finished although a case failed mended nothing, and is told as failed."""
-    found: dict[str, list[Any]] = {}
-    for status in record.runs:
-        run = status.run
-        if run.exit is not None:
-            state = "failed" if any(row.failed is not None for row in run.rows) else status.state
-            found[command_key(command_of(run))] = [run.run, state, run.started]
-    return found
+def finished(record: Record) -> dict[str, list[Any]]:
+    """By the key of its command: number and start of the last run that ended, where it finished and no case failed."""
+    last = {command_key(s.run.command): s.run for s in record.runs if s.run.exit is not None}
+    return {key: [run.run, run.started] for key, run in last.items() if is_made(run) and not has_failed(run)}
 
 
 def mark_of(record: Record) -> tuple[str, str] | None:
@@ -80,10 +68,10 @@ def mark_of(record: Record) -> tuple[str, str] | None:
     if record.state == VOID:
         return None
     if text:
-        return NEGATIVE_RESULT.lower(), _brief(lead(text) or text)
+        return NEGATIVE_RESULT.lower(), cut_line(lead(text) or text, _REASON_CHARACTERS)
     if record.state == ABANDONED:
         why = entry.text("Interpretation") or entry.text("Result") or ""
-        return ABANDONED, _brief(lead(why) or why)
+        return ABANDONED, cut_line(lead(why) or why, _REASON_CHARACTERS)
     return None
 
 
@@ -108,23 +96,10 @@ def _marked(record: Record) -> list[Item]:
     if mark is None:
         return []
     runs = [s.run for s in record.runs]
-    commands = [command_of(r) for r in runs] or planned_commands(record)
-    about = _about(runs[-1], None) if runs else {"config": _typed(commands[0]) if commands else {}}
-    return [
-        {
-            "entry": record.id,
-            "run": None,
-            "runs": [r.run for r in runs],
-            "at": record.entry.opened,
-            "kind": MARKED,
-            "outcome": mark[0],
-            "reason": mark[1],
-            "command": list(commands[-1]) if commands else [],
-            "env": {},
-            "commit": None,
-            **about,
-        }
-    ]
+    commands = planned_commands(record)
+    about = runs[-1] if runs else Run(entry=record.id, run=0, argv=commands[-1] if commands else (), started="")
+    numbers = {"run": None, "runs": [run.run for run in runs]}
+    return [{**item_of(about, None, MARKED, *mark), **numbers, "at": record.entry.opened}]
 
 
 def _failures(status: RunStatus) -> Iterator[Item]:
@@ -132,43 +107,36 @@ def _failures(status: RunStatus) -> Iterator[Item]:
     run = status.run
     if status.state not in (*_FAILED, "finished"):
         return
-    failed = [row for row in run.rows if row.failed is not None]
-    for row in failed:
-        if row.failed is not None:
-            yield _failure(run, row.failed.reason, _brief(row.failed.message), row)
+    failed = [(row, row.failed) for row in run.rows if row.failed is not None]
+    for row, why in failed:
+        yield item_of(run, row, FAILURE, why.reason, cut_line(why.message, _REASON_CHARACTERS))
     if status.state in _FAILED and not failed:
-        yield _failure(run, status.state, how_it_failed(run), None)
+        yield item_of(run, None, FAILURE, status.state, how_it_failed(run))
 
 
-def _failure(run: Run, outcome: str, reason: str, row: Row | None) -> Item:
+def item_of(run: Run, row: Row | None, kind: str, outcome: str, reason: str) -> Item:
+    """What came out of a run or of one of its rows, with its configuration: what it reports, else what was declared or
+    typed as a flag. `case`: what tells the row from the others of its run."""
+    if row is None:
+        typed = {name: parse_scalar(value) for name, value in flags(run.command).items() if value is not None}
+        case, config = {}, {**typed, **run.config}
+    else:
+        others = [other.config for other in run.rows if other is not row]
+        case = {k: v for k, v in row.config.items() if any(other.get(k) != v for other in others)}
+        config = {**run.config, **row.config}
     return {
         "entry": run.entry,
         "run": run.run,
         "at": run.started,
-        "kind": FAILURE,
+        "kind": kind,
         "outcome": outcome,
         "reason": reason,
-        "command": list(command_of(run)),
-        **_about(run, row),
-    }
-
-
-def _about(run: Run, row: Row | None) -> dict[str, Any]:
-    """The configuration of a run or of one of its rows: what it reports, else what was declared or typed as a flag.
-    `case`: what tells the row from the others of its run."""
-    others = [other.config for other in run.rows if other is not row]
-    told = {} if row is None else {k: v for k, v in row.config.items() if any(o.get(k) != v for o in others)}
-    return {
-        "case": told,
-        "config": {**_typed(command_of(run)), **run.config} if row is None else {**run.config, **row.config},
-        "env": dict(sorted((run.env.relevant | run.env.declared).items())),
+        "command": list(run.command),
+        "case": case,
+        "config": config,
+        "env": run.env.variables,
         "commit": run.code.commit if run.code is not None else None,
     }
-
-
-def _typed(command: Sequence[str]) -> dict[str, Scalar]:
-    """Flags of a command that have one value."""
-    return {name: parse_scalar(value) for name, value in flags(command).items() if value is not None}
 
 
 def how_it_failed(run: Run) -> str:
@@ -184,20 +152,9 @@ def how_it_failed(run: Run) -> str:
     said = ((output.error_tail or output.tail) if output is not None else ())[-1:]
     # What Python says of the signal that ended it is no reason.
     told = said and said[0].strip() and not (ended.timeout and said[0].strip() == "KeyboardInterrupt")
-    return _brief(f"{how}: {said[0]}" if told else how)
-
-
-def holds(item: Mapping[str, Any], where: Mapping[str, str]) -> bool:
-    """Whether something was tried with these values of config, however they are spelt."""
-    config = {normal_name(key): value for key, value in item["config"].items()}
-    return all(key in config and canonical(config[key]) == canonical(value) for key, value in where.items())
+    return cut_line(f"{how}: {said[0]}" if told else how, _REASON_CHARACTERS)
 
 
 def contradicts(mine: Mapping[str, Scalar], theirs: Mapping[str, Scalar]) -> bool:
     """Whether two declared configs say two things of one key."""
     return any(canonical(mine[k]) != canonical(theirs[k]) for k in mine.keys() & theirs.keys())
-
-
-def _brief(text: str) -> str:
-    line = one_line(text)
-    return line if len(line) <= _REASON_CHARACTERS else line[: _REASON_CHARACTERS - 1] + "…"

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from logbook_agent.findings.summaries import summaries
-from logbook_agent.findings.tried.keys import FAILURE, MARKED, VERDICT, Item, command_key, holds
-from logbook_agent.findings.tried.texts import verdict_lines
+from logbook_agent.findings.tried.keys import FAILURE, MARKED, VERDICT, Item, command_key, item_of
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.record import Record
+from logbook_agent.model.values import canonical
 from logbook_agent.running.commands.flags import normal_name
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
 if TYPE_CHECKING:
     from logbook_agent.findings.evidence.answers import Answer
+    from logbook_agent.model.run import Run
 
 KINDS = (VERDICT, FAILURE, MARKED)
 
@@ -32,17 +33,22 @@ def verdicts(book: Book, record: Record) -> list[Item]:
     # Tables and statistics, which few entries need.
     from logbook_agent.findings.comparisons.compare import compare, withdrawn_sides
 
+    @functools.cache
+    def run_of(entry_id: str, number: int) -> Run:
+        [run] = book.runs(entry_id, stamps=book.run_stamps(entry_id, [number]))
+        return run
+
     found: list[Item] = []
     for asked in record.entry.comparisons:
         with contextlib.suppress(LogbookError):  # its own entry says that it cannot be answered
             if withdrawn_sides(book, asked, record.id):
                 continue
             for answer in compare(book, asked).answers:
-                found += _negative(record.id, answer)
+                found += _negative(record.id, answer, run_of)
     return found
 
 
-def _negative(kept_with: str, answer: Answer) -> Iterator[Item]:
+def _negative(kept_with: str, answer: Answer, run_of: Callable[[str, int], Run]) -> Iterator[Item]:
     from logbook_agent.findings.comparisons.told import delta_text, interval_text
     from logbook_agent.findings.evidence.verdict import Verdict
 
@@ -52,21 +58,12 @@ def _negative(kept_with: str, answer: Answer) -> Iterator[Item]:
                 continue
             if m.judgement.verdict not in (Verdict.REGRESSIVE, Verdict.NEUTRAL):
                 continue
-            tried = sorted(line.pair.other.tried, key=lambda t: t.run)
-            last = tried[-1]
-            facts = last.item.case.facts
+            reason = f"{m.metric} {delta_text(m)}" + (f" ({t})" if (t := interval_text(m)) else "")
+            cases = [item.case for item in sorted(line.pair.other.items, key=lambda item: item.run)]
+            last = cases[-1]
             yield {
-                "entry": last.item.case.entry,
-                "run": last.item.case.run,
-                "runs": sorted({t.item.case.run for t in tried if t.item.case.entry == last.item.case.entry}),
-                "at": last.trial.started,
-                "kind": VERDICT,
-                "outcome": m.judgement.verdict.value,
-                "reason": f"{m.metric} {delta_text(m)}" + (f" ({t})" if (t := interval_text(m)) else ""),
-                "command": list(last.trial.command),
-                "config": dict(last.item.row.config),
-                "env": {n.removeprefix("env:"): v for n, v in sorted(facts.items()) if n.startswith("env:")},
-                "commit": facts.get("commit"),
+                **item_of(run_of(last.entry, last.run), last.row, VERDICT, m.judgement.verdict.value, reason),
+                "runs": sorted({case.run for case in cases if case.entry == last.entry}),
                 "metric": m.metric,
                 "delta": None if m.ratio is None else m.ratio - 1,
                 "against": answer.base,
@@ -79,87 +76,73 @@ def _negative(kept_with: str, answer: Answer) -> Iterator[Item]:
             }
 
 
-def verdict_texts(book: Book, record: Record) -> list[str]:
-    """The same as Markdown, for the lists of negative results."""
-    return verdict_lines(verdicts(book, record))
-
-
 # -- the list ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TriedQuery:
-    """Which of all to show: with these values of config or flags, of a kind, with an outcome, of an entry."""
-
-    where: Mapping[str, str] = field(default_factory=dict)
-    kind: str | None = None
-    outcome: str | None = None
-    entry_id: str | None = None
-
-
-def tried(workspace: Workspace, book: Book, query: TriedQuery) -> list[Item]:
-    """Everything that was tried and did not work out, oldest first. Raises UsageError for a name that no entry has.
+def tried(
+    workspace: Workspace,
+    book: Book,
+    *,
+    where: Mapping[str, str],
+    kind: str | None = None,
+    outcome: str | None = None,
+    entry_id: str | None = None,
+) -> list[Item]:
+    """Everything that was tried and did not work out, oldest first: with these values of config or flags, of a kind,
+    with an outcome, of an entry. Raises UsageError for a name that no entry has.
 
     `since`: the later run of the same command that finished, when there is one.
     """
-    if query.kind is not None and query.kind not in KINDS:
-        raise UsageError(f"unknown kind {query.kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint="--kind failure")
+    if kind not in (None, *KINDS):
+        raise UsageError(f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint="--kind failure")
     found = summaries(book)
     workspace.warnings += [e.message for e in found.damaged]
     items = [item for e in found.entries for item in e["tried"]]
     for entry in found.entries:
         if entry["comparisons"]:
             items += verdicts(book, book.record(entry["id"]))
-    _check(items, query)
-    only = book.resolve(query.entry_id) if query.entry_id is not None else None
-    finished = _finished(found.entries)
+    configs = {id(i): {normal_name(key): canonical(value) for key, value in i["config"].items()} for i in items}
+    _check(items, outcome, where, sorted({key for config in configs.values() for key in config}))
+    wanted = {(key, canonical(value)) for key, value in where.items()}
+    only = book.resolve(entry_id) if entry_id is not None else None
+    finished: dict[str, tuple[str, str]] = {}
+    for entry in found.entries:
+        for key, (run, started) in entry["finished"].items():
+            finished[key] = max(finished.get(key, ("", "")), (started, f"{entry['id']}/{run}"))
     kept = [
         {**item, "since": _since(item, finished)}
         for item in items
-        if query.kind in (None, item["kind"])
-        and query.outcome in (None, item["outcome"])
+        if kind in (None, item["kind"])
+        and outcome in (None, item["outcome"])
         and only in (None, item["entry"])
-        and holds(item, query.where)
+        and wanted <= configs[id(item)].items()
     ]
     return sorted(kept, key=lambda item: (item["at"], item["entry"]))
-
-
-def _finished(entries: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
-    """By the key of a command: when it was last started and finished, and in which run."""
-    found: dict[str, tuple[str, str]] = {}
-    for entry in entries:
-        for key, (run, state, started) in entry["latest"].items():
-            if state == "finished":
-                found[key] = max(found.get(key, ("", "")), (started, f"{entry['id']}/{run}"))
-    return found
 
 
 def _since(item: Item, finished: Mapping[str, tuple[str, str]]) -> str | None:
     if item["kind"] != FAILURE or not item["command"]:
         return None
     started, run = finished.get(command_key(item["command"]), ("", ""))
-    same = f"{item['entry']}/{item['run']}"
-    return run if started >= item["at"] and run != same else None
+    return run if started >= item["at"] and run != f"{item['entry']}/{item['run']}" else None
 
 
-def _check(items: Sequence[Item], query: TriedQuery) -> None:
+def _check(items: Sequence[Item], outcome: str | None, where: Mapping[str, str], keys: Sequence[str]) -> None:
     """Raises UsageError for an outcome or a key that nothing here has."""
     from difflib import get_close_matches
 
     outcomes = sorted({item["outcome"] for item in items})
-    if query.outcome is not None and query.outcome not in outcomes:
-        near = get_close_matches(query.outcome, outcomes, n=1)
+    if outcome is not None and outcome not in outcomes:
+        near = get_close_matches(outcome, outcomes, n=1)
         raise UsageError(
-            f"nothing has the outcome {query.outcome!r}",
+            f"nothing has the outcome {outcome!r}",
             cause=f"outcomes here are {', '.join(outcomes) or 'none yet'}",
             hint=f"--outcome {near[0]}" if near else "logbook tried",
         )
-    keys = sorted({normal_name(key) for item in items for key in item["config"]})
-    for key in query.where:
-        if items and key not in keys:
-            near = get_close_matches(key, keys, n=1)
-            raise UsageError(
-                f"nothing that was tried has a {key!r}",
-                cause=f"its config has {', '.join(keys[:20]) or 'no keys'}",
-                hint=f"{near[0]}={query.where[key]}" if near else "logbook tried",
-            )
+    for key in (k for k in where if items and k not in keys):
+        near = get_close_matches(key, keys, n=1)
+        raise UsageError(
+            f"nothing that was tried has a {key!r}",
+            cause=f"its config has {', '.join(keys[:20]) or 'no keys'}",
+            hint=f"{near[0]}={where[key]}" if near else "logbook tried",
+        )

@@ -25,7 +25,7 @@ from logbook_agent.text import markdown as md
 from logbook_agent.text.links import Links
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.tables import Table
+    from logbook_agent.findings.tables.spec import Table
 
 _NOTHING: Mapping[str, Sequence[str]] = {}
 # What GitHub takes; counted in the units in which it is most.

@@ -23,7 +23,7 @@ from logbook_agent.text.words import command_line, folded
 
 if TYPE_CHECKING:
     from logbook_agent.findings.facts import RenderTable
-    from logbook_agent.findings.tables import Table
+    from logbook_agent.findings.tables.spec import Table
     from logbook_agent.model.run import Run
 
 CHANGE = "Change"
@@ -261,8 +261,7 @@ def _code(run: Run) -> str:
 
 
 def _env(run: Run) -> list[str]:
-    found = run.env.relevant | run.env.declared
-    return [command_line((), {name: found[name]}) for name in sorted(found)]
+    return [command_line((), {name: value}) for name, value in run.env.variables.items()]
 
 
 def _software(run: Run) -> list[str]:
