@@ -2,7 +2,6 @@
 
 finding     one thing that is wrong, and the examination that finds it
 examine     all checks in their order; each is mended before the next one looks
-place       which logbook, even when its header cannot be read
 merges      IDs that two clones gave out, met in a merge (`sides`: both versions, `renumber`: the mend)
 ids         names and IDs of entry files, aliases
 records     records that cannot be read

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.store.backups import backup
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, move, remove
 from logbook_agent.store.workspace import Workspace
@@ -68,7 +67,7 @@ class Examination:
 
     def backup(self, path: Path) -> Path:
         """Keep a file as it is, before it is changed or removed."""
-        return backup(self.book, self.stamp, path)
+        return self.book.backup(path, self.stamp)
 
     def remove(self, path: Path) -> None:
         """Remove a file of the logbook."""

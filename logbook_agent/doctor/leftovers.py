@@ -11,7 +11,7 @@ from pathlib import Path
 from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store import index_file
-from logbook_agent.store.locks import locked
+from logbook_agent.store.files import locked
 
 # Younger ones may belong to a process that is just writing.
 OLD_S = 60.0

@@ -16,8 +16,7 @@ from logbook_agent.running.launch.job import Graces
 from logbook_agent.running.launch.ladder import Ladder, steps
 from logbook_agent.running.recover import finish
 from logbook_agent.store.book import Book
-from logbook_agent.store.liveness import life
-from logbook_agent.store.processes import alive
+from logbook_agent.store.processes import alive, life
 from logbook_agent.store.workspace import Workspace
 
 _PAUSE_S = 0.02

@@ -13,7 +13,7 @@ from logbook_agent.model.ids import id_number, run_number
 from logbook_agent.model.run import Run
 from logbook_agent.running.recover import finish
 from logbook_agent.store import records
-from logbook_agent.store.liveness import life
+from logbook_agent.store.processes import life
 
 GONE = "tool and command were gone"
 

@@ -30,7 +30,7 @@ from logbook_agent.model.record import Record, record_of
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.views import refresh
 from logbook_agent.store.book import Book
-from logbook_agent.store.liveness import life
+from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
 from logbook_agent.text.syntax import shell_syntax

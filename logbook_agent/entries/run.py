@@ -28,7 +28,7 @@ from logbook_agent.running.execution import Display, RunPlan, run_once
 from logbook_agent.running.launch import INTERRUPTED_STATUS, StopRequests, exit_status
 from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
-from logbook_agent.store.liveness import life
+from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
 
 

@@ -26,7 +26,7 @@ from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.chosen import templates_of
 from logbook_agent.pages.templating.environment import builtin_folder
 from logbook_agent.store.book import Book
-from logbook_agent.store.liveness import life
+from logbook_agent.store.processes import life
 from logbook_agent.store.runs_index import are_settled
 from logbook_agent.store.workspace import Workspace
 

@@ -26,7 +26,7 @@ from logbook_agent.running.provenance.snapshot import Provenance, snapshot
 from logbook_agent.running.results import ResultReader, ResultReading
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import create_log, make_folder, write_atomic
-from logbook_agent.store.liveness import life, this_process
+from logbook_agent.store.processes import life, this_process
 from logbook_agent.store.reading import read_bytes
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace

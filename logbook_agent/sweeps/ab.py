@@ -25,7 +25,7 @@ from logbook_agent.running.execution import ProgressDisplay, RunPlan, run_once
 from logbook_agent.running.launch import INTERRUPTED_STATUS, StopRequests, exit_status
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
-from logbook_agent.store.liveness import life
+from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab_axis import AbAxis, check_command, in_turns, parse_axis
 from logbook_agent.sweeps.ab_prepare import AbRequest, checked, command, earlier, keep, new_entry, with_bench

@@ -15,10 +15,9 @@ from logbook_agent.model.values import canonical
 from logbook_agent.running.bench import PROGRAM, bench_argv, bench_folder
 from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
-from logbook_agent.store.onward import naming, sweep_command
-from logbook_agent.store.paths import is_inside
+from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.store.workspace import Workspace, naming, sweep_command
 from logbook_agent.sweeps import state
 from logbook_agent.sweeps.chosen import Chosen, choose_recipe, refused, rules_of
 from logbook_agent.sweeps.recipes.estimate import Estimate, estimate

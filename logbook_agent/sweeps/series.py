@@ -10,11 +10,9 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import Locked, StoreError
 from logbook_agent.running.recover import finish
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import make_folder
-from logbook_agent.store.liveness import life
-from logbook_agent.store.locks import locked
-from logbook_agent.store.onward import naming, sweep_command
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.store.files import locked, make_folder
+from logbook_agent.store.processes import life
+from logbook_agent.store.workspace import Workspace, naming, sweep_command
 
 # A command that outlived its tool by a moment is waited for; one that goes on is the user's to stop.
 _ORPHAN_S = 5.0

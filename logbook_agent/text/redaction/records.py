@@ -6,9 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, TypeVar
 
 from logbook_agent.model.codec import CodecError, decode, encode
-from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import RecordError
-from logbook_agent.model.header import Header
 from logbook_agent.text.redaction.names import is_secret_value, secret_kind
 from logbook_agent.text.redaction.plain import redacted, texts
 from logbook_agent.text.redaction.redactor import Redactor
@@ -21,14 +19,6 @@ if TYPE_CHECKING:
     from logbook_agent.model.run import Row, Run
 
 
-def clean_entry(entry: Entry, redactor: Redactor) -> Entry:
-    return _cleaned(entry, redactor)
-
-
-def clean_header(header: Header, redactor: Redactor) -> Header:
-    return _cleaned(header, redactor)
-
-
 def clean_run(run: Run, redactor: Redactor) -> Run:
     """A run without secrets. What a row measured under a secret's name is left out, and a problem says so."""
     hidden = sorted({name for row in run.rows for name in _secret_numbers(row)})
@@ -37,10 +27,11 @@ def clean_run(run: Run, redactor: Redactor) -> Run:
         shown = ", ".join(redactor.text(name) for name in hidden)
         said = f"left out: {shown}: a number under a secret's name is not a measurement"
         run = dataclasses.replace(run, rows=rows, problems=(*run.problems, said))
-    return _cleaned(run, redactor)
+    return clean_record(run, redactor)
 
 
-def _cleaned(record: _R, redactor: Redactor) -> _R:
+def clean_record(record: _R, redactor: Redactor) -> _R:
+    """An entry or header without secrets."""
     plain = encode(record)
     safe = redacted(plain, redactor)
     # Most records hold none; reading one again takes longer than looking at it. But what is returned is what a file
