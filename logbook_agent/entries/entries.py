@@ -33,7 +33,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
-from logbook_agent.text.syntax import shell_syntax
+from logbook_agent.text.words import shell_syntax
 
 # Of a long entry, so many runs show what a template makes of it.
 _LAST_RUNS = 10

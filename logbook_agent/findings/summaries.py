@@ -15,8 +15,7 @@ from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.stages import settled
 from logbook_agent.store.book import Book, Summaries
-from logbook_agent.text.lead import lead
-from logbook_agent.text.markdown import one_line
+from logbook_agent.text.markdown import lead, one_line
 
 # No answer shows more of a text than this.
 TEXT_CHARS = 600

@@ -24,7 +24,7 @@ from logbook_agent.store.ids import Void, reservations_of, reserve, voids
 from logbook_agent.store.processes import life
 from logbook_agent.store.reading import VIEW_BYTES, names_in, read_text
 from logbook_agent.text.redaction import Redactor, by_shape
-from logbook_agent.text.redaction.records import clean_record, clean_run
+from logbook_agent.text.redaction.plain import clean_record, clean_run
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run

@@ -21,6 +21,19 @@ if TYPE_CHECKING:
 LEAST_PAUSE_S = 1.0
 # A day. The system takes no timeout of centuries, and a float holds no whole number of any size.
 _MOST_S = 86_400
+_TEXT = ("root", "logbook", "templates", "zone")
+_SIZES = ("log_bytes", "logbook_bytes")
+_LISTS = ("require", "env", "secrets", "packages")
+# The values of these variables are recorded and published; a pulled repository must not ask for all of them.
+_NAMED_ENOUGH = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2}", re.ASCII)
+REQUIRABLE = ("hypothesis", "title", "label", "interpretation", "next")
+_GITHUB_TEXT = {
+    "repository": "OWNER/REPO",
+    "host": "ghe.example.org",
+    "api": "https://ghe.example.org/api/v3",
+    "remote": "origin",
+}
+_SECONDS = {"pause_s": 1.0, "timeout_s": 30}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,14 +93,6 @@ class Config:
     def bounds(self) -> Path | None:
         """The top of the repository that the settings lie in, else their folder: what they name lies in there, too."""
         return _bounds(self.file) if self.file is not None else None
-
-
-_TEXT = ("root", "logbook", "templates", "zone")
-_SIZES = ("log_bytes", "logbook_bytes")
-_LISTS = ("require", "env", "secrets", "packages")
-# The values of these variables are recorded and published; a pulled repository must not ask for all of them.
-_NAMED_ENOUGH = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2}", re.ASCII)
-REQUIRABLE = ("hypothesis", "title", "label", "interpretation", "next")
 
 
 def load_config(cwd: Path) -> Config:
@@ -194,14 +199,6 @@ def _bad(file: Path, message: str, hint: str) -> UsageError:
 
 
 # -- the table [github] -----------------------------------------------------------------------------
-
-_GITHUB_TEXT = {
-    "repository": "OWNER/REPO",
-    "host": "ghe.example.org",
-    "api": "https://ghe.example.org/api/v3",
-    "remote": "origin",
-}
-_SECONDS = {"pause_s": 1.0, "timeout_s": 30}
 
 
 def github_config(table: object) -> GitHubConfig:

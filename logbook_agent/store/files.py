@@ -21,6 +21,7 @@ from logbook_agent.model.errors import Locked, StoreError
 from logbook_agent.store.reading import check_place, check_target, not_regular, open_file
 
 _PIECE_BYTES = 1 << 20
+_PAUSE_S = 0.005
 
 
 def write_atomic(
@@ -200,9 +201,6 @@ def _umask() -> int:
     mask = os.umask(0o022)
     os.umask(mask)
     return mask
-
-
-_PAUSE_S = 0.005
 
 
 @contextmanager

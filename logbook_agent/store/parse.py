@@ -35,6 +35,9 @@ _TOML_STRING = re.compile(
 _INDENTED = re.compile(rf"^[ \t?:-]{{{MAX_DEPTH},}}", re.MULTILINE)
 _ANCHOR, _ALIAS = re.compile(r"&[A-Za-z0-9_-]"), re.compile(r"\*[A-Za-z0-9_-]")
 _TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
+_NAMES = {"int": "number", "float": "number", "bool": "truth value", "timestamp": "date"}
+_MOST_CHARS = 200_000
+_STEP = re.compile(r"\[(\d{1,9})\]|([^.\[\]]+)")
 
 
 def parse_json(text: str, where: str | Path) -> Any:
@@ -191,18 +194,11 @@ def _loader() -> Any:
     return Loader
 
 
-_NAMES = {"int": "number", "float": "number", "bool": "truth value", "timestamp": "date"}
-
-
 def place_of(path: str | Path) -> str:
     """The file as a reader finds it: the last folders tell which entry and run it is."""
     if isinstance(path, str):
         return path
     return "/".join(path.parts[-4:] if path.name == "run.json" else path.parts[-2:])
-
-
-_MOST_CHARS = 200_000
-_STEP = re.compile(r"\[(\d{1,9})\]|([^.\[\]]+)")
 
 
 def line_of(text: str, place: str) -> int | None:

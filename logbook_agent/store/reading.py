@@ -24,6 +24,12 @@ _KINDS = {
     stat.S_IFBLK: "a device",
     stat.S_IFLNK: "a symbolic link",
 }
+# Far above what the tool writes and people type, and little enough to parse within seconds. A run keeps at most 20,000
+# rows of 64 Mi characters together, which are some 160 MiB as JSON.
+SETTINGS_BYTES = 2**20
+PROSE_BYTES = 16 * 2**20
+RUN_BYTES = 256 * 2**20
+VIEW_BYTES = 256 * 2**20
 
 
 def check_place(path: Path, within: Path) -> None:
@@ -73,14 +79,6 @@ def not_regular(path: Path, mode: int) -> StoreError:
 def is_inside(path: Path, folder: Path) -> bool:
     """Whether `path` lies in `folder` or is it, all links resolved."""
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
-
-
-# Far above what the tool writes and people type, and little enough to parse within seconds. A run keeps at most 20,000
-# rows of 64 Mi characters together, which are some 160 MiB as JSON.
-SETTINGS_BYTES = 2**20
-PROSE_BYTES = 16 * 2**20
-RUN_BYTES = 256 * 2**20
-VIEW_BYTES = 256 * 2**20
 
 
 def read_bytes(path: Path, *, within: Path | None, limit: int) -> bytes:

@@ -23,7 +23,7 @@ from logbook_agent.store.files import write_atomic
 from logbook_agent.store.parse import line_of, parse_json, parse_yaml, place_of
 from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, read_text, text_of
 from logbook_agent.text.redaction import by_shape
-from logbook_agent.text.redaction.records import clean_run
+from logbook_agent.text.redaction.plain import clean_run
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FORMAT = 1
+# What may be the name of an entry's file, also of one that a person named wrongly: `doctor` mends those.
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_MOST_PID = 2**31 - 1
+# A file system has names of 255 bytes, of which an ID, a number and an ending need some.
+_MOST_CHARS = 200
 
 
 def read_header(path: Path) -> Header:
@@ -181,13 +186,6 @@ def check_format(data: Any, path: Path, current: int = FORMAT) -> int:
         cause="an older logbook-agent wrote it",
         hint="logbook migrate",
     )
-
-
-# What may be the name of an entry's file, also of one that a person named wrongly: `doctor` mends those.
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-_MOST_PID = 2**31 - 1
-# A file system has names of 255 bytes, of which an ID, a number and an ending need some.
-_MOST_CHARS = 200
 
 
 def check_header(header: Header, folder: str) -> None:

@@ -22,8 +22,7 @@ from logbook_agent.store.processes import create_time
 from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
 from logbook_agent.text.redaction import Redactor, secrets_in
-from logbook_agent.text.redaction.plain import redacted
-from logbook_agent.text.redaction.records import clean_record, clean_run
+from logbook_agent.text.redaction.plain import clean_record, clean_run, redacted
 from logbook_agent.text.times import stamp
 
 if TYPE_CHECKING:

@@ -31,8 +31,7 @@ from logbook_agent.sweeps.recipes.parse import parse_recipe
 from logbook_agent.sweeps.recipes.stages import is_staged, parse_staged
 from logbook_agent.text import marked as views
 from logbook_agent.text.redaction import Redactor, Secret
-from logbook_agent.text.redaction.plain import redacted
-from logbook_agent.text.redaction.records import clean_run
+from logbook_agent.text.redaction.plain import clean_run, redacted
 from tests.fuzz.mutations import SECRET
 from tests.fuzz.values import Document
 

@@ -16,8 +16,7 @@ from logbook_agent.model.scalar import Scalar
 from logbook_agent.model.values import canonical, parse_scalar
 from logbook_agent.running.commands.difference import parts
 from logbook_agent.running.commands.flags import flags, normal_name
-from logbook_agent.text.lead import lead
-from logbook_agent.text.markdown import one_line
+from logbook_agent.text.markdown import lead, one_line
 from logbook_agent.text.words import split_env_words
 
 # One thing that was tried: entry, run (None: none), runs (all that came out so), at, kind, outcome, reason, command
