@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from logbook_agent.cli import main
-from logbook_agent.running.provenance.environment import relevant_env
+from logbook_agent.running.provenance.snapshot import relevant_env
 from tests.breadth import WIDE
 
 REPOSITORY = Path(__file__).resolve().parent.parent

@@ -73,7 +73,7 @@ def _secrets(space: Workspace, *, fix: bool, as_json: bool) -> int:
 
 
 def _stop(space: Workspace, entry_id: str, *, as_json: bool) -> int:
-    from logbook_agent.doctor.stop import stop
+    from logbook_agent.doctor.unfinished import stop
 
     found = stop(space, space.book(entry_id), entry_id)
     data = {"stopped": [{"id": s.run.entry, "run": s.run.run, "signal": s.signal} for s in found]}

@@ -12,7 +12,7 @@ from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
 from logbook_agent.findings.tables import TableSpec, matching, parse_axes, parse_metrics, to_csv
 from logbook_agent.findings.tabling import table
-from logbook_agent.model.pairs import parse_pair
+from logbook_agent.model.values import parse_pair
 from logbook_agent.pages.blocks import blocks_of
 
 Repeated = list[str] | None

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from logbook_agent.doctor.every_run import every_run
-from logbook_agent.doctor.joined import Joined, merges_of
+from logbook_agent.doctor.records import every_run
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
-from logbook_agent.running.provenance.merge import BASE, OURS, THEIRS, GitMerge, merge_below
+from logbook_agent.running.provenance.merges import BASE, OURS, THEIRS, GitMerge, Joined, merge_below, merges_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import RUN_BYTES, read_bytes
 from logbook_agent.text.marked import sides

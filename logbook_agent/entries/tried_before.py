@@ -22,7 +22,7 @@ from logbook_agent.model.entry import VOID, PlannedCommand
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Code, Device, Launch, Run
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import Scalar
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.tried import Hint
@@ -200,14 +200,14 @@ class _Looking:
     @cached_property
     def _env(self) -> Mapping[str, str]:
         """As a record would have it: without what is secret, and of the far side where a launcher leads there."""
-        from logbook_agent.running.provenance.environment import relevant_env
+        from logbook_agent.running.provenance.snapshot import relevant_env
 
         near = {} if self._attempt.launch else relevant_env(self._environ, self._workspace.config.env)
         return self._workspace.redactor.mapping({**near, **self._attempt.env})
 
     @cached_property
     def _devices(self) -> tuple[Device, ...]:
-        from logbook_agent.running.provenance.devices import visible_devices
+        from logbook_agent.running.provenance.machine import visible_devices
 
         return () if self._attempt.launch else visible_devices(self._environ)
 

@@ -13,7 +13,7 @@ from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import Blocks, in_footer
 from logbook_agent.pages.look import Look, look, said_in
-from logbook_agent.pages.templating.chosen import templates_of
+from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import marked as views

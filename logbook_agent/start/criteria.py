@@ -15,6 +15,7 @@ from logbook_agent.model.entry import is_withdrawn
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.header import Criterion, CriterionJudgement, Header
 from logbook_agent.model.ids import parse_id
+from logbook_agent.start.header_recipe import criteria_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.parse import parse_yaml
 from logbook_agent.store.workspace import Workspace
@@ -97,10 +98,7 @@ def _add_of_recipe(workspace: Workspace, name: str) -> Step:
         raise UsageError(
             f"the recipe {name} states no criteria", cause="it has no key `criteria`", hint="logbook sweep"
         )
-    checked = [
-        dataclasses.replace(c, predicate=checked_predicate(c.predicate)) if c.predicate is not None else c
-        for c in recipe.criteria
-    ]
+    checked = criteria_of(recipe)
 
     def changed(header: Header) -> Header:
         known = {c.text for c in header.stop_criteria}

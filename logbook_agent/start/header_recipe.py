@@ -11,6 +11,8 @@ from logbook_agent.model.header import CommandTemplate, Criterion, MatrixAxis, M
 from logbook_agent.model.values import canonical
 from logbook_agent.store.workspace import Workspace, sweep_command
 from logbook_agent.sweeps.chosen import Chosen, ChosenStages, choose_any
+from logbook_agent.sweeps.recipes.recipe import Recipe
+from logbook_agent.sweeps.recipes.stages import StagedRecipe
 
 # By what two items of a list in a header are the same one.
 _NAMES: dict[str, Callable[[Any], object]] = {
@@ -33,7 +35,7 @@ def read_header_of_recipe(workspace: Workspace, name: str, scale: str | None) ->
         "goal": recipe.question,
         "metrics": _metrics(chosen),
         "constraints": recipe.constraints,
-        "stop_criteria": tuple(map(_checked, recipe.criteria)),
+        "stop_criteria": criteria_of(recipe),
         "matrix": _matrix(chosen),
         "command_templates": (CommandTemplate(label=recipe.name, command=sweep_command(name, scale=scale)),),
     }
@@ -54,10 +56,12 @@ def _metrics(chosen: Chosen | ChosenStages) -> tuple[Metric, ...]:
     return tuple({metric.name: metric for metric in named}.values())
 
 
-def _checked(criterion: Criterion) -> Criterion:
-    if criterion.predicate is None:
-        return criterion
-    return dataclasses.replace(criterion, predicate=checked_predicate(criterion.predicate))
+def criteria_of(recipe: Recipe | StagedRecipe) -> tuple[Criterion, ...]:
+    """The criteria that a recipe states, their predicates checked."""
+    return tuple(
+        dataclasses.replace(c, predicate=checked_predicate(c.predicate)) if c.predicate is not None else c
+        for c in recipe.criteria
+    )
 
 
 def _matrix(chosen: Chosen | ChosenStages) -> tuple[MatrixAxis, ...]:

@@ -22,7 +22,8 @@ from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
 from logbook_agent.pages.views import refresh
 from logbook_agent.running.execution import ProgressDisplay, RunPlan, run_once
-from logbook_agent.running.launch import INTERRUPTED_STATUS, StopRequests, exit_status
+from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status
+from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import life

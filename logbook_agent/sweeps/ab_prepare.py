@@ -9,8 +9,7 @@ from logbook_agent.entries.entries import Prose, check_required, create_entry, d
 from logbook_agent.entries.run import RunRequest, prepared
 from logbook_agent.model.entry import Comparison, Entry
 from logbook_agent.model.errors import UsageError
-from logbook_agent.running.bench import PROGRAM, bench_argv, bench_folder
-from logbook_agent.running.prepare import Command
+from logbook_agent.running.prepare import PROGRAM, Command, bench_argv, bench_folder
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab_axis import AbAxis, described

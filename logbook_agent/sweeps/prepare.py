@@ -12,8 +12,7 @@ from logbook_agent.model.entry import Comparison, Entry, Field, PlannedCommand, 
 from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.values import canonical
-from logbook_agent.running.bench import PROGRAM, bench_argv, bench_folder
-from logbook_agent.running.prepare import Command, prepare
+from logbook_agent.running.prepare import PROGRAM, Command, bench_argv, bench_folder, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of

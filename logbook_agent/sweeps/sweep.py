@@ -13,7 +13,8 @@ from logbook_agent.model.stats import median
 from logbook_agent.pages.views import refresh
 from logbook_agent.running.execution import ProgressDisplay, run_once
 from logbook_agent.running.execution import RunPlan as Execution
-from logbook_agent.running.launch import StopRequests, exit_status
+from logbook_agent.running.launch.process import exit_status
+from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps import state

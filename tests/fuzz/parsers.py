@@ -19,7 +19,7 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.header import Metric
 from logbook_agent.pages import entry_text
-from logbook_agent.running.results import ResultReader
+from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.config import load_config

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logbook_agent.text.redaction import Redactor, Secret, is_secret_name, secrets_in
-from logbook_agent.text.redaction.lines import LineRedactor
+from logbook_agent.text.redaction.named import LineRedactor
 
 # Made up, and put together so that no scanner takes this file for a leak.
 BODY = "Aa0Bb1Cc2Dd3Ee4Ff5Gg6Hh7Ii8Jj9Kk0Ll1"

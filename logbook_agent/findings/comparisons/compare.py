@@ -19,7 +19,7 @@ from logbook_agent.model.entry import Comparison, entry_of, is_withdrawn
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import Scalar
 from logbook_agent.store.book import Book
 
 _EXAMPLE = "logbook compare A B, logbook compare A --baseline, or logbook compare ID --axis NAME"

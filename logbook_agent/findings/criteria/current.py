@@ -8,9 +8,9 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.standing import claim_of, standings
+from logbook_agent.model.entry import settled
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.header import Computed, Criterion, Header
-from logbook_agent.model.stages import settled
 
 if TYPE_CHECKING:
     from logbook_agent.findings.criteria.evaluate import Facts

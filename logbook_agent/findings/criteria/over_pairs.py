@@ -13,7 +13,7 @@ from logbook_agent.findings.evidence.answers import Answer, Ask, Line, answer_va
 from logbook_agent.findings.tables.frame import show
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import Scalar
 
 Question = PairsCompared | VerdictStated
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from logbook_agent.findings.evidence.alike import Trial
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, key_of, show
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import Scalar
 
 
 class Rows:

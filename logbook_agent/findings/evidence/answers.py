@@ -12,7 +12,7 @@ from logbook_agent.findings.evidence.pairs import Ground, Group, Pair, Pairing, 
 from logbook_agent.findings.tables.metrics import choose
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.header import Metric
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import Scalar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ from logbook_agent.findings.evidence.alike import (
 from logbook_agent.findings.tables.axes import within_a_run
 from logbook_agent.findings.tables.frame import Frame, frame_of, show, unknown
 from logbook_agent.model.errors import UsageError
-from logbook_agent.running.commands.difference import parts
+from logbook_agent.running.commands.flags import parts
 
 _COMMAND = "command"
 # How a value reads that is there and has no text: a variable set to nothing.

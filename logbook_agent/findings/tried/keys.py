@@ -12,10 +12,8 @@ from typing import Any, TypeAlias
 from logbook_agent.model.entry import ABANDONED, NEGATIVE_RESULT, VOID
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Row, Run
-from logbook_agent.model.scalar import Scalar
-from logbook_agent.model.values import canonical, parse_scalar
-from logbook_agent.running.commands.difference import parts
-from logbook_agent.running.commands.flags import flags, normal_name
+from logbook_agent.model.values import Scalar, canonical, parse_scalar
+from logbook_agent.running.commands.flags import flags, normal_name, parts
 from logbook_agent.text.markdown import lead, one_line
 from logbook_agent.text.words import split_env_words
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import fnmatch
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from logbook_agent.model.run import Code, Contention, Device, Host
-from logbook_agent.running.provenance.devices import visible_devices
-from logbook_agent.running.provenance.environment import relevant_env
 from logbook_agent.running.provenance.git import code_facts
-from logbook_agent.running.provenance.host import host_facts
-from logbook_agent.running.provenance.others import other_users
+from logbook_agent.running.provenance.machine import host_facts, other_users, visible_devices
 from logbook_agent.running.provenance.software import software_versions
 
 
@@ -56,3 +55,21 @@ def snapshot(
         contention=contention,
         problems=(*code.problems, *held),
     )
+
+
+PATTERNS = (
+    *("XLA_*", "LIBTPU_INIT_ARGS", "JAX_*", "CUDA_*", "NVIDIA_TF32_OVERRIDE", "NCCL_*", "TPU_*", "PJRT_*"),
+    *("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "TF_XLA_FLAGS", "TF_GPU_ALLOCATOR"),
+    *("TORCH_*", "PYTORCH_*", "TORCHINDUCTOR_*", "TRITON_*"),
+    *("OMP_*", "MKL_*", "OPENBLAS_NUM_THREADS", "KMP_*", "GOMP_CPU_AFFINITY"),
+    *("PYTHONHASHSEED", "LD_PRELOAD", "MALLOC_*"),
+)
+
+
+def relevant_env(environ: Mapping[str, str], extra: Sequence[str] = ()) -> dict[str, str]:
+    """The variables whose names match `PATTERNS` or the glob patterns in `extra`, sorted by name.
+
+    Values are as they stand: whoever writes them down redacts them first.
+    """
+    matching = re.compile("|".join(fnmatch.translate(p) for p in (*PATTERNS, *extra)))
+    return {name: environ[name] for name in sorted(environ) if matching.match(name)}

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from logbook_agent.running.commands.unwrap import simple_commands_of, uses_uv
-from logbook_agent.running.provenance.folders import names_in
+from logbook_agent.running.commands.script import simple_commands_of, uses_uv
+from logbook_agent.running.provenance.machine import names_in
 
 PACKAGES = frozenset(
     {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.model.header import Criterion, Metric
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import Scalar
 from logbook_agent.sweeps.recipes.axes import scalars
 from logbook_agent.sweeps.recipes.overrides import at_scale, pair_of, unknown_key
 from logbook_agent.sweeps.recipes.problem import RecipeProblem, unknown
