@@ -74,6 +74,9 @@ def age_s(path: Path) -> float:
         return 0.0
 
 
+# -- logs ------------------------------------------------------------------------------------------
+
+
 def check_logs(examination: Examination) -> Iterator[Finding]:
     """A missing log is nothing wrong: they stay on the machine that ran the experiment, and `prune` deletes
     them. One of another size than the record says was changed."""

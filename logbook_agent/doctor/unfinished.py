@@ -25,6 +25,7 @@ from logbook_agent.store.processes import alive, life
 from logbook_agent.store.workspace import Workspace
 
 GONE = "tool and command were gone"
+_PAUSE_S = 0.02
 
 
 def check_unfinished(examination: Examination) -> Iterator[Finding]:
@@ -91,7 +92,7 @@ def _why_not(examination: Examination, name: str) -> str | None:
         return None
 
 
-_PAUSE_S = 0.02
+# -- `doctor --stop` -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

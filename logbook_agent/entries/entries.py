@@ -7,10 +7,8 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.entries.confidence import stated_confidence
 from logbook_agent.entries.fields import edited_fields, parse_field, with_earlier_hypothesis, with_place_for_result
 from logbook_agent.entries.tried_before import attempts_of, tried_before
-from logbook_agent.findings.doubts import baseline_doubts
 from logbook_agent.findings.said import is_long
 from logbook_agent.model.entry import (
     HYPOTHESIS,
@@ -238,6 +236,10 @@ class EditRequest:
 
 def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Book, Entry]:
     """Change prose, confidence or state of an entry. Facts of runs cannot be edited."""
+    # Runs and notes have no use for them.
+    from logbook_agent.entries.confidence import stated_confidence
+    from logbook_agent.findings.doubts import baseline_doubts
+
     book = workspace.book(entry_id)
     prose = request.prose
     prose = with_relations(book, prose, entry_id)

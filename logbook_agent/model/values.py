@@ -40,6 +40,17 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def finite(value: object) -> float | None:
+    """`value` as a finite float; None when it is none."""
+    if not is_number(value):
+        return None
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
 def is_not_finite(text: object) -> bool:
     """Whether `text` spells nan or an infinity."""
     return isinstance(text, str) and _NOT_FINITE.fullmatch(text) is not None

@@ -150,6 +150,9 @@ def parse_env(texts: Sequence[str]) -> dict[str, str]:
     return found
 
 
+# -- where a command is ----------------------------------------------------------------------------
+
+
 def resolve(argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> str:
     """The full path of `argv[0]`, found as the child would find it. Symbolic links are kept: a virtual
     environment's python is one.
@@ -222,6 +225,9 @@ def _close_names(name: str, env: Mapping[str, str]) -> list[str]:
         except OSError:
             continue
     return difflib.get_close_matches(name, sorted(names), n=2, cutoff=0.75)
+
+
+# -- the in-house benchmark ------------------------------------------------------------------------
 
 
 def bench_argv(words: Sequence[str], *, adds_run: bool) -> list[str]:

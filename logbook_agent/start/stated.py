@@ -118,6 +118,9 @@ def parse_template(text: str) -> CommandTemplate:
     return CommandTemplate(label=label, command=command)
 
 
+# -- a file ----------------------------------------------------------------------------------------
+
+
 def read_header_file(path: Path) -> dict[str, Any]:
     """The parts of a header in a YAML file; short forms (a text for a metric, link, criterion) are read."""
     try:

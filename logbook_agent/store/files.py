@@ -203,6 +203,9 @@ def _umask() -> int:
     return mask
 
 
+# -- locks -----------------------------------------------------------------------------------------
+
+
 @contextmanager
 def locked(
     path: Path,

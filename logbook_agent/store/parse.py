@@ -201,6 +201,9 @@ def place_of(path: str | Path) -> str:
     return "/".join(path.parts[-4:] if path.name == "run.json" else path.parts[-2:])
 
 
+# -- the line of a place ---------------------------------------------------------------------------
+
+
 def line_of(text: str, place: str) -> int | None:
     """The line (from 1) of a place such as `fields[0].text`; None when it cannot be told."""
     import yaml

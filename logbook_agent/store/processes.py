@@ -118,6 +118,9 @@ def own_peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
+# -- runs ------------------------------------------------------------------------------------------
+
+
 def this_process() -> Process:
     """The tool itself."""
     from logbook_agent.model.run import Process

@@ -188,6 +188,9 @@ def check_format(data: Any, path: Path, current: int = FORMAT) -> int:
     )
 
 
+# -- names that become part of a path --------------------------------------------------------------
+
+
 def check_header(header: Header, folder: str) -> None:
     """Raise CodecError unless the topic is the name of the logbook's folder, and the prefix makes IDs."""
     _check("topic", header.topic, _is_topic, "lowercase letters, digits, - and _")

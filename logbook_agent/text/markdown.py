@@ -152,6 +152,9 @@ def cell(text: str) -> str:
     return escape(text).replace("|", "\\|")
 
 
+# -- how a text begins -----------------------------------------------------------------------------
+
+
 def lead(text: str) -> str:
     """The first paragraph, list item, heading or line of code of a Markdown text, on one line without the signs in
     front of it; `…` stands for more. Empty for an empty text."""

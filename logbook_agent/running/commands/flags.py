@@ -73,6 +73,9 @@ def _implied(name: str) -> Iterator[str]:
             yield name.removesuffix(suffix)
 
 
+# -- in what two command lines differ --------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """A command line without the order of its flags: values by flag as typed (`--topk`, `K` of `K=V`), other words.

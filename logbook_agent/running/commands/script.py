@@ -18,6 +18,17 @@ from logbook_agent.text.words import split_env_word
 _LEADING = frozenset({"do", "then", "else", "elif", "if", "while", "until", "!", "{", "}", "time", "done", "fi"})
 _NO_COMMAND = frozenset({"for", "case", "select", "esac", "function"})
 _HEREDOC = re.compile(r"<<(?!<)-?[ \t]*(?P<quote>['\"]?)(?P<end>[\w.-]+)(?P=quote)")
+SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
+_WRAPPERS = frozenset({"env", "nohup", "nice", "time", "exec", "stdbuf", "timeout", "caffeinate"})
+_WRAPPER_VALUES = frozenset({"-u", "-n", "-k", "-s", "-C", "--unset", "--signal", "--kill-after", "--chdir"})
+# Options of `uv run` that take the next word; every other one stands alone.
+_UV_OPTIONS = (
+    "--package --extra --no-extra --group --no-group --only-group --python -p --with --with-editable "
+    "--with-requirements --env-file --project --directory --index --default-index --index-url --config-file "
+    "--cache-dir --refresh-package --upgrade-package --resolution --prerelease --link-mode -w"
+)
+_UV_VALUES = frozenset(_UV_OPTIONS.split())
+_DEPTH = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,17 +184,7 @@ class _Scanner:
         return len(self.text)
 
 
-SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
-_WRAPPERS = frozenset({"env", "nohup", "nice", "time", "exec", "stdbuf", "timeout", "caffeinate"})
-_WRAPPER_VALUES = frozenset({"-u", "-n", "-k", "-s", "-C", "--unset", "--signal", "--kill-after", "--chdir"})
-# Options of `uv run` that take the next word; every other one stands alone.
-_UV_OPTIONS = (
-    "--package --extra --no-extra --group --no-group --only-group --python -p --with --with-editable "
-    "--with-requirements --env-file --project --directory --index --default-index --index-url --config-file "
-    "--cache-dir --refresh-package --upgrade-package --resolution --prerelease --link-mode -w"
-)
-_UV_VALUES = frozenset(_UV_OPTIONS.split())
-_DEPTH = 6
+# -- what a command line runs in the end -----------------------------------------------------------
 
 
 def simple_commands_of(argv: Sequence[str]) -> tuple[Simple, ...]:

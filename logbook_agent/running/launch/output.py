@@ -19,6 +19,12 @@ MAX_LOG_BYTES = 256 * 1024 * 1024
 HEAD_LINES = 20
 TAIL_LINES = 40
 ERROR_LINES = 20
+LINE_CHARACTERS = 500
+# Of one line; what is shown of it is much shorter.
+_LINE_BYTES = 64 * 1024
+# Controls, line separators and what turns the direction of text: they would change what stands around them.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+Redact = Callable[[str], str]
 
 
 class OutputLog:
@@ -153,13 +159,7 @@ class _LogFile:
             self._fail("the log could not be closed", error)
 
 
-LINE_CHARACTERS = 500
-# Of one line; what is shown of it is much shorter.
-_LINE_BYTES = 64 * 1024
-# Controls, line separators and what turns the direction of text: they would change what stands around them.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-
-Redact = Callable[[str], str]
+# -- readable excerpts -----------------------------------------------------------------------------
 
 
 def readable(line: bytes, redact: Redact, cut_bytes: int = 0) -> str:

@@ -22,6 +22,8 @@ Stream = Literal["stdout", "stderr"]
 TIMEOUT_STATUS = 124
 FAILED_STATUS = 125
 INTERRUPTED_STATUS = 130
+# Linux counts kibibytes, macOS bytes.
+_MAXRSS_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +87,7 @@ def signal_number(name: str) -> int:
     return int(name[3:]) if name[3:].isdigit() else int(signal.Signals[name])
 
 
-# Linux counts kibibytes, macOS bytes.
-_MAXRSS_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024
+# -- one child -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

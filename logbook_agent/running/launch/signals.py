@@ -75,6 +75,9 @@ class StopRequests:
         os.close(self._write)
 
 
+# -- when to send which ----------------------------------------------------------------------------
+
+
 class Ladder:
     """Begun once; `due` gives each signal when its turn has come, `hurry` goes straight to the last."""
 

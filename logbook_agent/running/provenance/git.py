@@ -25,6 +25,17 @@ from logbook_agent.store.repository import Repository, branch_of, repository_of
 
 KEEP_BYTES = 2**20
 TIMEOUT_S = 20.0
+MAX_NAMED = 64
+MAX_HASHED_BYTES = 64 * 2**20
+# Programs of the system, not of the project.
+_SYSTEM = (
+    *map(Path, ("/bin", "/sbin", "/usr", "/lib", "/lib64", "/opt", "/nix", "/snap", "/etc")),
+    *map(Path, ("/proc", "/dev", "/sys", "/System", "/Library")),
+)
+# What a run writes differs between two runs of the same code.
+_OUTPUT_FLAG = re.compile(r"-o|--?(?:out|output|log|save|dump|trace|profile|result|report|json|csv)\b[\w-]*")
+# A Python that lies anywhere (pyenv, conda) is not code of the project; its version is recorded apart.
+_INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,18 +162,7 @@ def _facts(code: Code, diff: bytes | None, files: Sequence[NamedFile], problems:
     )
 
 
-MAX_NAMED = 64
-MAX_HASHED_BYTES = 64 * 2**20
-
-# Programs of the system, not of the project.
-_SYSTEM = tuple(map(Path, ("/bin", "/sbin", "/usr", "/lib", "/lib64", "/opt", "/nix", "/snap", "/etc")))
-_SYSTEM += tuple(map(Path, ("/proc", "/dev", "/sys", "/System", "/Library")))
-# What a run writes differs between two runs of the same code.
-_OUTPUT_FLAG = re.compile(r"-o|--?(?:out|output|log|save|dump|trace|profile|result|report|json|csv)\b[\w-]*")
-
-
-# A Python that lies anywhere (pyenv, conda) is not code of the project; its version is recorded apart.
-_INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*")
+# -- files that a command names --------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

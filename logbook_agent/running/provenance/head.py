@@ -23,6 +23,24 @@ from logbook_agent.running.provenance.git_calls import DIFF, GitError, GitProces
 _FOLDER = b"40000"
 # A commit and the folders on the way to the logbook are small.
 _MOST_BYTES = 64 * 2**20
+# What a user has configured must not change the text of the diff, and with it the identity of the code.
+FIXED = {
+    "core.quotePath": "true",
+    "diff.noprefix": "false",
+    "diff.mnemonicPrefix": "false",
+    "diff.renames": "false",
+    "diff.algorithm": "myers",
+    "diff.context": "3",
+    "diff.interHunkContext": "0",
+    "diff.indentHeuristic": "true",
+    "diff.relative": "false",
+    "diff.suppressBlankEmpty": "false",
+    "diff.ignoreSubmodules": "untracked",
+}
+_WORDS = [*DIFF, "--binary", "--full-index", "--ignore-submodules=untracked", "--submodule=short", f"-O{os.devnull}"]
+_LINE_BYTES = 2**16
+_MODE = re.compile(rb"(?:old|new|new file|deleted file) mode |index \S+ \d")
+_DIRTY = re.compile(rb"\+Subproject commit [0-9a-f]+-dirty\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,24 +151,7 @@ def _entries(content: bytes, oid_bytes: int) -> Iterator[tuple[bytes, bytes, byt
         at = end + 1 + oid_bytes
 
 
-# What a user has configured must not change the text of the diff, and with it the identity of the code.
-FIXED = {
-    "core.quotePath": "true",
-    "diff.noprefix": "false",
-    "diff.mnemonicPrefix": "false",
-    "diff.renames": "false",
-    "diff.algorithm": "myers",
-    "diff.context": "3",
-    "diff.interHunkContext": "0",
-    "diff.indentHeuristic": "true",
-    "diff.relative": "false",
-    "diff.suppressBlankEmpty": "false",
-    "diff.ignoreSubmodules": "untracked",
-}
-_WORDS = [*DIFF, "--binary", "--full-index", "--ignore-submodules=untracked", "--submodule=short", f"-O{os.devnull}"]
-_LINE_BYTES = 2**16
-_MODE = re.compile(rb"(?:old|new|new file|deleted file) mode |index \S+ \d")
-_DIRTY = re.compile(rb"\+Subproject commit [0-9a-f]+-dirty\n")
+# -- what differs from it --------------------------------------------------------------------------
 
 
 class Digest(NamedTuple):

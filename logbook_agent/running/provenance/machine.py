@@ -15,6 +15,15 @@ from pathlib import Path
 from logbook_agent.model.run import Contention, Device, Host
 from logbook_agent.running.programs import find_program, output_of
 
+# The first processor's lines are enough, and the whole file takes long to make on a large machine.
+_CPUINFO_BYTES = 4096
+_SYSCTL = "/usr/sbin/sysctl"
+_SYSCTL_TIMEOUT_S = 2.0
+_MODEL_KEYS = ("model name", "cpu model", "Model", "Hardware")
+_ACCELERATOR = re.compile(r"/dev/(nvidia\d+|accel\d+|vfio/\d+)")
+_SMI_TIMEOUT_S = 5.0
+_GOOGLE = "0x1ae0"
+
 
 def names_in(folder: Path) -> list[str]:
     """The sorted names in a folder; none where it cannot be read. Cheaper than a Path for each of them."""
@@ -23,13 +32,6 @@ def names_in(folder: Path) -> list[str]:
             return sorted(entry.name for entry in found)
     except OSError:
         return []
-
-
-# The first processor's lines are enough, and the whole file takes long to make on a large machine.
-_CPUINFO_BYTES = 4096
-_SYSCTL = "/usr/sbin/sysctl"
-_SYSCTL_TIMEOUT_S = 2.0
-_MODEL_KEYS = ("model name", "cpu model", "Model", "Hardware")
 
 
 def host_facts(root: Path = Path("/")) -> Host:
@@ -74,9 +76,6 @@ def _memory_bytes() -> int | None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (OSError, ValueError):
         return None
-
-
-_ACCELERATOR = re.compile(r"/dev/(nvidia\d+|accel\d+|vfio/\d+)")
 
 
 def other_users(root: Path = Path("/"), *, own: int | None = None) -> Contention | None:
@@ -130,10 +129,6 @@ def _name(root: Path, pid: int) -> str:
         return (root / f"proc/{pid}/comm").read_text(errors="replace").strip() or "?"
     except OSError:
         return "?"
-
-
-_SMI_TIMEOUT_S = 5.0
-_GOOGLE = "0x1ae0"
 
 
 # Two GPUs of one kind are two, also where neither tells its UUID.

@@ -20,6 +20,8 @@ from logbook_agent.model.values import Key, canonical, row_key
 from logbook_agent.running.results.lines import cut
 
 _MEASURED = re.compile(r"(?:.*_)?(?:[num]?s|secs?|seconds|elapsed|time|[kmgt]i?b|bytes|t?flops|per_s\w*|pct|percent)")
+# Lines that agree with very many JSON rows cannot be placed; looking at this many settles what matters.
+_LOOK_AT = 20
 
 
 def fold(rows: Sequence[Row], problem: Callable[[str], None], *, explicit: bool) -> list[Row]:
@@ -114,8 +116,7 @@ def _joined(first: Measurement, more: Measurement) -> Measurement:
     )
 
 
-# Lines that agree with very many JSON rows cannot be placed; looking at this many settles what matters.
-_LOOK_AT = 20
+# -- lines beside JSON rows ------------------------------------------------------------------------
 
 
 def merge_lines(json_rows: Sequence[Row], line_rows: Sequence[Row], run_config: Mapping[str, Scalar]) -> list[Row]:

@@ -16,6 +16,16 @@ _ANSI = re.compile(
     r"|[0-OQ-WYZ\\`-~])"
     r"|\x9b[0-?]*[ -/]*[@-~]"
 )
+Kind = Literal["RESULT", "METRIC", "RESULT_JSON"]
+_SGR = re.compile(r"\x1b\[[0-9;]*m")
+# `(pid=123, ip=10.1.2.3) ` or `(Worker pid=123) `, as Ray puts it before the lines of its workers,
+# and what it adds to the end of a line that several of them printed.
+_PREFIX = re.compile(r"\s*(?:\((?:[^()\s]{1,200} )?pid=\d{1,20}(?:, ip=[^()\s]{1,100})?\)\s*)?")
+_REPEATED = re.compile(r"\s*\[repeated \d+x across cluster\][^\n]*$")
+_WORD = re.compile(r"(RESULT_JSON|RESULT|METRIC)(?::?(?=\s|$)|:(?=\{))")
+_UNIT_AFTER = re.compile(r"(?P<name>[^\s=]+)=(?P<value>\S+)(?:\s+(?P<unit>\S.*))?")
+# Of one row; what has more is no result, and every reader would pay for it.
+MAX_KEYS = 1_000
 
 
 def strip_ansi(text: str) -> str:
@@ -76,17 +86,6 @@ class LineSplitter:
         return [line for line in strip_ansi(block.decode("utf-8", "replace")).split("\n") if line]
 
 
-Kind = Literal["RESULT", "METRIC", "RESULT_JSON"]
-
-_SGR = re.compile(r"\x1b\[[0-9;]*m")
-# `(pid=123, ip=10.1.2.3) ` or `(Worker pid=123) `, as Ray puts it before the lines of its workers,
-# and what it adds to the end of a line that several of them printed.
-_PREFIX = re.compile(r"\s*(?:\((?:[^()\s]{1,200} )?pid=\d{1,20}(?:, ip=[^()\s]{1,100})?\)\s*)?")
-_REPEATED = re.compile(r"\s*\[repeated \d+x across cluster\][^\n]*$")
-_WORD = re.compile(r"(RESULT_JSON|RESULT|METRIC)(?::?(?=\s|$)|:(?=\{))")
-_UNIT_AFTER = re.compile(r"(?P<name>[^\s=]+)=(?P<value>\S+)(?:\s+(?P<unit>\S.*))?")
-
-
 def split_line(line: str) -> tuple[Kind, str] | None:
     """The kind and body of a line that starts, after any worker prefix, with RESULT, METRIC or
     RESULT_JSON as a whole word (a colon after it is allowed); None for every other line."""
@@ -105,10 +104,6 @@ def split_line(line: str) -> tuple[Kind, str] | None:
     if body.endswith("across cluster]") or "x across cluster]" in body[-200:]:
         body = _REPEATED.sub("", body)
     return word[1], body  # type: ignore[return-value]
-
-
-# Of one row; what has more is no result, and every reader would pay for it.
-MAX_KEYS = 1_000
 
 
 def split_pairs(body: str) -> tuple[dict[str, str], list[tuple[str, str]]]:

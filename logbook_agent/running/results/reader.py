@@ -13,10 +13,17 @@ from typing import Any
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Measurement, Row, Scalar
 from logbook_agent.model.units import KNOWN, known
-from logbook_agent.model.values import canonical, is_not_finite, is_number, parse_scalar
+from logbook_agent.model.values import canonical, finite, is_not_finite, is_number, parse_scalar
 from logbook_agent.running.results.fold import fold, join_loose, merge_lines
-from logbook_agent.running.results.json_rows import finite, rows_from_json
 from logbook_agent.running.results.lines import MAX_KEYS, cut, split_line, split_metric, split_pairs
+
+MAX_ROWS = 20_000
+MAX_TEXT_CHARS = 64 * 2**20
+MAX_LINE_CHARS = 16 * 2**20
+MAX_PROBLEMS = 50
+_LAST_CHARS = 120
+# Plain data without its secrets, in the form it came in.
+Clean = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,15 +124,6 @@ class Classifier:
         return {**self._context.run_config, **own}
 
 
-MAX_ROWS = 20_000
-MAX_TEXT_CHARS = 64 * 2**20
-MAX_LINE_CHARS = 16 * 2**20
-MAX_PROBLEMS = 50
-_LAST_CHARS = 120
-# Plain data without its secrets, in the form it came in.
-Clean = Callable[[Any], Any]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultReading:
     """The rows of a run; what was said again was folded."""
@@ -221,12 +219,18 @@ class ResultReader:
 
     def _feed_json(self, body: str) -> None:
         shown = functools.cache(lambda: cut(self._clean(body), 120))
-        rows = rows_from_json(body, lambda text: self._problems.add(f"RESULT_JSON: {text}: {shown()}"), self._clean)
+        rows = self._rows(body, lambda text: self._problems.add(f"RESULT_JSON: {text}: {shown()}"))
         self._json += rows
         if rows:
             config = [f"{k}={v}" for k, v in list(rows[-1].config.items())[:3]]
             taken = [f"{k}={m.samples[-1]:g}" for k, m in list(rows[-1].metrics.items())[:3]]
             self.last = cut(" ".join([*config, *taken]), _LAST_CHARS) or self.last
+
+    def _rows(self, text: str, problem: Callable[[str], None]) -> list[Row]:
+        # Loaded with the first JSON: most commands print lines, or nothing.
+        from logbook_agent.running.results.json_rows import rows_from_json
+
+        return rows_from_json(text, problem, self._clean)
 
     def finish(
         self,
@@ -246,7 +250,7 @@ class ResultReader:
         config = self._clean(dict(config or {}))
         explicit = list(self._json)
         if file_text is not None and file_text.strip():
-            explicit += rows_from_json(file_text, lambda text: problem(f"result file: {text}"), self._clean)
+            explicit += self._rows(file_text, lambda text: problem(f"result file: {text}"))
         if self._beyond:
             problem(f"{self._beyond} result lines were not kept: over the limit of rows or size")
         context = Context(

@@ -203,6 +203,9 @@ def _is_random(value: str) -> bool:
     return len(value) >= 16 and any(c.isdigit() for c in value) and "." not in value
 
 
+# -- from one line to the next ---------------------------------------------------------------------
+
+
 class LineRedactor:
     """Redacts one line after another. `redact` does it for a line by itself."""
 

@@ -124,6 +124,9 @@ def _base64_at_any_offset(raw: bytes) -> Iterator[str]:
         yield text[(0, 2, 3)[offset] : (offset + len(raw)) * 8 // 6]
 
 
+# -- known secrets in a text -----------------------------------------------------------------------
+
+
 class KnownForms:
     """Texts to be replaced, each with what it becomes; none is shorter than MIN_LENGTH."""
 
