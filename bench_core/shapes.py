@@ -2,8 +2,12 @@
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from typing import Annotated
 
 from bench_core.errors import UsageError
+from bench_core.flag import Flag
+
+DEFAULT_TOPK = 2
 
 
 class DType(StrEnum):
@@ -31,12 +35,12 @@ class MoeShape:
         UsageError: a size is not positive (`shared_expert_dim`: negative), or topk > experts.
     """
 
-    tokens: int
-    hidden: int
-    mlp_dim: int
-    experts: int
-    topk: int
-    shared_expert_dim: int = 0
+    tokens: Annotated[int, Flag(help="Rows of the input.")] = 512
+    hidden: Annotated[int, Flag(help="Width of the model.")] = 128
+    mlp_dim: Annotated[int, Flag(help="Width of one expert.")] = 128
+    experts: Annotated[int, Flag(help="Number of experts.")] = 8
+    topk: Annotated[int, Flag(help="Experts per token.", unless=str(DEFAULT_TOPK))] = DEFAULT_TOPK
+    shared_expert_dim: Annotated[int, Flag(help="Width of the dense gated expert that sees every token; 0: none.")] = 0
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -22,7 +22,7 @@ from logbook_agent.findings.reading import search
 from logbook_agent.findings.status import status
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import Scalar
 from logbook_agent.start.start import StartRequest
 from logbook_agent.start.start import start as start_logbook
 from logbook_agent.store.book import Book

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from logbook_agent.cli import main
-from logbook_agent.running.provenance.environment import relevant_env
+from logbook_agent.running.provenance.snapshot import relevant_env
 from tests.breadth import WIDE, beyond_samples
 
 REPOSITORY = Path(__file__).resolve().parent.parent

@@ -37,7 +37,7 @@ BENCH = (
     {"parallel"},
     {"blocks"},
     {"routing", "gmm", "quant", "timing"},
-    {"accounting", "shapes", "device", "errors"},
+    {"accounting", "shapes", "flag", "device", "errors"},
 )
 # Pure parts: no files, processes, network or clock.
 PURE = (

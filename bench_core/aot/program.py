@@ -16,7 +16,7 @@ from bench_core.blocks.modes import QueueMode
 from bench_core.blocks.moe import pack, store_weights
 from bench_core.blocks.program import pass_function
 from bench_core.harness.case import Case
-from bench_core.harness.flags import CompilerFlags, raise_refused_flag
+from bench_core.harness.compiler_flags import CompilerFlags, raise_refused_flag
 from bench_core.harness.run import block_spec, load_backend
 from bench_core.routing.capacity import CapacityPolicy
 from bench_core.routing.layout import Assignments, plan_assignments

@@ -12,7 +12,8 @@ from bench_core.aot.refusals import Reason, Refusal
 from bench_core.aot.remedy import find_remedy
 from bench_core.aot.targets import AotTarget
 from bench_core.errors import CaseFailed, UnsupportedCase
-from bench_core.harness.case import Case, ConfigValue
+from bench_core.flag import ConfigValue
+from bench_core.harness.case import Case
 from bench_core.harness.environment import describe_environment
 from bench_core.harness.record import Environment, Failure, Measurement, Number, Row
 from bench_core.harness.row import case_inflation, computed_rows

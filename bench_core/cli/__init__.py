@@ -8,8 +8,8 @@ from typing import NoReturn, Protocol, cast
 import typer
 from typer.main import get_command
 
+from bench_core.cli import hillclimb
 from bench_core.cli.check import check
-from bench_core.cli.hillclimb import hillclimb
 from bench_core.device import keep_absent_tpus_quiet
 from bench_core.errors import BenchError, UsageError
 
@@ -21,7 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Benchmark of a Mixture-of-Experts block in JAX: checked against an oracle, then timed.",
 )
-app.command("hillclimb")(hillclimb)
+app.command("hillclimb")(hillclimb.command)
 app.command("check")(check)
 
 

@@ -1,20 +1,16 @@
-"""Options that stand for several cases: lists, sweeps, and the word `both`. No JAX."""
+"""Options that stand for several cases: lists and sweeps. No JAX."""
 
-from collections.abc import Callable
-from enum import StrEnum
+from collections.abc import Callable, Container
 from typing import TypeVar
 
-from bench_core.blocks.impls import IMPLS
 from bench_core.errors import UsageError
-from bench_core.harness.case import choose
-from bench_core.routing.distribution import Distribution
+from bench_core.flag import option
+from bench_core.routing.distribution import RUN_FLAGS, Distribution
+from bench_core.shapes import DEFAULT_TOPK
 
-DEFAULT_TOPK = 2
-BOTH = "both"
 NULL_SWEEP = tuple(tenths / 10 for tenths in range(1, 10))
 
 Value = TypeVar("Value", int, float)
-Word = TypeVar("Word", bound=StrEnum)
 
 
 def topk_values(topk: int | None, topk_list: str | None) -> list[int]:
@@ -49,35 +45,19 @@ def null_fractions(single: float | None, listed: str | None, *, sweep: bool) -> 
     return list(NULL_SWEEP) if sweep else [0.0 if single is None else single]
 
 
-def impls(word: str) -> list[str]:
-    """`both` is every implementation: the word is from a time when there were two."""
-    return list(IMPLS) if choose("--impl", word, [*IMPLS, BOTH]) == BOTH else [word]
-
-
-def words_or_both(flag: str, word: str, words: type[Word]) -> list[Word]:
-    """One member of `words`, or all of them for `both`."""
-    names = [member.value for member in words]
-    return list(words) if choose(flag, word, [*names, BOTH]) == BOTH else [words(word)]
-
-
-def run_numbers(
-    distributions: list[Distribution], *, alpha: float | None, noise_scale: float | None
-) -> dict[str, float]:
-    """The numbers of `--distribution runs` that were given.
+def refuse_run_numbers(given: Container[str], distributions: list[Distribution]) -> None:
+    """Refuse the numbers of `--distribution runs` where no case has such runs.
 
     Raises:
-        UsageError: one was given and no case has such runs.
+        UsageError: one was given.
     """
-    given = {"run_alpha": alpha, "run_noise_scale": noise_scale}
-    numbers = {name: number for name, number in given.items() if number is not None}
-    if numbers and Distribution.RUNS not in distributions:
-        flag = f"--{next(iter(numbers)).replace('_', '-')}"
+    idle = [name for name in RUN_FLAGS if name in given]
+    if idle and Distribution.RUNS not in distributions:
         raise UsageError(
-            f"{flag} changes nothing in --distribution random",
+            f"{option(idle[0])} changes nothing in --distribution random",
             cause="random logits have no runs",
             hint="add --distribution runs, or leave it out",
         )
-    return numbers
 
 
 def _same_axis(one: str, other: str, *, hint: str) -> UsageError:

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bench_core.aot.targets import AotTarget, choose_target
-from bench_core.cli import options
+from bench_core.cli.flags import typer_option
+from bench_core.cli.hillclimb import AOT
+from bench_core.flag import choose
 from bench_core.gmm.registry import BACKENDS
-from bench_core.harness.case import Case, choose
+from bench_core.harness.case import Case
 from bench_core.harness.table import AXES, choices, table_case
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ def check(
     full: Annotated[
         bool, typer.Option("--full", help="Every combination (hours), not only every pair of values.")
     ] = False,
-    aot: options.Aot = None,
+    aot: Annotated[str | None, typer_option("aot", AOT)] = None,
 ) -> None:
     """Check the forward pass and all gradients of a table of small cases against the float64 oracle.
 

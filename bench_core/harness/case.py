@@ -1,25 +1,23 @@
 """What a case is. No JAX: a request is refused before anything heavy is imported."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
+from typing import Annotated
 
 from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.modes import QueueMode, RematMode
 from bench_core.errors import UsageError
+from bench_core.flag import ConfigValue, Flag, choose, declared
+from bench_core.gmm.default import ANYWHERE
 from bench_core.gmm.registry import BACKENDS
 from bench_core.gmm.tile import Tile
 from bench_core.harness.combinations import idle_keys, refuse_combinations, refuse_tile
-from bench_core.harness.flags import NO_FLAGS, CompilerFlags
+from bench_core.harness.compiler_flags import NO_FLAGS, CompilerFlags
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.capacity import UNLIMITED, Capacity
-from bench_core.routing.distribution import Distribution, RoutingRequest
+from bench_core.routing.distribution import RUN_FLAGS, Distribution, RoutingRequest
 from bench_core.routing.strategy import PackStrategy
 from bench_core.shapes import BenchPass, DType, MoeShape
-
-ConfigValue = str | int | float | bool
-Word = TypeVar("Word", bound=StrEnum)
 
 
 class ParallelMode(StrEnum):
@@ -38,24 +36,65 @@ class Case:
     """
 
     shape: MoeShape
-    dtype: DType
+    shared_fused: Annotated[bool, Flag(help="The shared expert's w1|w3 as one matmul.")] = False
+    dtype: Annotated[DType, Flag(help="Activations and weights; sums are float32.")] = DType.BFLOAT16
     routing: RoutingRequest
-    backend: str
-    impl: str
-    bench_pass: BenchPass
-    quant_mode: QuantMode
-    parallel_mode: ParallelMode
-    iters: int
-    warmup: int
-    seed: int
-    shared_fused: bool = False
-    pack_strategy: PackStrategy = PackStrategy.ARGSORT
-    queue_mode: QueueMode = QueueMode.FULL
-    remat_mode: RematMode = RematMode.NONE
-    capacity: Capacity = UNLIMITED
-    tile: Tile | None = None
+    backend: Annotated[
+        str,
+        Flag(
+            help="Grouped matmul.",
+            choices=tuple(BACKENDS),
+            unless="tiled on CPU where it serves the case, else ragged_dot",
+        ),
+    ] = ANYWHERE
+    tile: Annotated[
+        Tile | None,
+        Flag(
+            help="gmm: rows, contracted width and columns of a tile.",
+            metavar="M,K,N",
+            unless=str(BACKENDS["gmm"].default_tile),
+            read=Tile.parse,
+        ),
+    ] = None
     """None: that of the backend, if it has one."""
-    compiler_flags: CompilerFlags = NO_FLAGS
+    impl: Annotated[
+        str,
+        Flag(help="How the block is computed, see --list; both: all of them.", choices=tuple(IMPLS), several=True),
+    ] = "baseline"
+    pack_strategy: Annotated[
+        PackStrategy, Flag(name="routing_pack_strategy", help="How assignments are sorted by expert.")
+    ] = PackStrategy.ARGSORT
+    queue_mode: Annotated[
+        QueueMode,
+        Flag(help="prequeue: dispatch is prepared outside the timed call; forward only.", several=True),
+    ] = QueueMode.FULL
+    bench_pass: Annotated[
+        BenchPass,
+        Flag(help="What one call computes; backward: mean of squares, gradients to x and all weights."),
+    ] = BenchPass.FORWARD
+    remat_mode: Annotated[RematMode, Flag(help="What the backward pass recomputes.")] = RematMode.NONE
+    capacity: Capacity = UNLIMITED
+    quant_mode: Annotated[
+        QuantMode,
+        Flag(
+            help="int8: fake quantisation of every matmul operand; int8_real: int8 matmuls.",
+            shown_after="renormalize_real_after_null",
+        ),
+    ] = QuantMode.NONE
+    parallel_mode: Annotated[ParallelMode, Flag(help="Spread over devices; one device for now.")] = ParallelMode.NONE
+    compiler_flags: Annotated[
+        CompilerFlags,
+        Flag(
+            name="compiler_flag",
+            help="An option of the compiler (XLA); may be repeated.",
+            metavar="KEY=VALUE",
+            read=CompilerFlags.parse,
+            repeated=True,
+        ),
+    ] = NO_FLAGS
+    iters: Annotated[int, Flag(help="Timed calls; every sample is kept.")] = 5
+    warmup: Annotated[int, Flag(help="Untimed calls before the timed ones.")] = 1
+    seed: Annotated[int, Flag(help="Seed of inputs, weights and router logits.")] = 0
 
     def __post_init__(self) -> None:
         choose("--backend", self.backend, BACKENDS)
@@ -92,65 +131,26 @@ class Case:
         )
 
     def config(self) -> dict[str, ConfigValue]:
-        """The case as flat words and numbers, keyed by the flags' names, in a fixed order.
+        """The case as flat words and numbers, keyed by the flags' names, in their order.
 
         What the case does not have (the capacity factor without a policy, run lengths of a random distribution,
         the tile of a backend without one, flags of the compiler) has no key.
         """
-        config: dict[str, ConfigValue] = {field.name: getattr(self.shape, field.name) for field in fields(self.shape)}
-        config |= {"shared_fused": self.shared_fused, "dtype": self.dtype.value}
-        config |= {"distribution": self.routing.distribution.value}
-        if self.routing.distribution is Distribution.RUNS:
-            config |= {"run_alpha": self.routing.run_alpha, "run_noise_scale": self.routing.run_noise_scale}
-        config |= {
-            "backend": self.backend,
-            **self._tile_config(),
-            "impl": self.impl,
-            "routing_pack_strategy": self.pack_strategy.value,
-            "queue_mode": self.queue_mode.value,
-            "bench_pass": self.bench_pass.value,
-            "remat_mode": self.remat_mode.value,
-            "capacity_policy": self.capacity.policy.value,
-        }
-        if self.capacity.factor is not None:
-            config |= {"capacity_factor": self.capacity.factor}
-        config |= {
-            "quant_mode": self.quant_mode.value,
-            "null_route_frac": self.routing.null_frac,
-            "null_routing_mode": self.routing.null_mode.value,
-            "renormalize_real_after_null": self.routing.renormalize,
-            "parallel_mode": self.parallel_mode.value,
-            **({"compiler_flag": str(self.compiler_flags)} if self.compiler_flags else {}),
-            "iters": self.iters,
-            "warmup": self.warmup,
-            "seed": self.seed,
-        }
-        return config
-
-    def _tile_config(self) -> dict[str, ConfigValue]:
-        tile = self.tile or BACKENDS[self.backend].default_tile
-        return {} if tile is None else {"tile": str(tile)}
+        values = {flag.name: flag.of(self) for flag in CASE_FLAGS}
+        values["tile"] = self.tile or BACKENDS[self.backend].default_tile
+        if self.routing.distribution is not Distribution.RUNS:
+            values |= dict.fromkeys(RUN_FLAGS)
+        return {name: _reported(value) for name, value in values.items() if value not in (None, NO_FLAGS)}
 
 
-def choose(flag: str, word: str, choices: Iterable[str]) -> str:
-    """Return `word` when it is one of `choices`.
-
-    Raises:
-        UsageError: it is not; the error lists what is.
-    """
-    served = list(choices)
-    if word not in served:
-        raise UsageError(
-            f"{flag} {word} is not known",
-            cause=f"this version supports: {', '.join(served)}",
-            hint=f"use {flag} {served[0]}, or see bench-core hillclimb --list",
-        )
-    return word
+CASE_FLAGS = declared(Case)
+"""All flags of a case, in the order in which a row reports them."""
 
 
-def choose_word(flag: str, word: str, words: type[Word]) -> Word:
-    """The member of `words` with this name; otherwise the error of `choose`."""
-    return words(choose(flag, word, [member.value for member in words]))
+def _reported(value: object) -> ConfigValue:
+    if isinstance(value, int | float):
+        return value
+    return value.value if isinstance(value, StrEnum) else str(value)
 
 
 # 2**26 multiply-adds per matmul: the oracle computes them in float64, with bounds, in well under a second.

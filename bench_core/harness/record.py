@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench_core.errors import UsageError
-from bench_core.harness.case import ConfigValue
+from bench_core.flag import ConfigValue
 
 Number = int | float | None
 RESULT_FILE_VARIABLE = "LOGBOOK_RESULT_FILE"

@@ -20,8 +20,8 @@ from bench_core.gmm.default import default_backends
 from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.case import Case, checked_shape
 from bench_core.harness.check import check_outputs
+from bench_core.harness.compiler_flags import raise_refused_flag
 from bench_core.harness.environment import device_peak_bytes
-from bench_core.harness.flags import raise_refused_flag
 from bench_core.harness.record import Environment, Failure, Row
 from bench_core.harness.row import Measured, failed_row, measured_row
 from bench_core.harness.stages import time_stages

@@ -8,7 +8,7 @@ import jax
 
 from bench_core.blocks.inputs import BlockInputs
 from bench_core.blocks.moe import BlockSpec, combine_stage, down_stage, pack, store_weights, up_stage
-from bench_core.harness.flags import NO_FLAGS, CompilerFlags
+from bench_core.harness.compiler_flags import NO_FLAGS, CompilerFlags
 from bench_core.quant.fake import operand
 from bench_core.timing.measure import call, compile_program, sample
 

@@ -3,8 +3,10 @@
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
 from bench_core.errors import UsageError
+from bench_core.flag import Flag
 
 
 class CapacityPolicy(StrEnum):
@@ -24,8 +26,13 @@ class Capacity:
         UsageError: the factor is missing, not needed, or not a positive number.
     """
 
-    policy: CapacityPolicy = CapacityPolicy.NONE
-    factor: float | None = None
+    policy: Annotated[
+        CapacityPolicy,
+        Flag(name="capacity_policy", help="Assignments over an expert's capacity are zeroed; pad: all are computed."),
+    ] = CapacityPolicy.NONE
+    factor: Annotated[
+        float | None, Flag(name="capacity_factor", help="capacity = ceil(factor * tokens * topk / experts).")
+    ] = None
 
     def __post_init__(self) -> None:
         if self.policy is CapacityPolicy.NONE:

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
 from bench_core.errors import UsageError
+from bench_core.flag import Flag
 
 
 class Distribution(StrEnum):
@@ -23,6 +25,8 @@ class NullMode(StrEnum):
 
 DEFAULT_RUN_ALPHA = 0.98
 DEFAULT_RUN_NOISE_SCALE = 0.35
+RUN_FLAGS = ("run_alpha", "run_noise_scale")
+"""They belong to `runs` alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +42,41 @@ class RoutingRequest:
         UsageError: a number is outside its range.
     """
 
-    distribution: Distribution = Distribution.RANDOM
-    run_alpha: float = DEFAULT_RUN_ALPHA
-    run_noise_scale: float = DEFAULT_RUN_NOISE_SCALE
-    null_frac: float = 0.0
-    null_mode: NullMode = NullMode.INDEPENDENT
-    renormalize: bool = False
+    distribution: Annotated[
+        Distribution,
+        Flag(help="Router logits: independent normal, or consecutive tokens favour one expert.", several=True),
+    ] = Distribution.RANDOM
+    run_alpha: Annotated[float, Flag(help="Runs: mean length is 1 / (1 - alpha).", unless=str(DEFAULT_RUN_ALPHA))] = (
+        DEFAULT_RUN_ALPHA
+    )
+    run_noise_scale: Annotated[
+        float, Flag(help="Runs: noise below the favourite's +6.", unless=str(DEFAULT_RUN_NOISE_SCALE))
+    ] = DEFAULT_RUN_NOISE_SCALE
+    null_frac: Annotated[
+        float,
+        Flag(
+            name="null_route_frac",
+            after="quant_mode",
+            help="Fraction of slots that go to no expert.",
+            unless="0",
+        ),
+    ] = 0.0
+    null_mode: Annotated[
+        NullMode,
+        Flag(
+            name="null_routing_mode",
+            after="null_route_frac",
+            help="Which slots are null; take_until_null: a token keeps its experts before the first.",
+        ),
+    ] = NullMode.INDEPENDENT
+    renormalize: Annotated[
+        bool,
+        Flag(
+            name="renormalize_real_after_null",
+            after="null_routing_mode",
+            help="A token's real weights sum to one again.",
+        ),
+    ] = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.run_alpha < 1:

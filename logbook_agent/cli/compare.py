@@ -13,7 +13,7 @@ from logbook_agent.findings.comparisons.as_text import compared_text
 from logbook_agent.findings.comparisons.compare import compare
 from logbook_agent.findings.comparisons.told import data
 from logbook_agent.model.entry import Comparison, entry_of
-from logbook_agent.model.pairs import parse_value
+from logbook_agent.model.values import parse_value
 from logbook_agent.pages.blocks import blocks_of
 
 Repeated = list[str] | None

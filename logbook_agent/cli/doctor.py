@@ -11,7 +11,6 @@ import typer
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
 from logbook_agent.doctor.finding import Finding
-from logbook_agent.doctor.place import find_book
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.workspace import Workspace
 
@@ -49,7 +48,7 @@ def doctor_command(
         return _stop(space, stop_id, as_json=common.as_json)
     from logbook_agent.doctor.examine import examine, summary
 
-    book = find_book(space)
+    book = space.book()
     found = examine(space, book, fix=fix)
     data = summary(book, found)
     emit("doctor", data, _text(space, data, found), as_json=common.as_json, warnings=space.warnings)
@@ -66,7 +65,7 @@ def _secrets(space: Workspace, *, fix: bool, as_json: bool) -> int:
             cause="the search for secrets changes nothing",
             hint="logbook doctor --secrets",
         )
-    book = find_book(space)
+    book = space.book()
     found = find_secrets(space, book)
     data = summary(book, found)
     emit("doctor", data, _text(space, data, found), as_json=as_json, warnings=space.warnings)
@@ -74,7 +73,7 @@ def _secrets(space: Workspace, *, fix: bool, as_json: bool) -> int:
 
 
 def _stop(space: Workspace, entry_id: str, *, as_json: bool) -> int:
-    from logbook_agent.doctor.stop import stop
+    from logbook_agent.doctor.unfinished import stop
 
     found = stop(space, space.book(entry_id), entry_id)
     data = {"stopped": [{"id": s.run.entry, "run": s.run.run, "signal": s.signal} for s in found]}
@@ -129,7 +128,7 @@ def migrate_command(
     from logbook_agent.store.migrations import migrate
 
     space = common.space()
-    book = find_book(space)
+    book = space.book()
     done = migrate(book.folder, dry_run=dry_run, durable=book.durable)
     data = {
         "topic": book.topic,

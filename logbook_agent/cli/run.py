@@ -17,10 +17,9 @@ from logbook_agent.cli.options import (
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.entries import Prose
 from logbook_agent.entries.run import RunRequest, RunResult, run
-from logbook_agent.model.pairs import parse_value
 from logbook_agent.model.units import format_value, known
-from logbook_agent.running.bench import bench_argv, bench_folder
-from logbook_agent.running.prepare import parse_duration, parse_env
+from logbook_agent.model.values import parse_value
+from logbook_agent.running.prepare import bench_argv, bench_folder, parse_duration, parse_env
 
 _SHOWN_ROWS = 12
 

@@ -10,7 +10,7 @@ import typer
 from logbook_agent.cli.options import JsonOption, RootOption, prose, workspace
 from logbook_agent.cli.output import emit
 from logbook_agent.start.start import StartRequest, start
-from logbook_agent.store.onward import naming, sweep_command
+from logbook_agent.store.workspace import naming, sweep_command
 
 Repeated = list[str] | None
 

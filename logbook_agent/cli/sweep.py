@@ -18,8 +18,7 @@ from logbook_agent.cli.sweep_display import (
     stages_result_text,
 )
 from logbook_agent.model.errors import UsageError
-from logbook_agent.store.onward import naming
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.sweeps.chosen import Chosen, ChosenStages, common_scales, has_stages, list_recipes
 from logbook_agent.sweeps.prepare import SweepRequest, prepare_sweep
 from logbook_agent.sweeps.recipes.stages import StagedRecipe

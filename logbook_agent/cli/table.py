@@ -15,7 +15,7 @@ from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.findings.tables.naming import parse_axes, parse_metrics
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.findings.tabling import table
-from logbook_agent.model.pairs import parse_pair
+from logbook_agent.model.values import parse_pair
 from logbook_agent.pages.blocks import blocks_of
 
 Repeated = list[str] | None

@@ -15,7 +15,7 @@ from logbook_agent.findings.tried.keys import MARKED, Item
 from logbook_agent.findings.tried.listed import tried
 from logbook_agent.findings.tried.texts import outcome_text, where_text
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.pairs import parse_pair
+from logbook_agent.model.values import parse_pair
 from logbook_agent.running.commands.flags import normal_name
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.times import minute

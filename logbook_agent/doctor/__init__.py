@@ -2,13 +2,11 @@
 
 finding     one thing that is wrong, and the examination that finds it
 examine     all checks in their order; each is mended before the next one looks
-place       which logbook, even when its header cannot be read
 merges      IDs that two clones gave out, met in a merge (`sides`: both versions, `renumber`: the mend)
 ids         names and IDs of entry files, aliases
-records     records that cannot be read
+records     every record below a logbook; those that cannot be read
 runs        folders of runs: of no entry, without a record, in the wrong place
-unfinished  runs that nobody finished, and their markers (`recover`, `stop`)
-leftovers   temporary files, locks, the index
-logs        logs that are not here
+unfinished  runs that nobody finished, and their markers; `--stop`
+leftovers   temporary files, locks, the index, logs that are not here
 view        the rendered document
 """

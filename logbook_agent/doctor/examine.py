@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from logbook_agent.doctor.finding import Check, Examination, Finding
+from logbook_agent.doctor.finding import STAMP, Check, Examination, Finding, finding
 from logbook_agent.doctor.ids import check_aliases, check_names, check_voids
-from logbook_agent.doctor.leftovers import check_index, check_lock, check_temporary_files
-from logbook_agent.doctor.logs import check_logs
+from logbook_agent.doctor.leftovers import check_index, check_lock, check_logs, check_temporary_files
 from logbook_agent.doctor.merges import check_merges
 from logbook_agent.doctor.records import check_header, check_records
 from logbook_agent.doctor.runs import check_runs
@@ -39,7 +38,7 @@ CHECKS: tuple[Check, ...] = (
 
 def examine(workspace: Workspace, book: Book, *, fix: bool) -> list[Finding]:
     """What is wrong, in the order of the checks; with `fix`, mended where that is safe."""
-    stamp = workspace.now().strftime("%Y%m%dT%H%M%S%f")
+    stamp = workspace.now().strftime(STAMP)
     examination = Examination(workspace=workspace, book=book, stamp=stamp)
     found = [f for check in FIRST for f in _run(examination, check, fix=fix)]
     if any(f.check in ("header", "newer-format", "older-format") for f in found):
@@ -54,8 +53,7 @@ def _run(examination: Examination, check: Check, *, fix: bool) -> list[Finding]:
     except StoreError as error:
         # The folder or file that all of a check rests on. The other checks go on.
         where = examination.book.folder
-        mend = error.hint or error.cause
-        return [Finding(check="unreadable", severity="error", message=error.message, mend=mend, path=where)]
+        return [finding("error", "unreadable", where, error.message, error.hint or error.cause)]
     return [_mended(f) for f in found] if fix else found
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.store.backups import backup
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, move, remove
 from logbook_agent.store.workspace import Workspace
@@ -19,6 +18,8 @@ Severity = Literal["error", "warning", "note"]
 # Does the mending and says what was done.
 Fix = Callable[[], str]
 DOCTOR_FIX = "logbook doctor --fix"
+# By which backups of one examination are called.
+STAMP = "%Y%m%dT%H%M%S%f"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +58,23 @@ class Finding:
         }
 
 
+def finding(
+    severity: Severity,
+    check: str,
+    path: Path | None,
+    message: str,
+    mend: str = "",
+    fix: Fix | None = None,
+    *,
+    line: int | None = None,
+    items: tuple[str, ...] = (),
+) -> Finding:
+    """How bad, found by which check, where, what is wrong, how it is mended, and what mends it."""
+    return Finding(
+        check=check, severity=severity, message=message, mend=mend, path=path, line=line, items=items, fix=fix
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
     """One examination of one logbook. `reported` are files of which something was said already."""
@@ -68,11 +86,12 @@ class Examination:
 
     def backup(self, path: Path) -> Path:
         """Keep a file as it is, before it is changed or removed."""
-        return backup(self.book, self.stamp, path)
+        return self.book.backup(path, self.stamp)
 
-    def remove(self, path: Path) -> None:
-        """Remove a file of the logbook."""
+    def remove(self, path: Path) -> str:
+        """Remove a file of the logbook; what was done."""
         remove(path, within=self.book.root)
+        return "removed"
 
     def rename(self, old: Path, new: Path) -> None:
         """Move a file or folder of the logbook to a name that is free. Raises StoreError."""

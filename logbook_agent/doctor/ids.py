@@ -8,10 +8,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix
-from logbook_agent.doctor.renumber import readable, readdress, renumbered
+from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix, finding
+from logbook_agent.doctor.renumber import move_runs, readable, renumbered
 from logbook_agent.model.entry import Entry
-from logbook_agent.model.ids import format_id, id_number, run_number
+from logbook_agent.model.ids import format_id, id_number
 
 _NUMBERED = re.compile(r"(?P<head>[A-Za-z][A-Za-z0-9-]*)-(?P<digits>[0-9]{1,9})")
 
@@ -40,7 +40,7 @@ def check_names(examination: Examination) -> Iterator[Finding]:
 
 
 def _foreign(path: Path, why: str) -> Finding:
-    return Finding(check="entry-name", severity="warning", message=why, mend="move it out of entries/", path=path)
+    return finding("warning", "entry-name", path, why, "move it out of entries/")
 
 
 def _misnamed(examination: Examination, path: Path, entry: Entry) -> Finding:
@@ -56,13 +56,18 @@ def _misnamed(examination: Examination, path: Path, entry: Entry) -> Finding:
 
         mend, fix = f"{DOCTOR_FIX} sets its id to {path.stem}", correct
     else:
-
-        def move() -> str:
-            examination.rename(path, book.entry_path(entry.id))
-            return f"renamed to {entry.id}.yaml"
-
-        mend, fix = f"{DOCTOR_FIX} renames it to {entry.id}.yaml", move
+        mend, fix = _moving(examination, path, entry)
     return _wrong_name(path, f"it holds entry {entry.id}", mend, fix)
+
+
+def _moving(examination: Examination, path: Path, entry: Entry) -> tuple[str, Fix]:
+    """The mend of an entry whose file should be called after the ID inside."""
+
+    def move() -> str:
+        examination.rename(path, examination.book.entry_path(entry.id))
+        return f"renamed to {entry.id}.yaml"
+
+    return f"{DOCTOR_FIX} renames it to {entry.id}.yaml", move
 
 
 def _stray(examination: Examination, path: Path, entry: Entry) -> Finding:
@@ -72,20 +77,12 @@ def _stray(examination: Examination, path: Path, entry: Entry) -> Finding:
     if not own:
         return _malformed(examination, path, entry)
     if not book.has_entry(entry.id):
-
-        def move() -> str:
-            examination.rename(path, book.entry_path(entry.id))
-            return f"renamed to {entry.id}.yaml"
-
-        return _wrong_name(
-            path, f"it holds {entry.id} under another name", f"{DOCTOR_FIX} renames it to {entry.id}.yaml", move
-        )
+        return _wrong_name(path, f"it holds {entry.id} under another name", *_moving(examination, path, entry))
     if readable(book.entry_path(entry.id)) == entry:
 
         def drop() -> str:
             examination.backup(path)
-            examination.remove(path)
-            return "removed, after a backup"
+            return f"{examination.remove(path)}, after a backup"
 
         return _wrong_name(path, f"a copy of {entry.id}, with the same words", f"{DOCTOR_FIX} removes it", drop)
 
@@ -106,13 +103,8 @@ def _malformed(examination: Examination, path: Path, entry: Entry) -> Finding:
     book = examination.book
     match = _NUMBERED.fullmatch(path.stem)
     if match is None or match["head"].upper() != book.header.prefix:
-        return Finding(
-            check="entry-name",
-            severity="error",
-            message=f"{entry.id} is not an ID of this logbook ({book.header.prefix})",
-            mend="move it, with its runs, to the logbook it belongs to",
-            path=path,
-        )
+        message = f"{entry.id} is not an ID of this logbook ({book.header.prefix})"
+        return finding("error", "entry-name", path, message, "move it, with its runs, to the logbook it belongs to")
     right = format_id(book.header.prefix, int(match["digits"]))
 
     def fix() -> str:
@@ -125,7 +117,9 @@ def _malformed(examination: Examination, path: Path, entry: Entry) -> Finding:
                 examination.remove(path)
             else:
                 rename_entry(examination, path, dataclasses.replace(entry, id=right))
-            _take_runs(examination, path.stem, new_id)
+            old, new = book.runs_folder / path.stem, book.runs_folder / new_id
+            if old.is_dir() and not new.exists():
+                move_runs(examination, old, new_id)
         return f"it is now {new_id}"
 
     return _wrong_name(path, f"{path.stem} should be written {right}", f"{DOCTOR_FIX} gives it that name", fix)
@@ -138,17 +132,8 @@ def rename_entry(examination: Examination, path: Path, entry: Entry) -> None:
         examination.remove(path)
 
 
-def _take_runs(examination: Examination, old: str, new: str) -> None:
-    folder = examination.book.runs_folder
-    if (folder / old).is_dir() and not (folder / new).exists():
-        examination.rename(folder / old, folder / new)
-        for run in (folder / new).iterdir():
-            if (number := run_number(run.name)) is not None:
-                readdress(examination, run, new, number)
-
-
 def _wrong_name(path: Path, message: str, mend: str, fix: Fix) -> Finding:
-    return Finding(check="entry-name", severity="error", message=message, mend=mend, path=path, fix=fix)
+    return finding("error", "entry-name", path, message, mend, fix)
 
 
 def check_aliases(examination: Examination) -> Iterator[Finding]:
@@ -162,21 +147,13 @@ def check_aliases(examination: Examination) -> Iterator[Finding]:
             claims[alias].append(entry_id)
     for alias, claimants in claims.items():
         if alias in ids:
-            yield Finding(
-                check="alias",
-                severity="note",
-                message=f"{alias} is an entry and the former ID of {', '.join(claimants)}; commands take the entry",
-                items=(alias, *claimants),
-            )
+            message = f"{alias} is an entry and the former ID of {', '.join(claimants)}; commands take the entry"
+            yield finding("note", "alias", None, message, items=(alias, *claimants))
         elif len(claimants) > 1:
-            yield Finding(
-                check="alias",
-                severity="warning",
-                message=f"{alias} is the former ID of {' and '.join(claimants)}; commands take {claimants[0]}",
-                mend=f"remove it from `aliases` in all but one of them: entries/{claimants[-1]}.yaml",
-                items=(alias, *claimants),
-                path=book.entry_path(claimants[-1]),
-            )
+            message = f"{alias} is the former ID of {' and '.join(claimants)}; commands take {claimants[0]}"
+            mend = f"remove it from `aliases` in all but one of them: entries/{claimants[-1]}.yaml"
+            path = book.entry_path(claimants[-1])
+            yield finding("warning", "alias", path, message, mend, items=(alias, *claimants))
 
 
 def check_voids(examination: Examination) -> Iterator[Finding]:
@@ -184,9 +161,5 @@ def check_voids(examination: Examination) -> Iterator[Finding]:
     found = [void.id for void in examination.book.voids()]
     if found:
         shown = ", ".join(found[:6]) + (f" and {len(found) - 6} more" if len(found) > 6 else "")
-        yield Finding(
-            check="void",
-            severity="note",
-            message=f"{shown}: reserved by a command that died; not used again",
-            items=tuple(found),
-        )
+        said = f"{shown}: reserved by a command that died; not used again"
+        yield finding("note", "void", None, said, items=tuple(found))

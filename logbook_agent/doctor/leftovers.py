@@ -1,17 +1,19 @@
-"""What dead processes leave: temporary files; and the lock and the index, which look after themselves."""
+"""What dead processes leave: temporary files; the lock and the index, which look after themselves; and logs: those that
+are not here, and those that are not what was written."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding
+from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, finding
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store import index_file
-from logbook_agent.store.locks import locked
+from logbook_agent.store.files import locked
 
 # Younger ones may belong to a process that is just writing.
 OLD_S = 60.0
@@ -22,21 +24,10 @@ def check_temporary_files(examination: Examination) -> Iterator[Finding]:
     book = examination.book
     found = [*book.root.glob(f".{book.view_path.name}.*.tmp"), *map(Path, _temporary_files(str(book.folder)))]
     for path in sorted(found):
-        if age_s(path) < OLD_S:
-            continue
-
-        def fix(path: Path = path) -> str:
-            examination.remove(path)
-            return "removed"
-
-        yield Finding(
-            check="temporary-file",
-            severity="warning",
-            message="left by an interrupted write; the file it was meant for is intact",
-            mend=f"{DOCTOR_FIX} removes it",
-            path=path,
-            fix=fix,
-        )
+        if age_s(path) >= OLD_S:
+            message = "left by an interrupted write; the file it was meant for is intact"
+            fix = functools.partial(examination.remove, path)
+            yield finding("warning", "temporary-file", path, message, f"{DOCTOR_FIX} removes it", fix)
 
 
 def _temporary_files(folder: str) -> Iterator[str]:
@@ -58,7 +49,7 @@ def check_lock(examination: Examination) -> Iterator[Finding]:
         with locked(path, within=examination.book.root, timeout_s=_LOCK_S):
             pass
     except StoreError as error:
-        yield Finding(check="lock", severity="warning", message=error.message, mend=error.hint, path=path)
+        yield finding("warning", "lock", path, error.message, error.hint)
 
 
 def check_index(examination: Examination) -> Iterator[Finding]:
@@ -71,14 +62,8 @@ def check_index(examination: Examination) -> Iterator[Finding]:
         index_file.remove(path, root)
         return "deleted; the next `logbook list` makes a new one"
 
-    yield Finding(
-        check="index",
-        severity="warning",
-        message=f"the index is damaged: {problem}",
-        mend=f"{DOCTOR_FIX} deletes it; it is only a cache",
-        path=path,
-        fix=fix,
-    )
+    mend = f"{DOCTOR_FIX} deletes it; it is only a cache"
+    yield finding("warning", "index", path, f"the index is damaged: {problem}", mend, fix)
 
 
 def age_s(path: Path) -> float:
@@ -87,3 +72,33 @@ def age_s(path: Path) -> float:
         return time.time() - path.lstat().st_mtime
     except OSError:
         return 0.0
+
+
+# -- logs ------------------------------------------------------------------------------------------
+
+
+def check_logs(examination: Examination) -> Iterator[Finding]:
+    """A missing log is nothing wrong: they stay on the machine that ran the experiment, and `prune` deletes
+    them. One of another size than the record says was changed."""
+    book = examination.book
+    missing = 0
+    for entry_id in book.entry_ids():
+        try:
+            runs = book.runs(entry_id)
+        except StoreError:
+            continue  # another check tells
+        for run in runs:
+            if run.output is None or not run.output.log_bytes:
+                continue
+            try:
+                size = os.lstat(f"{book.runs_folder}/{entry_id}/{run.run:02d}/output.log").st_size
+            except OSError:
+                missing += 1
+                continue
+            if size != run.output.log_bytes:
+                message = f"the log has {size} bytes; {run.output.log_bytes} were written"
+                mend = "it was changed after the run; the excerpt and the rows in run.json are what was seen"
+                yield finding("warning", "log", book.log_path(entry_id, run.run), message, mend)
+    if missing:
+        said = f"{missing} {'logs are' if missing > 1 else 'log is'} not here: on another machine, or pruned"
+        yield finding("note", "missing-logs", None, said)

@@ -2,13 +2,68 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.doctor.every_run import every_run
-from logbook_agent.doctor.finding import Examination, Finding
-from logbook_agent.model.errors import StoreError
+from logbook_agent.doctor.finding import Examination, Finding, finding
+from logbook_agent.model.errors import LogbookError, StoreError
+from logbook_agent.model.run import Run
 from logbook_agent.store import records
+from logbook_agent.store.book import Book
+from logbook_agent.store.reading import names_in
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundRuns:
+    """A record by the names of its two folders; `run` is the error of one that cannot be read."""
+
+    book: Book
+    entry: str
+    number: str
+    run: Run | LogbookError
+
+    @property
+    def path(self) -> Path:
+        return self.book.runs_folder / self.entry / self.number / "run.json"
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the record can be read and says the entry and run that its folders do."""
+        run = self.run
+        return isinstance(run, Run) and (run.entry, f"{run.run:02d}") == (self.entry, self.number)
+
+
+def every_run(book: Book) -> Iterator[FoundRuns]:
+    """All records, by the names of their folders."""
+    for entry in names(book, book.runs_folder):
+        yield from runs_in(book, entry)
+
+
+def runs_in(book: Book, entry: str) -> Iterator[FoundRuns]:
+    """The records in one folder of runs, by name."""
+    folders = names(book, book.runs_folder / entry)
+    known = {f"{number:02d}": run for number, run in book.each_run(entry)} if folders else {}
+    for name in folders:
+        run: Run | LogbookError | None = known.get(name)
+        if run is None:
+            path = book.runs_folder / entry / name / "run.json"
+            if not os.path.lexists(path):
+                continue
+            try:
+                run = records.read_run(path)
+            except StoreError as error:
+                run = error
+        yield FoundRuns(book=book, entry=entry, number=name, run=run)
+
+
+def names(book: Book, folder: Path) -> list[str]:
+    """The names in a folder of the logbook in order; none where there is none, or a link in its place."""
+    try:
+        return sorted(names_in(folder, within=book.root))
+    except StoreError:
+        return []
 
 
 def check_header(examination: Examination) -> Iterator[Finding]:
@@ -41,11 +96,4 @@ def unreadable(path: Path, error: StoreError, *, check: str) -> Finding:
         check = "older-format"
     elif error.hint.startswith("upgrade"):
         check = "newer-format"
-    return Finding(
-        check=check,
-        severity="error",
-        message=error.message,
-        mend=error.hint or error.cause,
-        path=path,
-        line=getattr(error, "line", None),
-    )
+    return finding("error", check, path, error.message, error.hint or error.cause, line=getattr(error, "line", None))

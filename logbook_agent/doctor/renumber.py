@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 from collections.abc import Iterable, Mapping
@@ -12,6 +13,7 @@ from typing import Any
 from logbook_agent.doctor.finding import Examination
 from logbook_agent.model.entry import Entry, entry_of
 from logbook_agent.model.errors import StoreError
+from logbook_agent.model.ids import run_number
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
 
@@ -125,33 +127,42 @@ def readdress(examination: Examination, folder: Path, entry_id: str, number: int
         records.write_run(path, new, durable=examination.book.durable)
 
 
+def move_runs(examination: Examination, folder: Path, entry_id: str) -> str:
+    """Give a folder of runs to an entry that has none; what was done."""
+    new = examination.book.runs_folder / entry_id
+    examination.rename(folder, new)
+    for run in new.iterdir():
+        if (number := run_number(run.name)) is not None:
+            readdress(examination, run, entry_id, number)
+    return f"moved to {entry_id}"
+
+
+# -- records that may be damaged: other checks tell of those -----------------------------------------
+
+
 def readable(path: Path) -> Entry | None:
     """The entry of a file, whatever the file is called; None when it cannot be read."""
-    try:
+    with contextlib.suppress(StoreError):
         return records.load_entry(path)
-    except StoreError:
-        return None
+    return None
 
 
 def entry_in(data: bytes | None, path: Path) -> Entry | None:
     """The entry of one side of a conflict."""
-    try:
+    with contextlib.suppress(StoreError):
         return None if data is None else records.entry_of(data, path)
-    except StoreError:
-        return None
+    return None
 
 
 def run_in(data: bytes | None, path: Path) -> Run | None:
     """The run of one side of a conflict."""
-    try:
+    with contextlib.suppress(StoreError):
         return None if data is None else records.run_of(data, path)
-    except StoreError:
-        return None
+    return None
 
 
 def run_at(folder: Path) -> Run | None:
     """The run whose record stands in this folder."""
-    try:
+    with contextlib.suppress(StoreError):
         return records.load_run(folder / "run.json")
-    except StoreError:
-        return None
+    return None

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from logbook_agent.doctor.every_run import names, runs_in
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix
+from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix, finding
 from logbook_agent.doctor.leftovers import OLD_S, age_s
-from logbook_agent.doctor.renumber import readable, readdress
+from logbook_agent.doctor.records import names, runs_in
+from logbook_agent.doctor.renumber import move_runs, readable, readdress, run_at
 from logbook_agent.model.entry import Entry
-from logbook_agent.model.errors import StoreError
 from logbook_agent.model.ids import id_number, run_number
 from logbook_agent.model.run import Run
 from logbook_agent.running.commands.title import title_of
-from logbook_agent.running.provenance.merge import in_head
-from logbook_agent.store import records
+from logbook_agent.running.provenance.merges import in_head
 from logbook_agent.store.files import remove_folder
 
 
@@ -32,14 +31,13 @@ def check_runs(examination: Examination) -> Iterator[Finding]:
             continue
         entry_id = folder.name
         if id_number(entry_id, book.header.prefix) is None:
-            yield _lost(
-                folder, f"runs of {entry_id}, which is not an ID of this logbook", "move them where they belong"
-            )
+            message = f"runs of {entry_id}, which is not an ID of this logbook"
+            yield _lost(folder, message, "move them where they belong")
             continue
         if not book.has_entry(entry_id):
-            finding = _of_no_entry(examination, folder)
-            if finding is not None:
-                yield finding
+            lost = _of_no_entry(examination, folder)
+            if lost is not None:
+                yield lost
             continue
         good = {found.number for found in runs_in(book, entry_id) if found.is_in_place}
         for name in names(book, folder):
@@ -48,7 +46,7 @@ def check_runs(examination: Examination) -> Iterator[Finding]:
 
 
 def _lost(folder: Path, message: str, mend: str, fix: Fix | None = None) -> Finding:
-    return Finding(check="orphaned-runs", severity="error", message=message, mend=mend, path=folder, fix=fix)
+    return finding("error", "orphaned-runs", folder, message, mend, fix)
 
 
 # -- runs of no entry --------------------------------------------------------------------------------
@@ -60,50 +58,23 @@ def _of_no_entry(examination: Examination, folder: Path) -> Finding | None:
     message = f"runs of {entry_id}, but there is no such entry"
     heirs = [i for i in book.entry_ids() if (e := readable(book.entry_path(i))) is not None and entry_id in e.aliases]
     if len(heirs) == 1 and not (book.runs_folder / heirs[0]).exists():
-        return _lost(
-            folder,
-            f"{message}: it is now {heirs[0]}",
-            f"{DOCTOR_FIX} moves them there",
-            lambda: _moved_to(examination, folder, heirs[0]),
-        )
+        fix = functools.partial(move_runs, examination, folder, heirs[0])
+        return _lost(folder, f"{message}: it is now {heirs[0]}", f"{DOCTOR_FIX} moves them there", fix)
     if in_head(book.entry_path(entry_id)):
         return _lost(folder, message, f"git restore -- {examination.shown(book.entry_path(entry_id))}")
-    runs = _readable_runs(folder)
+    runs = [run for path in sorted(folder.glob("*/run.json")) if (run := run_at(path.parent)) is not None]
     if not runs:
         if age_s(folder) < OLD_S:
             return None
         return _lost(folder, f"{message}, and they hold no record", "check the folder, then delete it")
-    return _lost(
-        folder,
-        message,
-        f"{DOCTOR_FIX} writes an entry for them, titled after their command",
-        lambda: _new_entry(examination, entry_id, runs[0]),
-    )
-
-
-def _moved_to(examination: Examination, folder: Path, entry_id: str) -> str:
-    new = examination.book.runs_folder / entry_id
-    examination.rename(folder, new)
-    for run in new.iterdir():
-        if (number := run_number(run.name)) is not None:
-            readdress(examination, run, entry_id, number)
-    return f"moved to {entry_id}"
+    mend = f"{DOCTOR_FIX} writes an entry for them, titled after their command"
+    return _lost(folder, message, mend, lambda: _new_entry(examination, entry_id, runs[0]))
 
 
 def _new_entry(examination: Examination, entry_id: str, first: Run) -> str:
     entry = Entry(id=entry_id, title=title_of(first.command) or entry_id, opened=first.started)
     examination.book.write_entry(entry)
     return f"entry {entry_id} written: {entry.title}"
-
-
-def _readable_runs(folder: Path) -> list[Run]:
-    found = []
-    for path in sorted(folder.glob("*/run.json")):
-        try:
-            found.append(records.load_run(path))
-        except StoreError:
-            continue
-    return found
 
 
 # -- single runs -------------------------------------------------------------------------------------
@@ -114,13 +85,8 @@ def _check_run(examination: Examination, entry_id: str, folder: Path) -> Iterato
     if number is None or folder.is_symlink() or not folder.is_dir():
         book = examination.book
         if not folder.name.startswith(".") and folder not in (book.sweep_csv(entry_id), book.sweep_log(entry_id)):
-            yield Finding(
-                check="run-name",
-                severity="warning",
-                message=f"{folder.name} is not a run: runs are folders 01, 02 ...",
-                mend="move it out of runs/",
-                path=folder,
-            )
+            message = f"{folder.name} is not a run: runs are folders 01, 02 ..."
+            yield finding("warning", "run-name", folder, message, "move it out of runs/")
         return
     path = folder / "run.json"
     if path in examination.reported:
@@ -128,11 +94,8 @@ def _check_run(examination: Examination, entry_id: str, folder: Path) -> Iterato
     if not os.path.lexists(path):
         yield from _without_record(examination, folder)
         return
-    try:
-        run = records.load_run(path)
-    except StoreError:
-        return  # the check of records tells
-    if (run.entry, run.run) != (entry_id, number):
+    run = run_at(folder)  # of what cannot be read the check of records tells
+    if run is not None and (run.entry, run.run) != (entry_id, number):
         examination.reported.add(path)
         yield _misplaced(examination, folder, run)
 
@@ -141,15 +104,10 @@ def _without_record(examination: Examination, folder: Path) -> Iterator[Finding]
     inside = [p for p in folder.iterdir() if not p.name.startswith(".")]
     if inside and in_head(folder / "run.json"):
         typed = f"git restore -- {examination.shown(folder / 'run.json')}"
-        yield Finding(check="run-record", severity="error", message="its run.json is gone", mend=typed, path=folder)
+        yield finding("error", "run-record", folder, "its run.json is gone", typed)
     elif (folder / "output.log").exists():
-        yield Finding(
-            check="run-record",
-            severity="error",
-            message="an output without a run.json",
-            mend="restore run.json from where it was lost, or delete the folder",
-            path=folder,
-        )
+        mend = "restore run.json from where it was lost, or delete the folder"
+        yield finding("error", "run-record", folder, "an output without a run.json", mend)
     elif age_s(folder) >= OLD_S:
         # `run` makes the folder, looks at the code, and then writes the record.
         def fix() -> str:
@@ -163,14 +121,8 @@ def _without_record(examination: Examination, folder: Path) -> Iterator[Finding]
             remove_folder(folder, within=examination.book.root)
             return "removed"
 
-        yield Finding(
-            check="run-record",
-            severity="warning",
-            message="a run that was cut off before anything started",
-            mend=f"{DOCTOR_FIX} removes the folder",
-            path=folder,
-            fix=fix,
-        )
+        message = "a run that was cut off before anything started"
+        yield finding("warning", "run-record", folder, message, f"{DOCTOR_FIX} removes the folder", fix)
 
 
 def _misplaced(examination: Examination, folder: Path, run: Run) -> Finding:
@@ -201,4 +153,4 @@ def _misplaced(examination: Examination, folder: Path, run: Run) -> Finding:
 
 
 def _place(path: Path, message: str, mend: str, fix: Fix | None) -> Finding:
-    return Finding(check="run-place", severity="error", message=message, mend=mend, path=path, fix=fix)
+    return finding("error", "run-place", path, message, mend, fix)

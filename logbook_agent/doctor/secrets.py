@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from logbook_agent.doctor.finding import Finding
+from logbook_agent.doctor.finding import Finding, finding
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.running.provenance.git_calls import GitError, GitProcesses, read_git
 from logbook_agent.store.book import Book
@@ -38,8 +38,7 @@ def _in_files(book: Book, redactor: Redactor) -> Iterator[Finding]:
         try:
             places = _places(path, book.root, redactor)
         except StoreError as error:
-            said = f"not checked: {error.message}"
-            yield Finding(check="secrets", severity="warning", message=said, path=path, mend=error.hint)
+            yield finding("warning", "secrets", path, f"not checked: {error.message}", error.hint)
             continue
         if places:
             mend = f"{_REVOKE}, then remove it from the file; what git tracks stays in its history"
@@ -98,8 +97,8 @@ def _in_history(workspace: Workspace, book: Book) -> Iterator[Finding]:
     place = repository_of(book.root)
     if place is None:
         return
-    top = Path(os.path.realpath(book.root)).relative_to(place.top)
-    specs = [str(top / book.topic), str(top / book.view_path.name)]
+    root = PurePosixPath(place.place_of(book.root))
+    specs = [str(root / book.topic), str(root / book.view_path.name)]
     environ = workspace.environ
     for number, (sha, path, places) in enumerate(_blobs(place, specs, environ, workspace.redactor)):
         # Asking for the commit of each of very many would take longer than finding them.
@@ -150,5 +149,4 @@ def _finding(holds: str, places: list[Place], mend: str, path: Path | None = Non
     said = [f"{p.kind} ({f'line {p.line}' if p.line is not None else p.key or 'in a name'})" for p in places[:_SHOWN]]
     more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
     kinds = tuple(dict.fromkeys(p.kind for p in places))
-    message = f"{holds} {', '.join(said)}{more}"
-    return Finding(check="secrets", severity="error", message=message, mend=mend, path=path, items=kinds)
+    return finding("error", "secrets", path, f"{holds} {', '.join(said)}{more}", mend, items=kinds)

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from logbook_agent.doctor.every_run import every_run
-from logbook_agent.doctor.joined import Joined, merges_of
+from logbook_agent.doctor.records import every_run
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
-from logbook_agent.running.provenance.merge import BASE, OURS, THEIRS, GitMerge, merge_below
+from logbook_agent.running.provenance.merges import BASE, OURS, THEIRS, GitMerge, Joined, merge_below, merges_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import RUN_BYTES, read_bytes
+from logbook_agent.text.marked import sides
 
-_OPEN, _BASE, _MIDDLE, _CLOSE = b"<<<<<<< ", b"||||||| ", b"=======", b">>>>>>> "
+_MARKERS = b"<<<<<<< ", b"=======", b">>>>>>> "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,24 +118,10 @@ def content(book: Book, path: Path) -> bytes:
 def has_markers(data: bytes) -> bool:
     """Whether the three markers stand at the starts of lines, where no record of ours has such text."""
     lines = data.split(b"\n") if b"<<<<<<<" in data else []
-    return all(any(line.startswith(marker) for line in lines) for marker in (_OPEN, _MIDDLE, _CLOSE))
+    return all(any(line.startswith(marker) for line in lines) for marker in _MARKERS)
 
 
 def split(data: bytes) -> tuple[bytes, bytes]:
     """Our and their version of a text with conflict markers."""
-    ours: list[bytes] = []
-    theirs: list[bytes] = []
-    into: tuple[list[bytes], ...] = (ours, theirs)
-    for line in data.split(b"\n"):
-        if line.startswith(_OPEN):
-            into = (ours,)
-        elif line.startswith(_BASE) and into == (ours,):
-            into = ()
-        elif line.rstrip(b"\r") == _MIDDLE and len(into) < 2:
-            into = (theirs,)
-        elif line.startswith(_CLOSE) and into == (theirs,):
-            into = (ours, theirs)
-        else:
-            for side in into:
-                side.append(line)
-    return b"\n".join(ours), b"\n".join(theirs)
+    ours, theirs = sides(data.decode("latin-1"))  # byte by byte
+    return ours.encode("latin-1"), theirs.encode("latin-1")

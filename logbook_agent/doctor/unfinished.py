@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterator
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.doctor.every_run import every_run
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding
-from logbook_agent.model.errors import StoreError
+from logbook_agent.doctor.finding import DOCTOR_FIX, STAMP, Examination, Finding, finding
+from logbook_agent.doctor.records import every_run
+from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.ids import id_number, run_number
-from logbook_agent.model.run import Run
+from logbook_agent.model.run import Process, Run
+from logbook_agent.pages.views import refresh
+from logbook_agent.running.launch.process import Graces, signal_group
+from logbook_agent.running.launch.signals import Ladder
 from logbook_agent.running.recover import finish
 from logbook_agent.store import records
-from logbook_agent.store.liveness import life
+from logbook_agent.store.book import Book
+from logbook_agent.store.processes import alive, life
+from logbook_agent.store.workspace import Workspace
 
 GONE = "tool and command were gone"
+_PAUSE_S = 0.02
 
 
 def check_unfinished(examination: Examination) -> Iterator[Finding]:
@@ -31,12 +41,8 @@ def check_unfinished(examination: Examination) -> Iterator[Finding]:
         if state in ("gone", "child"):
             yield _interrupted(examination, run, found.path) if state == "gone" else _orphaned(run, found.path)
     if elsewhere:
-        yield Finding(
-            check="unfinished",
-            severity="note",
-            message=f"{elsewhere} unfinished {'runs' if elsewhere > 1 else 'run'} on another host",
-            mend="logbook doctor, on that host",
-        )
+        said = f"{elsewhere} unfinished {'runs' if elsewhere > 1 else 'run'} on another host"
+        yield finding("note", "unfinished", None, said, "logbook doctor, on that host")
 
 
 def _interrupted(examination: Examination, run: Run, path: Path) -> Finding:
@@ -46,25 +52,15 @@ def _interrupted(examination: Examination, run: Run, path: Path) -> Finding:
             return "another command finished it"
         return f"finished as interrupted, with {len(done.rows)} row{'' if len(done.rows) == 1 else 's'} from its log"
 
-    return Finding(
-        check="interrupted",
-        severity="warning",
-        message=f"run {run.run} of {run.entry} was cut off: its tool and its command are gone",
-        mend=f"{DOCTOR_FIX} finishes its record from its log",
-        path=path,
-        fix=fix,
-    )
+    message = f"run {run.run} of {run.entry} was cut off: its tool and its command are gone"
+    return finding("warning", "interrupted", path, message, f"{DOCTOR_FIX} finishes its record from its log", fix)
 
 
 def _orphaned(run: Run, path: Path) -> Finding:
     pid = run.child.pid if run.child is not None else None
-    return Finding(
-        check="orphaned",
-        severity="warning",
-        message=f"run {run.run} of {run.entry}: its tool is gone, its command (pid {pid}) still runs",
-        mend=f"wait for it to end and type {DOCTOR_FIX}, or end it: logbook doctor --stop {run.entry}",
-        path=path,
-    )
+    message = f"run {run.run} of {run.entry}: its tool is gone, its command (pid {pid}) still runs"
+    mend = f"wait for it to end and type {DOCTOR_FIX}, or end it: logbook doctor --stop {run.entry}"
+    return finding("warning", "orphaned", path, message, mend)
 
 
 def check_markers(examination: Examination) -> Iterator[Finding]:
@@ -74,21 +70,10 @@ def check_markers(examination: Examination) -> Iterator[Finding]:
         return
     for marker in sorted(book.open_folder.iterdir()):
         why = None if marker.name.startswith(".") else _why_not(examination, marker.name)
-        if why is None:
-            continue
-
-        def fix(marker: Path = marker) -> str:
-            examination.remove(marker)
-            return "removed"
-
-        yield Finding(
-            check="marker",
-            severity="warning",
-            message=f"marks a run as in progress, but {why}",
-            mend=f"{DOCTOR_FIX} removes it",
-            path=marker,
-            fix=fix,
-        )
+        if why is not None:
+            fix = functools.partial(examination.remove, marker)
+            message = f"marks a run as in progress, but {why}"
+            yield finding("warning", "marker", marker, message, f"{DOCTOR_FIX} removes it", fix)
 
 
 def _why_not(examination: Examination, name: str) -> str | None:
@@ -105,3 +90,95 @@ def _why_not(examination: Examination, name: str) -> str | None:
         return "the run has ended" if records.read_run(path).exit is not None else None
     except StoreError:
         return None
+
+
+# -- `doctor --stop` -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped:
+    """A run that was ended; `signal` is the last one that was sent (None: it ended before the first)."""
+
+    run: Run
+    signal: str | None
+
+
+def stop(
+    workspace: Workspace,
+    book: Book,
+    entry_id: str,
+    *,
+    graces: Graces | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> list[Stopped]:
+    """End every orphaned run of an entry: INT to its process group, then TERM, then KILL."""
+    entry_id = book.resolve(entry_id)
+    orphans = [run for run in book.runs(entry_id) if run.exit is None and life(run) == "child"]
+    if not orphans:
+        raise _nothing(book, entry_id)
+    stamp = workspace.now().strftime(STAMP)
+    found = []
+    for run in orphans:
+        if run.child is None:
+            continue
+        last = _end(run.child, Ladder(graces or Graces()), clock, sleep)
+        name = signal.Signals(last).name if last is not None else None
+        how = f"`doctor --stop` ended the command ({name})" if name else "the command ended"
+        done = finish(workspace, book, stamp, entry_id, run.run, f"its tool was gone; {how}")
+        found.append(Stopped(run=done or run, signal=name))
+    refresh(workspace, book, [entry_id])
+    return found
+
+
+def _end(child: Process, ladder: Ladder, clock: Callable[[], float], sleep: Callable[[float], None]) -> int | None:
+    """Signals to the group of `child` until it has ended; the last signal."""
+    last: int | None = None
+    ladder.begin(clock())
+    while alive(child.pid, child.started):
+        now = clock()
+        if ladder.exhausted(now):
+            raise StoreError(
+                f"process {child.pid} does not end",
+                cause="it was killed, and the kernel has not let go of it",
+                hint=f"look at it: ps -o stat,wchan,cmd -p {child.pid}",
+            )
+        due = ladder.due(now)
+        if due is not None:
+            last = due
+            _send(child.pid, due)
+        sleep(_PAUSE_S)
+    # The leader is gone; what is left of its group has had its warning.
+    _send(child.pid, signal.SIGKILL)
+    return last
+
+
+def _send(pid: int, number: int) -> None:
+    """`run` gives every command a group of its own, named by the command's pid."""
+    try:
+        signal_group(pid, number)
+    except PermissionError as error:
+        raise StoreError(
+            f"process {pid} cannot be ended: {error.strerror}",
+            cause="another user started it",
+            hint=f"as that user: kill -INT -- -{pid}",
+        ) from error
+
+
+def _nothing(book: Book, entry_id: str) -> UsageError:
+    states = [(run, life(run)) for run in book.runs(entry_id) if run.exit is None]
+    for run, state in states:
+        if state == "tool" and run.tool is not None:
+            return UsageError(
+                f"{entry_id} is not orphaned",
+                cause=f"its tool (pid {run.tool.pid}) manages run {run.run}",
+                hint=f"end it as Ctrl-C does: kill -INT {run.tool.pid}",
+            )
+        if state == "elsewhere":
+            return UsageError(
+                f"{entry_id} runs on another host",
+                cause=f"{run.host.name} started run {run.run}",
+                hint=f"there: logbook doctor --stop {entry_id}",
+            )
+    hint = "finish its record with: logbook doctor --fix" if states else f"logbook show {entry_id}"
+    return UsageError(f"{entry_id} has no running command", cause="none of its processes is alive", hint=hint)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding
+from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, finding
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.views import all_blocks, render
 from logbook_agent.text import marked as views
@@ -31,29 +32,20 @@ def check_view(examination: Examination) -> Iterator[Finding]:
 
 
 def _rebuild(examination: Examination, message: str, line: int | None) -> Finding:
-    return Finding(
-        check="view",
-        severity="error",
-        message=message,
-        mend=f"{DOCTOR_FIX} rebuilds it" + (", after a backup" if line is not None else ""),
-        path=examination.book.view_path,
-        line=line,
-        fix=lambda: _render(examination, "rebuilt"),
-    )
+    mend = f"{DOCTOR_FIX} rebuilds it" + (", after a backup" if line is not None else "")
+    fix = functools.partial(_render, examination, "rebuilt")
+    return finding("error", "view", examination.book.view_path, message, mend, fix, line=line)
 
 
 def _stray(examination: Examination, stray: str) -> Finding:
     """A marker that does not pair. What stands around it may be somebody's words, so nothing is mended here."""
     place, _, problem = stray.partition(": ")
-    return Finding(
-        check="view",
-        severity="error",
-        message=problem,
-        mend="logbook render puts a new block beside it; then take the words you need and delete those lines, or"
-        " logbook render --discard-edits, after a backup",
-        path=examination.book.view_path,
-        line=int(place.removeprefix("line ")),
+    mend = (
+        "logbook render puts a new block beside it; then take the words you need and delete those lines, or"
+        " logbook render --discard-edits, after a backup"
     )
+    line = int(place.removeprefix("line "))
+    return finding("error", "view", examination.book.view_path, problem, mend, line=line)
 
 
 def _render(examination: Examination, done: str) -> str:
@@ -68,16 +60,13 @@ def _conflict_line(text: str) -> int | None:
 def _edited(examination: Examination, text: str, there: Mapping[str, Block]) -> Iterator[Finding]:
     for block in there.values():
         if block.edited(text):
-            yield Finding(
-                check="edited-block",
-                severity="warning",
-                message=f"the block of {block.name} was edited by hand",
-                mend="logbook absorb copies the words into the entry;"
-                " logbook render --discard-edits drops them, after a backup",
-                path=examination.book.view_path,
-                line=text.count("\n", 0, block.start) + 1,
-                items=(block.name,),
+            message = f"the block of {block.name} was edited by hand"
+            mend = (
+                "logbook absorb copies the words into the entry;"
+                " logbook render --discard-edits drops them, after a backup"
             )
+            line, path = text.count("\n", 0, block.start) + 1, examination.book.view_path
+            yield finding("warning", "edited-block", path, message, mend, line=line, items=(block.name,))
 
 
 def _out_of_date(examination: Examination, text: str, there: Mapping[str, Block]) -> Iterator[Finding]:
@@ -87,13 +76,8 @@ def _out_of_date(examination: Examination, text: str, there: Mapping[str, Block]
         wanted = dict(all_blocks(examination.workspace, book))
     except StoreError as error:
         # A template of the project, say. The other checks do without it.
-        yield Finding(
-            check="view-block",
-            severity="error",
-            message=f"cannot be rendered: {error.message} ({error.cause})",
-            mend=error.hint,
-            path=book.view_path,
-        )
+        message = f"cannot be rendered: {error.message} ({error.cause})"
+        yield finding("error", "view-block", book.view_path, message, error.hint)
         return
     del examination.workspace.warnings[said:]  # of damaged records another check tells
     ids = set(book.entry_ids())
@@ -108,16 +92,10 @@ def _out_of_date(examination: Examination, text: str, there: Mapping[str, Block]
         (surplus, "in the view without an entry"),
     ):
         if names:
-            yield Finding(
-                check="view-block",
-                severity="warning",
-                message=f"{_names(names)}: {what}",
-                mend=f"logbook render, or {DOCTOR_FIX}",
-                path=book.view_path,
-                line=text.count("\n", 0, there[names[0]].start) + 1 if names[0] in there else None,
-                items=tuple(names),
-                fix=lambda: _render(examination, "rendered"),
-            )
+            message, mend = f"{_names(names)}: {what}", f"logbook render, or {DOCTOR_FIX}"
+            line = text.count("\n", 0, there[names[0]].start) + 1 if names[0] in there else None
+            fix = functools.partial(_render, examination, "rendered")
+            yield finding("warning", "view-block", book.view_path, message, mend, fix, line=line, items=tuple(names))
 
 
 def _is_running(examination: Examination, entry_id: str) -> bool:

@@ -16,11 +16,9 @@ from logbook_agent.model.checks import stated_baseline
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Baseline, BaselineMove, BaselineNumbers, Header
-from logbook_agent.model.pairs import parse_value
 from logbook_agent.model.record import Record
-from logbook_agent.model.scalar import Scalar
 from logbook_agent.model.stats import median
-from logbook_agent.model.values import is_number, row_key
+from logbook_agent.model.values import Scalar, is_number, parse_value, row_key
 from logbook_agent.pages.blocks import config_text
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace

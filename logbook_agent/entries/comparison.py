@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from logbook_agent.findings.comparisons.compare import CompareResult
-from logbook_agent.model.entry import Comparison
+from logbook_agent.model.entry import Comparison, settled
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.stages import settled
 from logbook_agent.pages.views import refresh
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace

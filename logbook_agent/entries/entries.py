@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.entries.confidence import stated_confidence
 from logbook_agent.entries.fields import edited_fields, parse_field, with_earlier_hypothesis, with_place_for_result
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.doubts import baseline_doubts
@@ -31,11 +30,10 @@ from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.views import refresh
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
-from logbook_agent.store.liveness import life
+from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
-from logbook_agent.text.syntax import shell_syntax
-from logbook_agent.text.words import planned_words
+from logbook_agent.text.words import planned_words, shell_syntax
 
 # Of a long entry, so many runs show what a template makes of it.
 _LAST_RUNS = 10
@@ -250,6 +248,9 @@ class EditRequest:
 
 def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Book, Entry]:
     """Change prose, confidence or state of an entry. Facts of runs cannot be edited."""
+    # Runs and notes have no use for them.
+    from logbook_agent.entries.confidence import stated_confidence
+
     book = workspace.book(entry_id)
     prose = with_relations(book, request.prose, entry_id)
     with book.lock():

@@ -26,7 +26,7 @@ from logbook_agent.running.commands.title import title_of
 from logbook_agent.running.execution import Display
 from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
-from logbook_agent.store.liveness import life
+from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
 
 

@@ -13,13 +13,13 @@ from logbook_agent.model.record import is_made
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.pages.views import refresh
 from logbook_agent.running.execution import Display, RunPlan, run_once
-from logbook_agent.running.launch import INTERRUPTED_STATUS, StopRequests, exit_status
+from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status
+from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.recover import finish
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import make_folder
-from logbook_agent.store.liveness import life
-from logbook_agent.store.locks import locked
+from logbook_agent.store.files import locked, make_folder
+from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
 
 # The view follows a series this often, not after each of its many runs.

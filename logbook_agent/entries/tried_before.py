@@ -23,7 +23,7 @@ from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Row, Run
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import Scalar
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.tried import Hint

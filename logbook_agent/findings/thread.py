@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from logbook_agent.findings.standing import Standing, claim_in, standings
-from logbook_agent.model.entry import VOID
+from logbook_agent.model.entry import OPEN, VOID
 from logbook_agent.model.header import Header
-from logbook_agent.model.stages import OPEN
 
 Summary: TypeAlias = Mapping[str, Any]
 

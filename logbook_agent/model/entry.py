@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import Scalar
 
 Kind = Literal["experiment", "note", "decision", "incident"]
 KINDS: tuple[Kind, ...] = ("experiment", "note", "decision", "incident")
@@ -34,13 +34,6 @@ State = Literal[
 # What somebody took back: it counts for nothing, and says nothing of other entries.
 VOID: State = "void"
 ABANDONED: State = "abandoned"
-
-
-def is_withdrawn(state: State | None) -> bool:
-    """Whether an entry in this state was taken back. (`findings.standing` says what follows from it.)"""
-    return state in (VOID, ABANDONED)
-
-
 HYPOTHESIS = "Hypothesis"
 EARLIER_HYPOTHESIS = "Earlier hypothesis"
 COMMAND = "Command"
@@ -52,6 +45,15 @@ INTERPRETATION = "Interpretation"
 NEXT_ACTION = "Next action"
 NEGATIVE_RESULT = "Negative result"
 DECISION = "Decision"
+# Blocked work goes on one day; a void ID never was an entry.
+_SETTLED: frozenset[State] = frozenset({"finished", "failed", "timeout", "interrupted", ABANDONED, "noted"})
+# In the order of how much they want attention.
+OPEN: tuple[State, ...] = ("running", "orphaned", "blocked", "planned")
+
+
+def is_withdrawn(state: State | None) -> bool:
+    """Whether an entry in this state was taken back. (`findings.standing` says what follows from it.)"""
+    return state in (VOID, ABANDONED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,3 +151,8 @@ class Entry:
         """The text of the first field with this label (case-insensitive), or None."""
         wanted = label.casefold()
         return next((f.text for f in self.fields if f.label.casefold() == wanted), None)
+
+
+def settled(state: State) -> bool:
+    """Whether an entry in this state can be told about as done."""
+    return state in _SETTLED

@@ -163,3 +163,12 @@ class NotExecutable(ToolError):
 class CommandNotFound(ToolError):
     code = "command_not_found"
     exit_code = 127
+
+
+class SettingError(Exception):
+    """What is wrong with a table of the settings, and what to write; whoever knows the file tells the user."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint

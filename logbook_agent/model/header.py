@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from logbook_agent.model.ids import parse_id
-from logbook_agent.model.scalar import Scalar
 from logbook_agent.model.units import Direction, known
+from logbook_agent.model.values import Scalar
 
 FORMAT = 1
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from logbook_agent.model.scalar import Scalar as Scalar
 from logbook_agent.model.units import Direction
+from logbook_agent.model.values import Scalar as Scalar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,10 @@ import math
 import re
 from collections.abc import Mapping
 
-from logbook_agent.model.run import Scalar
+from logbook_agent.model.errors import UsageError
+
+# The values that config may take.
+Scalar = str | int | float | bool | None
 
 # A leading zero makes a word (a commit, a date part), not a number.
 _INT = re.compile(r"[+-]?(?:0|[1-9]\d{0,299})", re.ASCII)
@@ -35,6 +38,17 @@ def parse_scalar(text: str) -> Scalar:
 
 def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def finite(value: object) -> float | None:
+    """`value` as a finite float; None when it is none."""
+    if not is_number(value):
+        return None
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def is_not_finite(text: object) -> bool:
@@ -76,3 +90,21 @@ def _canonical_int(value: int) -> str:
 def row_key(config: Mapping[str, Scalar]) -> Key:
     """What identifies a case: its config, by name, values canonical."""
     return tuple(sorted((name, canonical(value)) for name, value in config.items()))
+
+
+def parse_pair(text: str, option: str = "", *, example: str = "") -> tuple[str, str]:
+    """Key and value of `KEY=VALUE`. Raises UsageError, which says how `option` is written."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise UsageError(
+            f"{option} {text!r} is not KEY=VALUE".lstrip(),
+            cause="the = or the key is missing",
+            hint=example or f"{option} topk=2",
+        )
+    return key.strip(), value
+
+
+def parse_value(text: str, option: str) -> tuple[str, Scalar]:
+    """As `parse_pair`, with the value as number, true, false or text."""
+    key, value = parse_pair(text, option)
+    return key, parse_scalar(value)

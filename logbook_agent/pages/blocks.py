@@ -13,8 +13,7 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.entry_text import heading_title
 from logbook_agent.pages.sections import LATER, NO_LATER, Section, sections
-from logbook_agent.pages.templating.chosen import templates_of
-from logbook_agent.pages.templating.templates import Templates
+from logbook_agent.pages.templating.templates import Templates, templates_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md

@@ -13,9 +13,8 @@ from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import Blocks, in_footer
 from logbook_agent.pages.look import Look, look, said_in
-from logbook_agent.pages.templating.chosen import templates_of
+from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
-from logbook_agent.store.parallel import on_all_cores
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import marked as views
 
@@ -151,6 +150,9 @@ def _blocks(workspace: Workspace, book: Book) -> Blocks:
 
 def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
     """Every block of the view by its name, rendered from the records; what cannot be read is warned about."""
+    # A command that records one entry renders that alone.
+    from logbook_agent.store.parallel import on_all_cores
+
     blocks = _blocks(workspace, book)
     order = book.entry_ids()
     later, gathered = _scanned(book, order)

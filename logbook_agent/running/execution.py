@@ -20,13 +20,17 @@ from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Code, Env, Exit, Output, Process, Run, Scalar
 from logbook_agent.model.version import __version__
 from logbook_agent.running.commands.flags import flags
-from logbook_agent.running.launch import Job, LineSplitter, Outcome, OutputLog, StopRequests, execute
+from logbook_agent.running.launch.execute import execute
+from logbook_agent.running.launch.output import OutputLog
+from logbook_agent.running.launch.process import Job, Outcome
+from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.snapshot import Provenance, snapshot
-from logbook_agent.running.results import ResultReader, ResultReading
+from logbook_agent.running.results.lines import LineSplitter
+from logbook_agent.running.results.reader import ResultReader, ResultReading
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import create_log, make_folder, write_atomic
-from logbook_agent.store.liveness import life, this_process
+from logbook_agent.store.processes import life, this_process
 from logbook_agent.store.reading import read_bytes
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
@@ -103,12 +107,12 @@ def run_once(workspace: Workspace, book: Book, plan: RunPlan, display: Display, 
     contended = _contended(book)
     run = _started(workspace, plan, number, facts)
     run = dataclasses.replace(run, code=_keep_code(workspace, book, folder, facts))
-    book.write_run(workspace.redacted_run(run))
+    book.write_run(run)
     state = {"run": run}
 
     def on_start(child: Process) -> None:
         state["run"] = dataclasses.replace(state["run"], child=child)
-        book.write_run(workspace.redacted_run(state["run"]))
+        book.write_run(state["run"])
 
     reader = ResultReader(workspace.redacted)
     create = functools.partial(create_log, within=book.root)
@@ -130,10 +134,7 @@ def run_once(workspace: Workspace, book: Book, plan: RunPlan, display: Display, 
         file_text=file_text,
     )
     problems = [*contended, *facts.problems, *problems, *file_problems, *log.problems, *outcome.problems]
-    done = _finished(workspace, state["run"], outcome, output, reading, problems)
-    done = workspace.redacted_run(done)
-    book.write_run(done)
-    return done
+    return book.write_run(_finished(workspace, state["run"], outcome, output, reading, problems))
 
 
 def expected_run(workspace: Workspace, book: Book, command: Command, config: Mapping[str, Scalar]) -> Run:

@@ -3,23 +3,28 @@ found here, before an ID is taken."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
 from logbook_agent.model.run import Launch
 from logbook_agent.running.commands.launchers import Launched, launchers_from, recognise, wrap
-from logbook_agent.running.launch import resolve
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.words import split_env_words
+from logbook_agent.text.words import split_env_word, split_env_words
 
 _DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h|d)?")
 _SECONDS = {None: 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SHELL_WORDS = frozenset(
+    {"cd", "source", ".", "export", "alias", "for", "while", "if", "eval", "exec", "set", "ulimit", "unset"}
+)
+# The in-house benchmark, which `logbook bench` runs with this Python.
+PROGRAM = "bench-core"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +91,7 @@ def prepare(
 def _launched(
     workspace: Workspace, argv: Sequence[str], words: Sequence[str], env: Mapping[str, str], on: str | None
 ) -> Launched | None:
-    launchers = launchers_from({"launchers": workspace.config.launchers})
+    launchers = launchers_from(workspace.config.launchers)
     if on is None:
         return recognise(argv, launchers)
     name, _, target = on.partition(":")
@@ -123,12 +128,130 @@ def parse_env(texts: Sequence[str]) -> dict[str, str]:
     """`K=V` options as variables. Raises UsageError for a name the shell would not take."""
     found = {}
     for text in texts:
-        name, separator, value = text.partition("=")
-        if not separator or not _NAME.fullmatch(name):
+        pair = split_env_word(text)
+        if pair is None:
             raise UsageError(
                 f"--env {text!r} is not NAME=VALUE",
                 cause="the = is missing, or the name is not valid",
                 hint="write: --env XLA_FLAGS=--xla_force_host_platform_device_count=8",
             )
-        found[name] = value
+        found[pair[0]] = pair[1]
     return found
+
+
+# -- where a command is ----------------------------------------------------------------------------
+
+
+def resolve(argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> str:
+    """The full path of `argv[0]`, found as the child would find it. Symbolic links are kept: a virtual
+    environment's python is one.
+
+    Raises UsageError (no command), CommandNotFound or NotExecutable.
+    """
+    if not argv or not argv[0]:
+        raise UsageError("no command to run", cause="nothing follows --", hint="logbook run -- COMMAND ...")
+    name = argv[0]
+    if "/" in name:
+        return _by_path(name, cwd)
+    blocked: Path | None = None
+    for folder in env.get("PATH", os.defpath).split(os.pathsep):
+        path = cwd / (folder or ".") / name
+        # Not Path.is_file: that fails where a folder of PATH may not be looked into.
+        if os.path.isfile(path):  # noqa: PTH113
+            if os.access(path, os.X_OK):
+                return _absolute(path)
+            blocked = blocked or path
+    if blocked is not None:
+        raise _not_executable(blocked)
+    raise _not_found(name, argv, env, cwd)
+
+
+def _by_path(name: str, cwd: Path) -> str:
+    path = cwd / Path(name).expanduser() if name.startswith("~") else cwd / name
+    if path.is_dir():
+        raise NotExecutable(f"cannot run {name}", cause="it is a directory", hint=f"ls {name}")
+    if not path.exists():
+        where = "" if Path(name).is_absolute() else f" in {cwd}"
+        hint = f"ls {os.path.dirname(name)}"  # noqa: PTH120 - as it was typed: an address is no path
+        raise CommandNotFound(f"command not found: {name}", cause=f"no such file{where}", hint=hint)
+    if not os.access(path, os.X_OK):
+        raise _not_executable(path)
+    return _absolute(path)
+
+
+def _absolute(path: Path) -> str:
+    return os.path.abspath(path)  # noqa: PTH100 - `resolve` would follow links
+
+
+def _not_executable(path: Path) -> NotExecutable:
+    hint = f"python {path}" if path.suffix == ".py" else f"chmod +x {path}"
+    return NotExecutable(f"cannot run {path}", cause="the file is not marked executable", hint=hint)
+
+
+def _not_found(name: str, argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> CommandNotFound:
+    message = f"command not found: {name}"
+    if len(argv) == 1 and " " in name:
+        cause = "the whole command line was given as one word"
+        return CommandNotFound(message, cause=cause, hint="leave out the quotes, or add --shell")
+    if name in _SHELL_WORDS:
+        rest = " ".join(argv)
+        return CommandNotFound(message, cause="it is a word of the shell, not a program", hint=f"bash -lc {rest!r}")
+    if (cwd / name).is_file():
+        cause = "it is a file here, but . is not on PATH"
+        return CommandNotFound(message, cause=cause, hint=f"./{name}")
+    close = _close_names(name, env)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"install it, or check: command -v {name}"
+    return CommandNotFound(message, cause="it is not on PATH", hint=hint)
+
+
+def _close_names(name: str, env: Mapping[str, str]) -> list[str]:
+    import difflib
+
+    names: set[str] = set()
+    for folder in env.get("PATH", os.defpath).split(os.pathsep):
+        try:
+            names.update(n for n in os.listdir(folder or ".") if abs(len(n) - len(name)) <= 2)  # noqa: PTH208
+        except OSError:
+            continue
+    return difflib.get_close_matches(name, sorted(names), n=2, cutoff=0.75)
+
+
+# -- the in-house benchmark ------------------------------------------------------------------------
+
+
+def bench_argv(words: Sequence[str], *, adds_run: bool) -> list[str]:
+    """The command that runs `words` with bench_core; none when a planned entry names its own.
+
+    The record says `bench-core ...`, which anybody can copy, not where this machine keeps it.
+
+    Raises UsageError when the benchmark's packages are not installed.
+    """
+    if not words:
+        if adds_run:
+            return []
+        raise UsageError(
+            "no benchmark named",
+            cause="nothing follows --",
+            hint="logbook bench -- hillclimb --tokens 128 --hidden 64 --mlp-dim 32 --experts 4 --topk 2",
+        )
+    if importlib.util.find_spec("jax") is None:
+        raise UsageError(
+            "the benchmark needs jax, which this Python does not have",
+            cause=f"{sys.executable} was installed without the extra `bench`",
+            hint="pip install 'logbook-agent[bench]'",
+        )
+    return [PROGRAM, *words]
+
+
+def own_benchmark(argv: Sequence[str], on: str | None) -> Path | None:
+    """The folder to look in first for a command that means this Python's benchmark; None for any other command, and on
+    another machine. Raises UsageError as `bench_argv`."""
+    if list(argv[:1]) != [PROGRAM] or on is not None:
+        return None
+    bench_argv(argv[1:], adds_run=False)
+    return bench_folder()
+
+
+def bench_folder() -> Path:
+    """Where this Python's own `bench-core` lies."""
+    return Path(sys.executable).parent

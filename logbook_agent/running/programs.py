@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
+import shutil
 import signal
 import subprocess
 import time
@@ -35,11 +36,7 @@ def absolute_path(environ: Mapping[str, str]) -> str:
 
 def find_program(name: str, environ: Mapping[str, str]) -> str | None:
     """The path of a program, always absolute; None when there is none."""
-    for folder in absolute_path(environ).split(os.pathsep):
-        path = os.path.join(folder, name)  # noqa: PTH118
-        if folder and os.path.isfile(path) and os.access(path, os.X_OK):  # noqa: PTH113
-            return path
-    return None
+    return shutil.which(name, path=absolute_path(environ))
 
 
 def output_of(argv: Sequence[str], environ: Mapping[str, str], *, timeout_s: float) -> bytes | None:

@@ -11,14 +11,12 @@ from pathlib import Path
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Exit, Output, Run
 from logbook_agent.running.commands.flags import flags
-from logbook_agent.running.launch import LineSplitter
-from logbook_agent.running.launch.excerpt import Excerpt, LineCollector
-from logbook_agent.running.launch.output import HEAD_LINES, TAIL_LINES
-from logbook_agent.running.results import ResultReader
+from logbook_agent.running.launch.output import HEAD_LINES, TAIL_LINES, Excerpt, LineCollector
+from logbook_agent.running.results.lines import LineSplitter
+from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.store import records
-from logbook_agent.store.backups import backup
 from logbook_agent.store.book import Book
-from logbook_agent.store.liveness import life
+from logbook_agent.store.processes import life
 from logbook_agent.store.reading import open_file
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction import Redactor
@@ -37,7 +35,7 @@ def finish(workspace: Workspace, book: Book, stamp_of_backup: str, entry_id: str
         run = records.read_run(path)
         if run.exit is not None or life(run) != "gone":
             return None
-        backup(book, stamp_of_backup, path)
+        book.backup(path, stamp_of_backup)
         reader, output, last = _read_log(book.log_path(entry_id, number), book.root, workspace.redactor)
         reading = reader.finish(
             declared=book.header.metrics, axes=book.header.case_keys, argv_flags=flags(run.argv), config=run.config
@@ -51,8 +49,7 @@ def finish(workspace: Workspace, book: Book, stamp_of_backup: str, entry_id: str
             rows=reading.rows,
             problems=(*run.problems, about, *reading.problems),
         )
-        book.write_run(workspace.redacted_run(done))
-    return done
+        return book.write_run(done)
 
 
 def _read_log(path: Path, within: Path, redactor: Redactor) -> tuple[ResultReader, Output | None, str | None]:

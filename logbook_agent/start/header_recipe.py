@@ -7,8 +7,7 @@ from typing import Any
 
 from logbook_agent.model.header import CommandTemplate, MatrixAxis, Metric
 from logbook_agent.model.values import canonical
-from logbook_agent.store.onward import sweep_command
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.store.workspace import Workspace, sweep_command
 from logbook_agent.sweeps.chosen import Chosen, ChosenStages, choose_any
 
 # By what two items of a list in a header are the same one.

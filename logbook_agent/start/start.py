@@ -16,13 +16,11 @@ from logbook_agent.model.header import (
     Header,
     Metric,
 )
-from logbook_agent.model.pairs import parse_value
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import Scalar, parse_value
 from logbook_agent.pages.blocks import Blocks
-from logbook_agent.pages.templating.chosen import templates_of
+from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.pages.views import refresh
-from logbook_agent.start.header_file import read_header_file
-from logbook_agent.start.header_options import (
+from logbook_agent.start.stated import (
     check_distinct,
     checked_prefix,
     checked_topic,
@@ -30,6 +28,7 @@ from logbook_agent.start.header_options import (
     parse_link,
     parse_metric,
     parse_template,
+    read_header_file,
 )
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -80,7 +79,7 @@ def header_of(workspace: Workspace, request: StartRequest) -> Header:
     zone = request.zone or data.get("zone") or workspace.config.zone or "UTC"
     zone_of(zone)
     metrics = (*data.get("metrics", ()), *(parse_metric(m) for m in request.metrics))
-    check_distinct([m.name for m in metrics], "metric")
+    check_distinct(metrics)
     return Header(
         topic=topic,
         title=clean(request.title or data.get("title") or topic.replace("_", " ").replace("-", " ")),

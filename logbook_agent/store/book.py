@@ -19,19 +19,17 @@ from logbook_agent.model.ids import id_number, parse_id, run_number, sorted_ids,
 from logbook_agent.model.record import Record, record_of
 from logbook_agent.model.version import __version__
 from logbook_agent.store import records
-from logbook_agent.store.files import copy, create_folder, make_folder, remove, write_text
+from logbook_agent.store.files import copy, create_folder, locked, make_folder, remove, write_text
 from logbook_agent.store.ids import Void, reservations_of, reserve, voids
-from logbook_agent.store.liveness import life
-from logbook_agent.store.locks import locked
+from logbook_agent.store.processes import life
 from logbook_agent.store.reading import VIEW_BYTES, names_in, read_text
 from logbook_agent.text.redaction import Redactor, by_shape
-from logbook_agent.text.redaction.records import clean_entry, clean_header, clean_run
+from logbook_agent.text.redaction.plain import clean_record, clean_run
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
     from logbook_agent.store.index import Stamp as EntryStamp
-    from logbook_agent.store.runs_index import RunsIndex, Stamp
-    from logbook_agent.store.said import SaidIndex
+    from logbook_agent.store.runs_index import RunsIndex, SaidIndex, Stamp
     from logbook_agent.store.tried import TriedIndex
 
 
@@ -79,7 +77,7 @@ class Book:
     @property
     def header(self) -> Header:
         if self._header is None:
-            self._header = clean_header(records.read_header(self.header_path), self.redactor)
+            self._header = clean_record(records.read_header(self.header_path), self.redactor)
         return self._header
 
     def reread_header(self) -> Header:
@@ -162,7 +160,7 @@ class Book:
         IDs."""
         if id_number(entry_id, self.header.prefix) is None or not self.has_entry(entry_id):
             entry_id = self.resolve(entry_id)
-        return clean_entry(records.read_entry(self.entry_path(entry_id)), self.redactor)
+        return clean_record(records.read_entry(self.entry_path(entry_id)), self.redactor)
 
     @property
     def redactor(self) -> Redactor:
@@ -171,14 +169,14 @@ class Book:
 
     def write_entry(self, entry: Entry) -> Entry:
         """Write an entry without its secrets; returns what was written."""
-        entry = clean_entry(entry, self.redactor)
+        entry = clean_record(entry, self.redactor)
         make_folder(self.entries_folder, within=self.root)
         records.write_entry(self.entry_path(entry.id), entry, durable=self.durable)
         return entry
 
     def write_header(self, header: Header) -> Header:
         """Write the header without its secrets; returns what was written."""
-        header = clean_header(header, self.redactor)
+        header = clean_record(header, self.redactor)
         make_folder(self.folder, within=self.root)
         records.write_header(self.header_path, header, durable=self.durable)
         self._header = header
@@ -279,7 +277,7 @@ class Book:
     @property
     def said(self) -> SaidIndex:
         """What the blocks of long entries say of their runs."""
-        from logbook_agent.store.said import SaidIndex
+        from logbook_agent.store.runs_index import SaidIndex
 
         return SaidIndex(path=self.index_path, within=self.root)
 
@@ -359,6 +357,14 @@ class Book:
 
     def write_view(self, text: str) -> None:
         write_text(self.view_path, text, within=self.root, durable=self.durable, derived=True)
+
+    def backup(self, path: Path, stamp: str) -> Path:
+        """Keep a file as it is before something mends it, once for each `stamp`; where it is kept."""
+        kept = self.folder / "backups" / f"doctor-{stamp}" / path.relative_to(self.folder)
+        make_folder(kept.parent, within=self.root)
+        if not os.path.lexists(kept):
+            copy(path, kept, within=self.root)
+        return kept
 
     def backup_view(self, stamp: str) -> Path:
         """Save the view as it is beside it, under a name that is git-ignored."""

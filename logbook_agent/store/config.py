@@ -8,15 +8,55 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.store.config_github import GitHubConfig, SettingError, github_config
+from logbook_agent.model.errors import SettingError, StoreError, UsageError
 from logbook_agent.store.parse import parse_toml
-from logbook_agent.store.paths import is_inside
-from logbook_agent.store.reading import SETTINGS_BYTES, read_bytes, text_of
+from logbook_agent.store.reading import SETTINGS_BYTES, is_inside, read_bytes, text_of
 from logbook_agent.store.repository import repository_of
 
 if TYPE_CHECKING:
+    from logbook_agent.text.address import Site
     from logbook_agent.text.redaction.rules import Rule
+
+# What GitHub asks of those who write much; an Enterprise may set other limits.
+LEAST_PAUSE_S = 1.0
+# A day. The system takes no timeout of centuries, and a float holds no whole number of any size.
+_MOST_S = 86_400
+_TEXT = ("root", "logbook", "templates", "zone")
+_SIZES = ("log_bytes", "logbook_bytes")
+_LISTS = ("require", "env", "secrets", "packages")
+# The values of these variables are recorded and published; a pulled repository must not ask for all of them.
+_NAMED_ENOUGH = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2}", re.ASCII)
+REQUIRABLE = ("hypothesis", "title", "label", "interpretation", "next")
+_GITHUB_TEXT = {
+    "repository": "OWNER/REPO",
+    "host": "ghe.example.org",
+    "api": "https://ghe.example.org/api/v3",
+    "remote": "origin",
+}
+_SECONDS = {"pause_s": 1.0, "timeout_s": 30}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitHubConfig:
+    """`repository`: OWNER/REPO; None: where the git remote leads. `host`: a host or its base URL; None: github.com,
+    or where the git remote leads when it names the repository. `api`: None: the host's usual one. `remote`: None:
+    `origin`, else the only one. `pause_s`: between two writes. `timeout_s`: for one request.
+    """
+
+    repository: str | None = None
+    host: str | None = None
+    api: str | None = None
+    remote: str | None = None
+    labels: tuple[str, ...] = ()
+    pause_s: float = 1.0
+    timeout_s: float = 30.0
+
+    @property
+    def site(self) -> Site:
+        # Every command reads the settings; few need addresses, whose import takes some milliseconds.
+        from logbook_agent.text.address import Site, parse_site
+
+        return Site() if self.host is None else parse_site(self.host)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,14 +93,6 @@ class Config:
     def bounds(self) -> Path | None:
         """The top of the repository that the settings lie in, else their folder: what they name lies in there, too."""
         return _bounds(self.file) if self.file is not None else None
-
-
-_TEXT = ("root", "logbook", "templates", "zone")
-_SIZES = ("log_bytes", "logbook_bytes")
-_LISTS = ("require", "env", "secrets", "packages")
-# The values of these variables are recorded and published; a pulled repository must not ask for all of them.
-_NAMED_ENOUGH = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2}", re.ASCII)
-REQUIRABLE = ("hypothesis", "title", "label", "interpretation", "next")
 
 
 def load_config(cwd: Path) -> Config:
@@ -115,56 +147,124 @@ def _table(path: Path) -> Any:
 
 def config_of(table: Any, file: Path) -> Config:
     """Settings of a table. Raises UsageError for an unknown key or a wrong type, naming it."""
+    try:
+        if not isinstance(table, dict):
+            raise SettingError("the settings must be a table", "write: [tool.logbook]")
+        return _config_of(table, file)
+    except SettingError as error:
+        raise _bad(file, error.message, error.hint) from None
+
+
+def _config_of(table: dict[str, Any], file: Path) -> Config:
     names = [f.name for f in fields(Config) if f.name != "file"]
-    if not isinstance(table, dict):
-        raise _bad(file, "the settings must be a table", "write: [tool.logbook]")
     values: dict[str, Any] = {"file": file}
     for key, value in table.items():
         if key not in names:
-            raise _bad(file, f"unknown setting {key!r}", f"the settings are: {', '.join(names)}")
+            raise SettingError(f"unknown setting {key!r}", f"the settings are: {', '.join(names)}")
         if key in _TEXT and not isinstance(value, str):
-            raise _bad(file, f"{key} must be a string", f'write: {key} = "..."')
+            raise SettingError(f"{key} must be a string", f'write: {key} = "..."')
         if key in _TEXT and "\0" in value:
-            raise _bad(file, f"{key} holds a NUL byte", f'write: {key} = "..."')
+            raise SettingError(f"{key} holds a NUL byte", f'write: {key} = "..."')
         if key in _LISTS:
             if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-                raise _bad(file, f"{key} must be a list of strings", f'write: {key} = ["..."]')
+                raise SettingError(f"{key} must be a list of strings", f'write: {key} = ["..."]')
             value = tuple(value)
         if key == "env" and (wide := next((v for v in value if _NAMED_ENOUGH.match(v) is None), None)) is not None:
-            raise _bad(
-                file,
-                f"env: {wide!r} names too many variables",
-                'begin with three characters of the name: env = ["NCCL_*"]',
-            )
+            example = 'begin with three characters of the name: env = ["NCCL_*"]'
+            raise SettingError(f"env: {wide!r} names too many variables", example)
         if key == "launchers" and not isinstance(value, dict):
-            raise _bad(file, "launchers must be tables", 'write: [launchers.NAME] template = "... {command}"')
+            raise SettingError("launchers must be tables", 'write: [launchers.NAME] template = "... {command}"')
         if key in _SIZES and (not isinstance(value, int) or value <= 0):
-            raise _bad(file, f"{key} must be a positive number", f"write: {key} = 268435456")
+            raise SettingError(f"{key} must be a positive number", f"write: {key} = 268435456")
         if key == "secret_rules":
+            # Few projects have rules of their own.
             from logbook_agent.store.config_rules import secret_rules
 
-            try:
-                value = secret_rules(value)
-            except SettingError as error:
-                raise _bad(file, error.message, error.hint) from None
+            value = secret_rules(value)
         if key == "github":
-            try:
-                value = github_config(value)
-            except SettingError as error:
-                raise _bad(file, error.message, error.hint) from None
+            value = github_config(value)
         values[key] = value
     unknown = [name for name in values.get("require", ()) if name not in REQUIRABLE]
     if unknown:
-        raise _bad(file, f"require names {unknown[0]!r}", f"it may name: {', '.join(REQUIRABLE)}")
+        raise SettingError(f"require names {unknown[0]!r}", f"it may name: {', '.join(REQUIRABLE)}")
     config = Config(**values)
     if config.templates is not None and not is_inside(file.parent / config.templates, _bounds(file)):
-        raise _bad(
-            file,
-            f"templates points outside {_bounds(file)}",
-            "keep templates in the repository whose logbooks use them",
-        )
+        hint = "keep templates in the repository whose logbooks use them"
+        raise SettingError(f"templates points outside {_bounds(file)}", hint)
     return config
 
 
 def _bad(file: Path, message: str, hint: str) -> UsageError:
     return UsageError(f"{file.name}: {message}", cause=f"the settings in {file} are not valid", hint=hint)
+
+
+# -- the table [github] -----------------------------------------------------------------------------
+
+
+def github_config(table: object) -> GitHubConfig:
+    """Raises SettingError for an unknown key, a wrong type, and an address that the token must not go to."""
+    if not isinstance(table, dict):
+        raise SettingError("github must be a table", 'write: [github] repository = "OWNER/REPO"')
+    names = [f.name for f in fields(GitHubConfig)]
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in names:
+            raise SettingError(f"unknown setting {key!r} in [github]", f"its settings are: {', '.join(names)}")
+        if key in _GITHUB_TEXT and (not isinstance(value, str) or not value.strip()):
+            raise SettingError(f"github.{key} must be a string", f'write: {key} = "{_GITHUB_TEXT[key]}"')
+        if key == "labels":
+            if not isinstance(value, list) or not all(isinstance(v, str) and v.strip() for v in value):
+                raise SettingError("github.labels must be a list of strings", 'write: labels = ["experiment"]')
+            value = tuple(value)
+        if key in _SECONDS:
+            value = _seconds(key, value)
+        values[key] = value
+    config = GitHubConfig(**values)
+    _check_addresses(config)
+    if config.timeout_s == 0:
+        raise SettingError("github.timeout_s must be above zero", "write: timeout_s = 30")
+    if config.pause_s < LEAST_PAUSE_S and config.site == GitHubConfig().site:
+        raise SettingError(
+            f"github.pause_s must be at least {LEAST_PAUSE_S:g} for {config.site.host}",
+            "GitHub asks for a second between two writes; leave it out, or write: pause_s = 1",
+        )
+    return config
+
+
+def _seconds(key: str, value: object) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _MOST_S:
+        return float(value)
+    raise SettingError(
+        f"github.{key} must be a number of seconds", f"write: {key} = {_SECONDS[key]:g}; the most is {_MOST_S}"
+    )
+
+
+def _check_addresses(config: GitHubConfig) -> None:
+    from logbook_agent.text.address import parse_api, parse_repository
+
+    try:
+        key = "host"
+        site = config.site
+        key = "repository"
+        if config.repository is not None:
+            if "://" in config.repository:
+                raise SettingError(
+                    "github.repository must be OWNER/REPO", 'write: repository = "OWNER/REPO", and host = "HOST"'
+                )
+            parse_repository(config.repository, site=site)
+        key = "api"
+        api = None if config.api is None else parse_api(config.api)
+    except UsageError as error:
+        raise SettingError(f"github.{key}: {error.message}", f"{error.cause}; {error.hint}") from None
+    if api is None:
+        return
+    if site == GitHubConfig().site:
+        raise SettingError(
+            f"github.api cannot be set for {site.host}",
+            f'its API is {site.api}; for another host set: host = "{api.hostname}"',
+        )
+    if api.hostname != site.hostname:
+        raise SettingError(
+            f"github.api is on {api.hostname}, and github.host is {site.hostname}",
+            "the token of a host is sent only to that host; name the same host in both",
+        )

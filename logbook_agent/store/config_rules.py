@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.store.config_github import SettingError
+from logbook_agent.model.errors import SettingError
 
 if TYPE_CHECKING:
     from logbook_agent.text.redaction.rules import Rule

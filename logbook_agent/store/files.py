@@ -1,24 +1,27 @@
 """The one place that changes files: so that nobody ever meets half of one, and nothing outside is touched.
 
-Every function takes the folder `within` which it stays; `paths.py` says what that means. No other module writes
+Every function takes the folder `within` which it stays; `reading.py` says what that means. No other module writes
 (`tests/store/test_store_writers.py` holds the list of exceptions).
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from logbook_agent.model.errors import StoreError
-from logbook_agent.store.paths import check_place, check_target, not_regular
-from logbook_agent.store.reading import open_file
+from logbook_agent.model.errors import Locked, StoreError
+from logbook_agent.store.reading import check_place, check_target, not_regular, open_file
 
 _PIECE_BYTES = 1 << 20
+_PAUSE_S = 0.005
 
 
 def write_atomic(
@@ -198,3 +201,47 @@ def _umask() -> int:
     mask = os.umask(0o022)
     os.umask(mask)
     return mask
+
+
+# -- locks -----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def locked(
+    path: Path,
+    *,
+    within: Path,
+    timeout_s: float = 30.0,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[None]:
+    """Hold an exclusive lock on `path`. Raises Locked naming the holder after `timeout_s` seconds.
+
+    The kernel releases the lock of a process that dies, so a dead holder never blocks anybody.
+    """
+    descriptor = open_lock(path, within=within)
+    try:
+        deadline = clock() + timeout_s
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if clock() >= deadline:
+                    raise _held(path, descriptor) from None
+                sleep(_PAUSE_S)
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"pid {os.getpid()} on {os.uname().nodename}".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _held(path: Path, descriptor: int) -> Locked:
+    holder = os.pread(descriptor, 200, 0).decode(errors="replace") or "an unknown process"
+    return Locked(
+        f"{path.parent.name} is locked by {holder}",
+        holder=holder,
+        cause="another logbook command has held the lock for too long; it may be stopped",
+        hint="look at that process, end it if it hangs, and run the command again",
+    )

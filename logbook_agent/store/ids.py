@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import errno
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.ids import format_id, id_number, sorted_ids
 from logbook_agent.store.files import create_exclusive, make_folder
 from logbook_agent.store.parse import parse_json
-from logbook_agent.store.processes import alive
+from logbook_agent.store.processes import is_alive
 from logbook_agent.store.reading import SETTINGS_BYTES, names_in, read_text
 from logbook_agent.store.repository import repository_of
 
@@ -99,7 +99,7 @@ def voids(place: Reservations, root: Path, prefix: str, taken: Iterable[str]) ->
         if name in have or id_number(name, prefix) is None:
             continue
         owner = _owner(place.folder / name, place.within)
-        if owner.get("root") not in (None, str(root)) or _is_alive(owner):
+        if owner.get("root") not in (None, str(root)) or is_alive(owner):
             continue
         at = owner.get("at")
         found.append(Void(id=name, at=at if isinstance(at, str) else None))
@@ -114,15 +114,6 @@ def _owner(path: Path, within: Path) -> dict[str, Any]:
     except StoreError:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _is_alive(owner: Mapping[str, Any]) -> bool:
-    pid, started = owner.get("pid"), owner.get("started")
-    if not isinstance(pid, int) or not 0 < pid < 2**31:
-        return False
-    if owner.get("host") != os.uname().nodename:
-        return True  # it cannot be told from here
-    return alive(pid, started if isinstance(started, int | float) else None)
 
 
 def _one_name(path: str) -> str:

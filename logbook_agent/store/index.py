@@ -7,20 +7,22 @@ second is not kept, since a second change within one tick of the clock could not
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from logbook_agent.model.ids import run_number
 from logbook_agent.store import index_file, tried
 
+if TYPE_CHECKING:
+    import sqlite3
+
 FORMAT = "2"
-# What changed later than this before it was read is not kept.
-RACY_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +52,20 @@ class Index:
 
     def load(self) -> None:
         """Read what is known; nothing when there is no index, it is damaged, or it is another version's."""
-        import sqlite3
-
         if not self.path.exists():
             return
-        try:
-            with index_file.opened(self.path, self.within) as database:
-                found = database.execute("SELECT value FROM about WHERE key = 'version'").fetchone()
-                if found != (self._version(),):
-                    return
+
+        def act(database: sqlite3.Connection) -> dict[str, tuple[Stamp, dict[str, Any]]]:
+            found = {}
+            if index_file.is_of(database, "version", self._version):
                 for entry_id, stamp, summary in database.execute("SELECT id, stamp, summary FROM entries"):
                     entry, folder, runs = json.loads(stamp)
-                    self.known[entry_id] = (
-                        Stamp(tuple(entry), folder, tuple(tuple(r) for r in runs)),
-                        json.loads(summary),
-                    )
-        except (sqlite3.Error, OSError, ValueError, TypeError):
-            self.known = {}
+                    known = Stamp(tuple(entry), folder, tuple(tuple(r) for r in runs))
+                    found[entry_id] = (known, json.loads(summary))
+            return found
+
+        with contextlib.suppress(ValueError, TypeError):  # what does not fit is made again
+            self.known = index_file.used(self.path, self.within, act, {})
 
     def get(self, entry_id: str, stamp: Stamp) -> dict[str, Any] | None:
         """The summary of an entry, unless its files changed."""
@@ -83,26 +82,14 @@ class Index:
     def save(self, fresh: Mapping[str, tuple[Stamp, dict[str, Any]]], ids: Iterable[str]) -> None:
         """Keep new summaries and forget entries that are gone. When that cannot be done now (another
         process writes, the folder is read-only), the next reader will do it."""
-        import sqlite3
-
         now = time.time_ns()
-        keep = {i: found for i, found in fresh.items() if now - found[0].newest_ns > RACY_NS}
+        keep = {i: found for i, found in fresh.items() if now - found[0].newest_ns > index_file.RACY_NS}
         gone = set(self.known) - set(ids)
         if not keep and not gone:
             return
-        try:
-            self._write(keep, gone)
-        except sqlite3.OperationalError:
-            return
-        except (sqlite3.DatabaseError, OSError):
-            index_file.remove(self.path, self.within)
 
-    def _write(self, keep: Mapping[str, tuple[Stamp, dict[str, Any]]], gone: Iterable[str]) -> None:
-        with index_file.opened(self.path, self.within) as database:
-            found = database.execute("SELECT value FROM about WHERE key = 'version'").fetchone()
-            if found != (self._version(),):
-                database.execute("DELETE FROM entries")
-                database.execute("INSERT OR REPLACE INTO about VALUES ('version', ?)", (self._version(),))
+        def act(database: sqlite3.Connection) -> None:
+            index_file.renew(database, "version", self._version, "DELETE FROM entries")
             database.executemany("DELETE FROM entries WHERE id = ?", [(i,) for i in gone])
             rows = [
                 (i, json.dumps([s.entry, s.folder, s.runs]), json.dumps(summary, ensure_ascii=False))
@@ -111,6 +98,9 @@ class Index:
             database.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", rows)
             tried.put(database, {i: summary.get("keys", ()) for i, (_, summary) in keep.items()})
 
+        index_file.used(self.path, self.within, act, None)
+
+    @property
     def _version(self) -> str:
         return f"{FORMAT} {self.version}"
 

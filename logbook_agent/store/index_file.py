@@ -13,17 +13,19 @@ import contextlib
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store import files
-from logbook_agent.store.paths import check_place
+from logbook_agent.store.reading import check_place
 
 if TYPE_CHECKING:
     import sqlite3
+
+T = TypeVar("T")
 
 _BUSY_S = 0.05
 _POLL_S = 0.002
@@ -31,6 +33,8 @@ _POLL_S = 0.002
 _JOURNAL_S = 5.0
 # Instructions of SQLite's machine between two looks at the clock, and how long the file may be used at a time.
 _STEPS, _LONGEST_S = 1_000_000, 5.0
+# What changed later than this before it was read is not kept: a second change could not be told from the first.
+RACY_NS = 1_000_000_000
 _BESIDE = ("-journal", "-wal", "-shm")
 _SCHEMA = {
     name: f"CREATE {text}"
@@ -50,6 +54,34 @@ _SCHEMA = {
         "said": "TABLE said (id TEXT PRIMARY KEY, key TEXT, value TEXT)",
     }.items()
 }
+
+
+def used(path: Path, within: Path, act: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
+    """What `act` says of the database, in a transaction; `otherwise` where the file cannot be had now, or is damaged:
+    then it is removed. An index costs or saves time, and never raises."""
+    import sqlite3
+
+    try:
+        with opened(path, within) as database:
+            return act(database)
+    except (sqlite3.OperationalError, OSError):
+        return otherwise
+    except sqlite3.DatabaseError:
+        remove(path, within)
+        return otherwise
+
+
+def is_of(database: sqlite3.Connection, part: str, version: str) -> bool:
+    """Whether a part of the index was written in this version."""
+    return bool(database.execute("SELECT value FROM about WHERE key = ?", (part,)).fetchone() == (version,))
+
+
+def renew(database: sqlite3.Connection, part: str, version: str, *emptying: str) -> None:
+    """Make a part that was written in another version one of this: what it holds is deleted by `emptying`."""
+    if not is_of(database, part, version):
+        for statement in emptying:
+            database.execute(statement)
+        database.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (part, version))
 
 
 @contextmanager
@@ -158,10 +190,7 @@ def _tables(database: sqlite3.Connection) -> dict[str, str]:
 
 def _is_ours(database: sqlite3.Connection, path: Path, tables: Mapping[str, str]) -> bool:
     """Whether the file was made here, by this version."""
-    if tables != _SCHEMA:
-        return False
-    found = database.execute("SELECT value FROM about WHERE key = 'place'").fetchone()
-    return bool(found == (_place(path),))
+    return tables == _SCHEMA and is_of(database, "place", _place(path))
 
 
 def _make(database: sqlite3.Connection, path: Path) -> None:

@@ -17,10 +17,9 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
 from logbook_agent.model.run import Run
-from logbook_agent.store.files import make_folder, write_atomic
-from logbook_agent.store.locks import locked
+from logbook_agent.store.files import locked, make_folder, write_atomic
 from logbook_agent.store.parse import parse_json, parse_yaml
-from logbook_agent.store.processes import alive
+from logbook_agent.store.processes import is_alive
 from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, read_bytes, read_text
 from logbook_agent.store.records import FORMAT, check_format, dump_yaml
 
@@ -156,14 +155,10 @@ def _refuse_while_running(folder: Path) -> None:
         if data.get("exit") is not None:
             continue
         processes = [p for p in (data.get("tool"), data.get("child")) if isinstance(p, dict)]
-        living = [p["pid"] for p in processes if _is_alive(p.get("pid"), p.get("started"))]
+        living = [p["pid"] for p in processes if is_alive(p)]
         if living:
             raise StoreError(
                 f"{entry_id} has a run in progress (pid {living[0]})",
                 cause="its record would be written in the old format",
                 hint="wait for it to end, then: logbook migrate",
             )
-
-
-def _is_alive(pid: object, started: object) -> bool:
-    return isinstance(pid, int) and alive(pid, started if isinstance(started, int | float) else None)

@@ -35,6 +35,9 @@ _TOML_STRING = re.compile(
 _INDENTED = re.compile(rf"^[ \t?:-]{{{MAX_DEPTH},}}", re.MULTILINE)
 _ANCHOR, _ALIAS = re.compile(r"&[A-Za-z0-9_-]"), re.compile(r"\*[A-Za-z0-9_-]")
 _TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
+_NAMES = {"int": "number", "float": "number", "bool": "truth value", "timestamp": "date"}
+_MOST_CHARS = 200_000
+_STEP = re.compile(r"\[(\d{1,9})\]|([^.\[\]]+)")
 
 
 def parse_json(text: str, where: str | Path) -> Any:
@@ -191,11 +194,39 @@ def _loader() -> Any:
     return Loader
 
 
-_NAMES = {"int": "number", "float": "number", "bool": "truth value", "timestamp": "date"}
-
-
 def place_of(path: str | Path) -> str:
     """The file as a reader finds it: the last folders tell which entry and run it is."""
     if isinstance(path, str):
         return path
     return "/".join(path.parts[-4:] if path.name == "run.json" else path.parts[-2:])
+
+
+# -- the line of a place ---------------------------------------------------------------------------
+
+
+def line_of(text: str, place: str) -> int | None:
+    """The line (from 1) of a place such as `fields[0].text`; None when it cannot be told."""
+    import yaml
+
+    # Worth a moment, not more: records of many rows are long, and their lines say little.
+    if len(text) > _MOST_CHARS:
+        return None
+    try:
+        check_yaml(text)
+        node = yaml.compose(text, Loader=safe_loader())
+    except yaml.YAMLError:
+        return None
+    line: int | None = None
+    for index, key in _STEP.findall(place):
+        found: yaml.Node | None = None
+        if index and isinstance(node, yaml.SequenceNode) and int(index) < len(node.value):
+            found = node.value[int(index)]
+            line = found.start_mark.line + 1
+        elif key and isinstance(node, yaml.MappingNode):
+            for name, value in node.value:
+                if name.value == key:
+                    found, line = value, name.start_mark.line + 1
+        if found is None:
+            return line
+        node = found
+    return line

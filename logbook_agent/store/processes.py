@@ -8,7 +8,14 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from logbook_agent.model.record import Life
+
+if TYPE_CHECKING:
+    from logbook_agent.model.run import Process, Run
 
 HAS_PROC = sys.platform == "linux" and Path("/proc/stat").exists()
 # Start times come from the kernel's tick counter plus the boot time, which may be read anew.
@@ -57,6 +64,17 @@ def alive(pid: int, started: float | None) -> bool:
     return started is None or abs(found - started) < _SAME_START_S
 
 
+def is_alive(plain: Mapping[str, Any]) -> bool:
+    """Whether the process lives that plain data names by `pid`, `started` and perhaps `host`; of one on another host it
+    cannot be told from here."""
+    pid, started = plain.get("pid"), plain.get("started")
+    if not isinstance(pid, int) or not 0 < pid < 2**31:
+        return False
+    if plain.get("host", os.uname().nodename) != os.uname().nodename:
+        return True
+    return alive(pid, started if isinstance(started, int | float) else None)
+
+
 def _is_zombie(pid: int) -> bool:
     if HAS_PROC:
         fields = stat_fields(pid)
@@ -98,3 +116,24 @@ def own_peak_bytes() -> int:
 
     # Linux counts kibibytes, macOS bytes.
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+# -- runs ------------------------------------------------------------------------------------------
+
+
+def this_process() -> Process:
+    """The tool itself."""
+    from logbook_agent.model.run import Process
+
+    return Process(pid=os.getpid(), started=create_time(os.getpid()))
+
+
+def life(run: Run) -> Life:
+    """What is left of a run that has not ended."""
+    if run.host.name is not None and run.host.name != os.uname().nodename:
+        return "elsewhere"
+    if run.tool is not None and alive(run.tool.pid, run.tool.started):
+        return "tool"
+    if run.child is not None and alive(run.child.pid, run.child.started):
+        return "child"
+    return "gone"

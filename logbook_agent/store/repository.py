@@ -15,6 +15,10 @@ class Repository:
     git_dir: Path
     common_dir: Path
 
+    def place_of(self, path: Path) -> str:
+        """Where in the working tree a path lies, all links resolved; `.` for the whole of it."""
+        return Path(os.path.realpath(path)).relative_to(self.top).as_posix()
+
 
 def repository_of(path: Path) -> Repository | None:
     """The repository that `path` lies in (it need not exist yet); None when there is none.

@@ -1,4 +1,4 @@
-"""The runs of entries in the disposable index, so that only records that changed are opened.
+"""The runs of entries, and what was said of them, in the disposable index: only records that changed are opened.
 
 A run is known by the time of the last change (ctime) and the size of its `run.json`. What many runs share, such as the
 code, the host and the packages, is kept once, and decoded once.
@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from logbook_agent.model.codec import encode, field_decoders
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.store import index_file
-from logbook_agent.store.index import RACY_NS
 
 if TYPE_CHECKING:
     import sqlite3
@@ -54,7 +53,7 @@ def stamps_in(folder: Path, numbers: Sequence[int]) -> dict[int, Stamp]:
 
 def are_settled(stamps: Iterable[Stamp]) -> bool:
     """Whether a second change of any of these files could be told from the one that its stamp is of."""
-    return time.time_ns() - max((changed for changed, _ in stamps), default=0) > RACY_NS
+    return time.time_ns() - max((changed for changed, _ in stamps), default=0) > index_file.RACY_NS
 
 
 @dataclass(slots=True)
@@ -101,8 +100,6 @@ class RunsIndex:
     ) -> None:
         """Keep runs that were read, unless they changed a moment ago, and with `numbers` forget all others of the
         entry. When that cannot be done now, the next reader will do it."""
-        import sqlite3
-
         if not self._is_worth_it(numbers if numbers is not None else read):
             return
         settled = {number: found for number, found in read.items() if are_settled([found[0]])}
@@ -113,58 +110,66 @@ class RunsIndex:
             del known[number]
         if not settled and not gone:
             return
-        try:
-            with index_file.opened(self.path, self.within) as database:
-                self._prepare(database)
-                database.executemany("DELETE FROM runs WHERE id = ? AND run = ?", [(entry_id, n) for n in gone])
-                number_of = _Numbers(database).of
-                rows = [(entry_id, n, *stamp, _packed(run, number_of)) for n, (stamp, run) in settled.items()]
-                database.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?)", rows)
-        except (sqlite3.OperationalError, OSError):
-            return
-        except sqlite3.DatabaseError:
-            index_file.remove(self.path, self.within)
+
+        def act(database: sqlite3.Connection) -> None:
+            index_file.renew(database, "runs", self.version, "DELETE FROM runs", "DELETE FROM parts")
+            database.executemany("DELETE FROM runs WHERE id = ? AND run = ?", [(entry_id, n) for n in gone])
+            number_of = _Numbers(database).of
+            rows = [(entry_id, n, *stamp, _packed(run, number_of)) for n, (stamp, run) in settled.items()]
+            database.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?)", rows)
+
+        index_file.used(self.path, self.within, act, None)
 
     def _is_worth_it(self, numbers: Collection[int]) -> bool:
         """Whether these runs, or the entry by its highest number, are many."""
         return bool(numbers) and (len(numbers) >= _LEAST or max(numbers) > _LEAST)
 
     def _load(self, entry_id: str, stamps: Mapping[int, Stamp]) -> dict[int, tuple[Stamp, Run]]:
-        import sqlite3
-
         if not self.path.exists():
             return {}
-        try:
-            with index_file.opened(self.path, self.within) as database:
-                if not self._is_ours(database):
-                    return {}
-                unpack = _Unpacking(database)
-                low, high = min(stamps), max(stamps)
-                rows = database.execute(
-                    "SELECT run, changed, size, body FROM runs WHERE id = ? AND run BETWEEN ? AND ?",
-                    (entry_id, low, high),
-                ).fetchall()
-                found: dict[int, tuple[Stamp, Run]] = {}
-                for number, changed, size, body in rows:
-                    stamp = (changed, size)
-                    if stamps.get(number) == stamp:
-                        with contextlib.suppress(*_MISFITS):  # then it is read from its file
-                            found[number] = (stamp, unpack.run(body))
+
+        def act(database: sqlite3.Connection) -> dict[int, tuple[Stamp, Run]]:
+            found: dict[int, tuple[Stamp, Run]] = {}
+            if not index_file.is_of(database, "runs", self.version):
                 return found
-        except sqlite3.OperationalError:
-            return {}
-        except (sqlite3.DatabaseError, OSError):
-            index_file.remove(self.path, self.within)
-            return {}
+            unpack = _Unpacking(database)
+            rows = database.execute(
+                "SELECT run, changed, size, body FROM runs WHERE id = ? AND run BETWEEN ? AND ?",
+                (entry_id, min(stamps), max(stamps)),
+            ).fetchall()
+            for number, changed, size, body in rows:
+                stamp = (changed, size)
+                if stamps.get(number) == stamp:
+                    with contextlib.suppress(*_MISFITS):  # then it is read from its file
+                        found[number] = (stamp, unpack.run(body))
+            return found
 
-    def _is_ours(self, database: sqlite3.Connection) -> bool:
-        return bool(database.execute("SELECT value FROM about WHERE key = 'runs'").fetchone() == (self.version,))
+        return index_file.used(self.path, self.within, act, {})
 
-    def _prepare(self, database: sqlite3.Connection) -> None:
-        if not self._is_ours(database):
-            database.execute("DELETE FROM runs")
-            database.execute("DELETE FROM parts")
-            database.execute("INSERT OR REPLACE INTO about VALUES ('runs', ?)", (self.version,))
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidIndex:
+    """What was said of entries and took long to find: a text for each place, which is an ID, or what else is said of an
+    entry, under a key that names everything that it follows from. What cannot be had is made again."""
+
+    path: Path
+    within: Path
+
+    def get(self, entry_id: str, key: str) -> str | None:
+        """The text that was kept for an entry under this key."""
+        if not self.path.exists():
+            return None
+
+        def act(database: sqlite3.Connection) -> str | None:
+            found = database.execute("SELECT value FROM said WHERE id = ? AND key = ?", (entry_id, key)).fetchone()
+            return found[0] if found is not None and isinstance(found[0], str) else None
+
+        return index_file.used(self.path, self.within, act, None)
+
+    def put(self, entry_id: str, key: str, value: str) -> None:
+        """Keep a text in place of the one kept before."""
+        statement, row = "INSERT OR REPLACE INTO said VALUES (?, ?, ?)", (entry_id, key, value)
+        index_file.used(self.path, self.within, lambda database: database.execute(statement, row), None)
 
 
 def _holds(known: tuple[Stamp, Run] | None, stamp: Stamp) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 # Of what is kept: a new number whenever an entry has other keys.
-FORM = 1
+FORM = "1"
 # A key, and whether the entry says that it did not work out (1) or not (0).
 Key = Sequence[object]
 
@@ -44,12 +44,12 @@ def put(database: sqlite3.Connection, keys: Mapping[str, Sequence[Key]]) -> None
 
 def _prepare(database: sqlite3.Connection) -> None:
     """Empty the tables where they are of another form."""
-    if _is_ours(database):
-        return
-    database.execute("DELETE FROM tried")
-    database.execute("DELETE FROM seen")
-    database.execute("DELETE FROM about WHERE key = 'folder'")
-    database.execute("INSERT OR REPLACE INTO about VALUES ('tried', ?)", (str(FORM),))
+    other = ("DELETE FROM tried", "DELETE FROM seen", "DELETE FROM about WHERE key = 'folder'")
+    index_file.renew(database, "tried", FORM, *other)
+
+
+def _is_ours(database: sqlite3.Connection) -> bool:
+    return index_file.is_of(database, "tried", FORM)
 
 
 class TriedIndex:
@@ -93,8 +93,7 @@ class TriedIndex:
         """Whether all entries were seen, and their folder has not changed since."""
 
         def act(database: sqlite3.Connection) -> bool:
-            found = database.execute("SELECT value FROM about WHERE key = 'folder'").fetchone()
-            return _is_ours(database) and found == (str(folder_ns),)
+            return _is_ours(database) and index_file.is_of(database, "folder", str(folder_ns))
 
         return self._do(act, False)
 
@@ -140,18 +139,4 @@ class TriedIndex:
         return self._do(act, (set(names), nothing))
 
     def _do(self, act: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
-        """What `act` says of the database, in a transaction; `otherwise` where the file cannot be had."""
-        import sqlite3
-
-        try:
-            with index_file.opened(self._path, self._within) as database:
-                return act(database)
-        except (sqlite3.OperationalError, OSError):
-            return otherwise
-        except sqlite3.DatabaseError:
-            index_file.remove(self._path, self._within)
-            return otherwise
-
-
-def _is_ours(database: sqlite3.Connection) -> bool:
-    return bool(database.execute("SELECT value FROM about WHERE key = 'tried'").fetchone() == (str(FORM),))
+        return index_file.used(self._path, self._within, act, otherwise)

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.store.files import make_folder, write_atomic
-from logbook_agent.store.locks import locked
+from logbook_agent.store.files import locked, make_folder, write_atomic
 from logbook_agent.store.reading import read_text
 
 MOST_BYTES = 1024 * 1024

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,14 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.model.entry import Entry
+from logbook_agent.model.errors import NotFound, StoreError, UsageError
 from logbook_agent.model.header import Header
+from logbook_agent.model.ids import parse_id, typed_id
 from logbook_agent.store.book import Book, books, create
 from logbook_agent.store.config import Config, load_config
-from logbook_agent.store.locate import choose, find_root
 from logbook_agent.store.processes import create_time
+from logbook_agent.store.reading import is_inside
+from logbook_agent.store.repository import repository_of
 from logbook_agent.text.redaction import Redactor, secrets_in
-from logbook_agent.text.redaction.plain import redacted
-from logbook_agent.text.redaction.records import clean_entry, clean_header, clean_run
+from logbook_agent.text.redaction.plain import clean_record, clean_run, redacted
 from logbook_agent.text.times import stamp
 
 if TYPE_CHECKING:
@@ -51,12 +55,53 @@ class Workspace:
 
     @cached_property
     def root(self) -> Path:
-        return find_root(self.cwd, self.environ, self.config, self.root_option)
+        """The folder that holds the logbooks: --root, $LOGBOOK_ROOT, the configured one, the nearest
+        `logbooks/` from here up to the top of the repository, else `logbooks/` at that top (or here)."""
+        named = self.root_option or self.environ.get("LOGBOOK_ROOT")
+        if named:
+            return (self.cwd / Path(named).expanduser()).absolute()
+        config = self.config
+        if config.root is not None and config.folder is not None:
+            return _inside((config.folder / config.root).absolute(), config.bounds or config.folder)
+        place = repository_of(self.cwd)
+        top = place.top if place is not None else None
+        for folder in (self.cwd, *self.cwd.parents):
+            if books(folder / "logbooks"):
+                return _inside(folder / "logbooks", top or folder)
+            if folder == top:
+                break
+        return _inside((top or self.cwd) / "logbooks", top or self.cwd)
 
     def book(self, entry_id: str | None = None) -> Book:
-        """The logbook this invocation is about."""
-        return choose(
-            self.root, self.environ, self.config, self.logbook_option, entry_id, redactor=lambda: self.redactor
+        """The logbook that -L, $LOGBOOK, an entry's prefix or the configuration names, or the only one; also one whose
+        header is damaged."""
+        return self.choose(self.logbook_option, entry_id)
+
+    def choose(self, option: str | None, entry_id: str | None = None) -> Book:
+        """The same with another option."""
+        there = self.books()
+        if not there:
+            raise NotFound(
+                f"no logbook in {self.root}",
+                cause="no logbook was started here, or this is the wrong folder",
+                hint="start one with: logbook start TOPIC --prefix PREFIX --goal 'What this thread should find out'",
+            )
+        name = option or self.environ.get("LOGBOOK")
+        if name:
+            return _named(there, name)
+        parsed = parse_id(typed_id(entry_id)) if entry_id else None
+        if parsed is not None:
+            by_prefix = [b for b in there if _prefix_of(b) == parsed[0]]
+            if by_prefix:
+                return by_prefix[0]
+        if self.config.logbook:
+            return _named(there, self.config.logbook)
+        if len(there) == 1:
+            return there[0]
+        raise UsageError(
+            f"{len(there)} logbooks, none selected: {_list(there)}",
+            cause="this root holds several logbooks",
+            hint=f"name one: logbook -L {there[0].topic} ..., or set LOGBOOK={there[0].topic}",
         )
 
     def books(self) -> list[Book]:
@@ -95,10 +140,10 @@ class Workspace:
 
     def redacted_entry(self, entry: Entry) -> Entry:
         """The entry as a book would write it."""
-        return clean_entry(entry, self.redactor)
+        return clean_record(entry, self.redactor)
 
     def redacted_header(self, header: Header) -> Header:
-        return clean_header(header, self.redactor)
+        return clean_record(header, self.redactor)
 
     def redacted(self, plain: Any) -> Any:
         """Plain data in which no text holds a secret."""
@@ -106,3 +151,66 @@ class Workspace:
 
     def redacted_run(self, run: Run) -> Run:
         return clean_run(run, self.redactor)
+
+
+def _inside(root: Path, bounds: Path) -> Path:
+    """A root that nobody named for this command: a setting and a link come with the repository, and must stay in it."""
+    # Git's own folder lies inside too, and is nobody's place for logbooks.
+    if is_inside(root, bounds) and ".git" not in Path(os.path.realpath(root)).parts:
+        return root
+    named = shlex.quote(os.path.realpath(root))
+    raise UsageError(
+        f"the logbook folder {root} is outside {bounds}",
+        cause="a setting or a link of the repository points there; only you can choose a folder outside it",
+        hint=f"if it is the one you want: logbook --root {named} ..., or set LOGBOOK_ROOT",
+    )
+
+
+def _named(there: list[Book], name: str) -> Book:
+    for book in (b for b in there if name in (b.topic, _prefix_of(b))):
+        return book
+    near = difflib.get_close_matches(name, [b.topic for b in there], n=1)
+    raise NotFound(
+        f"no logbook {name}",
+        cause=f"there are: {_list(there)}",
+        hint=f"try: logbook -L {near[0] if near else there[0].topic} status",
+    )
+
+
+def _list(there: list[Book]) -> str:
+    return ", ".join(f"{b.topic} ({_prefix_of(b) or 'its logbook.yaml is damaged'})" for b in there)
+
+
+def _prefix_of(book: Book) -> str | None:
+    """The prefix of a logbook; None where its header cannot be read, which concerns no other logbook."""
+    try:
+        return book.header.prefix
+    except StoreError:
+        return None
+
+
+def naming(workspace: Workspace, book: Book | None) -> list[str]:
+    """`-L TOPIC`, where a command that does not say so would not be about this logbook."""
+    if book is None:
+        return []
+    try:
+        found = workspace.choose(None)
+    except UsageError:
+        return ["-L", book.topic]
+    return [] if found.topic == book.topic else ["-L", book.topic]
+
+
+def sweep_command(
+    recipe: str,
+    *more: str,
+    scale: str | None = None,
+    sets: Sequence[str] = (),
+    on: str | None = None,
+    named: Sequence[str] = (),
+) -> str:
+    """What to type to carry out a recipe; `named` says in which logbook, and `more` stands at the end."""
+    words = ["logbook", "sweep", recipe, *named]
+    words += ["--scale", scale] if scale is not None else []
+    words += [word for text in sets for word in ("--set", text)]
+    words += ["--on", on] if on is not None else []
+    return shlex.join([*words, *more])

@@ -21,7 +21,7 @@ from logbook_agent.model.record import run_state
 from logbook_agent.model.stats import median
 from logbook_agent.running.execution import Display
 from logbook_agent.running.prepare import Command
-from logbook_agent.store.liveness import life
+from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab_axis import AbAxis, check_command, in_turns, parse_axis
 from logbook_agent.sweeps.ab_prepare import (

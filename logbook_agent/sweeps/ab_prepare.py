@@ -9,8 +9,7 @@ from logbook_agent.entries.entries import check_required, create_entry, draft_en
 from logbook_agent.entries.run import RunRequest, check_count, check_no_prose, prepared
 from logbook_agent.model.entry import Comparison, Entry
 from logbook_agent.model.errors import UsageError
-from logbook_agent.running.bench import PROGRAM, own_benchmark
-from logbook_agent.running.prepare import Command
+from logbook_agent.running.prepare import PROGRAM, Command, own_benchmark
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab_axis import AbAxis, described

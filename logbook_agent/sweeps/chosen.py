@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.model.errors import LogbookError, NotFound, UsageError
-from logbook_agent.store.onward import sweep_command
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.store.workspace import Workspace, sweep_command
 from logbook_agent.sweeps.recipe_files import RecipeData, RecipeFile, find_recipe, read_recipe, recipe_files
 from logbook_agent.sweeps.recipes.blame import blamed_on_sets, blamed_on_stage, check_baseline
 from logbook_agent.sweeps.recipes.expand import SweepPlan, expand

@@ -13,13 +13,11 @@ from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
-from logbook_agent.running.bench import own_benchmark
-from logbook_agent.running.prepare import Command, prepare
+from logbook_agent.running.prepare import Command, own_benchmark, prepare
 from logbook_agent.store.book import Book
-from logbook_agent.store.onward import naming, sweep_command
-from logbook_agent.store.paths import is_inside
+from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.store.workspace import Workspace, naming, sweep_command
 from logbook_agent.sweeps.chosen import Chosen, choose_recipe, habits
 from logbook_agent.sweeps.recipes.estimate import Estimate, estimate
 from logbook_agent.sweeps.recipes.expand import PlannedRun

@@ -10,8 +10,7 @@ from typing import Any
 
 from logbook_agent.model.errors import NotFound, StoreError, UsageError
 from logbook_agent.pages.templating.environment import builtin_folder
-from logbook_agent.store.lines import line_of
-from logbook_agent.store.parse import parse_yaml
+from logbook_agent.store.parse import line_of, parse_yaml
 from logbook_agent.store.reading import read_text
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace

@@ -12,7 +12,7 @@ from logbook_agent.findings.cases import cases
 from logbook_agent.model.record import SETUP, TEARDOWN, is_made, is_own
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import canonical
-from logbook_agent.running.launch import INTERRUPTED_STATUS
+from logbook_agent.running.launch.process import INTERRUPTED_STATUS
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import write_atomic
 from logbook_agent.sweeps.recipes.expand import SweepPlan, describe_run

@@ -113,23 +113,22 @@ def parse(view: str, strays: list[str] | None = None) -> dict[str, Block]:
     return found
 
 
-def sides(view: str) -> tuple[str, str]:
-    """Both sides of a view with conflict markers: what it was here, and what it was there."""
+def sides(text: str) -> tuple[str, str]:
+    """Both sides of a text with conflict markers: what it was here, and what it was there."""
     ours: list[str] = []
     theirs: list[str] = []
-    to: tuple[list[str], ...] = (ours, theirs)
-    inside = False
-    for line in view.split("\n"):
+    into: tuple[list[str], ...] = (ours, theirs)
+    for line in text.split("\n"):
         if line.startswith("<<<<<<< "):
-            inside, to = True, (ours,)
-        elif inside and line.startswith("||||||| "):
-            to = ()
-        elif inside and line == "=======":
-            to = (theirs,)
-        elif inside and line.startswith(">>>>>>> "):
-            inside, to = False, (ours, theirs)
+            into = (ours,)
+        elif line.startswith("||||||| ") and into == (ours,):
+            into = ()
+        elif line.rstrip("\r") == "=======" and len(into) < 2:
+            into = (theirs,)
+        elif line.startswith(">>>>>>> ") and into == (theirs,):
+            into = (ours, theirs)
         else:
-            for side in to:
+            for side in into:
                 side.append(line)
     return "\n".join(ours), "\n".join(theirs)
 

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 
 from markdown_it.token import Token
 
+from logbook_agent.text.markdown import without_controls
 from logbook_agent.text.pieces import PREFIX, Fence, code_spans, fences, inside, tokens
 
 ZERO_WIDTH = "\u200b"
 _ROUNDS = 4  # attempts to have all readings agree on what is fenced, before nothing is
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _FENCE_LIKE = re.compile(rf"(?m)^({PREFIX})(?=`{{3,}}[^`\n]*$|~{{3,}})")
 _FOOTNOTE = re.compile(rf"(?m)^({PREFIX}\[)(?=\^[^\[\]\n]{{1,1000}}\]:)")
 _MARKER = re.compile(r"<(?=!--[-\s]*logbook)", re.IGNORECASE)
@@ -64,17 +64,19 @@ _KEYWORD_REACH = 40
 
 def prose(text: str) -> str:
     """Markdown by people, as a value of a template: raw HTML is shown, and a fence left open is closed."""
-    return _Reading.of(_cleaned(text), tags=False).written(frozenset(), output=False, close=True)
+    return _Reading.of(without_controls(text), tags=False).written(frozenset(), output=False, close=True)
 
 
 def contained(text: str) -> str:
     """As `prose`, with names and references left to `document`: it knows which addresses are to stay live."""
-    return _Reading.of(_cleaned(text), tags=False).written(frozenset(), output=False, close=True, references=False)
+    return _Reading.of(without_controls(text), tags=False).written(
+        frozenset(), output=False, close=True, references=False
+    )
 
 
 def log(text: str) -> str:
     """Output of a program, to stand in fenced code."""
-    return _dead_markers(_broken(_cleaned(text)))
+    return _dead_markers(_broken(without_controls(text)))
 
 
 def document(text: str, declared: Collection[str] = ()) -> str:
@@ -83,12 +85,7 @@ def document(text: str, declared: Collection[str] = ()) -> str:
     Addresses in `declared` stay live where they stand exactly so. Of HTML there stay <details>, <summary> and,
     within a line, <br>.
     """
-    return _Reading.of(_cleaned(text), tags=True).written(frozenset(declared), output=True, close=False)
-
-
-def _cleaned(text: str) -> str:
-    """One kind of line end, no control characters: readers differ in what they take for blank."""
-    return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return _Reading.of(without_controls(text), tags=True).written(frozenset(declared), output=True, close=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

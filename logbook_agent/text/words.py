@@ -1,15 +1,18 @@
-"""Between argument vectors and shell text, exactly and both ways."""
+"""Between argument vectors and shell text, exactly and both ways; and whether a command as typed needs a shell."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from logbook_agent.model.entry import PlannedCommand
 
+_OPERATORS = frozenset(";&|<>()\n")
+_LOOP = re.compile(r"\s*(?:for|while|until|if|case|function|select|\{|!|\[\[)(?:\s|$)")
+_EXPANSION = re.compile(r"\$[A-Za-z_0-9{(?#@*!$-]|`")
 _FLAG_WORD = re.compile(r"--?[A-Za-z]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ENV_WORD = re.compile(rf"({_NAME.pattern})=(.*)", re.DOTALL)
@@ -78,6 +81,25 @@ def _quote_first(word: str) -> str:
     return shlex.quote(word)
 
 
+def _signs(line: str) -> Iterator[tuple[int, str, bool]]:
+    """The characters of shell text that may mean more than themselves: where each stands, and whether in double quotes.
+    What stands in single quotes is text, and a backslash makes the next character text."""
+    quote = ""
+    at = 0
+    while at < len(line):
+        c = line[at]
+        if c == "\\" and quote != "'":
+            at += 2
+            continue
+        if c == quote:
+            quote = ""
+        elif not quote and c in "'\"":
+            quote = c
+        elif quote != "'":
+            yield at, c, bool(quote)
+        at += 1
+
+
 def folded(line: str, *, longer_than: int = 100) -> str:
     """A long line of shell text with each flag on a line of its own, which a shell reads as the same.
 
@@ -87,22 +109,28 @@ def folded(line: str, *, longer_than: int = 100) -> str:
     if len(line) <= longer_than or "\n" in line:
         return line
     places: list[int] = []
-    quote = ""
-    at = 0
-    while at < len(line):
-        c = line[at]
-        if quote != "'" and (c == "`" or line.startswith(("$(", "${", "$'"), at)):
+    for at, c, quoted in _signs(line):
+        if c == "`" or line.startswith(("$(", "${", "$'"), at):
             return line
-        if c == "\\" and quote != "'":
-            at += 2
-            continue
-        if quote:
-            quote = "" if c == quote else quote
-        elif c in "'\"":
-            quote = c
-        elif c == "#" or line.startswith("<<", at):
+        if not quoted and (c == "#" or line.startswith("<<", at)):
             return line
-        elif c == " " and _FLAG_WORD.match(line, at + 1):
+        if c == " " and not quoted and _FLAG_WORD.match(line, at + 1):
             places.append(at)
-        at += 1
     return " \\\n  ".join(line[a:b] for a, b in zip([0, *(p + 1 for p in places)], [*places, len(line)], strict=True))
+
+
+def shell_syntax(text: str) -> str | None:
+    """The first piece of shell syntax in a command line (an operator, an expansion, a loop), else None: words alone
+    would mean something else. In double quotes only expansions count."""
+    loop = _LOOP.match(text)
+    if loop is not None:
+        return loop[0].strip()
+    for at, c, quoted in _signs(text):
+        if not quoted and c in _OPERATORS:
+            return "a line end" if c == "\n" else c
+        if not quoted and (c in "*?" or (c == "~" and (at == 0 or text[at - 1].isspace()))):
+            return c
+        expansion = _EXPANSION.match(text, at)
+        if expansion is not None:
+            return expansion[0]
+    return None

@@ -20,7 +20,7 @@ from bench_core.cli import main
 from bench_core.device import keep_absent_tpus_quiet
 from bench_core.errors import UsageError
 from bench_core.harness.case import Case
-from bench_core.harness.flags import CompilerFlags
+from bench_core.harness.compiler_flags import CompilerFlags
 from bench_core.harness.table import choices, table_case
 
 KIB = 1024

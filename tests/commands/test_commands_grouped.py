@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from typer.testing import CliRunner
 
-from logbook_agent.cli.grouped import grouped
+from logbook_agent.cli import grouped
 
 
 @dataclass(frozen=True, kw_only=True)

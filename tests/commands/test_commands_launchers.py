@@ -18,11 +18,9 @@ TPU = (
 SSH = "ssh {name} 'cd w && {env} {command}'"
 LAUNCHERS = launchers_from(
     {
-        "launchers": {
-            "tpu": {"template": TPU, "target": "codex1"},
-            "ssh": {"template": SSH, "env_template": "{key}={value}", "target": "far"},
-            "plain": "srun -N1 {command}",
-        }
+        "tpu": {"template": TPU, "target": "codex1"},
+        "ssh": {"template": SSH, "env_template": "{key}={value}", "target": "far"},
+        "plain": "srun -N1 {command}",
     }
 )
 XLA = "LIBTPU_INIT_ARGS=--xla_tpu_scoped_vmem_limit_kib=50000"
@@ -68,16 +66,15 @@ def test_what_was_wrapped_is_recognised(name: str, argv: list[str], env: dict[st
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"launchers": 3}, "not a table"),
-        ({"launchers": {"x": 3}}, "neither a template nor a table"),
-        ({"launchers": {"x": {}}}, "no template"),
-        ({"launchers": {"x": {"template": "a {command}", "tagret": "b"}}}, "unknown key 'tagret'"),
-        ({"launchers": {"x": {"template": ["a"]}}}, "is not text"),
-        ({"launchers": {"x": "ssh host"}}, "{command} exactly once"),
-        ({"launchers": {"x": "ssh {host} {command}"}}, "unknown placeholder {host}"),
-        ({"launchers": {"x": "ssh 'h {command}"}}, "not shell text"),
-        ({"launchers": {"x": "A=1 {command}"}}, "starts no program"),
-        ({"launchers": {"x": {"template": "a {command}", "env_template": "-e {key}"}}}, "{key} and {value}"),
+        ({"x": 3}, "neither a template nor a table"),
+        ({"x": {}}, "no template"),
+        ({"x": {"template": "a {command}", "tagret": "b"}}, "unknown key 'tagret'"),
+        ({"x": {"template": ["a"]}}, "is not text"),
+        ({"x": "ssh host"}, "{command} exactly once"),
+        ({"x": "ssh {host} {command}"}, "unknown placeholder {host}"),
+        ({"x": "ssh 'h {command}"}, "not shell text"),
+        ({"x": "A=1 {command}"}, "starts no program"),
+        ({"x": {"template": "a {command}", "env_template": "-e {key}"}}, "{key} and {value}"),
     ],
 )
 def test_a_bad_table_is_refused(table: dict[str, Any], message: str) -> None:
@@ -89,7 +86,7 @@ def test_a_bad_table_is_refused(table: dict[str, Any], message: str) -> None:
 def test_what_a_template_has_no_place_for_is_refused() -> None:
     with pytest.raises(UsageError, match="cannot pass environment on: A"):
         wrap(LAUNCHERS["plain"], ["x"], {"A": "1"}, None)
-    bare = launchers_from({"launchers": {"s": "ssh {name} {command}"}})["s"]
+    bare = launchers_from({"s": "ssh {name} {command}"})["s"]
     with pytest.raises(UsageError, match="has no target"):
         wrap(bare, ["x"], {}, None)
     with pytest.raises(UsageError, match="no command"):

@@ -17,7 +17,7 @@ from logbook_agent.findings.criteria.predicate import PredicateError, parse
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.header import Computed, Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import Scalar
 
 V5P = (Device(platform="tpu", kind="TPU v5p", count=4, used=4),)
 _numbers = itertools.count(1)

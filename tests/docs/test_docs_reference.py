@@ -28,10 +28,9 @@ from logbook_agent.model.units import KNOWN
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.environment import environment
 from logbook_agent.pages.templating.templates import NAMES, Templates
-from logbook_agent.running.provenance.environment import PATTERNS
-from logbook_agent.start.header_file import _FILE_KEYS
-from logbook_agent.store.config import REQUIRABLE, Config
-from logbook_agent.store.config_github import GitHubConfig
+from logbook_agent.running.provenance.snapshot import PATTERNS
+from logbook_agent.start.stated import _FILE_KEYS
+from logbook_agent.store.config import REQUIRABLE, Config, GitHubConfig
 from logbook_agent.store.user_config import UserConfig
 
 REFERENCE = REPOSITORY / "docs/reference"

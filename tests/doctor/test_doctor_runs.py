@@ -142,7 +142,7 @@ def test_a_damaged_index(three: Cli, book: Path, healthy: Callable[[], None], fi
 def test_a_lock_that_is_held(
     three: Cli, book: Path, findings: Callable[..., Found], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from logbook_agent.store.locks import locked
+    from logbook_agent.store.files import locked
 
     monkeypatch.setattr("logbook_agent.doctor.leftovers._LOCK_S", 0.05)
     with locked(book / ".lock", within=book):

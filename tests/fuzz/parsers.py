@@ -19,7 +19,7 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.header import Metric
 from logbook_agent.pages import entry_text
-from logbook_agent.running.results import ResultReader
+from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.config import load_config
@@ -31,8 +31,7 @@ from logbook_agent.sweeps.recipes.parse import parse_recipe
 from logbook_agent.sweeps.recipes.stages import is_staged, parse_staged
 from logbook_agent.text import marked as views
 from logbook_agent.text.redaction import Redactor, Secret
-from logbook_agent.text.redaction.plain import redacted
-from logbook_agent.text.redaction.records import clean_run
+from logbook_agent.text.redaction.plain import clean_run, redacted
 from tests.fuzz.mutations import SECRET
 from tests.fuzz.values import Document
 

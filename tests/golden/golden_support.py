@@ -17,7 +17,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from logbook_agent.running.provenance.host import cpu_model
+from logbook_agent.running.provenance.machine import cpu_model
 from logbook_agent.text.marked import parse
 from tests.conftest import Answer, Cli, FixedClock
 

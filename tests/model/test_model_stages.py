@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from logbook_agent.model.entry import SETTABLE_STATES, VOID, SettableState, State
-from logbook_agent.model.stages import OPEN, settled
+from logbook_agent.model.entry import OPEN, SETTABLE_STATES, VOID, SettableState, State, settled
 
 
 def test_every_state_has_its_stage() -> None:

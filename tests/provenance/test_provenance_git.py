@@ -11,7 +11,7 @@ import pytest
 from logbook_agent.model.run import Code
 from logbook_agent.running.provenance import git as git_module
 from logbook_agent.running.provenance.git import CodeFacts, code_facts
-from logbook_agent.running.provenance.tree import CatFile
+from logbook_agent.running.provenance.head import CatFile
 from logbook_agent.store.repository import repository_of
 
 ENV = {
@@ -158,7 +158,7 @@ def test_a_large_named_file_is_hashed_but_not_kept(repo: Path, monkeypatch: pyte
     found = facts(repo, "run", "big.bin")
     assert [u.bytes for u in found.code.untracked] == [2000]
     assert found.untracked == {}
-    monkeypatch.setattr("logbook_agent.running.provenance.named_files.MAX_HASHED_BYTES", 1000)
+    monkeypatch.setattr("logbook_agent.running.provenance.git.MAX_HASHED_BYTES", 1000)
     assert facts(repo, "run", "big.bin").problems == ("big.bin: too large to count as code",)
 
 

@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.run import Contention, Device
-from logbook_agent.running.provenance.devices import visible_devices
-from logbook_agent.running.provenance.environment import relevant_env
-from logbook_agent.running.provenance.host import cpu_model, host_facts
-from logbook_agent.running.provenance.others import other_users
+from logbook_agent.running.provenance.machine import cpu_model, host_facts, other_users, visible_devices
+from logbook_agent.running.provenance.snapshot import relevant_env
 
 
 def write(path: Path, text: str = "") -> None:

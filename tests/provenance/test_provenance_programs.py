@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.running.programs import absolute_path, find_program, output_of
-from logbook_agent.running.provenance.devices import visible_devices
+from logbook_agent.running.provenance.machine import visible_devices
 
 
 def program(folder: Path, name: str, text: str) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.store.book import Book
-from logbook_agent.store.locks import locked
+from logbook_agent.store.files import locked
 from tests.conftest import Cli
 from tests.recipes.sweep_support import RECIPE, REST, runs_of, write_recipe
 

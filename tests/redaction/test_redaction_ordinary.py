@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.text.redaction import Redactor, StreamRedactor
-from logbook_agent.text.redaction.lines import LineRedactor
+from logbook_agent.text.redaction.named import LineRedactor
 from tests.breadth import wide
 from tests.redaction.ordinary_support import KINDS, lines
 

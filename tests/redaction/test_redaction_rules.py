@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import logbook_agent.text.redaction
 from logbook_agent.text.redaction import Redactor, StreamRedactor
-from logbook_agent.text.redaction.lines import LineRedactor
+from logbook_agent.text.redaction.named import LineRedactor
 from logbook_agent.text.redaction.rules import BUILT_IN, ShapeFinders, compile_linear
 from tests.breadth import examples
 from tests.redaction.kinds_support import ALL, BLOCKS, KEYS, PHRASES, TOKENS, Kind

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.text.redaction import Redactor, Secret, is_secret_name, secrets_in
-from logbook_agent.text.redaction.lines import LineRedactor
+from logbook_agent.text.redaction.named import LineRedactor
 from tests.breadth import examples
 
 # Made up, and put together so that no scanner takes this file for a leak.

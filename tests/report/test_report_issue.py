@@ -14,11 +14,10 @@ import pytest
 from logbook_agent.findings.reading import STATES
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.issue.told.document import IssueDocuments
-from logbook_agent.model.entry import Field, PlannedCommand
+from logbook_agent.model.entry import Field, PlannedCommand, settled
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Baseline, BaselineNumbers, Closing, Header, Metric
 from logbook_agent.model.run import Exit, Output
-from logbook_agent.model.stages import settled
 from logbook_agent.pages.templating.templates import Templates
 from logbook_agent.store.book import Book
 from logbook_agent.text import fit, neutral

@@ -19,7 +19,7 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Baseline, BaselineNumbers, Metric
 from logbook_agent.model.run import Code, Device, Env, Exit
 from logbook_agent.store.book import Book
-from logbook_agent.text.lead import lead
+from logbook_agent.text.markdown import lead
 from tests.conftest import Cli
 from tests.report.report_support import (
     HEADER,

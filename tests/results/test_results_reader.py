@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from logbook_agent.model.codec import encode
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row
-from logbook_agent.running.results import ResultReader, ResultReading, parse_scalar
+from logbook_agent.model.values import parse_scalar
 from logbook_agent.running.results import reader as reader_module
+from logbook_agent.running.results.reader import ResultReader, ResultReading
 
 TFLOPS = Metric(name="tflops", direction="max", unit="TF/s")
 TOKENS = Metric(name="tokens_per_s", direction="max", unit="tokens/s")
@@ -103,7 +104,6 @@ def test_duplicates_fold_and_new_values_are_samples() -> None:
         axes=["rate"],
     )
     assert samples(reading) == [(1.0, 3.0), (4.0,)]
-    assert reading.duplicates == 1
     assert reading.problems == ()
 
 
@@ -191,7 +191,7 @@ def test_a_whole_json_row_from_a_line_a_file_or_both(shape: Any) -> None:
     assert read(f"RESULT_JSON {text}").rows == (FULL_ROW,)
     assert read(file_text=json.dumps(shape(FULL), indent=2)).rows == (FULL_ROW,)
     both = read(f"RESULT_JSON {text}", file_text=text)
-    assert both == ResultReading(rows=(FULL_ROW,), duplicates=1)
+    assert both == ResultReading(rows=(FULL_ROW,))
 
 
 LAT = Metric(name="lat", direction="min", unit="ms")

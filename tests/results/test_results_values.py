@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.model.run import Scalar
-from logbook_agent.running.results import canonical, parse_scalar, row_key
+from logbook_agent.model.values import canonical, parse_scalar, row_key
 
 
 @pytest.mark.parametrize(

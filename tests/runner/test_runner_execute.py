@@ -17,7 +17,8 @@ import pytest
 
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError
 from logbook_agent.model.run import Exit
-from logbook_agent.running.launch import Graces, Job, Outcome, execute, exit_status
+from logbook_agent.running.launch.execute import execute
+from logbook_agent.running.launch.process import Graces, Job, Outcome, exit_status
 
 QUICK = Graces(interrupt_s=0.4, terminate_s=0.4, kill_s=2.0, drain_s=0.3)
 
@@ -164,7 +165,8 @@ def test_peak_memory_of_the_child() -> None:
     code = """
     import os, sys
     from pathlib import Path
-    from logbook_agent.running.launch import Job, execute
+    from logbook_agent.running.launch.process import Job
+    from logbook_agent.running.launch.execute import execute
     class Sinks:
         def started(self, pid, create_time): pass
         def output(self, stream, data): pass
@@ -272,7 +274,10 @@ def test_cannot_be_started(tmp_path: Path) -> None:
 TOOL = """
 import os, sys
 from pathlib import Path
-from logbook_agent.running.launch import Graces, Job, execute, exit_status
+from logbook_agent.running.launch.process import Graces
+from logbook_agent.running.launch.process import Job
+from logbook_agent.running.launch.execute import execute
+from logbook_agent.running.launch.process import exit_status
 class Sinks:
     def started(self, pid, create_time): pass
     def output(self, stream, data): os.write(1, data)

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.running.launch import OutputLog
+from logbook_agent.running.launch.output import OutputLog
 from logbook_agent.store.files import create_log
 from logbook_agent.text.redaction import Redactor, Secret
 from tests.breadth import examples
@@ -166,7 +166,10 @@ import os, sys
 from pathlib import Path
 from logbook_agent.text.redaction import Redactor, Secret
 from logbook_agent.store.processes import own_peak_bytes
-from logbook_agent.running.launch import Job, LineSplitter, OutputLog, execute
+from logbook_agent.running.launch.process import Job
+from logbook_agent.running.results.lines import LineSplitter
+from logbook_agent.running.launch.output import OutputLog
+from logbook_agent.running.launch.execute import execute
 from logbook_agent.store.files import create_log
 secrets = (Secret(name="MY_TOKEN", value="correct-horse-battery"),)
 path = Path(sys.argv[1])

@@ -9,15 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logbook_agent.cli.display import progress_line
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
-from logbook_agent.running.launch import Graces, LineSplitter, progress_line, resolve
-from logbook_agent.running.launch.ladder import Ladder, steps
+from logbook_agent.running.launch.process import Graces
+from logbook_agent.running.launch.signals import Ladder
+from logbook_agent.running.prepare import resolve
+from logbook_agent.running.results.lines import LineSplitter
 
 INT, TERM, KILL = signal.SIGINT, signal.SIGTERM, signal.SIGKILL
 
 
 def ladder() -> Ladder:
-    return Ladder(steps(Graces(interrupt_s=5, terminate_s=3, kill_s=2)))
+    return Ladder(Graces(interrupt_s=5, terminate_s=3, kill_s=2))
 
 
 def test_ladder_asks_insists_kills() -> None:

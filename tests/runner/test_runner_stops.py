@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.store.locks import locked
+from logbook_agent.store.files import locked
 from tests.conftest import Cli
 from tests.e2e.e2e_support import LOGBOOK
 from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe

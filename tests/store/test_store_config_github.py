@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.errors import UsageError
-from logbook_agent.store.config import load_config
-from logbook_agent.store.config_github import GitHubConfig
+from logbook_agent.store.config import GitHubConfig, load_config
 from logbook_agent.text.address import Site
 
 SETTINGS = Path(__file__).resolve().parents[2] / "docs/reference/settings.md"

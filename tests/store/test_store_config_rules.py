@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import SettingError, UsageError
 from logbook_agent.store.config import load_config
-from logbook_agent.store.config_github import SettingError
 from logbook_agent.store.config_rules import MOST_RULES, secret_rules
 from logbook_agent.text.redaction import Redactor
 from tests.conftest import Cli

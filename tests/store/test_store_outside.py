@@ -13,8 +13,8 @@ import pytest
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store import files
-from logbook_agent.store.locks import locked
-from logbook_agent.store.paths import check_place
+from logbook_agent.store.files import locked
+from logbook_agent.store.reading import check_place
 from logbook_agent.store.tried import TriedIndex
 from tests.conftest import Cli
 

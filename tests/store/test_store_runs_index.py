@@ -71,7 +71,7 @@ def test_what_changed_a_moment_ago_is_not_kept(book: Book) -> None:
 
 
 def test_runs_are_kept_and_forgotten_with_their_records(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("logbook_agent.store.runs_index.RACY_NS", -(10**9))
+    monkeypatch.setattr("logbook_agent.store.index_file.RACY_NS", -(10**9))
     wanted = book.runs(ID)
     assert _rows(book) == 15
     assert Book(book.root, "moe").runs(ID) == wanted
@@ -93,7 +93,7 @@ def test_runs_are_kept_and_forgotten_with_their_records(book: Book, monkeypatch:
     ],
 )
 def test_what_does_not_fit_is_read_from_its_file(book: Book, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
-    monkeypatch.setattr("logbook_agent.store.runs_index.RACY_NS", -(10**9))
+    monkeypatch.setattr("logbook_agent.store.index_file.RACY_NS", -(10**9))
     wanted = book.runs(ID)
     with closing(sqlite3.connect(book.index_path)) as database, database:
         database.execute(damage)

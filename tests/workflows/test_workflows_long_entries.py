@@ -40,8 +40,7 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Long begins at 12 runs, and what has just changed is kept, too: the tests wait for the clock themselves."""
     monkeypatch.setattr("logbook_agent.findings.said.LONG", 12)
     monkeypatch.setattr("logbook_agent.findings.said.STEP", 5)
-    monkeypatch.setattr("logbook_agent.store.runs_index.RACY_NS", -(10**9))
-    monkeypatch.setattr("logbook_agent.store.index.RACY_NS", -(10**9))
+    monkeypatch.setattr("logbook_agent.store.index_file.RACY_NS", -(10**9))
 
 
 def a_run(number: int, *, size: int = 1, failed: bool = False, entry: str = ID, bare: bool = False) -> Run:

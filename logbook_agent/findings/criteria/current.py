@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.criteria.outcome import not_computable
 from logbook_agent.findings.standing import claim_of, standings
+from logbook_agent.model.entry import settled
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Criterion, Header
-from logbook_agent.model.stages import settled
 
 if TYPE_CHECKING:
     from logbook_agent.findings.criteria.evaluate import Facts

@@ -14,7 +14,7 @@ from logbook_agent.findings.tables.frame import show
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Computed, Metric
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import Scalar
 
 
 def compared(predicate: PairsCompared, cases: Sequence[Case], metrics: tuple[Metric, ...]) -> Computed:

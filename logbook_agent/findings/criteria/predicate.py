@@ -23,7 +23,7 @@ from datetime import date
 from typing import Any
 
 from logbook_agent.model.codec import CodecError, decode
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import Scalar
 
 VERDICTS = ("beneficial", "neutral", "regressive")
 

@@ -10,7 +10,7 @@ from logbook_agent.findings.tables.frame import Frame, frame_of, show
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.header import Computed
 from logbook_agent.model.run import Row
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import Scalar
 
 
 class Rows:

@@ -12,12 +12,9 @@ from typing import Any, TypeAlias
 from logbook_agent.model.entry import ABANDONED, NEGATIVE_RESULT, VOID
 from logbook_agent.model.record import Record, RunStatus, has_failed, is_made
 from logbook_agent.model.run import Row, Run
-from logbook_agent.model.scalar import Scalar
-from logbook_agent.model.values import canonical, parse_scalar
-from logbook_agent.running.commands.difference import parts
-from logbook_agent.running.commands.flags import flags
-from logbook_agent.text.lead import lead
-from logbook_agent.text.markdown import cut_line
+from logbook_agent.model.values import Scalar, canonical, parse_scalar
+from logbook_agent.running.commands.flags import flags, parts
+from logbook_agent.text.markdown import cut_line, lead
 from logbook_agent.text.words import planned_words
 
 # One thing that was tried: entry, run (None: none), runs (all that came out so), at, kind, outcome, reason, command

@@ -11,9 +11,9 @@ from logbook_agent.findings.criteria.current import with_outcomes
 from logbook_agent.findings.summaries import summaries
 from logbook_agent.issue.sync.place import SendOptions, issue_of, typed
 from logbook_agent.issue.sync.sync import SyncRequest, SyncResult, sync
+from logbook_agent.model.entry import OPEN
 from logbook_agent.model.errors import RemoteError, UsageError
 from logbook_agent.model.header import Closing, Header
-from logbook_agent.model.stages import OPEN
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line

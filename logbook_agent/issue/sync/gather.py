@@ -29,7 +29,7 @@ from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.look import Look, look, said_in
-from logbook_agent.pages.templating.chosen import templates_of
+from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.pages.views import compared_texts, negative_verdicts
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace

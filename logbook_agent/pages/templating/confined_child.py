@@ -20,8 +20,14 @@ import jinja2
 from jinja2.loaders import split_template_path
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from logbook_agent.pages.templating.environment import builtin_folder, environment, problem
-from logbook_agent.pages.templating.files import RefusedTemplate, read_template, stamp_of
+from logbook_agent.pages.templating.environment import (
+    RefusedTemplate,
+    builtin_folder,
+    environment,
+    problem,
+    read_template,
+    stamp_of,
+)
 from logbook_agent.text import markdown as md
 
 

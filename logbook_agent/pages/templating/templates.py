@@ -13,8 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.pages.templating.environment import builtin_folder, environment, problem
-from logbook_agent.pages.templating.files import MOST_BYTES, SUFFIX, has_file, own_folder
+from logbook_agent.pages.templating.environment import (
+    MOST_BYTES,
+    SUFFIX,
+    builtin_folder,
+    environment,
+    has_file,
+    own_folder,
+    problem,
+)
+from logbook_agent.store.repository import repository_of
+from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction import by_shape
 
 if TYPE_CHECKING:
@@ -134,3 +143,24 @@ def _builtin(folder: Path) -> Environment:
 
 def _at(line: int | None) -> str:
     return f", line {line}," if line is not None else ""
+
+
+def templates_of(workspace: Workspace) -> Templates:
+    """Made once: what was loaded, and the process that runs a user's templates, serve all blocks."""
+    found: Templates | None = workspace.made.get("templates")
+    if found is None:
+        found = workspace.made["templates"] = _templates(workspace)
+    return found
+
+
+def _templates(workspace: Workspace) -> Templates:
+    config = workspace.config
+
+    def redact(text: str) -> str:
+        return workspace.redactor.text(text)
+
+    if config.folder is None or not config.templates:
+        return Templates(redact=redact)
+    place = repository_of(config.folder)
+    top = place.top if place is not None else config.folder
+    return Templates(config.folder / config.templates, within=top, redact=redact)

@@ -1,4 +1,4 @@
-"""Launchers: a configured prefix that carries a command to another machine.
+"""Launchers: a prefix that carries a command to another machine, configured or `... dev_tpu.py execute ... -- CMD`.
 
 A template is shell words with placeholders: `{name}` (the target), `{env}` (the run's environment, each
 variable rendered by `env_template`) and `{command}`. As words of their own, env and command are spliced in
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Launch
-from logbook_agent.running.commands.dev_tpu import Found, dev_tpu
 from logbook_agent.text.words import command_line, env_word, split_env_word, split_env_words
 
 ENV_TEMPLATE = "-e {key}={value}"
@@ -53,14 +53,11 @@ class Launched:
     remote_env: dict[str, str] = field(default_factory=dict)
 
 
-def launchers_from(config: Mapping[str, object]) -> dict[str, Launcher]:
+def launchers_from(table: Mapping[str, object]) -> dict[str, Launcher]:
     """The `launchers` table of the project's configuration; a plain string is a template.
 
     Raises UsageError when a launcher is no table, has an unknown key, or its template cannot work.
     """
-    table = config.get("launchers", {})
-    if not isinstance(table, Mapping):
-        raise UsageError("`launchers` is not a table", hint=f"[tool.logbook.launchers.NAME] {_EXAMPLE}")
     return {str(name): _launcher(str(name), given) for name, given in table.items()}
 
 
@@ -247,3 +244,52 @@ def _split(text: str) -> tuple[str, ...]:
         return tuple(shlex.split(text))
     except ValueError:
         return (text,)
+
+
+class Found(NamedTuple):
+    """A launcher's command line in its parts; `prefix` counts the words before the remote command."""
+
+    name: str
+    target: str | None
+    prefix: int
+    command: tuple[str, ...]
+    env: dict[str, str]
+
+
+def remote_part(words: Sequence[str]) -> int | None:
+    """Where the remote command begins; None when `words` are not of this shape."""
+    found = dev_tpu(words)
+    return None if found is None or not found.command else found.prefix
+
+
+def dev_tpu(words: Sequence[str]) -> Found | None:
+    """The parts of such a command line, local environment words already taken off; None for any other."""
+    if "--" not in words:
+        return None
+    script = next((i for i, w in enumerate(words) if w.rpartition("/")[2] == "dev_tpu.py"), None)
+    if script is None or "--" not in words[script:] or "execute" not in words[script:]:
+        return None
+    execute = words.index("execute", script)
+    end = words.index("--", script)
+    if execute > end:
+        return None
+    options = list(words[script + 1 : end])
+    env = [split_env_word(v) for v in _values(list(words[execute + 1 : end]), ("-e", "--env"))]
+    return Found(
+        name="dev_tpu",
+        target=next(_values(options, ("--tpu-name",)), None),
+        prefix=end + 1,
+        command=tuple(words[end + 1 :]),
+        env=dict(pair for pair in env if pair is not None),
+    )
+
+
+def _values(options: Sequence[str], names: tuple[str, ...]) -> Iterator[str]:
+    """Values of an option in any of its spellings: `-e V`, `-eV`, `--env V`, `--env=V`."""
+    for i, word in enumerate(options):
+        for name in names:
+            joined = f"{name}=" if name.startswith("--") else name
+            if word == name and i + 1 < len(options):
+                yield options[i + 1]
+            elif word.startswith(joined) and word != name and word.startswith("--") == name.startswith("--"):
+                yield word[len(joined) :]

@@ -1,18 +1,34 @@
-"""Enough of the shell's grammar to see which simple commands a script holds.
+"""Which simple commands a script or a command line runs in the end: behind `env`, `uv run`, `bash -lc` and a launcher.
 
-It reads; it does not evaluate. A word that the shell would expand (`"$tk"`, `$(date)`) is marked, so that
-nobody mistakes its text for a value. Any text is accepted: an unfinished quote runs to the end.
+Enough of the shell's grammar is read, and nothing evaluated. A word that the shell would expand (`"$tk"`, `$(date)`) is
+marked, so that nobody mistakes its text for a value. Any text is accepted: an unfinished quote runs to the end.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from logbook_agent.running.commands.launchers import remote_part
+from logbook_agent.text.words import split_env_word
 
 # Syntax in front of a command; `for NAME in WORDS` and `case` hold no command at all.
 _LEADING = frozenset({"do", "then", "else", "elif", "if", "while", "until", "!", "{", "}", "time", "done", "fi"})
 _NO_COMMAND = frozenset({"for", "case", "select", "esac", "function"})
 _HEREDOC = re.compile(r"<<(?!<)-?[ \t]*(?P<quote>['\"]?)(?P<end>[\w.-]+)(?P=quote)")
+SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
+_WRAPPERS = frozenset({"env", "nohup", "nice", "time", "exec", "stdbuf", "timeout", "caffeinate"})
+_WRAPPER_VALUES = frozenset({"-u", "-n", "-k", "-s", "-C", "--unset", "--signal", "--kill-after", "--chdir"})
+# Options of `uv run` that take the next word; every other one stands alone.
+_UV_OPTIONS = (
+    "--package --extra --no-extra --group --no-group --only-group --python -p --with --with-editable "
+    "--with-requirements --env-file --project --directory --index --default-index --index-url --config-file "
+    "--cache-dir --refresh-package --upgrade-package --resolution --prerelease --link-mode -w"
+)
+_UV_VALUES = frozenset(_UV_OPTIONS.split())
+_DEPTH = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,3 +182,93 @@ class _Scanner:
             if depth == 0:
                 return i + 1
         return len(self.text)
+
+
+# -- what a command line runs in the end -----------------------------------------------------------
+
+
+def simple_commands_of(argv: Sequence[str]) -> tuple[Simple, ...]:
+    """The simple commands that `argv` runs, each without env words and wrappers; never empty ones.
+
+    A launcher of the built-in shape is followed to its remote command, `bash -lc` into its script.
+    """
+    return _expand(tuple(map(Word, argv)), _DEPTH)
+
+
+def _expand(words: Simple, depth: int) -> tuple[Simple, ...]:
+    words = strip_wrappers(words)
+    if not words:
+        return ()
+    if depth == 0:
+        return (words,)
+    texts = [w.text for w in words]
+    remote = remote_part(texts)
+    if remote is not None:
+        inner = words[remote:]
+        if len(inner) == 1 and " " in inner[0].text:
+            return _script(inner[0].text, depth)
+        return _expand(inner, depth - 1)
+    script = script_of(texts)
+    return (words,) if script is None else _script(script, depth)
+
+
+def _script(text: str, depth: int) -> tuple[Simple, ...]:
+    return tuple(c for simple in simple_commands(text) for c in _expand(simple, depth - 1))
+
+
+def script_of(argv: Sequence[str]) -> str | None:
+    """The script of `bash -lc SCRIPT` (also `sh -c`, `bash -eo pipefail -c`), else None."""
+    if not argv or posixpath.basename(argv[0]) not in SHELLS:
+        return None
+    i = 1
+    while i < len(argv) and argv[i][:1] in "-+" and argv[i] not in ("-", "--", ""):
+        cluster = "" if argv[i].startswith("--") else argv[i][1:]
+        # `-o NAME` takes the next word, in a cluster as well: `bash -eo pipefail -c ...`.
+        i += 1 + cluster.count("o")
+        if "c" in cluster:
+            return argv[i] if i < len(argv) else None
+    return None
+
+
+def strip_wrappers(words: Simple) -> Simple:
+    """Without leading env words, `env`, `nice`, `timeout 30`, `uv run OPTIONS` and the like."""
+    while words:
+        name = posixpath.basename(words[0].text)
+        if split_env_word(words[0].text) is not None:
+            words = words[1:]
+        elif name == "uv" and len(words) > 1 and any(w.text == "run" for w in words[1:]):
+            run = next(i for i, w in enumerate(words) if w.text == "run")
+            words = _without_options(words[run + 1 :], _UV_VALUES)
+        elif name in _WRAPPERS:
+            words = _without_options(words[1:], _WRAPPER_VALUES)
+            words = words[1:] if name == "timeout" else words
+        else:
+            return words
+    return words
+
+
+def _without_options(words: Simple, with_value: frozenset[str]) -> Simple:
+    i = 0
+    while i < len(words) and words[i].text.startswith("-"):
+        text = words[i].text
+        if text == "--":
+            return words[i + 1 :]
+        if text in ("-m", "--module"):
+            # `uv run -m pkg` is `python -m pkg`.
+            return (Word("python"), Word("-m"), *words[i + 1 :])
+        i += 2 if text in with_value else 1
+    return words[i:]
+
+
+def uses_uv(argv: Sequence[str]) -> bool:
+    """Whether the command that runs in the end is started by `uv run`, here rather than by a launcher."""
+    remote = remote_part(argv)
+    if remote is not None:
+        return False
+    for i, word in enumerate(argv):
+        if posixpath.basename(word) == "uv":
+            return "run" in argv[i + 1 :]
+        if split_env_word(word) is None and posixpath.basename(word) not in _WRAPPERS:
+            script = script_of(argv[i:])
+            return script is not None and any(uses_uv([w.text for w in simple]) for simple in simple_commands(script))
+    return False

@@ -12,10 +12,8 @@ from dataclasses import replace
 from typing import IO, cast
 
 from logbook_agent.model.run import Exit
-from logbook_agent.running.launch import ladder as ladders
-from logbook_agent.running.launch.job import Graces, Job, Outcome, Sinks, Stream
-from logbook_agent.running.launch.process import Child, Ended, start
-from logbook_agent.running.launch.signals import StopRequests
+from logbook_agent.running.launch.process import Child, Ended, Graces, Job, Outcome, Sinks, Stream, start
+from logbook_agent.running.launch.signals import Ladder, StopRequests
 from logbook_agent.store.processes import create_time
 
 # Two signals within this time are one request.
@@ -65,7 +63,7 @@ class _Loop:
     def __init__(self, job: Job, child: Child, sinks: Sinks, stops: StopRequests, clock: Clock, graces: Graces) -> None:
         self._child, self._sinks, self._stops, self._clock = child, sinks, stops, clock
         self._graces = graces
-        self._ladder = ladders.Ladder(ladders.steps(graces))
+        self._ladder = Ladder(graces)
         self._began = clock()
         self._deadline = None if job.timeout_s is None else self._began + job.timeout_s
         self._last_output = self._began

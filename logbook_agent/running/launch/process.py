@@ -1,23 +1,93 @@
-"""One child in a process group of its own: started, signalled, reaped."""
+"""What to run, and how it ended; one child in a process group of its own: started, signalled, reaped."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal, Protocol
 
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError
 from logbook_agent.model.run import Exit
-from logbook_agent.running.launch.job import Job
 from logbook_agent.store.processes import HAS_PROC, own_peak_bytes, stat_fields
 
+Stream = Literal["stdout", "stderr"]
+
+TIMEOUT_STATUS = 124
+FAILED_STATUS = 125
+INTERRUPTED_STATUS = 130
 # Linux counts kibibytes, macOS bytes.
 _MAXRSS_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One command with all of its environment. `argv[0]` is resolved; a shell job is one word, a script."""
+
+    argv: tuple[str, ...]
+    shell: bool = False
+    cwd: Path
+    env: Mapping[str, str]
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graces:
+    """How long a process group may take to end after each signal, and how long left-over output is read."""
+
+    interrupt_s: float = 5.0
+    terminate_s: float = 5.0
+    kill_s: float = 2.0
+    drain_s: float = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """`duration_s` ends when the command does. `peak_memory_bytes`: of its largest process; None: unknown."""
+
+    exit: Exit
+    duration_s: float
+    peak_memory_bytes: int | None = None
+    problems: tuple[str, ...] = ()
+
+
+class Sinks(Protocol):
+    """Where a run reports to, in the thread that executes it. What a sink raises ends the command."""
+
+    def started(self, pid: int, create_time: float | None) -> None:
+        """The command runs; `create_time` (seconds since the epoch) and `pid` name its process for good."""
+
+    def output(self, stream: Stream, data: bytes) -> None:
+        """Bytes as they were read."""
+
+    def idle(self) -> None:
+        """Nothing came for a moment; called again and again while nothing comes."""
+
+
+def exit_status(exit: Exit) -> int:
+    """What the tool exits with: the command's code, 128 + n for a signal, 124 timeout, 130 interrupted."""
+    if exit.timeout:
+        return TIMEOUT_STATUS
+    if exit.interrupted:
+        return INTERRUPTED_STATUS
+    if exit.code is not None:
+        return exit.code
+    return FAILED_STATUS if exit.signal is None else 128 + signal_number(exit.signal)
+
+
+def signal_number(name: str) -> int:
+    import signal
+
+    return int(name[3:]) if name[3:].isdigit() else int(signal.Signals[name])
+
+
+# -- one child -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,13 +109,8 @@ class Child:
         self.stderr = _unblocked(process.stderr)
 
     def signal_group(self, number: int) -> None:
-        try:
-            os.killpg(self.pid, number)
-            if number == signal.SIGTERM:
-                # A stopped process gets its signal only when it goes on.
-                os.killpg(self.pid, signal.SIGCONT)
-        except (ProcessLookupError, PermissionError):
-            pass
+        with contextlib.suppress(PermissionError):
+            signal_group(self.pid, number)
 
     def reap(self) -> Ended | None:
         """How the child ended; None while it runs."""
@@ -76,6 +141,15 @@ class Child:
     def close(self) -> None:
         self.stdout.close()
         self.stderr.close()
+
+
+def signal_group(pid: int, number: int) -> None:
+    """A signal to the group that a command leads, if there is one. Raises PermissionError."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, number)
+        if number == signal.SIGTERM:
+            # A stopped process gets its signal only when it goes on.
+            os.killpg(pid, signal.SIGCONT)
 
 
 def start(job: Job) -> Child:

@@ -1,4 +1,5 @@
-"""Requests to stop the tool (Ctrl-C, TERM, HUP), caught instead of obeyed while commands run."""
+"""Requests to stop the tool (Ctrl-C, TERM, HUP), caught instead of obeyed while commands run; and when to send which
+signal to a process group that is to end: ask, insist, kill."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ import threading
 from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
+
+from logbook_agent.running.launch.process import Graces
 
 _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -70,3 +73,48 @@ class StopRequests:
             signal.set_wakeup_fd(self._wakeup_before)
         os.close(self.wakeup)
         os.close(self._write)
+
+
+# -- when to send which ----------------------------------------------------------------------------
+
+
+class Ladder:
+    """Begun once; `due` gives each signal when its turn has come, `hurry` goes straight to the last."""
+
+    def __init__(self, graces: Graces) -> None:
+        self._steps = (
+            (signal.SIGINT, graces.interrupt_s),
+            (signal.SIGTERM, graces.terminate_s),
+            (signal.SIGKILL, graces.kill_s),
+        )
+        self._next = 0
+        self._at: float | None = None
+
+    @property
+    def begun(self) -> bool:
+        return self._at is not None
+
+    def begin(self, now: float) -> None:
+        if self._at is None:
+            self._at = now
+
+    def hurry(self, now: float) -> None:
+        self._next = max(self._next, len(self._steps) - 1)
+        self._at = now if self._next < len(self._steps) else self._at
+
+    def due(self, now: float) -> int | None:
+        """The signal to send now, if any; the next one is due when its grace is over."""
+        if self._at is None or now < self._at or self._next == len(self._steps):
+            return None
+        number, grace_s = self._steps[self._next]
+        self._next += 1
+        self._at = now + grace_s
+        return number
+
+    def exhausted(self, now: float) -> bool:
+        """Whether even the last grace is over."""
+        return self._next == len(self._steps) and self._at is not None and now >= self._at
+
+    def wait_s(self, now: float) -> float | None:
+        """How long until something is due."""
+        return None if self._at is None else max(0.0, self._at - now)

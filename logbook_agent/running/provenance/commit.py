@@ -50,7 +50,7 @@ def check_commit(root: Path, environ: Mapping[str, str]) -> tuple[Repository, st
     repository = repository_of(root)
     if repository is None:
         raise StoreError(f"{root} is not in a git repository", cause="there is nothing to commit to", hint="git init")
-    place = Path(os.path.realpath(root)).relative_to(repository.top).as_posix()
+    place = repository.place_of(root)
     if place == ".":
         raise StoreError(
             "the logbook root is the whole repository, so it is not committed by itself",

@@ -3,26 +3,39 @@
 Two processes, started together: `cat-file` gives HEAD's commit and its tree down to the logbook root, `diff` what
 differs from it. A third, `ls-files`, only when the command names files; one more for each submodule with changes.
 The logbook root is left out of all of it, so that writing (or committing) an entry does not make two runs unlike.
+A script that git does not track is part of the code that ran where the command names it.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
+import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from logbook_agent.model.run import Code, UntrackedFile
-from logbook_agent.running.provenance.difference import FIXED, CodeDifference, Digest
+from logbook_agent.running.commands.script import simple_commands_of
 from logbook_agent.running.provenance.git_calls import GitError, GitProcesses
-from logbook_agent.running.provenance.named_files import NamedFile, files_named, read_named
-from logbook_agent.running.provenance.tree import CatFile
+from logbook_agent.running.provenance.head import FIXED, CatFile, CodeDifference, Digest
 from logbook_agent.store.repository import Repository, branch_of, repository_of
 
 KEEP_BYTES = 2**20
 TIMEOUT_S = 20.0
+MAX_NAMED = 64
+MAX_HASHED_BYTES = 64 * 2**20
+# Programs of the system, not of the project.
+_SYSTEM = (
+    *map(Path, ("/bin", "/sbin", "/usr", "/lib", "/lib64", "/opt", "/nix", "/snap", "/etc")),
+    *map(Path, ("/proc", "/dev", "/sys", "/System", "/Library")),
+)
+# What a run writes differs between two runs of the same code.
+_OUTPUT_FLAG = re.compile(r"-o|--?(?:out|output|log|save|dump|trace|profile|result|report|json|csv)\b[\w-]*")
+# A Python that lies anywhere (pyenv, conda) is not code of the project; its version is recorded apart.
+_INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +75,7 @@ def code_facts(
         return _in_repository(repository, excluded, named, keep, environ)
     except GitError as error:
         code = Code(branch=branch_of(repository))
-        files, problems = _read(_outside(named, repository.top), repository.top, keep)
+        files, problems = _read([p for p in named if not p.is_relative_to(repository.top)], repository.top, keep)
         return _facts(code, None, files, [f"code not identified: {error}", *problems])
 
 
@@ -115,10 +128,6 @@ def _names(process: subprocess.Popen[bytes]) -> set[str]:
     return {os.fsdecode(name) for name in process.stdout.read().split(b"\0") if name}
 
 
-def _outside(paths: list[Path], top: Path) -> list[Path]:
-    return [p for p in paths if not p.is_relative_to(top)]
-
-
 def _read(paths: list[Path], top: Path | None, keep: int) -> tuple[list[NamedFile], list[str]]:
     files, problems = [], []
     for path in paths:
@@ -146,16 +155,92 @@ def _identity(tree: str, diff: Digest, files: Sequence[NamedFile]) -> str:
 def _facts(code: Code, diff: bytes | None, files: Sequence[NamedFile], problems: Sequence[str]) -> CodeFacts:
     untracked = tuple(UntrackedFile(path=f.path, sha256=f.sha256, bytes=f.size) for f in files)
     return CodeFacts(
-        code=Code(
-            commit=code.commit,
-            branch=code.branch,
-            identity=code.identity,
-            dirty=code.dirty,
-            diff_sha256=code.diff_sha256,
-            diff_bytes=code.diff_bytes,
-            untracked=untracked,
-        ),
+        code=dataclasses.replace(code, untracked=untracked),
         diff=diff,
         untracked={f.path: f.content for f in files if f.content is not None},
         problems=tuple(problems),
+    )
+
+
+# -- files that a command names --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedFile:
+    """A file outside git: `path` relative to the repository's top where it lies in there, else absolute.
+
+    `content` is None when the file is larger than what is kept.
+    """
+
+    path: str
+    sha256: str
+    size: int
+    content: bytes | None
+
+
+def files_named(argv: Sequence[str], cwd: Path) -> list[Path]:
+    """Existing files among the words of `argv`, `--flag=value` and `-m module` included; links resolved.
+
+    Without programs of the system, those in a virtual environment, and values of flags that name an output.
+    """
+    found: dict[Path, None] = {}
+    for simple in simple_commands_of(argv):
+        for word in _words([w.text for w in simple if not w.expanded]):
+            path = _file(word, cwd)
+            if path is not None:
+                found[path] = None
+            if len(found) >= MAX_NAMED:
+                return list(found)
+    return list(found)
+
+
+def _words(words: Sequence[str]) -> Iterator[str]:
+    for i, word in enumerate(words):
+        before = words[i - 1] if i else ""
+        flag, equals, value = word.partition("=")
+        if equals:
+            yield from [] if _OUTPUT_FLAG.fullmatch(flag) else [value]
+        if before == "-m":
+            module = word.replace(".", "/")
+            yield from (f"{module}.py", f"{module}/__main__.py", f"src/{module}.py")
+        elif not _OUTPUT_FLAG.fullmatch(before):
+            yield word
+
+
+def _file(word: str, cwd: Path) -> Path | None:
+    if not word or len(word) > 4096 or "\0" in word:
+        return None
+    # The functions of os.path say no where Path raises: in folders that may not be looked into.
+    named = Path(os.path.abspath(cwd / word))  # noqa: PTH100  `..` goes, links stay
+    try:
+        if not named.is_file():
+            return None
+        # Both ends of a link count: a virtual environment's python leads to one that lies elsewhere.
+        real = Path(os.path.realpath(named))
+    except OSError:
+        return None
+    return None if _is_foreign(named) or _is_foreign(real) else real
+
+
+def _is_foreign(path: Path) -> bool:
+    if any(path.is_relative_to(folder) for folder in _SYSTEM) or _INTERPRETER.fullmatch(path.name):
+        return True
+    return any(os.path.exists(parent / "pyvenv.cfg") for parent in path.parents[:6])  # noqa: PTH110  as above
+
+
+def read_named(path: Path, shown_as: str, keep: int) -> NamedFile | None:
+    """The file's digest, and its content when it has at most `keep` bytes. Raises OSError.
+
+    None for a file of more than 64 MiB, which is data rather than code.
+    """
+    size = path.stat().st_size
+    if size > MAX_HASHED_BYTES:
+        return None
+    with path.open("rb") as file:
+        content = file.read(MAX_HASHED_BYTES + 1)
+    return NamedFile(
+        path=shown_as,
+        sha256=hashlib.sha256(content).hexdigest(),
+        size=len(content),
+        content=content if len(content) <= keep else None,
     )

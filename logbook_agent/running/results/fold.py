@@ -1,4 +1,4 @@
-"""Reports of one case become one row.
+"""Reports of one case become one row, whichever of its three kinds they are: JSON rows, RESULT lines, METRIC lines.
 
 The same config and the same values again are a duplicate and are dropped; the same config with new values
 adds samples, in order. Only config identifies a case, but the config of a RESULT line is inferred: when two
@@ -11,28 +11,28 @@ config; its first observation stands. Rows that measure one thing in several uni
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from logbook_agent.model.run import Measurement, Row
+from logbook_agent.model.run import Measurement, Row, Scalar
 from logbook_agent.model.units import KNOWN
 from logbook_agent.model.values import Key, canonical, row_key
 from logbook_agent.running.results.lines import cut
 
 _MEASURED = re.compile(r"(?:.*_)?(?:[num]?s|secs?|seconds|elapsed|time|[kmgt]i?b|bytes|t?flops|per_s\w*|pct|percent)")
+# Lines that agree with very many JSON rows cannot be placed; looking at this many settles what matters.
+_LOOK_AT = 20
 
 
-def fold(rows: Sequence[Row], problem: Callable[[str], None], *, explicit: bool) -> tuple[list[Row], int]:
-    """Rows with each case once, in order of first report, and how many duplicates were dropped."""
+def fold(rows: Sequence[Row], problem: Callable[[str], None], *, explicit: bool) -> list[Row]:
+    """Rows with each case once, in order of first report."""
     folded: dict[tuple[object, ...], Row] = {}
     seen: set[tuple[object, ...]] = set()
     firsts: dict[Key, Row] = {}
-    duplicates = 0
     for row in rows:
         key = row_key(row.config)
         content = (key, _values(row), row.failed)
         if content in seen:
-            duplicates += 1
             continue
         seen.add(content)
         first = firsts.setdefault(key, row)
@@ -44,7 +44,7 @@ def fold(rows: Sequence[Row], problem: Callable[[str], None], *, explicit: bool)
         while case in folded and other_units(folded[case], row):
             case = (*case, "in another unit")
         folded[case] = _with_samples(folded[case], row) if case in folded else row
-    return list(folded.values()), duplicates
+    return list(folded.values())
 
 
 def other_units(row: Row, more: Row) -> bool:
@@ -55,15 +55,8 @@ def other_units(row: Row, more: Row) -> bool:
 
 def _values(row: Row) -> tuple[object, ...]:
     metrics = tuple(sorted((n, m.samples, m.unit or "") for n, m in row.metrics.items()))
-    return metrics, _words(row)
-
-
-def _words(row: Row) -> tuple[object, ...]:
-    return _observed(row), tuple(sorted(row.labels.items()))
-
-
-def _observed(row: Row) -> tuple[object, ...]:
-    return tuple(sorted((k, canonical(v)) for k, v in row.observations.items()))
+    observed = tuple(sorted((k, canonical(v)) for k, v in row.observations.items()))
+    return metrics, observed, tuple(sorted(row.labels.items()))
 
 
 def _telling(row: Row) -> dict[str, str]:
@@ -121,3 +114,80 @@ def _joined(first: Measurement, more: Measurement) -> Measurement:
         unit=first.unit or more.unit,
         direction=first.direction or more.direction,
     )
+
+
+# -- lines beside JSON rows ------------------------------------------------------------------------
+
+
+def merge_lines(json_rows: Sequence[Row], line_rows: Sequence[Row], run_config: Mapping[str, Scalar]) -> list[Row]:
+    """JSON rows, completed by the lines that report the same cases, then the lines' other cases.
+
+    A line reports a JSON row's case when the config keys that both have agree, at least one of them not from
+    the run's own config (unless the line has none of its own). It adds what the JSON row does not say.
+    """
+    rows = list(json_rows)
+    others: list[Row] = []
+    index = _Index(json_rows)
+    for line in line_rows:
+        matching = index.agreeing(line, run_config)
+        if len(matching) == 1:
+            at = matching[0]
+            rows[at] = _completed(rows[at], line)
+        elif not any(_completed(rows[i], line) == rows[i] for i in matching[:_LOOK_AT]):
+            others.append(line)
+    return rows + others
+
+
+class _Index:
+    """Rows by the values of some of their config keys, so that matching n lines to m rows is not n x m."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._rows = rows
+        self._by_keys: dict[frozenset[str], list[int]] = {}
+        self._projected: dict[tuple[frozenset[str], tuple[str, ...]], dict[tuple[str, ...], list[int]]] = {}
+        for i, row in enumerate(rows):
+            self._by_keys.setdefault(frozenset(row.config), []).append(i)
+
+    def agreeing(self, line: Row, run_config: Mapping[str, Scalar]) -> list[int]:
+        own = line.config.keys() - run_config.keys()
+        found: list[int] = []
+        for keys in self._by_keys:
+            if own and not own & keys:
+                continue
+            shared = tuple(sorted(line.config.keys() & keys))
+            values = tuple(canonical(line.config[k]) for k in shared)
+            found += self._projection(keys, shared).get(values, [])
+        return sorted(found)
+
+    def _projection(self, keys: frozenset[str], shared: tuple[str, ...]) -> dict[tuple[str, ...], list[int]]:
+        known = self._projected.get((keys, shared))
+        if known is None:
+            known = self._projected[keys, shared] = {}
+            for i in self._by_keys[keys]:
+                config = self._rows[i].config
+                known.setdefault(tuple(canonical(config[k]) for k in shared), []).append(i)
+        return known
+
+
+def _completed(row: Row, line: Row) -> Row:
+    known = row.metrics.keys() | row.observations.keys() | row.labels.keys() | row.config.keys()
+    return replace(
+        row,
+        metrics={**row.metrics, **{k: v for k, v in line.metrics.items() if k not in known}},
+        observations={**row.observations, **{k: v for k, v in line.observations.items() if k not in known}},
+        labels={**row.labels, **{k: v for k, v in line.labels.items() if k not in known}},
+    )
+
+
+def join_loose(rows: Sequence[Row], loose: Sequence[Row], run_config: Mapping[str, Scalar]) -> list[Row]:
+    """METRIC lines belong to the only row there is; with none or several they are a row of their own, and so are
+    those in another unit."""
+    if len(rows) == 1 and rows[0].failed is None:
+        only, apart = rows[0], []
+        for row in loose:
+            if other_units(only, row):
+                apart.append(replace(row, config=only.config))
+            else:
+                only = add_new_samples(only, row)
+        return [only, *apart]
+    return [*rows, *(replace(row, config={**run_config, **row.config}) for row in loose)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from logbook_agent.model.run import Device, Failure, Measurement, Row, Scalar
 from logbook_agent.model.units import DIRECTIONS, Direction
-from logbook_agent.model.values import is_number
+from logbook_agent.model.values import finite
 from logbook_agent.running.results.lines import MAX_KEYS, cut
 
 Problem = Callable[[str], None]
@@ -123,17 +123,6 @@ def _samples(name: str, given: list[Any], problem: Problem) -> Iterator[float]:
             problem(f"{cut(name, 40)}: {cut(str(value), 40)} is not a measurement")
         else:
             yield number
-
-
-def finite(value: object) -> float | None:
-    """`value` as a finite float; None when it is none."""
-    if not is_number(value):
-        return None
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _observations(data: Mapping[str, Any], problem: Problem) -> Iterator[tuple[str, float | None]]:

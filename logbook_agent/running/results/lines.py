@@ -1,4 +1,4 @@
-"""Which lines of output report a result, and what stands on them. Any text is accepted."""
+"""Complete lines out of a byte stream, which of them report a result, and what stands on them. Any text is accepted."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ import re
 import shlex
 from typing import Literal
 
-Kind = Literal["RESULT", "METRIC", "RESULT_JSON"]
+MAX_LINE_BYTES = 16 * 1024 * 1024
 
+_ANSI = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    r"|\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC: titles, links
+    r"|[PX^_][^\x1b]*(?:\x1b\\)?"  # DCS, SOS, PM, APC
+    r"|[ -/]+[0-~]"  # character sets
+    r"|[0-OQ-WYZ\\`-~])"
+    r"|\x9b[0-?]*[ -/]*[@-~]"
+)
+Kind = Literal["RESULT", "METRIC", "RESULT_JSON"]
 _SGR = re.compile(r"\x1b\[[0-9;]*m")
 # `(pid=123, ip=10.1.2.3) ` or `(Worker pid=123) `, as Ray puts it before the lines of its workers,
 # and what it adds to the end of a line that several of them printed.
@@ -15,6 +24,66 @@ _PREFIX = re.compile(r"\s*(?:\((?:[^()\s]{1,200} )?pid=\d{1,20}(?:, ip=[^()\s]{1
 _REPEATED = re.compile(r"\s*\[repeated \d+x across cluster\][^\n]*$")
 _WORD = re.compile(r"(RESULT_JSON|RESULT|METRIC)(?::?(?=\s|$)|:(?=\{))")
 _UNIT_AFTER = re.compile(r"(?P<name>[^\s=]+)=(?P<value>\S+)(?:\s+(?P<unit>\S.*))?")
+# Of one row; what has more is no result, and every reader would pay for it.
+MAX_KEYS = 1_000
+
+
+def strip_ansi(text: str) -> str:
+    return _ANSI.sub("", text) if "\x1b" in text or "\x9b" in text else text
+
+
+class LineSplitter:
+    """Decoded lines without escape sequences; a carriage return ends one too, and empty ones are left out.
+
+    A line of more than `max_line_bytes` is dropped and counted in `dropped`.
+    """
+
+    def __init__(self, max_line_bytes: int = MAX_LINE_BYTES) -> None:
+        self.dropped = 0
+        self._max = max_line_bytes
+        self._pending = bytearray()
+        self._dropping = False
+
+    def feed(self, data: bytes) -> list[str]:
+        """The lines that the data completes."""
+        if b"\r" in data:
+            data = data.replace(b"\r", b"\n")
+        end = data.rfind(b"\n")
+        if end < 0:
+            self._hold(data)
+            return []
+        first = data.index(b"\n")
+        self._hold(data[:first])
+        lines = self.finish()
+        lines += self._decoded(data[first + 1 : end])
+        self._hold(data[end + 1 :])
+        return lines
+
+    def finish(self) -> list[str]:
+        """The last line, when it has no end."""
+        line = bytes(self._pending)
+        self._pending.clear()
+        self._dropping = False
+        return self._decoded(line)
+
+    def _hold(self, data: bytes) -> None:
+        if self._dropping:
+            return
+        if len(self._pending) + len(data) > self._max:
+            self._pending.clear()
+            self._dropping = True
+            self.dropped += 1
+            return
+        self._pending += data
+
+    def _decoded(self, block: bytes) -> list[str]:
+        if len(block) > self._max:
+            kept = [line for line in block.split(b"\n") if len(line) <= self._max]
+            self.dropped += block.count(b"\n") + 1 - len(kept)
+            block = b"\n".join(kept)
+        if not block:
+            return []
+        return [line for line in strip_ansi(block.decode("utf-8", "replace")).split("\n") if line]
 
 
 def split_line(line: str) -> tuple[Kind, str] | None:
@@ -35,10 +104,6 @@ def split_line(line: str) -> tuple[Kind, str] | None:
     if body.endswith("across cluster]") or "x across cluster]" in body[-200:]:
         body = _REPEATED.sub("", body)
     return word[1], body  # type: ignore[return-value]
-
-
-# Of one row; what has more is no result, and every reader would pay for it.
-MAX_KEYS = 1_000
 
 
 def split_pairs(body: str) -> tuple[dict[str, str], list[tuple[str, str]]]:

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Measurement, Row, Scalar
-from logbook_agent.model.values import parse_scalar
-from logbook_agent.running.results.classify import Classifier, Context
-from logbook_agent.running.results.fold import fold
-from logbook_agent.running.results.json_rows import finite, rows_from_json
+from logbook_agent.model.units import KNOWN, known
+from logbook_agent.model.values import canonical, finite, is_not_finite, is_number, parse_scalar
+from logbook_agent.running.results.fold import fold, join_loose, merge_lines
 from logbook_agent.running.results.lines import MAX_KEYS, cut, split_line, split_metric, split_pairs
-from logbook_agent.running.results.merge import join_loose, merge_lines
 
 MAX_ROWS = 20_000
 MAX_TEXT_CHARS = 64 * 2**20
@@ -29,12 +27,109 @@ Clean = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What is known of a run's keys; `quantities` holds units and directions that the run itself stated."""
+
+    declared: Mapping[str, Metric]
+    metrics: frozenset[str]
+    config_keys: frozenset[str]
+    flags: frozenset[str]
+    run_config: Mapping[str, Scalar]
+    quantities: Mapping[str, Measurement]
+
+
+class Classifier:
+    """What the keys of a RESULT line are: metric, config, observation or label.
+
+    A key is a metric when the logbook declares it, or a METRIC line or JSON row of the run names it so; else
+    config when it is a declared axis, a `--config` key, a config key of a JSON row, or matches a flag of the
+    command; else a number is an observation (nan and inf: unknown) and a word a label. A logbook that declares no
+    metric at all takes the names that `units.KNOWN` has as its metrics.
+    """
+
+    def __init__(self, context: Context, problem: Callable[[str], None]) -> None:
+        self._context = context
+        self._problem = problem
+
+    def is_metric(self, key: str) -> bool:
+        c = self._context
+        return key in c.declared or key in c.metrics or (not c.declared and key in KNOWN)
+
+    def is_config(self, key: str) -> bool:
+        return key in self._context.config_keys or key.replace("-", "_") in self._context.flags
+
+    def row(self, pairs: Mapping[str, str]) -> Row:
+        """The row of one RESULT line."""
+        row = Row()
+        for key, text in pairs.items():
+            value = parse_scalar(text)
+            if self.is_metric(key):
+                self._add_metric(row, key, value)
+            elif self.is_config(key):
+                row.config[key] = value
+            elif is_number(value):
+                row.observations[key] = finite(value)
+            elif value is None or is_not_finite(value):
+                row.observations[key] = None
+            else:
+                row.labels[key] = text
+        return replace(row, config=self._with_run_config(row.config))
+
+    def _add_metric(self, row: Row, key: str, value: Scalar) -> None:
+        number = finite(value)
+        if number is None:
+            self._problem(f"{cut(key, 40)}: {cut(str(value), 40)!r} is not a measurement")
+        else:
+            row.metrics[key] = self.measurement(key, number, None)
+
+    def completed(self, row: Row) -> Row:
+        """A JSON row with the run's config, and units and directions where the row left them open."""
+        metrics = {n: self._described(n, m) for n, m in row.metrics.items()}
+        return replace(row, config=self._with_run_config(row.config), metrics=metrics)
+
+    def measurement(self, name: str, value: float, unit: str | None) -> Measurement:
+        return self._described(name, Measurement(samples=(value,), unit=unit))
+
+    def _described(self, name: str, given: Measurement) -> Measurement:
+        """Unit and direction: the logbook's declaration, then the run's own, then the table of units. A number that
+        was stated in a unit is in that one, whatever is declared."""
+        declared, stated = self._context.declared.get(name), self._context.quantities.get(name)
+        table = known(name)
+        meant = declared.unit if declared is not None else None
+        if given.unit and meant and given.unit != meant:
+            unit, shown = cut(given.unit, 20), cut(meant, 20)
+            self._problem(
+                f"{cut(name, 40)}: stated in {unit}, declared in {shown}; kept in {unit}, and not compared with values"
+                f" in {shown}"
+            )
+        units = [given.unit, meant, stated and stated.unit, table.unit]
+        directions = [
+            declared and declared.direction,
+            given.direction,
+            stated and stated.direction,
+            table.direction,
+        ]
+        return Measurement(
+            samples=given.samples,
+            unit=next((u for u in units if u), None),
+            direction=next((d for d in directions if d), None),
+        )
+
+    def _with_run_config(self, own: Mapping[str, Scalar]) -> dict[str, Scalar]:
+        """The run's config under the row's own, which wins where they disagree: it was there."""
+        for key, value in self._context.run_config.items():
+            if key in own and canonical(own[key]) != canonical(value):
+                said, meant = canonical(own[key]), canonical(value)
+                self._problem(f"{cut(key, 40)}: the row says {cut(said, 40)}, --config says {cut(meant, 40)}")
+        return {**self._context.run_config, **own}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResultReading:
-    """The rows of a run; `duplicates` lines or rows said again what was said before and were folded."""
+    """The rows of a run; what was said again was folded."""
 
     rows: tuple[Row, ...] = ()
     problems: tuple[str, ...] = ()
-    duplicates: int = 0
 
 
 @dataclass(slots=True)
@@ -124,12 +219,18 @@ class ResultReader:
 
     def _feed_json(self, body: str) -> None:
         shown = functools.cache(lambda: cut(self._clean(body), 120))
-        rows = rows_from_json(body, lambda text: self._problems.add(f"RESULT_JSON: {text}: {shown()}"), self._clean)
+        rows = self._rows(body, lambda text: self._problems.add(f"RESULT_JSON: {text}: {shown()}"))
         self._json += rows
         if rows:
             config = [f"{k}={v}" for k, v in list(rows[-1].config.items())[:3]]
             taken = [f"{k}={m.samples[-1]:g}" for k, m in list(rows[-1].metrics.items())[:3]]
             self.last = cut(" ".join([*config, *taken]), _LAST_CHARS) or self.last
+
+    def _rows(self, text: str, problem: Callable[[str], None]) -> list[Row]:
+        # Loaded with the first JSON: most commands print lines, or nothing.
+        from logbook_agent.running.results.json_rows import rows_from_json
+
+        return rows_from_json(text, problem, self._clean)
 
     def finish(
         self,
@@ -143,13 +244,13 @@ class ResultReader:
         """The rows of the run, in the order in which each case was first reported.
 
         `config` is the run's own and belongs to every row. `file_text` is what stands in the result file;
-        its rows are JSON rows. Classification: see `classify`; folding: see `fold`.
+        its rows are JSON rows. Classification: see `Classifier`; folding: see `fold`.
         """
         problem = self._problems.add
         config = self._clean(dict(config or {}))
         explicit = list(self._json)
         if file_text is not None and file_text.strip():
-            explicit += rows_from_json(file_text, lambda text: problem(f"result file: {text}"), self._clean)
+            explicit += self._rows(file_text, lambda text: problem(f"result file: {text}"))
         if self._beyond:
             problem(f"{self._beyond} result lines were not kept: over the limit of rows or size")
         context = Context(
@@ -161,17 +262,12 @@ class ResultReader:
             quantities=_quantities(explicit, self._metrics),
         )
         classifier = Classifier(context, problem)
-        json_rows, json_again = fold([classifier.completed(r) for r in explicit], problem, explicit=True)
-        line_rows, lines_again = fold([classifier.row(p) for p in self._pairs], problem, explicit=False)
+        json_rows = fold([classifier.completed(r) for r in explicit], problem, explicit=True)
+        line_rows = fold([classifier.row(p) for p in self._pairs], problem, explicit=False)
         rows = merge_lines(json_rows, line_rows, context.run_config)
         loose = [Row(metrics={n: classifier.measurement(n, v, u)}) for n, v, u in self._metrics]
-        loose_rows, loose_again = fold(loose, problem, explicit=True)
-        rows = join_loose(rows, loose_rows, context.run_config)
-        return ResultReading(
-            rows=tuple(rows),
-            problems=self._problems.texts(),
-            duplicates=json_again + lines_again + loose_again,
-        )
+        rows = join_loose(rows, fold(loose, problem, explicit=True), context.run_config)
+        return ResultReading(rows=tuple(rows), problems=self._problems.texts())
 
 
 def _quantities(rows: Sequence[Row], metrics: Sequence[tuple[str, float, str | None]]) -> dict[str, Measurement]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import Scalar
 from logbook_agent.sweeps.recipes.placed import Placed, key_name
 from logbook_agent.sweeps.recipes.problem import MOST, RecipeProblem, check_known
 from logbook_agent.sweeps.recipes.recipe import Axis, Point

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from logbook_agent.model.scalar import Scalar
-from logbook_agent.model.values import canonical
+from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.sweeps.recipes.problem import RecipeProblem
 from logbook_agent.sweeps.recipes.recipe import Control, Order, Recipe
 from logbook_agent.sweeps.recipes.template import written

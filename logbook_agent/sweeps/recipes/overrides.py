@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from logbook_agent.model.pairs import parse_pair
-from logbook_agent.model.scalar import Scalar
-from logbook_agent.model.values import parse_scalar
+from logbook_agent.model.values import Scalar, parse_pair, parse_scalar
 from logbook_agent.sweeps.recipes.placed import Placed
 from logbook_agent.sweeps.recipes.problem import MOST, RecipeProblem, check_known, suggestion, unknown
 

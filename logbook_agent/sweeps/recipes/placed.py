@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import Scalar
 from logbook_agent.sweeps.recipes.problem import MOST, RecipeProblem, check_known
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from logbook_agent.model.entry import PlannedCommand
 from logbook_agent.model.header import Criterion, Metric
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import Scalar
 from logbook_agent.sweeps.recipes.template import Template, Text
 
 DEFAULT_MAX_CASES = 1000

@@ -10,8 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from logbook_agent.model.scalar import Scalar
-from logbook_agent.model.values import canonical
+from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.sweeps.recipes.expand import PlannedCase, SweepPlan, case_key
 
 PACK, QUANT, QUEUE, PASS, STAGES = (

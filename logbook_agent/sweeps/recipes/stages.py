@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import Scalar
 from logbook_agent.sweeps.recipes.overrides import at_scale, pair_of, unknown_key
 from logbook_agent.sweeps.recipes.parse import description_of
 from logbook_agent.sweeps.recipes.placed import Placed

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import Formatter
 
-from logbook_agent.model.scalar import Scalar
+from logbook_agent.model.values import Scalar
 from logbook_agent.sweeps.recipes.problem import RecipeProblem
 
 _FORMATTER = Formatter()

@@ -1,13 +1,12 @@
 """Secrets out of text, before it reaches a disk, a view or an issue. Pure: no file, no environment.
 
 names     which variables hold secrets, by their name
-secrets   the values of such variables, and every form in which a program may print them
+secrets   the values of such variables, every form in which a program may print them, and where these stand in a text
 rules     secrets known by their shape: the rules of rules.toml, credentials in addresses, key blocks
 named     secrets known by the name before them: flags, assignments, pairs
 gate      a cheap scan that tells which lines need the rules at all
 redactor  text, argument vectors and mappings
-plain     data of dicts and lists
-records   entries, headers and runs
+plain     data of dicts and lists; entries, headers and runs
 stream    a byte stream of any size, in bounded memory
 """
 

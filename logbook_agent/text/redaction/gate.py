@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from logbook_agent.text.redaction import names
-from logbook_agent.text.redaction.known import Needles
 from logbook_agent.text.redaction.rules import Rule, compile_linear
+from logbook_agent.text.redaction.secrets import Needles
 
 # After a name: what makes a value follow. Names may go on, quotes and brackets may close.
 _VALUE = rb"""[a-z0-9_.-]{0,127}+(?:\\{0,7}["'])?+(?:\[[0-9]{0,9}\])?\]?\s{0,40}(?:[:=!,("'`]|\S{0,2}\s{0,40}["'`])"""

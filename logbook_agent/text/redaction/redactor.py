@@ -12,12 +12,17 @@ from dataclasses import dataclass, field
 
 from logbook_agent.text.redaction import rules
 from logbook_agent.text.redaction.gate import Gate
-from logbook_agent.text.redaction.known import KnownForms
-from logbook_agent.text.redaction.lines import LineRedactor, key_blocks, open_key
-from logbook_agent.text.redaction.named import NamedFinders, is_no_image, may_stand_alone
+from logbook_agent.text.redaction.named import (
+    LineRedactor,
+    NamedFinders,
+    is_no_image,
+    key_blocks,
+    may_stand_alone,
+    open_key,
+)
 from logbook_agent.text.redaction.names import Names, is_secret_value, kind_of, mark
 from logbook_agent.text.redaction.rules import BUILT_IN, Edit, Finder, Rule, ShapeFinders, built_in_shapes
-from logbook_agent.text.redaction.secrets import MIN_LENGTH, Secret
+from logbook_agent.text.redaction.secrets import MIN_LENGTH, KnownForms, Secret
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _FLAG = re.compile(r"--?[A-Za-z][\w.-]*", re.ASCII)

@@ -1,0 +1,154 @@
+"""A flag of a case, stated once: beside the field that holds its value. No JAX.
+
+Of these the options of the command (`cli.flags`), the case and the config that its row reports are made.
+"""
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
+from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
+
+from bench_core.errors import UsageError
+
+ConfigValue = str | int | float | bool
+Made = TypeVar("Made")
+
+BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """What a field's annotation says of its flag; name, type and default are those of the field.
+
+    `name`: the flag and its key in a config, where these are not called as the field. `choices`: the words that it
+    takes, where the type does not tell. `several`: it takes `both`, which is a case for each of its words. `unless`:
+    the help's words for the default, where the command has to know whether the flag was given. `read`: makes the value
+    of the text, or of all texts where the flag may be `repeated`. `after` and `shown_after`: the flag behind which it
+    stands, in all lists and in the help, where that is not the one declared before it.
+    """
+
+    help: str
+    name: str = ""
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    several: bool = False
+    unless: str = ""
+    read: Callable[[Any], Any] | None = None
+    repeated: bool = False
+    after: str = ""
+    shown_after: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """A flag with its field; `path` names the fields that lead there from the whole."""
+
+    name: str
+    path: tuple[str, ...]
+    kind: Any
+    default: Any
+    flag: Flag
+
+    @property
+    def words(self) -> list[str]:
+        """The words that it takes; none where it takes numbers or any text."""
+        if isinstance(self.kind, type) and issubclass(self.kind, StrEnum):
+            return [member.value for member in self.kind]
+        return list(self.flag.choices)
+
+    def of(self, whole: object) -> Any:
+        """Its value in `whole`."""
+        return functools.reduce(getattr, self.path, whole)
+
+    def read(self, given: Any) -> Any:
+        """The value of what was given.
+
+        Raises:
+            UsageError: it is none of the words of the type, or `Flag.read` refuses it.
+        """
+        if self.flag.read is not None:
+            return self.flag.read(given)
+        if isinstance(self.kind, type) and issubclass(self.kind, StrEnum):
+            return self.kind(choose(option(self.name), given, self.words))
+        return given
+
+    def read_several(self, given: str) -> list[Any]:
+        """The value of a word, or all values for `both`.
+
+        Raises:
+            UsageError: it is none of these words.
+        """
+        chosen = choose(option(self.name), given, [*self.words, BOTH])
+        return [self.read(word) for word in (self.words if chosen == BOTH else [chosen])]
+
+
+def declared(*kinds: type) -> list[Declared]:
+    """The flags of dataclasses, and of the dataclasses that are their fields, in their order."""
+    found = {flag.name: flag for kind in kinds for flag in _declared(kind, ())}
+    return [found[name] for name in arranged(found, {f.name: f.flag.after for f in found.values()})]
+
+
+def _declared(kind: Any, path: tuple[str, ...]) -> Iterator[Declared]:
+    for name, inner, default, flag in _fields(kind):
+        if flag is None:
+            yield from _declared(inner, (*path, name))
+        else:
+            yield Declared(name=flag.name or name, path=(*path, name), kind=inner, default=default, flag=flag)
+
+
+@functools.cache
+def _fields(kind: Any) -> list[tuple[str, Any, Any, Flag | None]]:
+    """Name, type, default and flag of each field: a dataclass without a flag holds fields with flags."""
+    hints = get_type_hints(kind, include_extras=True)
+    found: list[tuple[str, Any, Any, Flag | None]] = []
+    for field in fields(kind):
+        hint = hints[field.name]
+        inner, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        flag = next((note for note in notes if isinstance(note, Flag)), None)
+        if flag is None and not is_dataclass(inner):
+            raise TypeError(f"{kind.__name__}.{field.name} declares no flag")
+        found.append((field.name, inner, field.default, flag))
+    return found
+
+
+def build(kind: type[Made], values: Mapping[str, Any]) -> Made:
+    """The dataclass with these values of its flags, by their names; the others are the defaults."""
+    given = {}
+    for name, inner, _, flag in _fields(cast(Any, kind)):
+        if flag is None:
+            given[name] = build(inner, values)
+        elif (flag.name or name) in values:
+            given[name] = values[flag.name or name]
+    return kind(**given)
+
+
+def arranged(names: Iterable[str], after: Mapping[str, str]) -> list[str]:
+    """The names, each behind the one that `after` has for it."""
+    order = list(names)
+    for name, other in after.items():
+        if other:
+            order.remove(name)
+            order.insert(order.index(other) + 1, name)
+    return order
+
+
+def option(name: str) -> str:
+    """The flag as it is typed."""
+    return f"--{name.replace('_', '-')}"
+
+
+def choose(flag: str, word: str, choices: Iterable[str]) -> str:
+    """Return `word` when it is one of `choices`.
+
+    Raises:
+        UsageError: it is not; the error lists what is.
+    """
+    served = list(choices)
+    if word not in served:
+        raise UsageError(
+            f"{flag} {word} is not known",
+            cause=f"this version supports: {', '.join(served)}",
+            hint=f"use {flag} {served[0]}, or see bench-core hillclimb --list",
+        )
+    return word

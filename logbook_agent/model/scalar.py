@@ -1,3 +1,0 @@
-"""The values that config may take."""
-
-Scalar = str | int | float | bool | None

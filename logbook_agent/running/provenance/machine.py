@@ -1,0 +1,231 @@
+"""The machine that a run runs on: its host, its accelerators, and who else uses it. What cannot be found out is None.
+
+Accelerators are those that a process started here would see, found without importing any framework: a command that
+knows better says so in RESULT_JSON. Who else uses the machine is a quick look, which never blocks, on Linux only.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from logbook_agent.model.run import Contention, Device, Host
+from logbook_agent.running.programs import find_program, output_of
+
+# The first processor's lines are enough, and the whole file takes long to make on a large machine.
+_CPUINFO_BYTES = 4096
+_SYSCTL = "/usr/sbin/sysctl"
+_SYSCTL_TIMEOUT_S = 2.0
+_MODEL_KEYS = ("model name", "cpu model", "Model", "Hardware")
+_ACCELERATOR = re.compile(r"/dev/(nvidia\d+|accel\d+|vfio/\d+)")
+_SMI_TIMEOUT_S = 5.0
+_GOOGLE = "0x1ae0"
+
+
+def names_in(folder: Path) -> list[str]:
+    """The sorted names in a folder; none where it cannot be read. Cheaper than a Path for each of them."""
+    try:
+        with os.scandir(folder) as found:
+            return sorted(entry.name for entry in found)
+    except OSError:
+        return []
+
+
+def host_facts(root: Path = Path("/")) -> Host:
+    """Name, system, CPU, cores that this process may use, and memory in bytes. `root`: the file system's."""
+    system = os.uname()
+    return Host(
+        name=system.nodename or None,
+        os=f"{system.sysname} {system.release} {system.machine}",
+        cpu=cpu_model(root),
+        cores=_cores(),
+        memory_bytes=_memory_bytes(),
+    )
+
+
+def cpu_model(root: Path = Path("/")) -> str | None:
+    """The processor's name from /proc/cpuinfo, on macOS from sysctl; None when neither gives one."""
+    try:
+        with (root / "proc/cpuinfo").open("rb", buffering=0) as file:
+            text = file.read(_CPUINFO_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return _sysctl_cpu() if os.uname().sysname == "Darwin" else None
+    facts: dict[str, str] = {}
+    for line in text.splitlines():
+        key, colon, value = line.partition(":")
+        if colon and value.strip():
+            facts.setdefault(key.strip(), " ".join(value.split()))
+    return next((facts[k] for k in _MODEL_KEYS if k in facts), None)
+
+
+def _sysctl_cpu() -> str | None:
+    out = output_of([_SYSCTL, "-n", "machdep.cpu.brand_string"], os.environ, timeout_s=_SYSCTL_TIMEOUT_S)
+    return (out or b"").decode("utf-8", "replace").strip() or None
+
+
+def _cores() -> int | None:
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count()
+
+
+def _memory_bytes() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (OSError, ValueError):
+        return None
+
+
+def other_users(root: Path = Path("/"), *, own: int | None = None) -> Contention | None:
+    """Threads of others that want a processor now, the load of the last minute, and the processes that hold an
+    accelerator open, as far as this user may see them. None where the system does not tell.
+
+    `root` is the file system's root, `own` this process.
+    """
+    try:
+        load_1m, _, _, threads = (root / "proc/loadavg").read_text().split()[:4]
+        # This thread is one of those that run.
+        runnable = max(0, int(threads.partition("/")[0]) - 1)
+        load = float(load_1m)
+    except (OSError, ValueError):
+        return None
+    own = os.getpid() if own is None else own
+    return Contention(runnable=runnable, load_1m=load, accelerator=tuple(_holders(root, own)))
+
+
+def _holders(root: Path, own: int) -> list[str]:
+    """`pid 4312 (python)` for each process with an accelerator's device file open. Looked for only where there
+    is such a file: it takes a look at all open files."""
+    if not _device_files(root):
+        return []
+    found = []
+    for pid in sorted(int(name) for name in names_in(root / "proc") if name.isdigit()):
+        if pid != own and _holds(root / "proc" / str(pid) / "fd"):
+            found.append(f"pid {pid} ({_name(root, pid)})")
+    return found
+
+
+def _device_files(root: Path) -> bool:
+    names = [f"/dev/{name}" for name in names_in(root / "dev")]
+    names += [f"/dev/vfio/{name}" for name in names_in(root / "dev/vfio")]
+    return any(_ACCELERATOR.fullmatch(name) for name in names)
+
+
+def _holds(folder: Path) -> bool:
+    for name in names_in(folder):
+        try:
+            # A device file that was deleted is none any more.
+            if _ACCELERATOR.fullmatch(os.readlink(folder / name)):  # noqa: PTH115  a Path costs more than the look
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def _name(root: Path, pid: int) -> str:
+    try:
+        return (root / f"proc/{pid}/comm").read_text(errors="replace").strip() or "?"
+    except OSError:
+        return "?"
+
+
+# Two GPUs of one kind are two, also where neither tells its UUID.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Gpu:
+    kind: str
+    uuid: str
+
+
+def visible_devices(
+    environ: Mapping[str, str], root: Path = Path("/"), *, cpu: str | None = None
+) -> tuple[Device, ...]:
+    """GPUs and TPU chips, one Device for each kind; the CPU where there are none. `used` stays unknown.
+
+    `root` is the file system's root; `cpu` the processor's name, when the caller has it already.
+    """
+    found = [*_nvidia(environ, root), *_tpu(environ, root)]
+    return tuple(found) or (Device(platform="cpu", kind=cpu or cpu_model(root), count=1),)
+
+
+def _nvidia(environ: Mapping[str, str], root: Path) -> list[Device]:
+    gpus = _gpus_of_driver(root)
+    if gpus is None:
+        gpus = _gpus_of_smi(environ)
+    counts: dict[str, int] = {}
+    for gpu in _selected(gpus, environ.get("CUDA_VISIBLE_DEVICES")):
+        counts[gpu.kind] = counts.get(gpu.kind, 0) + 1
+    return [Device(platform="gpu", kind=kind, count=count) for kind, count in counts.items()]
+
+
+def _gpus_of_driver(root: Path) -> list[_Gpu] | None:
+    """What the driver lists, without the GPUs whose device node this container does not have."""
+    folder = root / "proc/driver/nvidia/gpus"
+    if not folder.is_dir():
+        return None
+    gpus = []
+    for name in names_in(folder):
+        try:
+            text = (folder / name / "information").read_text(errors="replace")
+        except OSError:
+            continue
+        facts = {k.strip(): v.strip() for k, _, v in (line.partition(":") for line in text.splitlines())}
+        minor = facts.get("Device Minor")
+        if minor is None or (root / f"dev/nvidia{minor}").exists():
+            gpus.append(_Gpu(facts.get("Model", "NVIDIA GPU"), facts.get("GPU UUID", "")))
+    return gpus
+
+
+def _gpus_of_smi(environ: Mapping[str, str]) -> list[_Gpu]:
+    """Where the driver shows no /proc (WSL): nvidia-smi, when PATH has it."""
+    tool = find_program("nvidia-smi", environ)
+    if tool is None:
+        return []
+    out = output_of([tool, "--query-gpu=uuid,name", "--format=csv,noheader"], environ, timeout_s=_SMI_TIMEOUT_S)
+    lines = (out or b"").decode("utf-8", "replace").splitlines()
+    pairs = [line.partition(", ") for line in lines if ", " in line]
+    return [_Gpu(name.strip(), uuid.strip()) for uuid, _, name in pairs]
+
+
+def _selected(gpus: Sequence[_Gpu], visible: str | None) -> list[_Gpu]:
+    """As CUDA reads CUDA_VISIBLE_DEVICES: indices or UUID prefixes, up to the first that is neither."""
+    if visible is None:
+        return list(gpus)
+    chosen: list[_Gpu] = []
+    for word in (w.strip() for w in visible.split(",")):
+        if word.isascii() and word.isdigit():
+            gpu = gpus[int(word)] if int(word) < len(gpus) else None
+        else:
+            gpu = next((g for g in gpus if word.startswith("GPU-") and g.uuid.startswith(word)), None)
+        if word.startswith("MIG-") and gpus:
+            gpu = _Gpu(f"{gpus[0].kind} MIG", word)
+        if gpu is None or gpu in chosen:
+            break
+        chosen.append(gpu)
+    return chosen
+
+
+def _tpu(environ: Mapping[str, str], root: Path) -> list[Device]:
+    kind = environ.get("TPU_ACCELERATOR_TYPE") or None
+    chips = _matching(root / "dev", r"accel\d+")
+    if not chips and (kind is not None or _has_google_chip(root)):
+        # Newer hosts hand the chips out through vfio, which other devices use as well.
+        chips = _matching(root / "dev/vfio", r"\d+")
+    return [Device(platform="tpu", kind=kind, count=len(chips))] if chips else []
+
+
+def _matching(folder: Path, pattern: str) -> list[str]:
+    return [name for name in names_in(folder) if re.fullmatch(pattern, name)]
+
+
+def _has_google_chip(root: Path) -> bool:
+    if not (root / "dev/vfio").exists():
+        return False
+    for vendor in (root / "sys/bus/pci/devices").glob("*/vendor"):
+        try:
+            if vendor.read_text().strip() == _GOOGLE:
+                return True
+        except OSError:
+            continue
+    return False

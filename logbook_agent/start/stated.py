@@ -1,0 +1,207 @@
+"""What options and a YAML file (`logbook start --from FILE`) state of a header, in the short forms that they share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from logbook_agent.findings.criteria.current import checked_predicate
+from logbook_agent.model.checks import checked_baseline
+from logbook_agent.model.codec import CodecError, decode
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Baseline, CommandTemplate, Criterion, Link, MatrixAxis, Metric
+from logbook_agent.model.ids import PREFIX, TOPIC
+from logbook_agent.model.units import DIRECTIONS, UNITS, Direction, known
+from logbook_agent.store.parse import parse_yaml
+from logbook_agent.text.markdown import clean
+
+_METRIC = re.compile(r"[A-Za-z_][\w./-]*")
+_FILE_KEYS = (
+    *("topic", "title", "prefix", "zone", "goal", "summary", "metrics", "constraints", "links"),
+    *("baseline", "stop_criteria", "matrix", "command_templates"),
+)
+
+
+def parse_metric(text: str) -> Metric:
+    """`NAME[:max|min][:UNIT]`; what is left out comes from the table of known metrics."""
+    name, *rest = clean(text).split(":")
+    direction: Direction | None = None
+    if rest and rest[0] in DIRECTIONS:
+        direction = cast(Direction, rest.pop(0))
+    elif rest and (len(rest) > 1 or not (rest[0] in UNITS or "/" in rest[0] or "%" in rest[0])):
+        example = f"{name}:max:{rest[1]}" if len(rest) > 1 else f"{name}:max"
+        raise _bad(
+            f"metric {text!r}: unknown direction {rest[0]!r}",
+            "a direction is max or min; an uncommon unit goes after it",
+            example,
+        )
+    if not _METRIC.fullmatch(name):
+        raise _bad(
+            f"metric {text!r}: a RESULT line cannot hold this name",
+            "a name starts with a letter and has no spaces",
+            "tflops:max:TF/s",
+        )
+    unit = ":".join(rest) or None
+    return Metric(name=name, direction=direction or known(name).direction, unit=unit or known(name).unit)
+
+
+def _bad(message: str, cause: str, example: str) -> UsageError:
+    return UsageError(message, cause=cause, hint=f"write: --metric {example}")
+
+
+def checked_topic(topic: str | None) -> str:
+    if not topic:
+        raise UsageError(
+            "no topic",
+            cause="a logbook is named by its topic",
+            hint="logbook start moe_ep_int8 --prefix MOE-I8",
+        )
+    if not TOPIC.fullmatch(topic):
+        better = re.sub(r"[^a-z0-9_-]+", "_", topic.casefold()).strip("_-") or "my_topic"
+        raise UsageError(
+            f"the topic {topic!r} is not a portable file name",
+            cause="a topic has only lower-case letters, digits, _ and -",
+            hint=f"logbook start {better} --title {topic!r} ...",
+        )
+    return topic
+
+
+def checked_prefix(prefix: str | None) -> str:
+    if not prefix:
+        raise UsageError(
+            "no experiment ID prefix",
+            cause="entry IDs have the form PREFIX-NNN",
+            hint="add: --prefix MOE-I8",
+        )
+    if not PREFIX.fullmatch(prefix):
+        better = re.sub(r"[^A-Z0-9]+", "-", prefix.upper()).strip("-") or "EXP"
+        raise UsageError(
+            f"the prefix {prefix!r} is not valid",
+            cause="a prefix is capital letters and digits, in words joined by -, and starts with a letter",
+            hint=f"write: --prefix {better if PREFIX.fullmatch(better) else 'EXP'}",
+        )
+    return prefix
+
+
+def check_distinct(metrics: Sequence[Metric]) -> None:
+    names = [m.name for m in metrics]
+    twice = [n for n in names if names.count(n) > 1]
+    if twice:
+        raise UsageError(f"metric {twice[0]} is given twice", cause="each may be given once", hint="remove one of them")
+
+
+def _labelled(text: str, option: str, separator: str, example: str) -> tuple[str, str]:
+    label, found, rest = text.partition(separator)
+    if not found or not label.strip() or not rest.strip():
+        raise UsageError(
+            f"{option} {text!r} is not LABEL{separator}TEXT",
+            cause=f"the {separator.strip()} or the text on one side of it is missing",
+            hint=f"write: {option} {example}",
+        )
+    return clean(label).strip(), clean(rest).strip()
+
+
+def parse_link(text: str) -> Link:
+    label, url = _labelled(text, "--link", "=", "'Experiment issue=https://github.com/OWNER/REPO/issues/1'")
+    return Link(label=label, url=url)
+
+
+def parse_axis(text: str) -> MatrixAxis:
+    axis, values = _labelled(text, "--matrix", "=", "topk=2,4,8")
+    return MatrixAxis(axis=axis, values=tuple(v.strip() for v in values.split(",")))
+
+
+def parse_template(text: str) -> CommandTemplate:
+    label, command = _labelled(text, "--command-template", ": ", "'Baseline: python bench.py --quant none'")
+    return CommandTemplate(label=label, command=command)
+
+
+# -- a file ----------------------------------------------------------------------------------------
+
+
+def read_header_file(path: Path) -> dict[str, Any]:
+    """The parts of a header in a YAML file; short forms (a text for a metric, link, criterion) are read."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}",
+            cause="--from names a YAML file",
+            hint="docs/reference/header.md shows one",
+        ) from error
+    data = parse_yaml(text, str(path))
+    if not isinstance(data, dict):
+        raise UsageError(f"{path} holds no keys", cause="a header is a mapping", hint="start with: topic: NAME")
+    unknown = [k for k in data if k not in _FILE_KEYS]
+    if unknown:
+        raise UsageError(
+            f"{path}: unknown key {unknown[0]!r}",
+            cause=f"a header has: {', '.join(_FILE_KEYS)}",
+            hint="correct or remove it",
+        )
+    try:
+        return {key: _part(key, value) for key, value in data.items() if value is not None}
+    except CodecError as error:
+        raise UsageError(
+            f"{path}: {error}",
+            cause="the header does not have that form",
+            hint="see docs/reference/header.md",
+        ) from error
+
+
+def _part(key: str, value: Any) -> Any:
+    if key == "baseline":
+        return checked_baseline(decode(Baseline, _dates_as_text(value), "baseline"))
+    if key not in _ITEMS:
+        if not isinstance(value, str):
+            raise CodecError(f"{key}: expected text, got {type(value).__name__}")
+        return value
+    if isinstance(value, dict) and key == "links":
+        value = [f"{label}={url}" for label, url in value.items()]
+    if not isinstance(value, list):
+        raise CodecError(f"{key}: expected a list, got {type(value).__name__}")
+    short, cls = _ITEMS[key]
+    return tuple(_item(item, short, cls, key) for item in value)
+
+
+def _item(item: Any, short: Callable[[str], Any], cls: type | None, key: str) -> Any:
+    """One item of a list: a text in its short form, or a mapping in full."""
+    if isinstance(item, str):
+        return short(item)
+    if cls is None:
+        raise CodecError(f"{key}: expected text, got {type(item).__name__}")
+    if cls is Criterion and isinstance(item, Mapping) and item.get("predicate") is not None:
+        item = {**item, "predicate": checked_predicate(item["predicate"])}
+    return decode(cls, _values_as_written(item), key)
+
+
+def _values_as_written(value: Any) -> Any:
+    """YAML reads `values: [2, 4, 8]` of an axis as numbers; planned values are kept as written."""
+    if isinstance(value, dict) and isinstance(value.get("values"), list):
+        return {**value, "values": [_as_written(v) for v in value["values"]]}
+    return value
+
+
+def _as_written(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _dates_as_text(value: Any) -> Any:
+    """YAML reads 2026-02-09 as a date; a header holds text."""
+    if isinstance(value, Mapping) and hasattr(value.get("date"), "isoformat"):
+        return {**value, "date": value["date"].isoformat()}
+    return value
+
+
+_ITEMS: dict[str, tuple[Callable[[str], Any], type | None]] = {
+    "metrics": (parse_metric, Metric),
+    "constraints": (clean, None),
+    "links": (parse_link, Link),
+    "stop_criteria": (lambda text: Criterion(text=clean(text)), Criterion),
+    "matrix": (parse_axis, MatrixAxis),
+    "command_templates": (parse_template, CommandTemplate),
+}
