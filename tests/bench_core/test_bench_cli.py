@@ -334,7 +334,7 @@ def test_every_axis_makes_its_cases(bench: Callable[..., Outcome], monkeypatch: 
         taken.extend(case.config() for case in cases)
         return True
 
-    monkeypatch.setattr(sys.modules["bench_core.cli.hillclimb"], "run_cases", take)
+    monkeypatch.setattr("bench_core.cli.hillclimb.run_cases", take)
     words = ("--impl", "both", "--queue-mode", "both", "--null-route-frac-list", "0,0.5", "--distribution", "both")
     assert bench(*TINY, *words).code == 0
     axes = ("distribution", "null_route_frac", "impl", "queue_mode")
@@ -393,7 +393,6 @@ def test_list_names_backends_and_impls(bench: Callable[..., Outcome]) -> None:
 @pytest.mark.slow
 def test_module_runs_as_a_command() -> None:
     import subprocess
-    import sys
 
     done = subprocess.run(
         [sys.executable, "-m", "bench_core", *TINY, "--quant-mode", "int8", "--dtype", "float32"],
