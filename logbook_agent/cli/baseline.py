@@ -8,7 +8,7 @@ import typer
 
 from logbook_agent.cli.options import Common, prose
 from logbook_agent.cli.output import emit
-from logbook_agent.findings.doubts import baseline_doubts
+from logbook_agent.findings.read import read
 from logbook_agent.model.codec import encode
 from logbook_agent.model.header import Header
 from logbook_agent.pages.blocks import baseline_text
@@ -57,7 +57,7 @@ def baseline_command(
         reason=prose(reason),
     )
     header = move(space, book, request) if request.asks else book.header
-    space.warnings += baseline_doubts(book)
+    space.warnings += read(space, book).doubts
     data = {
         "logbook": book.topic,
         "baseline": encode(header.baseline),

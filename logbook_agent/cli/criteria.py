@@ -40,7 +40,7 @@ def criteria_command(
     The list has exit code 1 while a criterion is not met; signing a judgement has exit code 0.
     Example: logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8]}'
     """
-    from logbook_agent.findings.criteria.current import with_outcomes
+    from logbook_agent.findings.read import read
     from logbook_agent.start.criteria import CriteriaRequest, JudgeRequest, change_criteria, criteria
 
     space = common.space()
@@ -71,7 +71,7 @@ def criteria_command(
         else None,
     )
     book = change_criteria(space, request)
-    found = criteria(with_outcomes(space, book))
+    found = criteria(read(space, book).header)
     lines = [f"{'[x]' if c['met'] else '[ ]'} {c['number']}. {c['text']}{_signed(c)}" for c in found]
     data = {"logbook": book.topic, "met": all(c["met"] for c in found), "criteria": found}
     emit("criteria", data, "\n".join(lines) or "no stop criteria", as_json=common.as_json, warnings=space.warnings)

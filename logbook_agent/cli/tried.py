@@ -10,8 +10,9 @@ import typer
 
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
+from logbook_agent.findings.read import read
 from logbook_agent.findings.tried.keys import MARKED
-from logbook_agent.findings.tried.listed import TriedQuery, tried
+from logbook_agent.findings.tried.listed import TriedQuery, chosen
 from logbook_agent.findings.tried.texts import case_text, outcome_text, where_text
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.pairs import parse_pair
@@ -48,8 +49,11 @@ def tried_command(
     if last < 1:
         raise UsageError(f"--last {last} is not a number of entries", cause="it is below 1", hint="--last 10")
     book = space.book(entry_id)
-    query = TriedQuery(where=_where(where or ()), kind=kind, outcome=outcome, entry_id=entry_id)
-    found = tried(space, book, query)
+    only = book.resolve(entry_id) if entry_id is not None else None
+    query = TriedQuery(where=_where(where or ()), kind=kind, outcome=outcome, entry_id=only)
+    whole = read(space, book)
+    space.warnings += whole.unreadable
+    found = chosen(whole.tried, whole.summaries, query)
     text = "" if common.as_json else _text(found, last, book.header.zone)
     emit("tried", {"tried": found}, text, as_json=common.as_json, warnings=space.warnings)
 

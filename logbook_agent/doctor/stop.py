@@ -8,10 +8,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from logbook_agent.doctor.finding import Examination
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Process, Run
-from logbook_agent.pages.views import refresh
+from logbook_agent.pages.views import changing
 from logbook_agent.running.launch.job import Graces
 from logbook_agent.running.launch.ladder import Ladder, steps
 from logbook_agent.running.recover import finish
@@ -45,19 +44,17 @@ def stop(
     orphans = [run for run in book.runs(entry_id) if run.exit is None and life(run) == "child"]
     if not orphans:
         raise _nothing(book, entry_id)
-    examination = Examination(workspace=workspace, book=book, stamp=workspace.now().strftime("%Y%m%dT%H%M%S%f"))
+    stamp = workspace.now().strftime("%Y%m%dT%H%M%S%f")
     found = []
-    for run in orphans:
-        if run.child is None:
-            continue
-        last = _end(run.child, Ladder(steps(graces or Graces())), clock, sleep)
-        name = signal.Signals(last).name if last is not None else None
-        how = f"`doctor --stop` ended the command ({name})" if name else "the command ended"
-        done = finish(
-            examination.workspace, examination.book, examination.stamp, entry_id, run.run, f"its tool was gone; {how}"
-        )
-        found.append(Stopped(run=done or run, signal=name))
-    refresh(workspace, book, [entry_id])
+    with changing(workspace, book, lock=False):
+        for run in orphans:
+            if run.child is None:
+                continue
+            last = _end(run.child, Ladder(steps(graces or Graces())), clock, sleep)
+            name = signal.Signals(last).name if last is not None else None
+            how = f"`doctor --stop` ended the command ({name})" if name else "the command ended"
+            done = finish(workspace, book, stamp, entry_id, run.run, f"its tool was gone; {how}")
+            found.append(Stopped(run=done or run, signal=name))
     return found
 
 

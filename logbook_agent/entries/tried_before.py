@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
+from logbook_agent.findings.read import read
 from logbook_agent.findings.tried.hints import is_indexed, readable_record
 from logbook_agent.findings.tried.keys import (
     COMPARED,
@@ -95,6 +96,7 @@ class _Looking:
 
     def __init__(self, workspace: Workspace, book: Book, attempt: Attempt) -> None:
         self._workspace, self._book, self._attempt = workspace, book, attempt
+        self._findings = read(workspace, book)
         self._key = command_key(workspace.redactor.argv(attempt.command))
 
     def found(self, own_id: str | None, measured: bool) -> Iterator[tuple[str, bool, str]]:
@@ -141,14 +143,13 @@ class _Looking:
 
     def _verdict(self, record: Record, runs: set[int]) -> str | None:
         """What comparisons say of these runs: those that the entry keeps, and those of other entries with it."""
-        from logbook_agent.findings.tried.listed import verdicts
-
         keepers = [hint.id for hint in self._book.tried.found(COMPARED + record.id)]
         found = []
         for keeper in keepers[:_KEEPERS]:
             kept = record if keeper == record.id else readable_record(self._book, keeper)
             if kept is not None:
-                found += [i for i in verdicts(self._book, kept) if i["entry"] == record.id and runs & {*i["runs"]}]
+                verdicts = self._findings.verdicts(kept.entry)
+                found += [i for i in verdicts if i["entry"] == record.id and runs & {*i["runs"]}]
         if not found:
             return None
         more = f" and {len(found) - 1} more verdicts" if len(found) > 1 else ""

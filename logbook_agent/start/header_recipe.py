@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from logbook_agent.findings.criteria.current import checked_predicate
+from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.header import CommandTemplate, Criterion, MatrixAxis, Metric
 from logbook_agent.model.values import canonical
 from logbook_agent.store.onward import sweep_command

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.findings.criteria.current import checked_predicate
+from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.errors import LogbookError, NotFound, UsageError
 from logbook_agent.model.header import Criterion
 from logbook_agent.store.onward import sweep_command

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from logbook_agent.findings.criteria.outcome import CriterionOutcome, State, unmet
@@ -17,13 +17,15 @@ from logbook_agent.findings.criteria.predicate import (
     PairsCompared,
     Plateau,
     Predicate,
+    PredicateError,
     Several,
     Sweep,
     Target,
     VerdictStated,
+    parse,
 )
 from logbook_agent.findings.evidence.alike import Trial
-from logbook_agent.model.header import Metric
+from logbook_agent.model.header import Computed, Criterion, Metric
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,19 @@ class Facts:
     def planned(self) -> list[Trial]:
         """Without the runs that confirm the best case of a sweep: they are no repeats of it."""
         return [trial for trial in self.trials if trial.confirms is None]
+
+
+def computed(criterion: Criterion, facts: Facts) -> Criterion:
+    """A criterion with what its predicate comes to; as it is where it has none."""
+    if criterion.predicate is None:
+        return criterion
+    try:
+        outcome = evaluate(parse(criterion.predicate), facts)
+    except PredicateError as error:
+        found = Computed(state="not computable", reason=f"predicate: {error}")
+    else:
+        found = Computed(state=outcome.state.value, reason=outcome.reason, evidence=outcome.evidence)
+    return replace(criterion, computed=found)
 
 
 def evaluate(predicate: Predicate, facts: Facts) -> CriterionOutcome:

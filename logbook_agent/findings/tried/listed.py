@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from logbook_agent.findings.summaries import summaries
+from logbook_agent.findings.thread import Summary
 from logbook_agent.findings.tried.keys import FAILURE, MARKED, VERDICT, Item, command_key, holds
-from logbook_agent.findings.tried.texts import verdict_lines
-from logbook_agent.model.entry import VOID
-from logbook_agent.model.errors import LogbookError, UsageError
-from logbook_agent.model.record import Record
+from logbook_agent.findings.trust import Answered
+from logbook_agent.model.entry import VOID, Entry
+from logbook_agent.model.errors import UsageError
 from logbook_agent.running.commands.flags import normal_name
-from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace
 
 if TYPE_CHECKING:
     from logbook_agent.findings.evidence.answers import Answer
@@ -23,23 +19,12 @@ if TYPE_CHECKING:
 KINDS = (VERDICT, FAILURE, MARKED)
 
 
-def verdicts(book: Book, record: Record) -> list[Item]:
+def verdicts(entry: Entry, kept: Sequence[Answered]) -> list[Item]:
     """What the comparisons that an entry keeps found to be no gain: verdicts `regressive` and `neutral`, as they
     stand now, each about the configuration on the other side; none from a comparison with an entry that was taken
     back."""
-    if record.state == VOID or not record.entry.comparisons:
-        return []
-    # Tables and statistics, which few entries need.
-    from logbook_agent.findings.comparisons.compare import compare, withdrawn_sides
-
-    found: list[Item] = []
-    for asked in record.entry.comparisons:
-        with contextlib.suppress(LogbookError):  # its own entry says that it cannot be answered
-            if withdrawn_sides(book, asked, record.id):
-                continue
-            for answer in compare(book, asked).answers:
-                found += _negative(record.id, answer)
-    return found
+    standing = [one for one in kept if entry.state != VOID and not one.withdrawn]
+    return [item for one in standing for answer in one.answers for item in _negative(entry.id, answer)]
 
 
 def _negative(kept_with: str, answer: Answer) -> Iterator[Item]:
@@ -79,17 +64,13 @@ def _negative(kept_with: str, answer: Answer) -> Iterator[Item]:
             }
 
 
-def verdict_texts(book: Book, record: Record) -> list[str]:
-    """The same as Markdown, for the lists of negative results."""
-    return verdict_lines(verdicts(book, record))
-
-
 # -- the list ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriedQuery:
-    """Which of all to show: with these values of config or flags, of a kind, with an outcome, of an entry."""
+    """Which of all to show: with these values of config or flags, of a kind, with an outcome, of an entry (its present
+    ID)."""
 
     where: Mapping[str, str] = field(default_factory=dict)
     kind: str | None = None
@@ -97,34 +78,27 @@ class TriedQuery:
     entry_id: str | None = None
 
 
-def tried(workspace: Workspace, book: Book, query: TriedQuery) -> list[Item]:
-    """Everything that was tried and did not work out, oldest first. Raises UsageError for a name that no entry has.
+def chosen(items: Sequence[Item], entries: Sequence[Summary], query: TriedQuery) -> list[Item]:
+    """What the query asks for of all that was tried, oldest first. Raises UsageError for a name that no entry has.
 
     `since`: the later run of the same command that finished, when there is one.
     """
     if query.kind is not None and query.kind not in KINDS:
         raise UsageError(f"unknown kind {query.kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint="--kind failure")
-    found = summaries(book)
-    workspace.warnings += [e.message for e in found.damaged]
-    items = [item for e in found.entries for item in e["tried"]]
-    for entry in found.entries:
-        if entry["comparisons"]:
-            items += verdicts(book, book.record(entry["id"]))
     _check(items, query)
-    only = book.resolve(query.entry_id) if query.entry_id is not None else None
-    finished = _finished(found.entries)
+    finished = _finished(entries)
     kept = [
         {**item, "since": _since(item, finished)}
         for item in items
         if query.kind in (None, item["kind"])
         and query.outcome in (None, item["outcome"])
-        and only in (None, item["entry"])
+        and query.entry_id in (None, item["entry"])
         and holds(item, query.where)
     ]
     return sorted(kept, key=lambda item: (item["at"], item["entry"]))
 
 
-def _finished(entries: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
+def _finished(entries: Sequence[Summary]) -> dict[str, tuple[str, str]]:
     """By the key of a command: when it was last started and finished, and in which run."""
     found: dict[str, tuple[str, str]] = {}
     for entry in entries:
