@@ -46,7 +46,7 @@ def stop(
         raise _nothing(book, entry_id)
     stamp = workspace.now().strftime("%Y%m%dT%H%M%S%f")
     found = []
-    with changing(workspace, book, lock=False):
+    with changing(workspace, book):
         for run in orphans:
             if run.child is None:
                 continue

@@ -65,7 +65,7 @@ def absorb(workspace: Workspace, book: Book, ids: Sequence[str] = (), *, dry_run
     """
     wanted = [book.resolve(i) for i in ids]
     found = read(workspace, book)
-    with nullcontext() if dry_run else changing(workspace, book):
+    with changing(workspace, book), nullcontext() if dry_run else book.lock():
         view = book.read_view() or ""
         blocks = _blocks(book, view)
         edited = [b for b in blocks if b.edited(view) and (not wanted or b.name in wanted)]

@@ -21,7 +21,7 @@ def keep(workspace: Workspace, book: Book, entry_id: str, compared: CompareResul
     again replaces what was asked before. Raises UsageError for a question that the entry cannot keep.
     """
     asked = compared.question
-    with changing(workspace, book):
+    with changing(workspace, book), book.lock():
         entry = book.entry(entry_id)
         _check_keeping(book, entry.id, compared)
         others = tuple(c for c in entry.comparisons if _asks(c) != _asks(asked))

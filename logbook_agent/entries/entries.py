@@ -240,7 +240,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
     book = workspace.book(entry_id)
     prose = request.prose
     prose = with_relations(book, prose, entry_id)
-    with changing(workspace, book):
+    with changing(workspace, book), book.lock():
         old = book.entry(entry_id)
         entry_id = old.id
         record = _to_check(book, old, request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from logbook_agent.model.header import ExperimentIssue, Header
@@ -15,7 +16,7 @@ from logbook_agent.text.markdown import clean
 
 def change_header(workspace: Workspace, book: Book, change: Callable[[Header], Header], *, seen: bool = True) -> Header:
     """Rewrite the header, starting from what is on disk now. `seen`: the view shows it."""
-    with changing(workspace, book) if seen else book.lock():
+    with changing(workspace, book) if seen else nullcontext(), book.lock():
         before = book.reread_header()
         header = workspace.redacted_header(change(before))
         if header == before:

@@ -1,9 +1,16 @@
-"""The rows of runs as cases of a table, each with the facts of its run that keep unlike rows apart."""
+"""The rows of runs as cases of a table, each with the facts of its run that keep unlike rows apart.
+
+Rows are repeats of one case, wherever in the thread they were measured, when they agree in config, in the facts of
+their runs (environment, code, packages, launcher; the host where it is the device), in the devices, and in what their
+commands say beyond config. It is what `evidence.pairs` keeps apart within one comparison, as a key that the index can
+hold.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +21,8 @@ if TYPE_CHECKING:
 
 # What this tool adds to the software of a run says nothing about what ran.
 _TOOL = "logbook-agent"
+# Of the digest that is the key of a case.
+_DIGITS = 16
 
 
 def cases(*records: Record) -> list[Case]:
@@ -121,3 +130,47 @@ def _with_devices(row: Row, run: Run) -> Row:
     if row.devices or run.launcher is not None:
         return row
     return dataclasses.replace(row, devices=run.devices)
+
+
+# -- one case, wherever in the thread ----------------------------------------------------------------
+
+
+def keyed_trials(record: Record) -> list[tuple[Trial, str]]:
+    """The rows of an entry, each with the key of its case. Of rows that one run printed with one key, each is a case of
+    its own: their words tell them apart, else their order."""
+    codes = {s.run.run: s.run.code.identity for s in record.runs if s.run.code is not None}
+    found: dict[tuple[int, str], list[Trial]] = {}
+    for trial in trials(record):
+        run = trial.case.run
+        found.setdefault((run, _key(trial, codes.get(run))), []).append(trial)
+    return [pair for (_, key), same in found.items() for pair in zip(same, _apart(key, same), strict=True)]
+
+
+def _key(trial: Trial, code: str | None) -> str:
+    from logbook_agent.findings.evidence.alike import Terms
+    from logbook_agent.findings.evidence.pairs import said_by_command
+    from logbook_agent.findings.tables.frame import devices_text, key_of, on_accelerator
+
+    case = trial.case
+    facts = dict(case.facts)
+    # By its name alone, code of two entries may look different that is the same.
+    if facts.pop("commit", None) is not None and code is not None:
+        facts["commit"] = code
+    if on_accelerator(case):
+        facts.pop("host", None)
+    config = {name: key for name, value in case.row.config.items() if (key := key_of(value)) is not None}
+    said = said_by_command(trial, Terms())
+    return _case_digest(sorted(config.items()), sorted(facts.items()), devices_text(case.row.devices), said)
+
+
+def _apart(key: str, same: Sequence[Trial]) -> list[str]:
+    if len(same) == 1:
+        return [key]
+    words: list[Mapping[str, str]] = [trial.case.row.labels for trial in same]
+    if len({_case_digest(sorted(w.items())) for w in words}) == len(same):
+        return [_case_digest(key, sorted(w.items())) for w in words]
+    return [_case_digest(key, number) for number in range(len(same))]
+
+
+def _case_digest(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode("utf-8", "backslashreplace")).hexdigest()[:_DIGITS]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from logbook_agent.findings.standing import Claim, claim_of, standing_of
+from logbook_agent.findings.standing import Summary, standing_of
+from logbook_agent.findings.thread import said_by
 from logbook_agent.model.entry import DECISION, NEGATIVE_RESULT, Entry
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
@@ -27,12 +28,12 @@ class Mentions:
         self._place = {entry_id: place for place, entry_id in enumerate(order)}
         self._unread = len(order)
         self._texts: dict[str, str] = {}
-        self._claims: dict[str | None, list[Claim]] = {}
+        self._said_of: dict[str | None, list[Summary]] = {}
 
     def later(self, entry: Entry) -> dict[str, list[str]]:
         """The entries that complete or supersede this one."""
         self._read_behind(entry)
-        return standing_of(entry.id, "noted", self._claims.get(entry.id, ())).later
+        return standing_of(entry.id, "noted", self._said_of.get(entry.id, ())).later
 
     def keepers(self, entry: Entry) -> list[str]:
         """The entries that keep a comparison with the rows of this one."""
@@ -62,7 +63,7 @@ class Mentions:
             entry = self._parsed(entry_id) if any(key in text for key in _RELATIONS) else None
             if entry is not None:
                 for target in {entry.completes, entry.supersedes} - {None}:
-                    self._claims.setdefault(target, []).insert(0, claim_of(entry))
+                    self._said_of.setdefault(target, []).insert(0, said_by(entry))
         self._unread = min(self._unread, first)
 
     def _parsed(self, entry_id: str) -> Entry | None:

@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.mentions import Mentions
-from logbook_agent.findings.standing import claim_of, standings
-from logbook_agent.findings.thread import Summary, Thread, said_by
+from logbook_agent.findings.standing import Summary, standings
+from logbook_agent.findings.thread import Thread, said_by
 from logbook_agent.model.entry import Entry, is_withdrawn
 from logbook_agent.model.errors import NotFound, StoreError
 from logbook_agent.model.header import Header
@@ -96,7 +96,7 @@ class Findings:
     @cached_property
     def settled(self) -> list[Claim]:
         """The settled claims, the strongest first."""
-        from logbook_agent.findings.settled import settled_claims
+        from logbook_agent.findings.claims import settled_claims
 
         return settled_claims(self.book, self.thread)
 
@@ -135,7 +135,7 @@ class Findings:
     def counting(self) -> list[Record]:
         """The records of the entries that count."""
         records = self.contents.records
-        standing = standings(claim_of(r.entry, r.state) for r in records)
+        standing = standings(said_by(r.entry) for r in records)
         return [r for r in records if standing[r.id].counts]
 
     # -- the view --------------------------------------------------------------------------------

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
-from logbook_agent.findings.standing import Standing, claim_in, standings
+from logbook_agent.findings.standing import Standing, Summary, standings
 from logbook_agent.model.entry import DECISION, NEGATIVE_RESULT, VOID, Entry
 from logbook_agent.model.header import Header
 from logbook_agent.model.stages import OPEN
-
-Summary: TypeAlias = Mapping[str, Any]
 
 
 def said_by(entry: Entry) -> dict[str, Any]:
@@ -57,7 +55,7 @@ class Thread:
 
     @cached_property
     def standing(self) -> dict[str, Standing]:
-        return standings(map(claim_in, self.summaries))
+        return standings(self.summaries)
 
     def superseded_by(self, entry_id: str) -> tuple[str, ...]:
         found = self.standing.get(entry_id)

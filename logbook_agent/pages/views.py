@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import is_listed
@@ -22,12 +22,10 @@ FOOTER = "footer"
 
 
 @contextmanager
-def changing(workspace: Workspace, book: Book, *, lock: bool = True) -> Iterator[None]:
-    """What is written to the book inside stands in the view afterwards, also where it broke off. `lock`: hold the lock
-    of the logbook meanwhile."""
+def changing(workspace: Workspace, book: Book) -> Iterator[None]:
+    """What is written to the book inside stands in the view afterwards, also where it broke off."""
     try:
-        with book.lock() if lock else nullcontext():
-            yield
+        yield
     finally:
         if book.changed or book.header_changed:
             refresh(workspace, book)
@@ -145,18 +143,20 @@ def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
     # Here, so that no fork reads what entries say of one another again.
     footer = blocks.footer(found.listed)
 
-    def text(entry_id: str) -> str | None:
+    def rendered(entry_id: str) -> tuple[str | None, str]:
+        """The block, or None and why there is none."""
         try:
-            return _entry_block(found, blocks, look(workspace, book, entry_id))
-        except StoreError:
-            return None
+            seen = look(workspace, book, entry_id)
+        except StoreError as error:
+            return None, _brief(error)
+        return _entry_block(found, blocks, seen), ""
 
     made = [(HEADER, blocks.header())]
-    for entry_id, rendered in zip(found.order, on_all_cores(found.order, text), strict=True):
-        if rendered is None:
-            workspace.warnings.append(_damage(book, entry_id))
+    for entry_id, (block, why) in zip(found.order, on_all_cores(found.order, rendered), strict=True):
+        if block is None:
+            workspace.warnings.append(f"not rendered: {why}")
         else:
-            made.append((entry_id, rendered))
+            made.append((entry_id, block))
     return [*made, (FOOTER, footer)] if footer else made
 
 
@@ -164,14 +164,6 @@ def _entry_block(found: Findings, blocks: Blocks, seen: Look) -> str:
     entry = seen.record.entry
     said = said_in(found.book, blocks, seen)
     return blocks.entry(seen.record, later=found.later(entry), compared=found.compared(entry), said=said)
-
-
-def _damage(book: Book, entry_id: str) -> str:
-    try:
-        book.record(entry_id)
-    except StoreError as error:
-        return f"not rendered: {_brief(error)}"
-    return f"not rendered: {entry_id} could not be read a moment ago"
 
 
 def _rebuild(workspace: Workspace, book: Book) -> None:

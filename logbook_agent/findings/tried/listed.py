@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from logbook_agent.findings.thread import Summary
+from logbook_agent.findings.standing import Summary
 from logbook_agent.findings.tried.keys import FAILURE, MARKED, VERDICT, Item, command_key, holds
 from logbook_agent.findings.trust import Answered
 from logbook_agent.model.entry import VOID, Entry
