@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
-from logbook_agent.cli.options import Common, prose
+from logbook_agent.cli.options import Common, Text, Texts, prose
 from logbook_agent.cli.output import emit
 from logbook_agent.model.errors import UsageError
 
@@ -18,20 +18,16 @@ _SHOWN_EVIDENCE = 3
 
 def criteria_command(
     *,
-    met: Annotated[int | None, typer.Option("--met", metavar="N", help="Judge criterion N as met.")] = None,
-    unmet: Annotated[int | None, typer.Option("--unmet", metavar="N", help="Judge criterion N as not met.")] = None,
-    evidence: Annotated[
-        str | None, typer.Option("--evidence", metavar="ID|URL", help="The evidence: an entry, or a URL.")
-    ] = None,
-    by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who judges. [the user's name]")] = None,
-    add: Annotated[str | None, typer.Option("--add", metavar="TEXT", help="Add a criterion, in words.")] = None,
+    met: Annotated[int | None, Option("--met", metavar="N", help="Judge criterion N as met.")] = None,
+    unmet: Annotated[int | None, Option("--unmet", metavar="N", help="Judge criterion N as not met.")] = None,
+    evidence: Annotated[Text, Option("--evidence", metavar="ID|URL", help="The evidence: an entry, or a URL.")] = None,
+    by: Annotated[Text, Option("--by", metavar="NAME", help="Who judges. [the user's name]")] = None,
+    add: Annotated[Text, Option("--add", metavar="TEXT", help="Add a criterion, in words.")] = None,
     predicates: Annotated[
-        list[str] | None,
-        typer.Option("--predicate", metavar="N=YAML", help="How to check criterion N; N= removes the predicate."),
+        Texts, Option("--predicate", metavar="N=YAML", help="How to check criterion N; N= removes the predicate.")
     ] = None,
     recipe: Annotated[
-        str | None,
-        typer.Option("--recipe", metavar="NAME", help="Add the criteria of a recipe, with their predicates."),
+        Text, Option("--recipe", metavar="NAME", help="Add the criteria of a recipe, with their predicates.")
     ] = None,
     common: Common,
 ) -> int:

@@ -6,9 +6,9 @@ import os
 import sys
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from logbook_agent.cli.options import Common, JsonOption, LogbookOption, RootOption, workspace
+from logbook_agent.cli.options import Common, JsonOption, LogbookOption, RootOption, Text, workspace
 from logbook_agent.cli.output import clean, columns, emit
 from logbook_agent.findings.read import read
 from logbook_agent.findings.reading import listed, search, shown
@@ -22,9 +22,9 @@ from logbook_agent.text.times import minute
 
 def list_command(
     *,
-    state: Annotated[str | None, typer.Option("--state", metavar="STATE", help="Only entries in this state.")] = None,
-    kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Only entries of this kind.")] = None,
-    last: Annotated[int | None, typer.Option("--last", metavar="N", help="Only the last N.")] = None,
+    state: Annotated[Text, Option("--state", metavar="STATE", help="Only entries in this state.")] = None,
+    kind: Annotated[Text, Option("--kind", metavar="KIND", help="Only entries of this kind.")] = None,
+    last: Annotated[int | None, Option("--last", metavar="N", help="Only the last N.")] = None,
     common: Common,
 ) -> None:
     """One line per entry.
@@ -57,9 +57,9 @@ def _lines(lines: list[dict[str, Any]], zone: str) -> str:
 
 def show_command(
     *,
-    entry_id: Annotated[str, typer.Argument(metavar="ID", help="The entry.")],
-    full: Annotated[bool, typer.Option("--full", help="With --json: every sample and all provenance.")] = False,
-    log: Annotated[bool, typer.Option("--log", help="Print the whole output of its last run instead.")] = False,
+    entry_id: Annotated[str, Argument(metavar="ID", help="The entry.")],
+    full: Annotated[bool, Option("--full", help="With --json: every sample and all provenance.")] = False,
+    log: Annotated[bool, Option("--log", help="Print the whole output of its last run instead.")] = False,
     common: Common,
 ) -> None:
     """One entry with its runs.
@@ -132,7 +132,7 @@ def _said(data: dict[str, Any]) -> dict[str, Any]:
 
 def search_command(
     *,
-    text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Words that must all occur.")],
+    text: Annotated[list[str], Argument(metavar="TEXT...", help="Words that must all occur.")],
     common: Common,
 ) -> None:
     """Entries that contain all words of a text.

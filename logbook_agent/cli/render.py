@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
@@ -15,7 +15,7 @@ from logbook_agent.pages.views import render
 def render_command(
     *,
     discard_edits: Annotated[
-        bool, typer.Option("--discard-edits", help="Also overwrite blocks edited by hand, after a backup.")
+        bool, Option("--discard-edits", help="Also overwrite blocks edited by hand, after a backup.")
     ] = False,
     common: Common,
 ) -> None:

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from logbook_agent.cli.options import Common
+from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit
 from logbook_agent.findings.read import read
 from logbook_agent.findings.tried.keys import MARKED
@@ -27,18 +27,16 @@ _LINE_CHARACTERS = 160
 def tried_command(
     *,
     where: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[KEY=VALUE]...", help="Only with this config, or flag of the command."),
+        Texts, Argument(metavar="[KEY=VALUE]...", help="Only with this config, or flag of the command.")
     ] = None,
     kind: Annotated[
-        str | None, typer.Option("--kind", metavar="KIND", help="Only of this kind: verdict, failure or marked.")
+        Text, Option("--kind", metavar="KIND", help="Only of this kind: verdict, failure or marked.")
     ] = None,
     outcome: Annotated[
-        str | None,
-        typer.Option("--outcome", metavar="WORD", help="Only with this outcome: timeout, out_of_memory, ..."),
+        Text, Option("--outcome", metavar="WORD", help="Only with this outcome: timeout, out_of_memory, ...")
     ] = None,
-    entry_id: Annotated[str | None, typer.Option("--entry", metavar="ID", help="Only what this entry tried.")] = None,
-    last: Annotated[int, typer.Option("--last", metavar="N", help="The text shows the last N.")] = _SHOWN,
+    entry_id: Annotated[Text, Option("--entry", metavar="ID", help="Only what this entry tried.")] = None,
+    last: Annotated[int, Option("--last", metavar="N", help="The text shows the last N.")] = _SHOWN,
     common: Common,
 ) -> None:
     """Verdicts without a gain, failed runs and cases, abandoned entries and those with a field `Negative result`.
