@@ -6,14 +6,10 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from logbook_agent.cli.display import LineDisplay
-from logbook_agent.cli.options import (
-    Common,
-    Words,
-    read_part,
-)
+from logbook_agent.cli.options import Common, Text, Texts, Words, read_part
 from logbook_agent.cli.output import emit
 from logbook_agent.cli.run import How, OnOption
 from logbook_agent.findings.comparisons.told import (
@@ -36,47 +32,42 @@ def ab_command(
     *,
     axis: Annotated[
         str,
-        typer.Option(
+        Option(
             "--axis",
             metavar="NAME=V,V",
             help="What to test, the base first: a config key, or env:NAME for a variable.",
         ),
     ],
     command: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="-- CMD...", help="The command, after --; {axis} stands for the value."),
+        Texts, Argument(metavar="-- CMD...", help="The command, after --; {axis} stands for the value.")
     ] = None,
     repeat: Annotated[
-        int | None, typer.Option("--repeat", metavar="N", help="Run exactly N pairs, whatever the result.")
+        int | None, Option("--repeat", metavar="N", help="Run exactly N pairs, whatever the result.")
     ] = None,
     until_interval: Annotated[
-        str | None,
-        typer.Option(
+        Text,
+        Option(
             "--until-interval",
             metavar="PART",
             help="Add pairs until the interval is narrower than this. [the minimum effect]",
         ),
     ] = None,
     min_effect: Annotated[
-        str | None,
-        typer.Option("--min-effect", metavar="PART", help=f"The smallest effect that matters. [{MINIMUM_EFFECT:.0%}]"),
+        Text, Option("--min-effect", metavar="PART", help=f"The smallest effect that matters. [{MINIMUM_EFFECT:.0%}]")
     ] = None,
     max_pairs: Annotated[
-        int | None, typer.Option("--max-pairs", metavar="N", help=f"At most N pairs. [{MOST_PAIRS}]")
+        int | None, Option("--max-pairs", metavar="N", help=f"At most N pairs. [{MOST_PAIRS}]")
     ] = None,
     max_time: Annotated[
-        str | None, typer.Option("--max-time", metavar="TIME", help="Start no pair that would end later than 30m, 2h.")
+        Text, Option("--max-time", metavar="TIME", help="Start no pair that would end later than 30m, 2h.")
     ] = None,
     metric: Annotated[
-        list[str] | None,
-        typer.Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [primary]"),
+        Texts, Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [primary]")
     ] = None,
     words: Words,
     how: How,
     on: OnOption = None,
-    entry_id: Annotated[
-        str | None, typer.Option("--id", metavar="ID", help="Add pairs to the A/B of this entry.")
-    ] = None,
+    entry_id: Annotated[Text, Option("--id", metavar="ID", help="Add pairs to the A/B of this entry.")] = None,
     common: Common,
 ) -> int:
     """Each run is a separate process, in the order AB BA AB; the entry shows the result.

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from logbook_agent.cli.options import Common
+from logbook_agent.cli.options import Common, Texts
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.absorb import AbsorbResult, absorb
 
 
 def absorb_command(
     *,
-    entry_ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID...]", help="Only the blocks of these entries.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
+    entry_ids: Annotated[Texts, Argument(metavar="[ID...]", help="Only the blocks of these entries.")] = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show what would change, and change nothing.")] = False,
     common: Common,
 ) -> int:
     """Take hand edits of the view into the entries.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
-from logbook_agent.cli.options import Common, prose
+from logbook_agent.cli.options import Common, Text, Texts, prose
 from logbook_agent.cli.output import emit
-from logbook_agent.findings.doubts import baseline_doubts
+from logbook_agent.findings.read import read
 from logbook_agent.model.codec import encode
 from logbook_agent.model.header import Header
 from logbook_agent.pages.blocks import baseline_text
@@ -18,24 +18,21 @@ from logbook_agent.text.times import minute
 def baseline_command(
     *,
     entry: Annotated[
-        str | None, typer.Option("--entry", metavar="REF", help="Entry that measured it: ID, ID/RUN or ID:LABEL.")
+        Text, Option("--entry", metavar="REF", help="Entry that measured it: ID, ID/RUN or ID:LABEL.")
     ] = None,
-    config: Annotated[
-        list[str] | None, typer.Option("--config", metavar="K=V", help="The baseline's case; repeatable.")
-    ] = None,
+    config: Annotated[Texts, Option("--config", metavar="K=V", help="The baseline's case; repeatable.")] = None,
     number: Annotated[
-        list[str] | None,
-        typer.Option("--number", metavar="METRIC=V", help="A number measured elsewhere; repeatable."),
+        Texts, Option("--number", metavar="METRIC=V", help="A number measured elsewhere; repeatable.")
     ] = None,
     ref: Annotated[
-        list[str] | None, typer.Option("--ref", metavar="REF", help="Its code: a file, commit or branch; repeatable.")
+        Texts, Option("--ref", metavar="REF", help="Its code: a file, commit or branch; repeatable.")
     ] = None,
-    source: Annotated[str | None, typer.Option("--source", metavar="TEXT", help="Where the numbers come from.")] = None,
+    source: Annotated[Text, Option("--source", metavar="TEXT", help="Where the numbers come from.")] = None,
     confidence: Annotated[
-        str | None, typer.Option("--confidence", metavar="TEXT", help="exploratory, replicated or stable, and why.")
+        Text, Option("--confidence", metavar="TEXT", help="exploratory, replicated or stable, and why.")
     ] = None,
     reason: Annotated[
-        str | None, typer.Option("--reason", metavar="TEXT", help="Why the baseline moves. Text, @FILE, or -.")
+        Text, Option("--reason", metavar="TEXT", help="Why the baseline moves. Text, @FILE, or -.")
     ] = None,
     common: Common,
 ) -> None:
@@ -57,7 +54,7 @@ def baseline_command(
         reason=prose(reason),
     )
     header = move(space, book, request) if request.asks else book.header
-    space.warnings += baseline_doubts(book)
+    space.warnings += read(space, book).doubts
     data = {
         "logbook": book.topic,
         "baseline": encode(header.baseline),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from logbook_agent.cli.options import Common, prose
+from logbook_agent.cli.options import Common, Text, Texts, prose
 from logbook_agent.cli.output import emit
 from logbook_agent.cli.sync import DryRunOption, MaxWaitOption, sync_data, sync_text, warned, wire
 from logbook_agent.model.errors import UsageError
@@ -15,12 +15,11 @@ from logbook_agent.model.header import Header
 
 def snapshot_command(
     *,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The tag's name.")],
+    name: Annotated[str, Argument(metavar="NAME", help="The tag's name.")],
     entry: Annotated[
-        list[str] | None,
-        typer.Option("--entry", metavar="ID", help="An entry that the tag covers; may be repeated. [all experiments]"),
+        Texts, Option("--entry", metavar="ID", help="An entry that the tag covers; may be repeated. [all experiments]")
     ] = None,
-    message: Annotated[str | None, typer.Option("--message", metavar="TEXT", help="The tag's message.")] = None,
+    message: Annotated[Text, Option("--message", metavar="TEXT", help="The tag's message.")] = None,
     dry_run: DryRunOption = False,
     max_wait: MaxWaitOption = "15m",
     common: Common,
@@ -54,7 +53,7 @@ def snapshot_command(
 def summary_command(
     *,
     text: Annotated[
-        str | None, typer.Argument(metavar="[TEXT]", help="The summary; an empty text removes it. Text, @FILE, or -.")
+        Text, Argument(metavar="[TEXT]", help="The summary; an empty text removes it. Text, @FILE, or -.")
     ] = None,
     common: Common,
 ) -> None:
@@ -74,16 +73,16 @@ def summary_command(
 def close_command(
     *,
     conclusion: Annotated[
-        str | None, typer.Option("--conclusion", metavar="TEXT", help="What was found. Text, @FILE, or -.")
+        Text, Option("--conclusion", metavar="TEXT", help="What was found. Text, @FILE, or -.")
     ] = None,
     limitation: Annotated[
-        list[str] | None, typer.Option("--limitation", metavar="TEXT", help="What it does not show; may be repeated.")
+        Texts, Option("--limitation", metavar="TEXT", help="What it does not show; may be repeated.")
     ] = None,
     next_step: Annotated[
-        list[str] | None, typer.Option("--next", metavar="TEXT", help="What should come next; may be repeated.")
+        Texts, Option("--next", metavar="TEXT", help="What should come next; may be repeated.")
     ] = None,
-    reopen: Annotated[bool, typer.Option("--reopen", help="Reopen the thread, and remove its closing words.")] = False,
-    local: Annotated[bool, typer.Option("--local", help="Leave the issue to the next sync.")] = False,
+    reopen: Annotated[bool, Option("--reopen", help="Reopen the thread, and remove its closing words.")] = False,
+    local: Annotated[bool, Option("--local", help="Leave the issue to the next sync.")] = False,
     dry_run: DryRunOption = False,
     max_wait: MaxWaitOption = "15m",
     common: Common,

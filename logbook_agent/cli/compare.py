@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from logbook_agent.cli.options import Common, read_part
+from logbook_agent.cli.options import Common, Text, Texts, read_part
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.comparison import keep
 from logbook_agent.findings.comparisons.as_text import compared_text
@@ -16,40 +16,31 @@ from logbook_agent.model.entry import Comparison, entry_of
 from logbook_agent.model.values import parse_value
 from logbook_agent.pages.blocks import blocks_of
 
-Repeated = list[str] | None
-
 
 def compare_command(
     *,
     references: Annotated[
         list[str],
-        typer.Argument(metavar="REF...", help="Rows: ID, ID/RUN or ID:LABEL. With two, the first is the base."),
+        Argument(metavar="REF...", help="Rows: ID, ID/RUN or ID:LABEL. With two, the first is the base."),
     ],
-    baseline: Annotated[bool, typer.Option("--baseline", help="The logbook's baseline is the base.")] = False,
+    baseline: Annotated[bool, Option("--baseline", help="The logbook's baseline is the base.")] = False,
     axis: Annotated[
-        str | None,
-        typer.Option("--axis", metavar="NAME", help="What is tested: a config key, commit, env:NAME, ..."),
+        Text, Option("--axis", metavar="NAME", help="What is tested: a config key, commit, env:NAME, ...")
     ] = None,
     base: Annotated[
-        str | None, typer.Option("--base", metavar="V", help="The value of the axis to compare with. [the first]")
+        Text, Option("--base", metavar="V", help="The value of the axis to compare with. [the first]")
     ] = None,
     metric: Annotated[
-        Repeated, typer.Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [primary]")
+        Texts, Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [primary]")
     ] = None,
-    allow: Annotated[
-        Repeated, typer.Option("--allow", metavar="NAME", help="An intended difference; repeatable.")
-    ] = None,
+    allow: Annotated[Texts, Option("--allow", metavar="NAME", help="An intended difference; repeatable.")] = None,
     implied: Annotated[
-        Repeated, typer.Option("--implied", metavar="NAME", help="A difference that the axis implies; repeatable.")
+        Texts, Option("--implied", metavar="NAME", help="A difference that the axis implies; repeatable.")
     ] = None,
-    min_effect: Annotated[
-        str, typer.Option("--min-effect", metavar="PART", help="The smallest effect that matters.")
-    ] = "1%",
-    where: Annotated[
-        Repeated, typer.Option("--where", metavar="K=V", help="Only rows with this value; repeatable.")
-    ] = None,
+    min_effect: Annotated[str, Option("--min-effect", metavar="PART", help="The smallest effect that matters.")] = "1%",
+    where: Annotated[Texts, Option("--where", metavar="K=V", help="Only rows with this value; repeatable.")] = None,
     save: Annotated[
-        str | None, typer.Option("--save", metavar="ID", help="Save the comparison in this entry, which then shows it.")
+        Text, Option("--save", metavar="ID", help="Save the comparison in this entry, which then shows it.")
     ] = None,
     common: Common,
 ) -> None:

@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
-from logbook_agent.cli.options import Common, prose
+from logbook_agent.cli.options import Common, Text, Texts, prose
 from logbook_agent.cli.output import emit
 from logbook_agent.model.errors import UsageError
 
@@ -18,20 +18,16 @@ _SHOWN_EVIDENCE = 3
 
 def criteria_command(
     *,
-    met: Annotated[int | None, typer.Option("--met", metavar="N", help="Judge criterion N as met.")] = None,
-    unmet: Annotated[int | None, typer.Option("--unmet", metavar="N", help="Judge criterion N as not met.")] = None,
-    evidence: Annotated[
-        str | None, typer.Option("--evidence", metavar="ID|URL", help="The evidence: an entry, or a URL.")
-    ] = None,
-    by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who judges. [the user's name]")] = None,
-    add: Annotated[str | None, typer.Option("--add", metavar="TEXT", help="Add a criterion, in words.")] = None,
+    met: Annotated[int | None, Option("--met", metavar="N", help="Judge criterion N as met.")] = None,
+    unmet: Annotated[int | None, Option("--unmet", metavar="N", help="Judge criterion N as not met.")] = None,
+    evidence: Annotated[Text, Option("--evidence", metavar="ID|URL", help="The evidence: an entry, or a URL.")] = None,
+    by: Annotated[Text, Option("--by", metavar="NAME", help="Who judges. [the user's name]")] = None,
+    add: Annotated[Text, Option("--add", metavar="TEXT", help="Add a criterion, in words.")] = None,
     predicates: Annotated[
-        list[str] | None,
-        typer.Option("--predicate", metavar="N=YAML", help="How to check criterion N; N= removes the predicate."),
+        Texts, Option("--predicate", metavar="N=YAML", help="How to check criterion N; N= removes the predicate.")
     ] = None,
     recipe: Annotated[
-        str | None,
-        typer.Option("--recipe", metavar="NAME", help="Add the criteria of a recipe, with their predicates."),
+        Text, Option("--recipe", metavar="NAME", help="Add the criteria of a recipe, with their predicates.")
     ] = None,
     common: Common,
 ) -> int:
@@ -40,7 +36,7 @@ def criteria_command(
     The list has exit code 1 while a criterion is not met; signing a judgement has exit code 0.
     Example: logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8]}'
     """
-    from logbook_agent.findings.criteria.current import with_outcomes
+    from logbook_agent.findings.read import read
     from logbook_agent.start.criteria import CriteriaRequest, JudgeRequest, change_criteria, criteria
 
     space = common.space()
@@ -71,7 +67,7 @@ def criteria_command(
         else None,
     )
     book = change_criteria(space, request)
-    found = criteria(with_outcomes(space, book))
+    found = criteria(read(space, book).header)
     lines = [f"{'[x]' if c['met'] else '[ ]'} {c['number']}. {c['text']}{_signed(c)}" for c in found]
     data = {"logbook": book.topic, "met": all(c["met"] for c in found), "criteria": found}
     emit("criteria", data, "\n".join(lines) or "no stop criteria", as_json=common.as_json, warnings=space.warnings)

@@ -6,28 +6,27 @@ import re
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
-from logbook_agent.cli.options import Common
+from logbook_agent.cli.options import Common, Text
 from logbook_agent.cli.output import emit
 from logbook_agent.doctor.finding import Finding
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.workspace import Workspace
 
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
+DryRunOption = Annotated[bool, Option("--dry-run", help="Say what would be done, and do nothing.")]
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 def doctor_command(
     *,
-    fix: Annotated[bool, typer.Option("--fix", help="Fix what is safe to fix, after backups.")] = False,
+    fix: Annotated[bool, Option("--fix", help="Fix what is safe to fix, after backups.")] = False,
     stop_id: Annotated[
-        str | None,
-        typer.Option("--stop", metavar="ID", help="Stop this entry's command if its logbook process is gone."),
+        Text, Option("--stop", metavar="ID", help="Stop this entry's command if its logbook process is gone.")
     ] = None,
     secrets: Annotated[
-        bool, typer.Option("--secrets", help="Look for secrets in all files and in git's history; change nothing.")
+        bool, Option("--secrets", help="Look for secrets in all files and in git's history; change nothing.")
     ] = False,
     common: Common,
 ) -> int:
@@ -149,11 +148,11 @@ def migrate_command(
 def prune_command(
     *,
     keep_days: Annotated[
-        int | None, typer.Option("--keep-days", metavar="N", help="Keep logs of runs that ended in the last N days.")
+        int | None, Option("--keep-days", metavar="N", help="Keep logs of runs that ended in the last N days.")
     ] = None,
     max_bytes: Annotated[
-        str | None,
-        typer.Option(
+        Text,
+        Option(
             "--max-bytes", metavar="SIZE", help="Stop when all logs together fit in this: 500M, 2G. [logbook_bytes]"
         ),
     ] = None,

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from logbook_agent.cli.options import (
-    Common,
-    ResultOption,
-    Words,
-    prose,
-)
+from logbook_agent.cli.options import Common, ResultOption, Text, Texts, Words, prose
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.entries import EditRequest, edit, note, plan
 from logbook_agent.model.entry import Entry
@@ -23,10 +18,9 @@ def plan_command(
     *,
     words: Words,
     command: Annotated[
-        list[str] | None,
-        typer.Option("--command", metavar="'LABEL: CMD'", help="A command to execute later; may be repeated."),
+        Texts, Option("--command", metavar="'LABEL: CMD'", help="A command to execute later; may be repeated.")
     ] = None,
-    shell: Annotated[bool, typer.Option("--shell", help="The commands are shell text, run by /bin/sh.")] = False,
+    shell: Annotated[bool, Option("--shell", help="The commands are shell text, run by /bin/sh.")] = False,
     common: Common,
 ) -> None:
     """Write down an experiment to be run later.
@@ -42,9 +36,7 @@ def plan_command(
 def note_command(
     *,
     words: Words,
-    kind: Annotated[
-        str, typer.Option("--kind", metavar="KIND", help="experiment, note, decision or incident.")
-    ] = "note",
+    kind: Annotated[str, Option("--kind", metavar="KIND", help="experiment, note, decision or incident.")] = "note",
     result: ResultOption = None,
     common: Common,
 ) -> None:
@@ -59,22 +51,19 @@ def note_command(
 
 def edit_command(
     *,
-    entry_id: Annotated[str, typer.Argument(metavar="ID", help="The entry to change.")],
+    entry_id: Annotated[str, Argument(metavar="ID", help="The entry to change.")],
     words: Words,
     result: ResultOption = None,
     confidence: Annotated[
-        str | None,
-        typer.Option("--confidence", metavar="WORD", help="exploratory, replicated, stable, or computed."),
+        Text, Option("--confidence", metavar="WORD", help="exploratory, replicated, stable, or computed.")
     ] = None,
     reason: Annotated[
-        str | None,
-        typer.Option("--reason", metavar="TEXT", help="Why the confidence differs from what the runs show."),
+        Text, Option("--reason", metavar="TEXT", help="Why the confidence differs from what the runs show.")
     ] = None,
     state: Annotated[
-        str | None,
-        typer.Option("--state", metavar="STATE", help="planned, blocked, abandoned, void, or computed."),
+        Text, Option("--state", metavar="STATE", help="planned, blocked, abandoned, void, or computed.")
     ] = None,
-    append: Annotated[bool, typer.Option("--append", help="Add to the fields instead of replacing them.")] = False,
+    append: Annotated[bool, Option("--append", help="Add to the fields instead of replacing them.")] = False,
     common: Common,
 ) -> None:
     """Change the prose, confidence or state of an entry.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from logbook_agent.cli.options import Common
+from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit
 from logbook_agent.issue.sync.hosts import ALWAYS, VARIABLE, confirm_host, forget_host, is_confirmed, known_hosts
 from logbook_agent.issue.sync.link import LinkRequest, link
@@ -20,28 +20,20 @@ _NO_ISSUE: dict[str, Any] = {"logbook": None, "url": None, "label": None}
 def link_command(
     *,
     target: Annotated[
-        str | None,
-        typer.Argument(metavar="URL|OWNER/REPO#N", help="The issue. [without one, lists the hosts a token may go to]"),
+        Text, Argument(metavar="URL|OWNER/REPO#N", help="The issue. [without one, lists the hosts a token may go to]")
     ] = None,
     label: Annotated[
-        str | None,
-        typer.Option("--as", metavar="LABEL", help="How it relates to this thread: 'Prior issue', 'Related issue'."),
+        Text, Option("--as", metavar="LABEL", help="How it relates to this thread: 'Prior issue', 'Related issue'.")
     ] = None,
-    one_way: Annotated[bool, typer.Option("--one-way", help="Post no comment there that links back.")] = False,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Continue in this issue instead of the current one.")
-    ] = False,
+    one_way: Annotated[bool, Option("--one-way", help="Post no comment there that links back.")] = False,
+    replace: Annotated[bool, Option("--replace", help="Continue in this issue instead of the current one.")] = False,
     trust: Annotated[
-        list[str] | None,
-        typer.Option("--trust", metavar="LOGIN", help="An account that syncs this logbook too; may be repeated."),
+        Texts, Option("--trust", metavar="LOGIN", help="An account that syncs this logbook too; may be repeated.")
     ] = None,
     confirm: Annotated[
-        str | None,
-        typer.Option("--confirm-host", metavar="HOST", help="Let your token go to this host; kept in your settings."),
+        Text, Option("--confirm-host", metavar="HOST", help="Let your token go to this host; kept in your settings.")
     ] = None,
-    forget: Annotated[
-        str | None, typer.Option("--forget-host", metavar="HOST", help="Withdraw such a confirmation.")
-    ] = None,
+    forget: Annotated[Text, Option("--forget-host", metavar="HOST", help="Withdraw such a confirmation.")] = None,
     common: Common,
 ) -> None:
     """Link an issue: without --as the experiment issue, with it a prior or related one.

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-import typer
+from typer import Option
 
 from logbook_agent.cli.output import redact_by
 from logbook_agent.model.errors import UsageError
@@ -21,42 +21,36 @@ if TYPE_CHECKING:
 # The clock and sleep that waits go by; empty: this machine's. Tests put their own here.
 timing: dict[str, Callable[..., Any]] = {}
 
+# What an option holds: one text, or those that were given.
+Text: TypeAlias = str | None
+Texts: TypeAlias = list[str] | None
+
 LogbookOption = Annotated[
-    str | None,
-    typer.Option("-L", "--logbook", metavar="TOPIC", help="Which logbook: its topic or prefix. [$LOGBOOK]"),
+    Text, Option("-L", "--logbook", metavar="TOPIC", help="Which logbook: its topic or prefix. [$LOGBOOK]")
 ]
 RootOption = Annotated[
-    str | None,
-    typer.Option("--root", metavar="DIR", help="The folder of logbooks. [$LOGBOOK_ROOT, else logbooks/]"),
+    Text, Option("--root", metavar="DIR", help="The folder of logbooks. [$LOGBOOK_ROOT, else logbooks/]")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Answer as JSON with a schema name.")]
+JsonOption = Annotated[bool, Option("--json", help="Answer as JSON with a schema name.")]
 
 _PROSE = "Text, @FILE, or - for standard input."
-TitleOption = Annotated[str | None, typer.Option("--title", metavar="TEXT", help=f"Title. {_PROSE}")]
-HypothesisOption = Annotated[
-    str | None, typer.Option("--hypothesis", metavar="TEXT", help=f"What is expected, and why. {_PROSE}")
-]
+TitleOption = Annotated[Text, Option("--title", metavar="TEXT", help=f"Title. {_PROSE}")]
+HypothesisOption = Annotated[Text, Option("--hypothesis", metavar="TEXT", help=f"What is expected, and why. {_PROSE}")]
 InterpretationOption = Annotated[
-    str | None, typer.Option("--interpretation", metavar="TEXT", help=f"What the result means. {_PROSE}")
+    Text, Option("--interpretation", metavar="TEXT", help=f"What the result means. {_PROSE}")
 ]
-NextOption = Annotated[str | None, typer.Option("--next", metavar="TEXT", help=f"Next action. {_PROSE}")]
+NextOption = Annotated[Text, Option("--next", metavar="TEXT", help=f"Next action. {_PROSE}")]
 ResultOption = Annotated[
-    str | None,
-    typer.Option("--result", metavar="TEXT", help=f"Result in words; numbers come from runs. {_PROSE}"),
+    Text, Option("--result", metavar="TEXT", help=f"Result in words; numbers come from runs. {_PROSE}")
 ]
 FieldOption = Annotated[
-    list[str] | None,
-    typer.Option("--field", metavar="LABEL=TEXT", help="A field with a label of your own; may be repeated."),
+    Texts, Option("--field", metavar="LABEL=TEXT", help="A field with a label of your own; may be repeated.")
 ]
-ContinuesOption = Annotated[
-    str | None, typer.Option("--continues", metavar="ID", help="The entry that this one continues.")
-]
+ContinuesOption = Annotated[Text, Option("--continues", metavar="ID", help="The entry that this one continues.")]
 CompletesOption = Annotated[
-    str | None, typer.Option("--completes", metavar="ID", help="The entry whose unfinished part this one completes.")
+    Text, Option("--completes", metavar="ID", help="The entry whose unfinished part this one completes.")
 ]
-SupersedesOption = Annotated[
-    str | None, typer.Option("--supersedes", metavar="ID", help="The entry that this one corrects.")
-]
+SupersedesOption = Annotated[Text, Option("--supersedes", metavar="ID", help="The entry that this one corrects.")]
 
 
 def workspace(logbook: str | None, root: str | None) -> Workspace:

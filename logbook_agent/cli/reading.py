@@ -6,17 +6,15 @@ import os
 import sys
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from logbook_agent.cli.options import Common, JsonOption, LogbookOption, RootOption, workspace
+from logbook_agent.cli.options import Common, JsonOption, LogbookOption, RootOption, Text, workspace
 from logbook_agent.cli.output import clean, columns, emit
-from logbook_agent.findings.later import later_entries
+from logbook_agent.findings.read import read
 from logbook_agent.findings.reading import listed, search, shown
 from logbook_agent.findings.status import status
-from logbook_agent.findings.summaries import summaries
 from logbook_agent.model.errors import UsageError
 from logbook_agent.pages.blocks import blocks_of
-from logbook_agent.pages.views import compared_texts
 from logbook_agent.store.files import pieces_of
 from logbook_agent.text.markdown import one_line
 from logbook_agent.text.times import minute
@@ -24,9 +22,9 @@ from logbook_agent.text.times import minute
 
 def list_command(
     *,
-    state: Annotated[str | None, typer.Option("--state", metavar="STATE", help="Only entries in this state.")] = None,
-    kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Only entries of this kind.")] = None,
-    last: Annotated[int | None, typer.Option("--last", metavar="N", help="Only the last N.")] = None,
+    state: Annotated[Text, Option("--state", metavar="STATE", help="Only entries in this state.")] = None,
+    kind: Annotated[Text, Option("--kind", metavar="KIND", help="Only entries of this kind.")] = None,
+    last: Annotated[int | None, Option("--last", metavar="N", help="Only the last N.")] = None,
     common: Common,
 ) -> None:
     """One line per entry.
@@ -35,10 +33,10 @@ def list_command(
     """
     space = common.space()
     book = space.book()
-    found = summaries(book)
-    space.warnings += [e.message for e in found.damaged]
-    lines = listed(found.entries, state=state, kind=kind, last=last)
-    emit("list", lines, _lines(lines, found.header.zone), as_json=common.as_json, warnings=space.warnings)
+    found = read(space, book)
+    space.warnings += found.unreadable
+    lines = listed(found.summaries, state=state, kind=kind, last=last)
+    emit("list", lines, _lines(lines, book.header.zone), as_json=common.as_json, warnings=space.warnings)
 
 
 def _lines(lines: list[dict[str, Any]], zone: str) -> str:
@@ -59,9 +57,9 @@ def _lines(lines: list[dict[str, Any]], zone: str) -> str:
 
 def show_command(
     *,
-    entry_id: Annotated[str, typer.Argument(metavar="ID", help="The entry.")],
-    full: Annotated[bool, typer.Option("--full", help="With --json: every sample and all provenance.")] = False,
-    log: Annotated[bool, typer.Option("--log", help="Print the whole output of its last run instead.")] = False,
+    entry_id: Annotated[str, Argument(metavar="ID", help="The entry.")],
+    full: Annotated[bool, Option("--full", help="With --json: every sample and all provenance.")] = False,
+    log: Annotated[bool, Option("--log", help="Print the whole output of its last run instead.")] = False,
     common: Common,
 ) -> None:
     """One entry with its runs.
@@ -89,12 +87,13 @@ def show_command(
                 space.warnings.append(f"{path} is not here: it is on the machine that ran this, or was pruned")
         emit("show", None, "", as_json=False, warnings=space.warnings)
         return
-    text = ""
-    if not common.as_json:
-        later = later_entries(book, entry_id, book.entry_ids())
-        compared = compared_texts(book, record)
+    found, data, text = read(space, book), None, ""
+    later = found.later(record.entry)
+    if common.as_json:
+        data = shown(book, record, later, found.kept(record.entry), full=full)
+    else:
+        compared = found.compared(record.entry)
         text = blocks_of(space, book).entry(record, later=later, compared=compared).strip("\n")
-    data = shown(book, entry_id, full=full) if common.as_json else None
     if text and sys.stdout.isatty():
         _pretty(text)
         text = ""
@@ -133,7 +132,7 @@ def _said(data: dict[str, Any]) -> dict[str, Any]:
 
 def search_command(
     *,
-    text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Words that must all occur.")],
+    text: Annotated[list[str], Argument(metavar="TEXT...", help="Words that must all occur.")],
     common: Common,
 ) -> None:
     """Entries that contain all words of a text.

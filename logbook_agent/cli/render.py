@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
-from logbook_agent.findings.edited import edited_blocks
+from logbook_agent.findings.read import read
 from logbook_agent.pages.views import render
 
 
 def render_command(
     *,
     discard_edits: Annotated[
-        bool, typer.Option("--discard-edits", help="Also overwrite blocks edited by hand, after a backup.")
+        bool, Option("--discard-edits", help="Also overwrite blocks edited by hand, after a backup.")
     ] = False,
     common: Common,
 ) -> None:
@@ -29,7 +29,7 @@ def render_command(
     data = {
         "view": str(book.view_path),
         "entries": len(book.entry_ids()),
-        "edited_by_hand": edited_blocks(book),
+        "edited_by_hand": read(space, book).edited,
     }
     count = data["entries"]
     text = f"rendered {count} {'entry' if count == 1 else 'entries'} into {book.view_path}"

@@ -7,13 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from logbook_agent.cli.display import LiveDisplay
-from logbook_agent.cli.options import (
-    Common,
-    Words,
-)
+from logbook_agent.cli.options import Common, Text, Texts, Words
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.entries import Prose
 from logbook_agent.entries.run import RunRequest, RunResult, run
@@ -24,29 +21,20 @@ from logbook_agent.running.prepare import bench_argv, bench_folder, parse_durati
 _SHOWN_ROWS = 12
 
 LabelOption = Annotated[
-    str | None,
-    typer.Option("--label", metavar="LABEL", help="What this run is: Baseline, Int8, Negative control."),
+    Text, Option("--label", metavar="LABEL", help="What this run is: Baseline, Int8, Negative control.")
 ]
 ConfigOption = Annotated[
-    list[str] | None,
-    typer.Option("--config", metavar="K=V", help="Config that the command does not report itself; repeatable."),
+    Texts, Option("--config", metavar="K=V", help="Config that the command does not report itself; repeatable.")
 ]
-EnvOption = Annotated[
-    list[str] | None, typer.Option("--env", metavar="K=V", help="Set a variable for the command; repeatable.")
-]
-RepeatOption = Annotated[int, typer.Option("--repeat", metavar="N", help="Run it N times; each is a run.")]
+EnvOption = Annotated[Texts, Option("--env", metavar="K=V", help="Set a variable for the command; repeatable.")]
+RepeatOption = Annotated[int, Option("--repeat", metavar="N", help="Run it N times; each is a run.")]
 TimeoutOption = Annotated[
-    str | None, typer.Option("--timeout", metavar="TIME", help="End it after 90s, 30m, 2h (INT, TERM, KILL).")
+    Text, Option("--timeout", metavar="TIME", help="End it after 90s, 30m, 2h (INT, TERM, KILL).")
 ]
-CwdOption = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="Run it in this folder.")]
-OnOption = Annotated[
-    str | None,
-    typer.Option("--on", metavar="LAUNCHER[:TARGET]", help="Run it through a configured launcher."),
-]
-IdOption = Annotated[
-    str | None, typer.Option("--id", metavar="ID", help="Add to this entry, or execute its planned commands.")
-]
-ShellOption = Annotated[bool, typer.Option("--shell", help="Pass the command to /bin/sh as one string.")]
+CwdOption = Annotated[Text, Option("--cwd", metavar="DIR", help="Run it in this folder.")]
+OnOption = Annotated[Text, Option("--on", metavar="LAUNCHER[:TARGET]", help="Run it through a configured launcher.")]
+IdOption = Annotated[Text, Option("--id", metavar="ID", help="Add to this entry, or execute its planned commands.")]
+ShellOption = Annotated[bool, Option("--shell", help="Pass the command to /bin/sh as one string.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,9 +63,7 @@ class How:
 
 def run_command(
     *,
-    command: Annotated[
-        list[str] | None, typer.Argument(metavar="-- [K=V...] CMD...", help="The command, after --.")
-    ] = None,
+    command: Annotated[Texts, Argument(metavar="-- [K=V...] CMD...", help="The command, after --.")] = None,
     words: Words,
     how: How,
     repeat: RepeatOption = 1,
@@ -97,10 +83,7 @@ def run_command(
 
 def bench_command(
     *,
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="-- BENCHMARK [ITS OPTIONS]", help="After --: hillclimb ..."),
-    ] = None,
+    command: Annotated[Texts, Argument(metavar="-- BENCHMARK [ITS OPTIONS]", help="After --: hillclimb ...")] = None,
     words: Words,
     how: How,
     repeat: RepeatOption = 1,

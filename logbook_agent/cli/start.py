@@ -5,68 +5,51 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from logbook_agent.cli.options import JsonOption, RootOption, prose, workspace
+from logbook_agent.cli.options import JsonOption, RootOption, Text, Texts, prose, workspace
 from logbook_agent.cli.output import emit
 from logbook_agent.start.start import StartRequest, start
 from logbook_agent.store.workspace import naming, sweep_command
 
-Repeated = list[str] | None
-
 
 def start_command(
-    topic: Annotated[str | None, typer.Argument(metavar="TOPIC", help="Name of the thread and its files.")] = None,
-    prefix: Annotated[
-        str | None, typer.Option("--prefix", metavar="PREFIX", help="Experiment ID prefix, as MOE-I8.")
-    ] = None,
-    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Title of the document.")] = None,
-    goal: Annotated[
-        str | None, typer.Option("--goal", metavar="TEXT", help="What to find out; text, @FILE or -.")
-    ] = None,
+    topic: Annotated[Text, Argument(metavar="TOPIC", help="Name of the thread and its files.")] = None,
+    prefix: Annotated[Text, Option("--prefix", metavar="PREFIX", help="Experiment ID prefix, as MOE-I8.")] = None,
+    title: Annotated[Text, Option("--title", metavar="TEXT", help="Title of the document.")] = None,
+    goal: Annotated[Text, Option("--goal", metavar="TEXT", help="What to find out; text, @FILE or -.")] = None,
     metric: Annotated[
-        Repeated,
-        typer.Option("--metric", metavar="NAME[:max|min][:UNIT]", help="A primary metric; may be repeated."),
+        Texts, Option("--metric", metavar="NAME[:max|min][:UNIT]", help="A primary metric; may be repeated.")
     ] = None,
-    constraint: Annotated[
-        Repeated, typer.Option("--constraint", metavar="TEXT", help="A constraint; repeatable.")
-    ] = None,
-    stop: Annotated[Repeated, typer.Option("--stop", metavar="TEXT", help="A stop criterion; repeatable.")] = None,
-    link: Annotated[Repeated, typer.Option("--link", metavar="LABEL=URL", help="A link; repeatable.")] = None,
+    constraint: Annotated[Texts, Option("--constraint", metavar="TEXT", help="A constraint; repeatable.")] = None,
+    stop: Annotated[Texts, Option("--stop", metavar="TEXT", help="A stop criterion; repeatable.")] = None,
+    link: Annotated[Texts, Option("--link", metavar="LABEL=URL", help="A link; repeatable.")] = None,
     baseline: Annotated[
-        Repeated,
-        typer.Option("--baseline", metavar="K=V", help="Config or number of the baseline case; repeatable."),
+        Texts, Option("--baseline", metavar="K=V", help="Config or number of the baseline case; repeatable.")
     ] = None,
     baseline_ref: Annotated[
-        Repeated,
-        typer.Option("--baseline-ref", metavar="REF", help="Code of the baseline; repeatable."),
+        Texts, Option("--baseline-ref", metavar="REF", help="Code of the baseline; repeatable.")
     ] = None,
     baseline_source: Annotated[
-        str | None, typer.Option("--baseline-source", metavar="TEXT", help="Where its numbers come from.")
+        Text, Option("--baseline-source", metavar="TEXT", help="Where its numbers come from.")
     ] = None,
     baseline_confidence: Annotated[
-        str | None, typer.Option("--baseline-confidence", metavar="WORD", help="How far they can be trusted.")
+        Text, Option("--baseline-confidence", metavar="WORD", help="How far they can be trusted.")
     ] = None,
     matrix: Annotated[
-        Repeated,
-        typer.Option("--matrix", metavar="KEY=V,V", help="An axis of the experiment matrix; repeatable."),
+        Texts, Option("--matrix", metavar="KEY=V,V", help="An axis of the experiment matrix; repeatable.")
     ] = None,
     command_template: Annotated[
-        Repeated,
-        typer.Option("--command-template", metavar="'LABEL: CMD'", help="A command to start from; repeatable."),
+        Texts, Option("--command-template", metavar="'LABEL: CMD'", help="A command to start from; repeatable.")
     ] = None,
-    zone: Annotated[str | None, typer.Option("--zone", metavar="ZONE", help="Time zone of the document. [UTC]")] = None,
+    zone: Annotated[Text, Option("--zone", metavar="ZONE", help="Time zone of the document. [UTC]")] = None,
     from_file: Annotated[
-        str | None,
-        typer.Option("--from", metavar="FILE.yaml", help="Read all of this from a file; options add to it."),
+        Text, Option("--from", metavar="FILE.yaml", help="Read all of this from a file; options add to it.")
     ] = None,
     recipe: Annotated[
-        str | None,
-        typer.Option("--recipe", metavar="NAME", help="Take goal, metrics, criteria and matrix from a recipe."),
+        Text, Option("--recipe", metavar="NAME", help="Take goal, metrics, criteria and matrix from a recipe.")
     ] = None,
-    scale: Annotated[
-        str | None, typer.Option("--scale", metavar="NAME", help="Scale of the recipe, as for `sweep`.")
-    ] = None,
+    scale: Annotated[Text, Option("--scale", metavar="NAME", help="Scale of the recipe, as for `sweep`.")] = None,
     root: RootOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from logbook_agent.cli.display import LineDisplay
-from logbook_agent.cli.options import Common
+from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import columns, emit
 from logbook_agent.cli.sweep_display import (
     plan_data,
@@ -29,31 +29,22 @@ from logbook_agent.sweeps.sweep import sweep
 def sweep_command(
     *,
     recipe: Annotated[
-        str | None, typer.Argument(metavar="RECIPE", help="Its name or file; without one, lists the recipes.")
+        Text, Argument(metavar="RECIPE", help="Its name or file; without one, lists the recipes.")
     ] = None,
     sets: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="K=V", help="Change the value of a key, or the values of an axis: V,V; repeatable."
-        ),
+        Texts,
+        Option("--set", metavar="K=V", help="Change the value of a key, or the values of an axis: V,V; repeatable."),
     ] = None,
     scale: Annotated[
-        str | None,
-        typer.Option("--scale", metavar="NAME", help="Use the recipe's values for this scale, such as tiny."),
+        Text, Option("--scale", metavar="NAME", help="Use the recipe's values for this scale, such as tiny.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show plan and cost; run and write nothing.")] = False,
-    resume: Annotated[
-        str | None, typer.Option("--resume", metavar="ID", help="Resume the sweep of this entry.")
-    ] = None,
-    new: Annotated[
-        bool, typer.Option("--new", help="Start a new sweep even if one of this plan is unfinished.")
-    ] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show plan and cost; run and write nothing.")] = False,
+    resume: Annotated[Text, Option("--resume", metavar="ID", help="Resume the sweep of this entry.")] = None,
+    new: Annotated[bool, Option("--new", help="Start a new sweep even if one of this plan is unfinished.")] = False,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Retry failed runs; the new runs count instead of them.")
+        bool, Option("--retry-failed", help="Retry failed runs; the new runs count instead of them.")
     ] = False,
-    on: Annotated[
-        str | None, typer.Option("--on", metavar="LAUNCHER[:TARGET]", help="Run through a configured launcher.")
-    ] = None,
+    on: Annotated[Text, Option("--on", metavar="LAUNCHER[:TARGET]", help="Run through a configured launcher.")] = None,
     common: Common,
 ) -> int:
     """Run a recipe: every case of its axes, its controls, and a fresh run of the best.

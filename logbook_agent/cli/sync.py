@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
-from logbook_agent.cli.options import Common
+from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say
 from logbook_agent.issue.planning.steps import Step, step_diff, step_values
 from logbook_agent.issue.sync.offline import write_offline
@@ -20,36 +20,30 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean
 
 MaxWaitOption = Annotated[
-    str,
-    typer.Option("--max-wait", metavar="TIME", help="Longest total wait for the host: 90s, 15m, 1h."),
+    str, Option("--max-wait", metavar="TIME", help="Longest total wait for the host: 90s, 15m, 1h.")
 ]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be written, and write nothing.")]
+DryRunOption = Annotated[bool, Option("--dry-run", help="Say what would be written, and write nothing.")]
 # Of each step of a dry run.
 _SHOWN_LINES = 40
 
 
 def sync_command(
     *,
-    create: Annotated[bool, typer.Option("--create", help="Open the experiment issue when there is none.")] = False,
-    repo: Annotated[
-        str | None, typer.Option("--repo", metavar="OWNER/REPO", help="Where to open it. [the git remote's]")
-    ] = None,
-    label: Annotated[
-        list[str] | None, typer.Option("--label", metavar="NAME", help="A label of the new issue.")
-    ] = None,
+    create: Annotated[bool, Option("--create", help="Open the experiment issue when there is none.")] = False,
+    repo: Annotated[Text, Option("--repo", metavar="OWNER/REPO", help="Where to open it. [the git remote's]")] = None,
+    label: Annotated[Texts, Option("--label", metavar="NAME", help="A label of the new issue.")] = None,
     entry: Annotated[
-        list[str] | None,
-        typer.Option("--entry", metavar="ID", help="Post only this entry's update, finished or not."),
+        Texts, Option("--entry", metavar="ID", help="Post only this entry's update, finished or not.")
     ] = None,
     dry_run: DryRunOption = False,
-    full: Annotated[bool, typer.Option("--full", help="With --dry-run: every line of each step.")] = False,
+    full: Annotated[bool, Option("--full", help="With --dry-run: every line of each step.")] = False,
     offline: Annotated[
-        str | None, typer.Option("--offline", metavar="DIR", help="Write the documents to files, and send nothing.")
+        Text, Option("--offline", metavar="DIR", help="Write the documents to files, and send nothing.")
     ] = None,
-    commit: Annotated[bool, typer.Option("--commit", help="Also commit the logbook root, and nothing else.")] = False,
+    commit: Annotated[bool, Option("--commit", help="Also commit the logbook root, and nothing else.")] = False,
     max_wait: MaxWaitOption = "15m",
     new_block: Annotated[
-        bool, typer.Option("--new-block", help="Add the block to the issue's body again if it was removed.")
+        bool, Option("--new-block", help="Add the block to the issue's body again if it was removed.")
     ] = False,
     common: Common,
 ) -> None:

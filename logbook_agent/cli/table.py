@@ -6,9 +6,9 @@ import dataclasses
 import sys
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from logbook_agent.cli.options import Common
+from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.export import to_csv
@@ -18,60 +18,44 @@ from logbook_agent.findings.tabling import table
 from logbook_agent.model.values import parse_pair
 from logbook_agent.pages.blocks import blocks_of
 
-Repeated = list[str] | None
-
 
 def table_command(
     *,
     entry_ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID...]", help="Entries whose rows to show. [all that count]")
+        Texts, Argument(metavar="[ID...]", help="Entries whose rows to show. [all that count]")
     ] = None,
     metric: Annotated[
-        Repeated,
-        typer.Option("--metric", metavar="[HEADING=]NAME", help="A metric or observation; repeatable. [declared]"),
+        Texts, Option("--metric", metavar="[HEADING=]NAME", help="A metric or observation; repeatable. [declared]")
     ] = None,
     axis: Annotated[
-        Repeated,
-        typer.Option(
+        Texts,
+        Option(
             "--axis",
             metavar="[HEADING=]KEY[,KEY...]",
             help="A config key, label, entry, commit or env:NAME; several keys make one column; repeatable. [varied]",
         ),
     ] = None,
-    pivot: Annotated[str | None, typer.Option("--pivot", metavar="KEY", help="Its values become columns.")] = None,
+    pivot: Annotated[Text, Option("--pivot", metavar="KEY", help="Its values become columns.")] = None,
     value: Annotated[
-        Repeated,
-        typer.Option("--value", metavar="V", help="Only these pivot values, in this order; repeatable."),
+        Texts, Option("--value", metavar="V", help="Only these pivot values, in this order; repeatable.")
     ] = None,
-    first_last: Annotated[bool, typer.Option("--first-last", help="Only the first and last pivot column.")] = False,
+    first_last: Annotated[bool, Option("--first-last", help="Only the first and last pivot column.")] = False,
     delta: Annotated[
-        bool,
-        typer.Option("--delta", help="Change in percent: first to last pivot column, else to the first row."),
+        bool, Option("--delta", help="Change in percent: first to last pivot column, else to the first row.")
     ] = False,
-    each: Annotated[
-        bool, typer.Option("--each", help="Delta or ratio of every pivot column, not only the last.")
-    ] = False,
-    ratio: Annotated[
-        bool, typer.Option("--ratio", help="Ratio to the first pivot column, else to the first row.")
-    ] = False,
-    base: Annotated[
-        str | None, typer.Option("--base", metavar="V", help="Pivot value that deltas and ratios refer to.")
-    ] = None,
+    each: Annotated[bool, Option("--each", help="Delta or ratio of every pivot column, not only the last.")] = False,
+    ratio: Annotated[bool, Option("--ratio", help="Ratio to the first pivot column, else to the first row.")] = False,
+    base: Annotated[Text, Option("--base", metavar="V", help="Pivot value that deltas and ratios refer to.")] = None,
     implied: Annotated[
-        Repeated, typer.Option("--implied", metavar="KEY", help="Config or fact that the pivot implies; repeatable.")
+        Texts, Option("--implied", metavar="KEY", help="Config or fact that the pivot implies; repeatable.")
     ] = None,
-    per_device: Annotated[
-        bool, typer.Option("--per-device", help="Totals, with the value per device in brackets.")
-    ] = False,
+    per_device: Annotated[bool, Option("--per-device", help="Totals, with the value per device in brackets.")] = False,
     means: Annotated[
-        bool,
-        typer.Option("--means", help="Arithmetic and geometric mean of deltas and ratios over the rows."),
+        bool, Option("--means", help="Arithmetic and geometric mean of deltas and ratios over the rows.")
     ] = False,
-    where: Annotated[
-        Repeated, typer.Option("--where", metavar="K=V", help="Only rows with this value; repeatable.")
-    ] = None,
+    where: Annotated[Texts, Option("--where", metavar="K=V", help="Only rows with this value; repeatable.")] = None,
     csv: Annotated[
-        bool, typer.Option("--csv", help="As CSV in full precision: the rows, or the table when it is pivoted.")
+        bool, Option("--csv", help="As CSV in full precision: the rows, or the table when it is pivoted.")
     ] = False,
     common: Common,
 ) -> None:

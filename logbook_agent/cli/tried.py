@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from logbook_agent.cli.options import Common
+from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit
+from logbook_agent.findings.read import read
 from logbook_agent.findings.tried.keys import MARKED, Item
-from logbook_agent.findings.tried.listed import tried
+from logbook_agent.findings.tried.listed import chosen
 from logbook_agent.findings.tried.texts import outcome_text, where_text
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import parse_pair
@@ -28,18 +29,16 @@ _LINE_CHARACTERS = 160
 def tried_command(
     *,
     where: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[KEY=VALUE]...", help="Only with this config, or flag of the command."),
+        Texts, Argument(metavar="[KEY=VALUE]...", help="Only with this config, or flag of the command.")
     ] = None,
     kind: Annotated[
-        str | None, typer.Option("--kind", metavar="KIND", help="Only of this kind: verdict, failure or marked.")
+        Text, Option("--kind", metavar="KIND", help="Only of this kind: verdict, failure or marked.")
     ] = None,
     outcome: Annotated[
-        str | None,
-        typer.Option("--outcome", metavar="WORD", help="Only with this outcome: timeout, out_of_memory, ..."),
+        Text, Option("--outcome", metavar="WORD", help="Only with this outcome: timeout, out_of_memory, ...")
     ] = None,
-    entry_id: Annotated[str | None, typer.Option("--entry", metavar="ID", help="Only what this entry tried.")] = None,
-    last: Annotated[int, typer.Option("--last", metavar="N", help="The text shows the last N.")] = _SHOWN,
+    entry_id: Annotated[Text, Option("--entry", metavar="ID", help="Only what this entry tried.")] = None,
+    last: Annotated[int, Option("--last", metavar="N", help="The text shows the last N.")] = _SHOWN,
     common: Common,
 ) -> None:
     """Verdicts without a gain, failed runs and cases, abandoned entries and those with a field `Negative result`.
@@ -50,9 +49,12 @@ def tried_command(
     if last < 1:
         raise UsageError(f"--last {last} is not a number of entries", cause="it is below 1", hint="--last 10")
     book = space.book(entry_id)
+    only = book.resolve(entry_id) if entry_id is not None else None
     pairs = [parse_pair(text, example="logbook tried topk=2") for text in where or ()]
     selected = {normal_name(key): value for key, value in pairs}
-    found = tried(space, book, where=selected, kind=kind, outcome=outcome, entry_id=entry_id)
+    whole = read(space, book)
+    space.warnings += whole.unreadable
+    found = chosen(whole.tried, whole.summaries, where=selected, kind=kind, outcome=outcome, entry_id=only)
     text = "" if common.as_json else _text(found, last, book.header.zone)
     emit("tried", {"tried": found}, text, as_json=common.as_json, warnings=space.warnings)
 

@@ -15,7 +15,7 @@ from logbook_agent.doctor.records import every_run
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.ids import id_number, run_number
 from logbook_agent.model.run import Process, Run
-from logbook_agent.pages.views import refresh
+from logbook_agent.pages.views import changing
 from logbook_agent.running.launch.process import Graces, signal_group
 from logbook_agent.running.launch.signals import Ladder
 from logbook_agent.running.recover import finish
@@ -119,15 +119,15 @@ def stop(
         raise _nothing(book, entry_id)
     stamp = workspace.now().strftime(STAMP)
     found = []
-    for run in orphans:
-        if run.child is None:
-            continue
-        last = _end(run.child, Ladder(graces or Graces()), clock, sleep)
-        name = signal.Signals(last).name if last is not None else None
-        how = f"`doctor --stop` ended the command ({name})" if name else "the command ended"
-        done = finish(workspace, book, stamp, entry_id, run.run, f"its tool was gone; {how}")
-        found.append(Stopped(run=done or run, signal=name))
-    refresh(workspace, book, [entry_id])
+    with changing(workspace, book):
+        for run in orphans:
+            if run.child is None:
+                continue
+            last = _end(run.child, Ladder(graces or Graces()), clock, sleep)
+            name = signal.Signals(last).name if last is not None else None
+            how = f"`doctor --stop` ended the command ({name})" if name else "the command ended"
+            done = finish(workspace, book, stamp, entry_id, run.run, f"its tool was gone; {how}")
+            found.append(Stopped(run=done or run, signal=name))
     return found
 
 

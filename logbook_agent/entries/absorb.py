@@ -9,13 +9,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 from logbook_agent.entries.fields import with_earlier_hypothesis
-from logbook_agent.findings.later import later_entries
+from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.ids import id_number
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.hand_edits import StandingText, TakenEdit, read_own, take
-from logbook_agent.pages.views import FOOTER, HEADER, compared_texts, refresh
+from logbook_agent.pages.views import FOOTER, HEADER, changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import marked as views
@@ -64,16 +64,14 @@ def absorb(workspace: Workspace, book: Book, ids: Sequence[str] = (), *, dry_run
     read.
     """
     wanted = [book.resolve(i) for i in ids]
-    with nullcontext() if dry_run else book.lock():
+    found = read(workspace, book)
+    with changing(workspace, book), nullcontext() if dry_run else book.lock():
         view = book.read_view() or ""
         blocks = _blocks(book, view)
         edited = [b for b in blocks if b.edited(view) and (not wanted or b.name in wanted)]
-        steps = [_step(workspace, book, view, block) for block in edited]
+        steps = [_step(workspace, found, view, block) for block in edited]
         if not dry_run:
             _write(book, view, steps)
-    changed = [s.block.name for s in steps if s.entry is not None]
-    if changed and not dry_run:
-        refresh(workspace, book, changed)  # the footer speaks of them too
     return AbsorbResult(
         absorbed=tuple(s.absorbed for s in steps if s.absorbed is not None),
         refused=tuple(RefusedEdit(id=s.block.name, why=why) for s in steps for why in s.refused),
@@ -98,7 +96,8 @@ def _blocks(book: Book, view: str) -> list[views.Block]:
         ) from error
 
 
-def _step(workspace: Workspace, book: Book, view: str, block: views.Block) -> _Step:
+def _step(workspace: Workspace, found: Findings, view: str, block: views.Block) -> _Step:
+    book = found.book
     why = _not_an_entry(book, block.name)
     if why is not None:
         return _Step(block=block, refused=(why,))
@@ -106,9 +105,8 @@ def _step(workspace: Workspace, book: Book, view: str, block: views.Block) -> _S
         record = book.record(block.name)
     except StoreError as error:
         return _Step(block=block, refused=(error.message,))
-    later = later_entries(book, record.id, book.entry_ids())
+    later, compared = found.later(record.entry), found.compared(record.entry)
     form = blocks_of(workspace, book)
-    compared = compared_texts(book, record)
     rendered = form.entry(record, later=later, compared=compared)
     standing = StandingText(
         text=block.text(view),

@@ -7,7 +7,7 @@ import dataclasses
 from logbook_agent.findings.comparisons.compare import CompareResult
 from logbook_agent.model.entry import Comparison, settled
 from logbook_agent.model.errors import UsageError
-from logbook_agent.pages.views import refresh
+from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
@@ -16,18 +16,17 @@ def keep(workspace: Workspace, book: Book, entry_id: str, compared: CompareResul
     """Store the question, never the numbers, with an entry whose rows it is about; its present ID. The view follows.
 
     The other entries must be earlier ones that have come to an end: then what the entry says changes only when one of
-    these is run again, and whoever does that renders this entry, too (`findings.later.mentioning`). Asking the same
+    these is run again, and whoever does that renders this entry, too (`findings.mentions`). Asking the same
     again replaces what was asked before. Raises UsageError for a question that the entry cannot keep.
     """
     asked = compared.question
-    with book.lock():
+    with changing(workspace, book), book.lock():
         entry = book.entry(entry_id)
         _check_keeping(book, entry.id, compared)
         others = tuple(c for c in entry.comparisons if _asks(c) != _asks(asked))
         new = workspace.redacted_entry(dataclasses.replace(entry, comparisons=(*others, asked)))
         if new != entry:
             book.write_entry(new)
-    refresh(workspace, book, [entry.id])
     return entry.id
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from logbook_agent.entries.fields import edited_fields, parse_field, with_earlier_hypothesis, with_place_for_result
 from logbook_agent.entries.tried_before import tried_before
-from logbook_agent.findings.doubts import baseline_doubts
+from logbook_agent.findings.read import read
 from logbook_agent.findings.said import is_long
 from logbook_agent.model.entry import (
     HYPOTHESIS,
@@ -27,7 +27,7 @@ from logbook_agent.model.entry import (
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, record_of
 from logbook_agent.pages.blocks import blocks_of
-from logbook_agent.pages.views import refresh
+from logbook_agent.pages.views import changing
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import life
@@ -165,9 +165,8 @@ def plan(
     draft = draft_entry(workspace, prose, title=title, state="planned", commands=planned)
     for line in tried_before(workspace, book, [_as_prepared(workspace, c) for c in planned], {}, measured=True):
         (tell or workspace.warnings.append)(line)
-    entry = create_entry(workspace, book, draft)
-    refresh(workspace, book, touched(entry))
-    return book, entry
+    with changing(workspace, book):
+        return book, create_entry(workspace, book, draft)
 
 
 def _as_prepared(workspace: Workspace, planned: PlannedCommand) -> Command:
@@ -218,9 +217,9 @@ def note(workspace: Workspace, prose: Prose, *, kind: str) -> tuple[Book, Entry]
     title = _title(prose, "note")
     book = workspace.book()
     prose = with_relations(book, prose)
-    entry = create_entry(workspace, book, draft_entry(workspace, prose, title=title, kind=kind))
-    refresh(workspace, book, touched(entry))
-    return book, entry
+    draft = draft_entry(workspace, prose, title=title, kind=kind)
+    with changing(workspace, book):
+        return book, create_entry(workspace, book, draft)
 
 
 def _title(prose: Prose, what: str) -> str:
@@ -231,7 +230,7 @@ def _title(prose: Prose, what: str) -> str:
 
 def touched(entry: Entry) -> list[str]:
     """The entry and those whose block says something of it."""
-    return [i for i in (entry.id, entry.completes, entry.supersedes) if i is not None]
+    return list(entry.touches)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +252,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
 
     book = workspace.book(entry_id)
     prose = with_relations(book, request.prose, entry_id)
-    with book.lock():
+    with changing(workspace, book), book.lock():
         old = book.entry(entry_id)
         entry_id = old.id
         record = _to_check(book, old, request)
@@ -284,8 +283,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         blocks_of(workspace, book).entry(dataclasses.replace(record, entry=new))
         book.write_entry(new)
     if is_withdrawn(new.state):
-        workspace.warnings += baseline_doubts(book)
-    refresh(workspace, book, [*touched(old), *touched(new)])
+        workspace.warnings += read(workspace, book).doubts
     return book, new
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from logbook_agent.model.header import ExperimentIssue, Header
-from logbook_agent.pages.views import refresh
+from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean
@@ -15,15 +16,12 @@ from logbook_agent.text.markdown import clean
 
 def change_header(workspace: Workspace, book: Book, change: Callable[[Header], Header], *, seen: bool = True) -> Header:
     """Rewrite the header, starting from what is on disk now. `seen`: the view shows it."""
-    with book.lock():
+    with changing(workspace, book) if seen else nullcontext(), book.lock():
         before = book.reread_header()
         header = workspace.redacted_header(change(before))
         if header == before:
             return before
-        book.write_header(header)
-    if seen:
-        refresh(workspace, book, (), header=True)
-    return header
+        return book.write_header(header)
 
 
 def summarise(workspace: Workspace, book: Book, text: str) -> Header:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
+from logbook_agent.findings.read import read
 from logbook_agent.findings.tried.hints import is_indexed, readable_record
 from logbook_agent.findings.tried.keys import (
     COMPARED,
@@ -71,6 +72,7 @@ class _Looking:
 
     def __init__(self, workspace: Workspace, book: Book, command: Command, config: Mapping[str, Scalar]) -> None:
         self._workspace, self._book, self._command, self._config = workspace, book, command, config
+        self._findings = read(workspace, book)
         words = command.argv if command.launch is None else command.launch.command
         self._key = command_key(workspace.redactor.argv(words))
 
@@ -116,12 +118,8 @@ class _Looking:
     def _verdicts(self, record: Record, runs: set[int]) -> list[Item]:
         """What comparisons say of these runs: those that the entry keeps, and those of other entries with it."""
         keepers = self._book.tried.found(COMPARED + record.id)[:_KEEPERS] if runs else []
-        if not keepers:
-            return []
-        from logbook_agent.findings.tried.listed import verdicts
-
         kept = [record if hint.id == record.id else readable_record(self._book, hint.id) for hint in keepers]
-        found = [item for one in kept if one is not None for item in verdicts(self._book, one)]
+        found = [item for one in kept if one is not None for item in self._findings.verdicts(one.entry)]
         return [item for item in found if item["entry"] == record.id and runs & {*item["runs"]}]
 
     def _where(self, record: Record, runs: Sequence[RunStatus]) -> str:

@@ -6,10 +6,12 @@ A case is ranked by the median of its runs. One lucky run of a case that was mea
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from logbook_agent.findings.measured import unit_of
-from logbook_agent.findings.thread import Summary, Thread
+from logbook_agent.findings.measured import baseline_cases, unit_of
+from logbook_agent.findings.standing import Summary
+from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Metric
 from logbook_agent.model.stats import median
 
@@ -21,7 +23,38 @@ from logbook_agent.model.stats import median
 CaseBest: TypeAlias = dict[str, Any]
 
 
-def ranked(thread: Thread, metric: Metric) -> list[CaseBest]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricBest:
+    """The best by one metric: of each of the baseline's cases, where it was measured, by its place; and `other`, the
+    best of all where that is of none of these. `among` so many cases."""
+
+    metric: Metric
+    of_baseline: dict[int, CaseBest]
+    other: CaseBest | None
+    among: int
+
+
+def bests(thread: Thread) -> list[MetricBest]:
+    """The best by each primary metric whose direction is known, as far as it was measured."""
+    found = []
+    for metric in (m for m in thread.header.metrics if m.primary):
+        if cases := _ranked(thread, metric):
+            places = range(len(baseline_cases(thread.header)))
+            tops = {place: next((case for case in cases if place in case["of"]), None) for place in places}
+            # Those that a sweep left for its fresh runs count, too.
+            left = [s["measured"].get(metric.name, {}).get("unranked", 0) for s in thread.counted]
+            found.append(
+                MetricBest(
+                    metric=metric,
+                    of_baseline={place: top for place, top in tops.items() if top is not None},
+                    other=None if cases[0]["of"] else cases[0],
+                    among=len(cases) + sum(left),
+                )
+            )
+    return found
+
+
+def _ranked(thread: Thread, metric: Metric) -> list[CaseBest]:
     """Every case by a metric whose direction is known, the best first, the first measured of equal ones. Of values in
     several units there are those in the metric's unit, and none where it has no unit."""
     if metric.direction is None:
@@ -37,17 +70,6 @@ def ranked(thread: Thread, metric: Metric) -> list[CaseBest]:
     own_entry = baseline.entry if baseline is not None else None
     cases = [_case(own, own_entry) for own in found.values()]
     return sorted(cases, key=lambda case: case["value"], reverse=metric.direction == "max")
-
-
-def among(thread: Thread, metric: Metric, cases: Sequence[CaseBest]) -> int:
-    """Of how many cases the first of `ranked` is the best: those that a sweep left for its fresh runs count, too."""
-    found: list[int] = [s["measured"].get(metric.name, {}).get("unranked", 0) for s in thread.counted]
-    return len(cases) + sum(found)
-
-
-def best_of(cases: Sequence[CaseBest], place: int | None = None) -> CaseBest | None:
-    """The best of all, or of one of the baseline's cases, of what `ranked` gives."""
-    return next((case for case in cases if place is None or place in case["of"]), None)
 
 
 def _case(own: Sequence[tuple[Summary, dict[str, Any]]], baseline_entry: str | None) -> CaseBest:

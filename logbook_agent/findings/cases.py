@@ -1,4 +1,10 @@
-"""The rows of runs as cases of a table, each with the facts of its run that keep unlike rows apart."""
+"""The rows of runs as cases of a table, each with the facts of its run that keep unlike rows apart.
+
+Rows are repeats of one case, wherever in the thread they were measured, when they agree in config, in the facts of
+their runs (environment, code, packages, launcher; the host where it is the device), in the devices, and in what their
+commands say beyond config. It is what `evidence.pairs` keeps apart within one comparison, as a key that the index can
+hold.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +19,8 @@ if TYPE_CHECKING:
 
 # What this tool adds to the software of a run says nothing about what ran.
 _TOOL = "logbook-agent"
+# Of the digest that is the key of a case.
+_DIGITS = 16
 
 
 def cases(*records: Record) -> list[Case]:

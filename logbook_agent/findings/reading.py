@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from logbook_agent.findings.facts import executed, planned
-from logbook_agent.findings.later import later_entries
 from logbook_agent.findings.measured import counted_rows
 from logbook_agent.findings.trust import Answered, own_answers, trust_of
 from logbook_agent.model.codec import encode
@@ -32,7 +31,7 @@ _VERDICTS_CHARS = 200
 
 
 def listed(
-    entries: Sequence[dict[str, Any]], *, state: str | None, kind: str | None, last: int | None
+    entries: Sequence[Mapping[str, Any]], *, state: str | None, kind: str | None, last: int | None
 ) -> list[dict[str, Any]]:
     """One line of data per entry, in order."""
     if state is not None and state not in STATES:
@@ -104,9 +103,11 @@ def _verdicts(answered: Sequence[Answered]) -> Iterator[str]:
             yield f"{answer.base} → {answer.other}: " + ", ".join(f"{n} {word}" for word, n in counts.items())
 
 
-def shown(book: Book, entry_id: str, *, full: bool) -> dict[str, Any]:
-    """An entry with its runs. `full` gives every sample and all provenance as recorded."""
-    record = book.record(entry_id)
+def shown(
+    book: Book, record: Record, later: Mapping[str, Sequence[str]], kept: Sequence[Answered], *, full: bool
+) -> dict[str, Any]:
+    """An entry with its runs, what `later` entries make of it, and the comparisons that it keeps. `full` gives every
+    sample and all provenance as recorded."""
     entry = record.entry
     return {
         **line_of(record, book.header),
@@ -115,20 +116,20 @@ def shown(book: Book, entry_id: str, *, full: bool) -> dict[str, Any]:
         "supersedes": entry.supersedes,
         "completed_by": [],
         "superseded_by": [],
-        **later_entries(book, entry_id, book.entry_ids()),
+        **later,
         "fields": [{"label": f.label, "text": f.text} for f in entry.fields if f.text],
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
-        "comparisons": _comparisons(book, record),
+        "comparisons": _comparisons(kept),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, book) for s in record.runs],
     }
 
 
-def _comparisons(book: Book, record: Record) -> list[dict[str, Any]]:
-    if not record.entry.comparisons:
+def _comparisons(kept: Sequence[Answered]) -> list[dict[str, Any]]:
+    if not kept:
         return []
-    from logbook_agent.findings.comparisons.compare import comparison_data
+    from logbook_agent.findings.comparisons.told import kept_data
 
-    return comparison_data(book, record)
+    return list(map(kept_data, kept))
 
 
 def brief_run(status: RunStatus, book: Book) -> dict[str, Any]:

@@ -9,20 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-from logbook_agent.model.entry import Entry, State, is_withdrawn
+from logbook_agent.model.entry import State, is_withdrawn
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """What an entry says of others, as IDs; `state` is its own."""
-
-    id: str
-    state: State
-    continues: str | None = None
-    completes: str | None = None
-    supersedes: str | None = None
+# What is known of an entry, as plain data: at least its `id`, its `state` (its own is enough: what runs make of it
+# takes nothing back) and the IDs of those that it `continues`, `completes` and `supersedes`, or None.
+Summary: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,38 +49,22 @@ class Standing:
         return {name: ids for name, ids in found.items() if ids}
 
 
-def claim_of(entry: Entry, state: State | None = None) -> Claim:
-    """What an entry says. Its own state is enough: what runs make of it takes nothing back."""
-    return Claim(
-        id=entry.id,
-        state=state or entry.state or "noted",
-        continues=entry.continues,
-        completes=entry.completes,
-        supersedes=entry.supersedes,
-    )
-
-
-def claim_in(summary: Mapping[str, Any]) -> Claim:
-    """The same of what the index keeps of an entry."""
-    return Claim(**{key: summary[key] for key in ("id", "state", "continues", "completes", "supersedes")})
-
-
-def standing_of(entry_id: str, state: State, claims: Iterable[Claim]) -> Standing:
-    """One entry among what others say. `claims` may hold anything, itself included."""
-    said = [c for c in claims if c.id != entry_id and not is_withdrawn(c.state)]
+def standing_of(entry_id: str, state: State, said: Iterable[Summary]) -> Standing:
+    """One entry among what others say. `said` may hold anything, itself included."""
+    others = [s for s in said if s["id"] != entry_id and not is_withdrawn(s["state"])]
     return Standing(
         withdrawn=state if is_withdrawn(state) else None,
-        superseded_by=tuple(c.id for c in said if c.supersedes == entry_id),
-        completed_by=tuple(c.id for c in said if c.completes == entry_id),
-        taken_up_by=tuple(c.id for c in said if entry_id in (c.continues, c.completes, c.supersedes)),
+        superseded_by=tuple(s["id"] for s in others if s["supersedes"] == entry_id),
+        completed_by=tuple(s["id"] for s in others if s["completes"] == entry_id),
+        taken_up_by=tuple(s["id"] for s in others if entry_id in (s["continues"], s["completes"], s["supersedes"])),
     )
 
 
-def standings(claims: Iterable[Claim]) -> dict[str, Standing]:
+def standings(said: Iterable[Summary]) -> dict[str, Standing]:
     """Every entry's standing, by its ID."""
-    all_ = list(claims)
-    about: dict[str, list[Claim]] = {}
-    for claim in all_:
-        for target in {claim.continues, claim.completes, claim.supersedes} - {None}:
-            about.setdefault(str(target), []).append(claim)
-    return {c.id: standing_of(c.id, c.state, about.get(c.id, ())) for c in all_}
+    all_ = list(said)
+    about: dict[str, list[Summary]] = {}
+    for one in all_:
+        for target in {one["continues"], one["completes"], one["supersedes"]} - {None}:
+            about.setdefault(target, []).append(one)
+    return {s["id"]: standing_of(s["id"], s["state"], about.get(s["id"], ())) for s in all_}

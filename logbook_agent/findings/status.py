@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from logbook_agent.findings.best import CaseBest, among, best_of, ranked
+from logbook_agent.findings.best import CaseBest, MetricBest, bests
 from logbook_agent.findings.claims import Claim, claim_text
-from logbook_agent.findings.criteria.current import with_outcomes
-from logbook_agent.findings.edited import edited_blocks
 from logbook_agent.findings.measured import baseline_cases
-from logbook_agent.findings.settled import settled_claims
-from logbook_agent.findings.summaries import summaries
-from logbook_agent.findings.thread import Summary, Thread
-from logbook_agent.model.errors import LogbookError, StoreError
-from logbook_agent.model.header import BaselineNumbers, Criterion, Header, Link, Metric
-from logbook_agent.store.book import Book, Summaries
+from logbook_agent.findings.read import Findings, read
+from logbook_agent.findings.standing import Summary
+from logbook_agent.findings.thread import Thread
+from logbook_agent.model.errors import StoreError
+from logbook_agent.model.header import BaselineNumbers, Criterion, Header, Link
+from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import one_line
 
@@ -32,13 +30,12 @@ _OPEN_STATES = ("running", "orphaned", "interrupted", "blocked", "planned")
 
 def status(workspace: Workspace, book: Book) -> dict[str, Any]:
     """Scope, baseline, best row, last entries, what is open, next actions, criteria; within the limit."""
-    found = summaries(book)
-    found = dataclasses.replace(found, header=with_outcomes(workspace, book, found.header))
-    workspace.warnings += [_unreadable(workspace, error) for error in found.damaged[:3]]
-    edited, void = _if_readable(workspace, lambda: edited_blocks(book)), _if_readable(workspace, lambda: _voids(book))
-    settled = settled_claims(book, Thread(found.header, found.entries))
+    found = read(workspace, book)
+    workspace.warnings += [_unreadable(workspace, message) for message in found.unreadable[:3]]
+    edited = _if_readable(workspace, lambda: found.edited)
+    void = _if_readable(workspace, lambda: [v.id for v in book.voids()])
     for text_limit, list_limit in _STEPS:
-        answer = _answer(book, found, settled, edited, void, text_limit, list_limit)
+        answer = _answer(found, edited, void, _Cutter(text_limit, list_limit))
         size = len(json.dumps(answer, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass"))
         if size <= LIMIT_BYTES - _RESERVED_BYTES:
             break
@@ -50,16 +47,12 @@ def _if_readable(workspace: Workspace, ask: Callable[[], list[str]]) -> list[str
     try:
         return ask()
     except StoreError as error:
-        workspace.warnings.append(_unreadable(workspace, error))
+        workspace.warnings.append(_unreadable(workspace, error.message))
         return []
 
 
-def _unreadable(workspace: Workspace, error: LogbookError) -> str:
-    return f"cannot be read: {workspace.redactor.text(error.message)}"[:_WARNING_CHARACTERS]
-
-
-def _voids(book: Book) -> list[str]:
-    return [v.id for v in book.voids()]
+def _unreadable(workspace: Workspace, message: str) -> str:
+    return f"cannot be read: {workspace.redactor.text(message)}"[:_WARNING_CHARACTERS]
 
 
 class _Cutter:
@@ -96,26 +89,14 @@ class _Cutter:
         return kept
 
 
-def _answer(
-    book: Book,
-    found: Summaries,
-    settled: Sequence[Claim],
-    edited: list[str],
-    void: list[str],
-    text_limit: int,
-    list_limit: int,
-) -> dict[str, Any]:
-    cut = _Cutter(text_limit, list_limit)
-    header, entries = found.header, found.entries
-    thread = Thread(header, entries)
-    counts: dict[str, int] = {}
-    for entry in entries:
-        counts[entry["state"]] = counts.get(entry["state"], 0) + 1
+def _answer(found: Findings, edited: list[str], void: list[str], cut: _Cutter) -> dict[str, Any]:
+    header, entries, thread = found.header, found.summaries, found.thread
+    counts = Counter(entry["state"] for entry in entries)
     answer: dict[str, Any] = {
         "logbook": {"topic": header.topic, "title": cut.text(header.title), "prefix": header.prefix},
         "summary": cut.text(header.summary),
         "closed": _closed(header, cut),
-        "view": str(book.view_path),
+        "view": str(found.book.view_path),
         "scope": {
             "goal": cut.text(header.goal),
             "metrics": cut.first("metrics", [cut.text(_metric(m.name, m.direction, m.unit)) for m in header.metrics]),
@@ -123,9 +104,11 @@ def _answer(
         },
         "baseline": _baseline(header, cut),
         "best": _best(thread, cut),
-        "settled": cut.first("settled", [_claim(c, cut) for c in settled]),
-        "decisions": cut.last("decisions", [_told(e, e["decision"], cut) for e in thread.decisions]),
-        "negative_results": cut.last("negative_results", [_told(e, e["negative"], cut) for e in thread.negative]),
+        "settled": cut.first("settled", [_claim(c, cut) for c in found.settled]),
+        "decisions": cut.last("decisions", [_told(thread, e, e["decision"], cut) for e in thread.decisions]),
+        "negative_results": cut.last(
+            "negative_results", [_told(thread, e, e["negative"], cut) for e in thread.negative]
+        ),
         "entries": {"total": len(entries), **counts},
         "open": {
             state: cut.last(f"open.{state}", [_open(e, cut) for e in entries if e["state"] == state])
@@ -142,8 +125,8 @@ def _answer(
         answer["void"] = cut.last("void", void)
     if edited:
         answer["edited_by_hand"] = cut.first("edited_by_hand", edited)
-    if found.damaged:
-        answer["damaged"] = len(found.damaged)
+    if found.unreadable:
+        answer["damaged"] = len(found.unreadable)
     answer["cut"] = {"texts": cut.texts, **cut.lists}
     return answer
 
@@ -203,20 +186,16 @@ def _best(thread: Thread, cut: _Cutter) -> list[dict[str, Any]]:
     """The best case for each primary metric whose direction is known: where the baseline's case was measured the best
     of that, and where one of another case is better, that too."""
     found = []
-    for metric in thread.header.metrics:
-        cases = ranked(thread, metric) if metric.primary else []
-        places = range(len(baseline_cases(thread.header)))
-        own = [best for place in places if (best := best_of(cases, place)) is not None]
-        tried = among(thread, metric, cases)
-        found += [_case(metric, best, tried, cut) for best in own]
-        if cases and cases[0] not in own:
-            found.append(_case(metric, cases[0], tried, cut) | ({"another_case": True} if places else {}))
+    another = {"another_case": True} if baseline_cases(thread.header) else {}
+    for best in bests(thread):
+        found += [_case(best, case, cut) for case in best.of_baseline.values()]
+        found += [_case(best, best.other, cut) | another] if best.other is not None else []
     return cut.first("best", found)
 
 
-def _case(metric: Metric, best: CaseBest, tried: int, cut: _Cutter) -> dict[str, Any]:
+def _case(of: MetricBest, best: CaseBest, cut: _Cutter) -> dict[str, Any]:
     return {
-        "metric": metric.name,
+        "metric": of.metric.name,
         "value": best["value"],
         **({"low": best["low"], "high": best["high"]} if best["runs"] > 1 else {}),
         "unit": cut.text(best["unit"]),
@@ -229,7 +208,7 @@ def _case(metric: Metric, best: CaseBest, tried: int, cut: _Cutter) -> dict[str,
         "label": cut.text(best["label"]),
         "config": cut.text(_words(best["config"])),
         **({"apart": cut.text(_words(best["apart"]))} if best["apart"] else {}),
-        "among_cases": tried,
+        "among_cases": of.among,
     }
 
 
@@ -241,8 +220,10 @@ def _claim(claim: Claim, cut: _Cutter) -> dict[str, Any]:
     return {"entry": claim["entry"], "claim": cut.text(claim_text(claim), at_least=140)}
 
 
-def _told(entry: Summary, text: str | None, cut: _Cutter) -> dict[str, Any]:
-    return {"id": entry["id"], "title": cut.text(entry["title"]), **({"text": cut.text(text)} if text else {})}
+def _told(thread: Thread, entry: Summary, text: str | None, cut: _Cutter) -> dict[str, Any]:
+    line = {"id": entry["id"], "title": cut.text(entry["title"]), **({"text": cut.text(text)} if text else {})}
+    later = thread.superseded_by(entry["id"])
+    return line | ({"superseded_by": list(later)} if later else {})
 
 
 def _next(entry: Summary, cut: _Cutter) -> dict[str, Any]:

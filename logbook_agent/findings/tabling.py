@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from logbook_agent.findings.cases import cases
 from logbook_agent.findings.measured import without_mended
-from logbook_agent.findings.standing import claim_of, standings
+from logbook_agent.findings.read import read
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import Case, Table, TableSpec
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.record import Record
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
@@ -19,7 +18,10 @@ def table(workspace: Workspace, entry_ids: Sequence[str], spec: TableSpec) -> tu
     """The rows of the entries, in the order they are named; of none, those of all that count. Raises UsageError when
     they have none."""
     book = workspace.book(entry_ids[0]) if entry_ids else workspace.book()
-    records = [book.record(entry_id) for entry_id in entry_ids] if entry_ids else _counting(workspace, book)
+    whole = read(workspace, book)
+    records = [book.record(entry_id) for entry_id in entry_ids] if entry_ids else whole.counting
+    if not entry_ids:
+        workspace.warnings += [f"not shown: {error.message}" for error in whole.contents.damaged]
     found = cases(*map(without_mended, records))
     if not found and not entry_ids:
         raise UsageError(
@@ -34,10 +36,3 @@ def table(workspace: Workspace, entry_ids: Sequence[str], spec: TableSpec) -> tu
             hint=f"logbook show {entry_ids[0]}",
         )
     return book, found, tabulate(found, spec, declared=book.header.metrics)
-
-
-def _counting(workspace: Workspace, book: Book) -> list[Record]:
-    found = book.contents()
-    workspace.warnings += [f"not shown: {error.message}" for error in found.damaged]
-    standing = standings(claim_of(r.entry, r.state) for r in found.records)
-    return [r for r in found.records if standing[r.id].counts]

@@ -1,17 +1,44 @@
-"""What a thread says as a whole, from what the index keeps of each entry (`summaries`), in their order."""
+"""What a thread says as a whole, from what is known of each entry: its summary, or what its file alone says."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
-from logbook_agent.findings.standing import Standing, claim_in, standings
-from logbook_agent.model.entry import OPEN, VOID
+from logbook_agent.findings.standing import Standing, Summary, standings
+from logbook_agent.model.entry import DECISION, NEGATIVE_RESULT, OPEN, VOID, Entry
 from logbook_agent.model.header import Header
 
-Summary: TypeAlias = Mapping[str, Any]
+
+def said_by(entry: Entry) -> dict[str, Any]:
+    """What an entry's own file says for the thread. (`summaries` add what follows from its runs.)
+
+    `decision` is None for what is none, and empty for one whose title says it all.
+    """
+    return {
+        "id": entry.id,
+        "opened": entry.opened,
+        "kind": entry.kind,
+        "state": entry.state or "noted",
+        "title": entry.title,
+        "continues": entry.continues,
+        "completes": entry.completes,
+        "supersedes": entry.supersedes,
+        "aliases": list(entry.aliases),
+        "compared_with": [i for c in entry.comparisons for i in c.entries if i != entry.id],
+        "comparisons": len(entry.comparisons),
+        "decision": entry.text(DECISION) or "" if entry.kind == "decision" else None,
+        "negative": entry.text(NEGATIVE_RESULT),
+    }
+
+
+def is_listed(entry: Entry) -> bool:
+    """Whether a list of decisions or negative results speaks of an entry, or does with another outcome of a comparison
+    that it keeps."""
+    said = said_by(entry)
+    return entry.state != VOID and (said["decision"] is not None or bool(said["negative"] or said["comparisons"]))
 
 
 @dataclass(frozen=True)
@@ -27,7 +54,7 @@ class Thread:
 
     @cached_property
     def standing(self) -> dict[str, Standing]:
-        return standings(map(claim_in, self.summaries))
+        return standings(self.summaries)
 
     def superseded_by(self, entry_id: str) -> tuple[str, ...]:
         found = self.standing.get(entry_id)

@@ -147,6 +147,11 @@ class Entry:
     fields: tuple[Field, ...] = ()
     extra: dict[str, object] = field(default_factory=dict)
 
+    @property
+    def touches(self) -> tuple[str, ...]:
+        """The entry and those whose pages say something of it."""
+        return tuple(i for i in (self.id, self.completes, self.supersedes) if i is not None)
+
     def text(self, label: str) -> str | None:
         """The text of the first field with this label (case-insensitive), or None."""
         wanted = label.casefold()

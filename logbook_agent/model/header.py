@@ -211,6 +211,11 @@ class Header:
     extra: dict[str, object] = field(default_factory=dict)
 
     @property
+    def has_predicates(self) -> bool:
+        """Whether the stop criteria say something of the rows of all entries."""
+        return any(c.predicate is not None for c in self.stop_criteria)
+
+    @property
     def axes(self) -> tuple[str, ...]:
         """The config keys that the experiment matrix varies."""
         return tuple(a.axis for a in self.matrix)

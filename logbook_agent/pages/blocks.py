@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.said import Said, said_in_parts, said_of, trust_in, with_rest
-from logbook_agent.model.entry import DECISION, NEGATIVE_RESULT, VOID, is_withdrawn
+from logbook_agent.findings.standing import Summary
+from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Baseline, BaselineMove, Criterion, Header, Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.units import format_value, known
@@ -84,27 +85,24 @@ class Blocks:
         """A table with its notes; `more_notes` are Markdown already and go into the same list."""
         return table_text(self._templates, table, more_notes)
 
-    def footer(self, records: Sequence[Record], verdicts: Mapping[str, Sequence[str]] = NO_LATER) -> str:
-        """Decisions and negative results, gathered from the entries that state them, and from the comparisons that
-        they keep: `verdicts`, by ID, as Markdown. May be empty."""
+    def footer(self, thread: Thread) -> str:
+        """Decisions, negative results and the conclusion. May be empty."""
+
+        def line(summary: Summary, text: str) -> dict[str, Any]:
+            return {
+                "id": summary["id"],
+                "opened": md.one_line(minute(summary["opened"], self._header.zone)),
+                "title": md.one_line(summary["title"]),
+                "text": text,
+                "superseded_by": list(thread.superseded_by(summary["id"])),
+            }
+
         values = {
-            "decisions": [self._line(r, DECISION) for r in records if _is_decision(r)],
-            "negative_results": [
-                {**line, "text": "; ".join([*([line["text"]] if line["text"] else []), *verdicts.get(r.id, ())])}
-                for r in records
-                if (line := self._line(r, NEGATIVE_RESULT))["text"] or r.id in verdicts
-            ],
+            "decisions": [line(s, s["decision"]) for s in thread.decisions],
+            "negative_results": [line(s, s["negative"]) for s in thread.negative],
             "closing": _closing_values(self._header),
         }
         return self._templates.render("footer.md.j2", values)
-
-    def _line(self, record: Record, label: str) -> dict[str, str]:
-        return {
-            "id": record.id,
-            "opened": md.one_line(minute(record.entry.opened, self._header.zone)),
-            "title": md.one_line(record.entry.title),
-            "text": record.entry.text(label) or "",
-        }
 
 
 def table_text(templates: Templates, table: Table, more_notes: Sequence[str] = ()) -> str:
@@ -121,19 +119,6 @@ def table_text(templates: Templates, table: Table, more_notes: Sequence[str] = (
         notes.insert(0, f"same in all rows: {shared}")
     values = {"columns": columns, "rows": table.rows, "notes": notes, "constants": table.constants}
     return templates.render("table.md.j2", {"table": values}).rstrip("\n")
-
-
-def in_footer(record: Record) -> bool:
-    """Whether the footer speaks of this entry, or does with another outcome of a comparison that it keeps."""
-    entry = record.entry
-    if record.state == VOID:
-        return False
-    return _is_decision(record) or entry.text(NEGATIVE_RESULT) is not None or bool(entry.comparisons)
-
-
-def _is_decision(record: Record) -> bool:
-    """Whether an entry decided something, and nobody took it back."""
-    return record.entry.kind == "decision" and not is_withdrawn(record.state)
 
 
 def metric_text(metric: Metric) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.entries.header import change_header
-from logbook_agent.findings.criteria.current import checked_predicate
+from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import is_withdrawn
 from logbook_agent.model.errors import StoreError, UsageError

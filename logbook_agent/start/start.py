@@ -67,7 +67,7 @@ def start(workspace: Workspace, request: StartRequest) -> Book:
     # A template that does not fit is met before anything is written.
     Blocks(templates_of(workspace), header).header()
     book = workspace.create(header)
-    refresh(workspace, book, ())
+    refresh(workspace, book)
     return book
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from logbook_agent.findings.criteria.current import checked_predicate
+from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.checks import checked_baseline
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import UsageError

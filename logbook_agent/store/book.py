@@ -71,6 +71,9 @@ class Book:
         self.runs_folder = self.folder / "runs"
         self.open_folder = self.folder / "open"
         self.index_path = self.folder / ".index.sqlite"
+        # What was written here and the view does not show yet: entries with those that they speak of, and the header.
+        self.changed: set[str] = set()
+        self.header_changed = False
         self._header: Header | None = None
         self._runs: RunsIndex | None = None
 
@@ -171,7 +174,12 @@ class Book:
         """Write an entry without its secrets; returns what was written."""
         entry = clean_record(entry, self.redactor)
         make_folder(self.entries_folder, within=self.root)
-        records.write_entry(self.entry_path(entry.id), entry, durable=self.durable)
+        path = self.entry_path(entry.id)
+        if os.path.lexists(path):
+            with contextlib.suppress(StoreError):
+                self.changed.update(records.load_entry(path).touches)
+        records.write_entry(path, entry, durable=self.durable)
+        self.changed.update(entry.touches)
         return entry
 
     def write_header(self, header: Header) -> Header:
@@ -179,6 +187,7 @@ class Book:
         header = clean_record(header, self.redactor)
         make_folder(self.folder, within=self.root)
         records.write_header(self.header_path, header, durable=self.durable)
+        self.header_changed = True
         self._header = header
         return header
 
@@ -222,6 +231,7 @@ class Book:
         run = clean_run(run, self.redactor)
         folder = self.run_folder(run.entry, run.run)
         records.write_run(folder / "run.json", run, durable=self.durable)
+        self.changed.add(run.entry)
         marker = self.open_folder / f"{run.entry}.{run.run:02d}"
         if run.exit is None:
             make_folder(self.open_folder, within=self.root)

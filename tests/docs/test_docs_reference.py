@@ -17,6 +17,7 @@ from bench_core.cli import app as bench_app
 from logbook_agent.api import Logbook
 from logbook_agent.cli import SUBCOMMANDS, build
 from logbook_agent.findings.tables.spec import Column, Table
+from logbook_agent.findings.thread import Thread, said_by
 from logbook_agent.model import entry as entries
 from logbook_agent.model import header as headers
 from logbook_agent.model.entry import Entry, Field
@@ -195,7 +196,7 @@ def test_every_template_value_is_in_the_reference() -> None:
     blocks = Blocks(recorded, header)
     blocks.header()
     blocks.table(Table(columns=(Column(name="a"),), rows=(("1",),)))
-    blocks.footer([record])
+    blocks.footer(Thread(header, [said_by(decision)]))
     blocks.entry(record)
     text = text_of("templates.md")
 

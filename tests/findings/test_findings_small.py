@@ -191,3 +191,16 @@ def test_a_closing_can_be_looked_at_first(started: Cli, folder: Path) -> None:
     assert (answer.data["dry_run"], answer.data["closed"] is not None) == (True, True)
     assert (folder / "logbooks/moe.md").read_bytes() == before
     assert "would be closed" in started("close", "--conclusion", "Nothing gained.", "--dry-run").out
+
+
+def test_of_a_number_that_a_run_prints_several_times_there_is_the_median(started: Cli) -> None:
+    """The same for an observation as for a metric, in a table and in a comparison."""
+    for scale in (1, 2):
+        loop = f"for n in 1 2 9; do echo RESULT tflops=$((n * {scale})) elapsed_s=$((n * {scale})); done"
+        assert started("run", "--config", f"scale={scale}", "--shell", "--", loop).code == 0
+    table = started("table", "--metric", "elapsed_s", "--metric", "tflops", "--json").data
+    assert [row[-2:] for row in table["values"]] == [[2.0, 2.0], [4.0, 4.0]]
+    words = ("--axis", "scale", "--allow", "argv", "--metric", "elapsed_s", "--json")
+    [comparison] = started("compare", "MOE-000", "MOE-001", *words).data["comparisons"]
+    [metric] = comparison["pairs"][0]["metrics"]
+    assert (metric["base"]["median"], metric["other"]["median"]) == (2.0, 4.0)

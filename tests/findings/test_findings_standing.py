@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.findings.standing import Claim, standings
+from logbook_agent.findings.standing import Summary, standings
 from logbook_agent.model.entry import State
 from tests.conftest import REPOSITORY, Cli
 
@@ -18,8 +18,8 @@ RELATIONS = ("continues", "completes", "supersedes")
 STATES = (None, "blocked", "abandoned", "void")
 
 
-def _claim(entry_id: str, state: State = "finished", **said: str) -> Claim:
-    return Claim(id=entry_id, state=state, **said)
+def _claim(entry_id: str, state: State = "finished", **said: str) -> Summary:
+    return {"id": entry_id, "state": state, **dict.fromkeys(RELATIONS), **said}
 
 
 def test_every_state_and_relation() -> None:
@@ -139,3 +139,29 @@ def test_the_footer_holds_no_decision_that_was_taken_back(started: Cli, folder: 
     if state != "finished":
         assert started("edit", "MOE-000", "--state", state).code == 0
     assert ("Pad: Pad to 128." in view.read_text().partition("## Decision Log")[2]) is stays
+
+
+def test_a_decision_that_was_superseded_says_so_wherever_it_is_listed(started: Cli, folder: Path) -> None:
+    """In the view as in the issue and `status`: it stays, as history, and names the entry that took its place."""
+    assert started("note", "--kind", "decision", "--title", "Pad", "--field", "Decision=Pad to 128.").code == 0
+    assert started("note", "--title", "Fused", "--field", "Negative result=No gain.").code == 0
+    assert started("note", "--kind", "decision", "--title", "Do not pad", "--supersedes", "MOE-000").code == 0
+    assert started("run", "--supersedes", "MOE-001", "--", "echo", "RESULT tflops=1").code == 0
+    mark = "MOE-000 Pad (superseded by MOE-002): Pad to 128."
+
+    def footer() -> str:
+        return (folder / "logbooks/moe.md").read_text().partition("## Decision Log")[2]
+
+    assert mark in footer()
+    assert "MOE-001 Fused (superseded by MOE-003): No gain." in footer()
+    assert started("sync", "--offline", "out").code == 0
+    assert mark in (folder / "out/issue.md").read_text()
+    data = started("status", "--json").data
+    assert [d.get("superseded_by") for d in data["decisions"]] == [["MOE-002"], None]
+    assert [d["superseded_by"] for d in data["negative_results"]] == [["MOE-003"]]
+    spliced = footer()
+    assert started("render").code == 0
+    assert footer() == spliced
+    # Whoever takes the later decision back gives the earlier one its place again.
+    assert started("edit", "MOE-002", "--state", "void").code == 0
+    assert "MOE-000 Pad: Pad to 128." in footer()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logbook_agent.findings.thread import Thread, said_by
 from logbook_agent.findings.trust import trust_of
 from logbook_agent.model.entry import CONFIDENCES, KINDS, Entry, Field, PlannedCommand
 from logbook_agent.model.header import Header, Metric
@@ -94,7 +95,8 @@ def test_what_was_rendered_reads_back(record: Record, later: dict[str, list[str]
 @given(st.lists(RECORDS, min_size=1, max_size=3))
 def test_the_view_has_exactly_the_expected_blocks(records: list[Record]) -> None:
     blocks = [(f"X-{n:03d}", BLOCKS.entry(record)) for n, record in enumerate(records)]
-    view = build([("header", BLOCKS.header()), *blocks, ("footer", BLOCKS.footer(records) or "-")])
+    footer = BLOCKS.footer(Thread(HEADER, [said_by(r.entry) for r in records]))
+    view = build([("header", BLOCKS.header()), *blocks, ("footer", footer or "-")])
     assert list(parse_view(view)) == ["header", *(name for name, _ in blocks), "footer"]
 
 

@@ -120,12 +120,13 @@ def test_lines_that_an_undeclared_key_tells_apart_stay_apart_and_it_is_said() ->
 def test_a_measured_observation_tells_no_cases_apart() -> None:
     reading = read(
         "RESULT topk=2 tflops=5 elapsed_s=1.5 mfu=0.1",
+        "RESULT topk=2 tflops=7 elapsed_s=9.0 mfu=nan",
         "RESULT topk=2 tflops=6 elapsed_s=1.6 mfu=0.2",
         declared=[TFLOPS],
         axes=["topk"],
     )
-    assert samples(reading) == [(5.0, 6.0)]
-    assert reading.rows[0].observations == {"elapsed_s": 1.5, "mfu": 0.1}
+    assert samples(reading) == [(5.0, 7.0, 6.0)]
+    assert reading.rows[0].observations == {"elapsed_s": 1.6, "mfu": pytest.approx(0.15)}
 
 
 def test_without_declared_metrics_the_known_names_are_metrics() -> None:

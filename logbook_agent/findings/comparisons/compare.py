@@ -6,16 +6,15 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from logbook_agent.findings.comparisons.asked import answers_of, ask_of, rows_of
-from logbook_agent.findings.comparisons.told import data, lines, unanswered
 from logbook_agent.findings.evidence.alike import Terms
 from logbook_agent.findings.evidence.answers import Answer, answer_stated
 from logbook_agent.findings.evidence.pairs import unlike
 from logbook_agent.findings.measured import baseline_cases, is_case
 from logbook_agent.findings.tables.spec import Case
-from logbook_agent.model.entry import Comparison, entry_of, is_withdrawn
+from logbook_agent.findings.trust import Answered
+from logbook_agent.model.entry import Comparison, Entry, entry_of, is_withdrawn
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
@@ -63,36 +62,17 @@ def compare(book: Book, asked: Comparison, *, baseline: bool = False) -> Compare
     return CompareResult(question=asked, answers=_answers(book, asked, [of_baseline, *others]), not_kept=why)
 
 
-def comparison_text(book: Book, record: Record) -> list[str]:
-    """What the questions of an entry come to, as Markdown; one that cannot be answered says why."""
-    found: list[str] = []
-    for asked in record.entry.comparisons:
-        try:
-            withdrawn = withdrawn_sides(book, asked, record.id)
-            found.append(lines(asked, compare(book, asked).answers, record.id, withdrawn=withdrawn))
-        except LogbookError as error:
-            found.append(unanswered(asked, error, record.id))
-    return found
-
-
-def comparison_data(book: Book, record: Record) -> list[dict[str, Any]]:
-    """The questions of an entry with their answers, or with the `error` of one that cannot be answered."""
+def kept(book: Book, entry: Entry) -> list[Answered]:
+    """The questions that an entry keeps, answered from the records as they stand."""
     found = []
-    for asked in record.entry.comparisons:
+    for asked in entry.comparisons:
         try:
-            withdrawn = withdrawn_sides(book, asked, record.id)
-            answered = data(asked, compare(book, asked).answers)
-            found.append(answered | ({"withdrawn": withdrawn} if withdrawn else {}))
+            others = [e for e in map(book.entry, asked.entries) if e.id != entry.id and is_withdrawn(e.state)]
+            withdrawn = tuple(f"{e.id}, which is {e.state}" for e in others)
+            found.append(Answered(asked=asked, answers=compare(book, asked).answers, withdrawn=withdrawn))
         except LogbookError as error:
-            found.append({**data(asked, ()), "error": error.message})
+            found.append(Answered(asked=asked, error=error))
     return found
-
-
-def withdrawn_sides(book: Book, asked: Comparison, own_id: str) -> list[str]:
-    """`MOE-001, which is void`: the other entries of a kept comparison that were taken back, so that it settles
-    nothing."""
-    entries = map(book.entry, asked.entries)
-    return [f"{e.id}, which is {e.state}" for e in entries if e.id != own_id and is_withdrawn(e.state)]
 
 
 def _rows(book: Book, asked: Comparison) -> list[list[Case]]:

@@ -12,9 +12,9 @@ from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared, Numbers
 from logbook_agent.findings.evidence.noise import Noise, noise_of
 from logbook_agent.findings.evidence.verdict import Basis, Verdict
+from logbook_agent.findings.trust import Answered
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import Comparison
-from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.stats.summary import mad, mean, quantile, standard_deviation
 from logbook_agent.model.units import format_value, known
 from logbook_agent.text import markdown as md
@@ -25,22 +25,20 @@ _SHOWN_LINES = 12
 _STATED = (DifferenceStanding.ALLOWED, DifferenceStanding.IMPLIED, DifferenceStanding.NOTED)
 
 
-def lines(asked: Comparison, answers: Sequence[Answer], own_id: str, *, withdrawn: Sequence[str] = ()) -> str:
-    """What a question of the entry `own_id` comes to: a line for each metric of each pair, then what is stated.
-    `withdrawn`: the entries of it that were taken back."""
+def lines(kept: Answered, own_id: str) -> str:
+    """What a question of the entry `own_id` comes to: a line for each metric of each pair, then what is stated; or why
+    it cannot be answered from the records as they stand."""
+    asked, answers, error = kept.asked, kept.answers, kept.error
+    if error is not None:
+        why = f" ({error.cause})" if error.cause else ""
+        return f"{_subject(asked, own_id)}: cannot be compared: {md.escape(error.message + why)}"
     noise = noise_of(answers)
     found = [_line(asked, answer, line, m, noise) for answer in answers for line in answer.lines for m in line.metrics]
     noted = map(md.escape, notes(answers, noise))
     more = len(found) - _SHOWN_LINES
     shown = found[:_SHOWN_LINES] + ([f"and {more} more, which `logbook compare` shows"] if more > 0 else [])
-    void = [f"This settles nothing: it rests on {md.escape(' and '.join(withdrawn))}"] if withdrawn else []
+    void = [f"This settles nothing: it rests on {md.escape(' and '.join(kept.withdrawn))}"] if kept.withdrawn else []
     return f"{_subject(asked, own_id)}:\n{md.items([*void, *shown, *noted])}"
-
-
-def unanswered(asked: Comparison, error: LogbookError, own_id: str) -> str:
-    """A question that cannot be answered from the records as they stand."""
-    why = f" ({error.cause})" if error.cause else ""
-    return f"{_subject(asked, own_id)}: cannot be compared: {md.escape(error.message + why)}"
 
 
 def _subject(asked: Comparison, own_id: str) -> str:
@@ -206,6 +204,14 @@ def data(asked: Comparison, answers: Sequence[Answer]) -> dict[str, Any]:
         "minimum_effect": asked.minimum_effect,
         "comparisons": [_answer_data(answer, noise) for answer in answers],
     }
+
+
+def kept_data(kept: Answered) -> dict[str, Any]:
+    """A question that an entry keeps with its answers, or with the `error` of one that has none."""
+    found = data(kept.asked, kept.answers)
+    if kept.withdrawn:
+        found["withdrawn"] = list(kept.withdrawn)
+    return {**found, "error": kept.error.message} if kept.error is not None else found
 
 
 def _answer_data(answer: Answer, noise: Noise) -> dict[str, Any]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from logbook_agent.findings.criteria.outcome import State, met, unmet
+from logbook_agent.findings.criteria.outcome import State, met, not_computable, unmet
 from logbook_agent.findings.criteria.over_pairs import compared, swept
 from logbook_agent.findings.criteria.over_rows import measured, plateau, target
 from logbook_agent.findings.criteria.predicate import (
@@ -17,12 +17,14 @@ from logbook_agent.findings.criteria.predicate import (
     PairsCompared,
     Plateau,
     Predicate,
+    PredicateError,
     Several,
     Sweep,
     Target,
+    parse,
 )
 from logbook_agent.findings.tables.spec import Case
-from logbook_agent.model.header import Computed, Metric
+from logbook_agent.model.header import Computed, Criterion, Metric
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,17 @@ class Facts:
     def planned(self) -> list[Case]:
         """Without the runs that confirm the best case of a sweep: they are no repeats of it."""
         return [case for case in self.cases if case.confirms is None]
+
+
+def computed(criterion: Criterion, facts: Facts) -> Criterion:
+    """A criterion with what its predicate comes to; as it is where it has none."""
+    if criterion.predicate is None:
+        return criterion
+    try:
+        found = evaluate(parse(criterion.predicate), facts)
+    except PredicateError as error:
+        found = not_computable(f"predicate: {error}")
+    return replace(criterion, computed=found)
 
 
 def evaluate(predicate: Predicate, facts: Facts) -> Computed:

@@ -23,6 +23,7 @@ from datetime import date
 from typing import Any
 
 from logbook_agent.model.codec import CodecError, decode
+from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import Scalar
 
 VERDICTS = ("beneficial", "neutral", "regressive")
@@ -239,3 +240,28 @@ def _check(kind: str, found: Predicate) -> None:
         trouble = f"for_each.{empty}: no values, so it would hold for nothing"
     if trouble is not None:
         raise PredicateError(f"{kind}: {trouble}")
+
+
+def checked_predicate(data: object) -> dict[str, Any]:
+    """A predicate as a header keeps it: plain data, dates as text. Raises UsageError for what is none."""
+    plain = _plain(data)
+    try:
+        parse(plain)
+    except PredicateError as error:
+        raise UsageError(
+            f"the predicate is not valid: {error}",
+            cause="docs/reference/criteria.md lists the predicates that check a stop criterion",
+            hint="write it in this form: {compared: {axis: quant_mode, values: [none, int8]}}",
+        ) from None
+    assert isinstance(plain, dict)  # noqa: S101  else it would not have been read
+    return plain
+
+
+def _plain(data: object) -> object:
+    if isinstance(data, date):
+        return data.isoformat()
+    if isinstance(data, dict):
+        return {str(key): _plain(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_plain(value) for value in data]
+    return data

@@ -2,50 +2,38 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from logbook_agent.findings.summaries import summaries
+from logbook_agent.findings.standing import Summary
 from logbook_agent.findings.tried.keys import FAILURE, MARKED, VERDICT, Item, command_key, item_of
-from logbook_agent.model.entry import VOID
-from logbook_agent.model.errors import LogbookError, UsageError
-from logbook_agent.model.record import Record
+from logbook_agent.findings.trust import Answered
+from logbook_agent.model.entry import VOID, Entry
+from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import canonical
 from logbook_agent.running.commands.flags import normal_name
-from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace
 
 if TYPE_CHECKING:
     from logbook_agent.findings.evidence.answers import Answer
     from logbook_agent.model.run import Run
+    from logbook_agent.store.book import Book
 
 KINDS = (VERDICT, FAILURE, MARKED)
 
 
-def verdicts(book: Book, record: Record) -> list[Item]:
+def verdicts(book: Book, entry: Entry, kept: Sequence[Answered]) -> list[Item]:
     """What the comparisons that an entry keeps found to be no gain: verdicts `regressive` and `neutral`, as they
     stand now, each about the configuration on the other side; none from a comparison with an entry that was taken
     back."""
-    if record.state == VOID or not record.entry.comparisons:
-        return []
-    # Tables and statistics, which few entries need.
-    from logbook_agent.findings.comparisons.compare import compare, withdrawn_sides
 
     @functools.cache
     def run_of(entry_id: str, number: int) -> Run:
         [run] = book.runs(entry_id, stamps=book.run_stamps(entry_id, [number]))
         return run
 
-    found: list[Item] = []
-    for asked in record.entry.comparisons:
-        with contextlib.suppress(LogbookError):  # its own entry says that it cannot be answered
-            if withdrawn_sides(book, asked, record.id):
-                continue
-            for answer in compare(book, asked).answers:
-                found += _negative(record.id, answer, run_of)
-    return found
+    standing = [one for one in kept if entry.state != VOID and not one.withdrawn]
+    return [item for one in standing for answer in one.answers for item in _negative(entry.id, answer, run_of)]
 
 
 def _negative(kept_with: str, answer: Answer, run_of: Callable[[str, int], Run]) -> Iterator[Item]:
@@ -79,34 +67,27 @@ def _negative(kept_with: str, answer: Answer, run_of: Callable[[str, int], Run])
 # -- the list ----------------------------------------------------------------------------------------
 
 
-def tried(
-    workspace: Workspace,
-    book: Book,
+def chosen(
+    items: Sequence[Item],
+    entries: Sequence[Summary],
     *,
     where: Mapping[str, str],
     kind: str | None = None,
     outcome: str | None = None,
     entry_id: str | None = None,
 ) -> list[Item]:
-    """Everything that was tried and did not work out, oldest first: with these values of config or flags, of a kind,
-    with an outcome, of an entry. Raises UsageError for a name that no entry has.
+    """Of all that was tried, oldest first: what has these values of config or flags, is of a kind, has an outcome, is
+    of an entry (its present ID). Raises UsageError for a name that no entry has.
 
     `since`: the later run of the same command that finished, when there is one.
     """
     if kind not in (None, *KINDS):
         raise UsageError(f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint="--kind failure")
-    found = summaries(book)
-    workspace.warnings += [e.message for e in found.damaged]
-    items = [item for e in found.entries for item in e["tried"]]
-    for entry in found.entries:
-        if entry["comparisons"]:
-            items += verdicts(book, book.record(entry["id"]))
     configs = {id(i): {normal_name(key): canonical(value) for key, value in i["config"].items()} for i in items}
     _check(items, outcome, where, sorted({key for config in configs.values() for key in config}))
     wanted = {(key, canonical(value)) for key, value in where.items()}
-    only = book.resolve(entry_id) if entry_id is not None else None
     finished: dict[str, tuple[str, str]] = {}
-    for entry in found.entries:
+    for entry in entries:
         for key, (run, started) in entry["finished"].items():
             finished[key] = max(finished.get(key, ("", "")), (started, f"{entry['id']}/{run}"))
     kept = [
@@ -114,7 +95,7 @@ def tried(
         for item in items
         if kind in (None, item["kind"])
         and outcome in (None, item["outcome"])
-        and only in (None, item["entry"])
+        and entry_id in (None, item["entry"])
         and wanted <= configs[id(item)].items()
     ]
     return sorted(kept, key=lambda item: (item["at"], item["entry"]))

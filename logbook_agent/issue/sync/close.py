@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logbook_agent.entries.header import change_header
-from logbook_agent.findings.criteria.current import with_outcomes
-from logbook_agent.findings.summaries import summaries
+from logbook_agent.findings.read import read
 from logbook_agent.issue.sync.place import SendOptions, issue_of, typed
 from logbook_agent.issue.sync.sync import SyncRequest, SyncResult, sync
 from logbook_agent.model.entry import OPEN
@@ -101,11 +100,12 @@ def _changed(header: Header, closing: Closing | None) -> Header:
 
 def _warned(workspace: Workspace, book: Book) -> tuple[int, ...]:
     unmet = []
-    for number, criterion in enumerate(with_outcomes(workspace, book).stop_criteria, 1):
+    found = read(workspace, book)
+    for number, criterion in enumerate(found.header.stop_criteria, 1):
         if not criterion.met:
             unmet.append(number)
             workspace.warnings.append(f"stop criterion {number} is not met: {one_line(criterion.text)[:_SHOWN]}")
-    unfinished = [e["id"] for e in summaries(book).entries if e["state"] in OPEN]
+    unfinished = [e["id"] for e in found.summaries if e["state"] in OPEN]
     if unfinished:
         more = f" and {len(unfinished) - 5} more" if len(unfinished) > 5 else ""
         workspace.warnings.append(f"not finished: {', '.join(unfinished[:5])}{more}")

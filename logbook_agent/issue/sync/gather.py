@@ -9,13 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.findings.comparisons.compare import BaselineLikeness
-from logbook_agent.findings.criteria.current import with_outcomes
 from logbook_agent.findings.measured import measured
+from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.said import Said, is_long
-from logbook_agent.findings.settled import settled_claims
-from logbook_agent.findings.standing import claim_in, standings
-from logbook_agent.findings.summaries import summaries
-from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.planning.covered import covered_ids
 from logbook_agent.issue.planning.markers import book_key
 from logbook_agent.issue.planning.wanted import EntryWanted, Stage, Wanted
@@ -30,7 +26,6 @@ from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.look import Look, look, said_in
 from logbook_agent.pages.templating.templates import templates_of
-from logbook_agent.pages.views import compared_texts, negative_verdicts
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.fit import size
@@ -51,32 +46,30 @@ def gather(
     workspace: Workspace, book: Book, links: Links, *, chosen: Sequence[str] = (), new_block: bool = False
 ) -> Gathered:
     """Read the logbook. Entries that cannot be read are warned about and left as they were told before."""
-    found = summaries(book)
-    workspace.warnings += [f"not synced: {error.message}" for error in found.damaged]
-    header = workspace.redacted_header(with_outcomes(workspace, book, found.header))
-    later = {i: s.later for i, s in standings(map(claim_in, found.entries)).items() if s.later}
-    digests = {e["id"]: e["digest"] for e in found.entries}
+    found = read(workspace, book)
+    workspace.warnings += [f"not synced: {message}" for message in found.unreadable]
+    recorded, header = book.header, workspace.redacted_header(found.header)
+    later = {i: s.later for i, s in found.thread.standing.items() if s.later}
+    digests = {e["id"]: e["digest"] for e in found.summaries}
     wanted = Wanted(
-        book=book_key(found.header),
-        entries=tuple(_entry(e, later, links, digests) for e in found.entries),
-        chosen=tuple(_chosen(book, found.entries, chosen)),
+        book=book_key(recorded),
+        entries=tuple(_entry(e, later, links, digests) for e in found.summaries),
+        chosen=tuple(_chosen(found, chosen)),
         # Of what is recorded, not of what this machine's secrets leave of it: another machine has others.
-        snapshots=tuple((s.name, s.commit) for s in found.header.snapshots),
-        final=digest(encode(found.header.closing)) if found.header.closing is not None else None,
-        final_of=digest(sorted(digests.items())) if found.header.closing is not None else "",
+        snapshots=tuple((s.name, s.commit) for s in recorded.snapshots),
+        final=digest(encode(recorded.closing)) if recorded.closing is not None else None,
+        final_of=digest(sorted(digests.items())) if recorded.closing is not None else "",
         trusted=frozenset(header.issue.trusted if header.issue is not None else ()),
         managed=header.issue is not None and header.issue.managed,
         new_block=new_block,
-        unreadable=_unreadable(book, found.entries),
+        unreadable=tuple(i for i in found.order if i not in digests),
     )
-    told = [workspace.redacted(_with_verdicts(book, e)) for e in found.entries]
-    settled = workspace.redacted(settled_claims(book, Thread(header, found.entries)))
+    told = [workspace.redacted(found.with_verdicts(e)) for e in found.summaries]
+    settled = workspace.redacted(found.settled)
     texts = IssueDocuments(
         templates_of(workspace), header, links, told, functools.cache(BaselineLikeness(book)), settled
     )
-    documents = BookDocuments(
-        workspace=workspace, book=book, header=header, texts=texts, later=later, entries=found.entries
-    )
+    documents = BookDocuments(workspace=workspace, book=book, header=header, texts=texts, later=later, findings=found)
     return Gathered(wanted=wanted, documents=documents)
 
 
@@ -97,30 +90,16 @@ def _entry(summary: Mapping[str, Any], later: Later, links: Links, digests: Mapp
     )
 
 
-def _with_verdicts(book: Book, summary: Mapping[str, Any]) -> Mapping[str, Any]:
-    """With what the comparisons of an entry found to be no gain among its negative results."""
-    if not summary["comparisons"]:
-        return summary
-    texts = negative_verdicts(book, [book.record(summary["id"])]).get(summary["id"], [])
-    return {**summary, "negative": "; ".join([*([summary["negative"]] if summary["negative"] else []), *texts]) or None}
-
-
-def _unreadable(book: Book, found: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    readable = {entry["id"] for entry in found}
-    return tuple(entry_id for entry_id in book.entry_ids() if entry_id not in readable)
-
-
 def _stage(summary: Mapping[str, Any]) -> Stage:
     if summary["state"] == VOID:
         return "void"
     return "settled" if summary["settled"] else "open"
 
 
-def _chosen(book: Book, found: Sequence[Mapping[str, Any]], chosen: Sequence[str]) -> list[str]:
-    readable = {e["id"] for e in found}
-    ids = list(dict.fromkeys(book.resolve(entry_id) for entry_id in chosen))
+def _chosen(found: Findings, chosen: Sequence[str]) -> list[str]:
+    ids = list(dict.fromkeys(found.book.resolve(entry_id) for entry_id in chosen))
     for entry_id in ids:
-        if entry_id not in readable:
+        if entry_id not in found.thread.by_id:
             raise UsageError(
                 f"{entry_id} cannot be read, so it is not synced", cause="its record is damaged", hint="logbook doctor"
             )
@@ -136,7 +115,7 @@ class BookDocuments:
     header: Header
     texts: IssueDocuments
     later: Later
-    entries: Sequence[Mapping[str, Any]]
+    findings: Findings
 
     def title(self) -> str:
         return self.workspace.redactor.text(self.texts.title())
@@ -154,12 +133,12 @@ class BookDocuments:
             else:
                 known[entry_id] = self._known(seen)
                 records.append(self._without_secrets(dataclasses.replace(seen.record, runs=())))
-        compared = {record.id: compared_texts(self.book, record) for record in records}
+        compared = {record.id: self.findings.compared(record.entry) for record in records}
         return self._safe(lambda left: self.texts.update(records, self.later, left, compared, known), room)
 
     def snapshot(self, name: str, room: int) -> str:
         snapshot = next(s for s in self.header.snapshots if s.name == name)
-        records = [self._record(entry_id) for entry_id in covered_ids(snapshot, self.entries)]
+        records = [self._record(entry_id) for entry_id in covered_ids(snapshot, self.findings.summaries)]
         return self._safe(lambda left: self.texts.snapshot(snapshot, records, left), room)
 
     def final(self, room: int) -> str:
@@ -179,7 +158,7 @@ class BookDocuments:
         said = decode(Said, workspace.redacted(encode(dataclasses.replace(said, commands=commands))))
         header = self.header.as_of(record.id, record.entry.opened)
         if header.baseline == self.header.baseline:
-            found = next(e["measured"] for e in self.entries if e["id"] == record.id)
+            found = self.findings.thread.by_id[record.id]["measured"]
         else:
             found = measured(self.book.record(record.id), header)
         return KnownRuns(said=said, measured=workspace.redacted(found))

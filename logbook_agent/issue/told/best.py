@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from logbook_agent.findings.best import CaseBest, best_of, ranked
+from logbook_agent.findings.best import CaseBest, bests
 from logbook_agent.findings.measured import baseline_cases, unit_of
 from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.told.texts import counted, escape, number, words
@@ -26,16 +26,13 @@ def best_lines(thread: Thread, id_link: Callable[[str], str], case_bytes: int, u
     """By primary metric with a direction: `against` the baseline (one for each of its cases that was measured)
     and `other`, the best of all where it is of another case, with `why` it is not compared."""
     found, header = [], thread.header
-    for metric in (m for m in header.metrics if m.primary and m.direction is not None):
-        cases = ranked(thread, metric)
-        if not cases:
-            continue
+    for best in bests(thread):
+        metric, top, other = best.metric, best.other, None
         against = [
-            _against(thread, metric, place, cases, id_link, case_bytes, unlike)
-            for place in range(len(baseline_cases(header)))
+            _against(thread, metric, place, case, id_link, case_bytes, unlike)
+            for place, case in best.of_baseline.items()
         ]
-        top, other = cases[0], None
-        if not top["of"]:
+        if top is not None:
             differing = _differing(header, top)
             other = {
                 **_told(thread, metric, top, id_link, case_bytes),
@@ -105,7 +102,7 @@ def _against(
     thread: Thread,
     metric: Metric,
     place: int,
-    cases: Sequence[CaseBest],
+    top: CaseBest,
     id_link: Callable[[str], str],
     case_bytes: int,
     unlike: Unlike,
@@ -113,8 +110,7 @@ def _against(
     """The best that is of one of the baseline's cases. Where that is what the baseline itself measured, nothing was
     gained: further runs of it are its noise, and its drift."""
     header = thread.header
-    top = best_of(cases, place)
-    if top is None or (top["is_baseline"] and len(top["entries"]) == 1):
+    if top["is_baseline"] and len(top["entries"]) == 1:
         return None
     beyond = case_text(top, without=baseline_cases(header)[place])
     told = {**_told(thread, metric, top, id_link, case_bytes), "case": words(beyond, case_bytes)}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.claims import Claim
-from logbook_agent.findings.thread import Summary
+from logbook_agent.findings.standing import Summary
 from logbook_agent.issue.told.best import Unlike
 from logbook_agent.issue.told.entries import KnownRuns, Told, commit_url, entry_values, snapshot_values
 from logbook_agent.issue.told.texts import BUDGETS, Room, escape, is_address, title_start

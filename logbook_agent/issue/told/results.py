@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from logbook_agent.findings.thread import Summary, Thread
+from logbook_agent.findings.standing import Summary
+from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.told.best import case_text
 from logbook_agent.issue.told.texts import cell, counted, newest, number, words
 from logbook_agent.text import markdown as md

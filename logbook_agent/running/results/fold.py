@@ -4,8 +4,9 @@ The same config and the same values again are a duplicate and are dropped; the s
 adds samples, in order. Only config identifies a case, but the config of a RESULT line is inferred: when two
 lines of one config differ in a label or an observation, that key may well be what tells the cases apart
 (`null_target=0.1`). Such rows stay apart, and a problem says how to settle it. A name that is measured by its
-look (in `units.KNOWN`, or with a unit at its end: `elapsed_s`) tells no cases apart. A JSON row states its
-config; its first observation stands. Rows that measure one thing in several units stay apart, too.
+look (in `units.KNOWN`, or with a unit at its end: `elapsed_s`) tells no cases apart: what is kept of its values is
+their median. A JSON row states its config; its first observation of another name stands. Rows that measure one thing
+in several units stay apart, too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from logbook_agent.model.run import Measurement, Row, Scalar
+from logbook_agent.model.stats import median
 from logbook_agent.model.units import KNOWN
 from logbook_agent.model.values import Key, canonical, row_key
 from logbook_agent.running.results.lines import cut
@@ -27,6 +29,7 @@ _LOOK_AT = 20
 def fold(rows: Sequence[Row], problem: Callable[[str], None], *, explicit: bool) -> list[Row]:
     """Rows with each case once, in order of first report."""
     folded: dict[tuple[object, ...], Row] = {}
+    observed: dict[tuple[object, ...], list[Mapping[str, float | None]]] = {}
     seen: set[tuple[object, ...]] = set()
     firsts: dict[Key, Row] = {}
     for row in rows:
@@ -44,7 +47,19 @@ def fold(rows: Sequence[Row], problem: Callable[[str], None], *, explicit: bool)
         while case in folded and other_units(folded[case], row):
             case = (*case, "in another unit")
         folded[case] = _with_samples(folded[case], row) if case in folded else row
-    return list(folded.values())
+        observed.setdefault(case, []).append(row.observations)
+    return [replace(row, observations=_summed_up(observed[case])) for case, row in folded.items()]
+
+
+def _summed_up(observed: Sequence[Mapping[str, float | None]]) -> dict[str, float | None]:
+    """What the reports of one case observed: of what is measured the median of the values that are known, of any other
+    name the first value."""
+    found = {}
+    for name in dict.fromkeys(name for one in observed for name in one):
+        values = [one[name] for one in observed if name in one]
+        known = [value for value in values if value is not None]
+        found[name] = median(known) if known and is_measured(name) else values[0]
+    return found
 
 
 def other_units(row: Row, more: Row) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from logbook_agent.findings.criteria.current import checked_predicate
+from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.entry import PlannedCommand
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Criterion, Metric

@@ -1,0 +1,215 @@
+"""One reading of a logbook: what its records amount to, for everything that tells of them.
+
+A part is made when it is asked for, at most once, from the book and its index, and its modules are loaded then. What
+was read stays as it was read: after a change a logbook is read anew.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from logbook_agent.findings.mentions import Mentions
+from logbook_agent.findings.standing import Summary, standings
+from logbook_agent.findings.thread import Thread, said_by
+from logbook_agent.model.entry import Entry, is_withdrawn, settled
+from logbook_agent.model.errors import NotFound, StoreError
+from logbook_agent.model.header import Header
+from logbook_agent.store.book import Book, Contents, Summaries
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text import marked
+
+if TYPE_CHECKING:
+    from logbook_agent.findings.claims import Claim
+    from logbook_agent.findings.criteria.evaluate import Facts
+    from logbook_agent.findings.trust import Answered
+    from logbook_agent.model.record import Record
+
+
+def read(workspace: Workspace, book: Book) -> Findings:
+    """What a logbook amounts to as it stands now."""
+    return Findings(book, workspace.now)
+
+
+class Findings:
+    """The answers that view, issue, `status`, `list`, `show`, `table`, `criteria` and `tried` have in common."""
+
+    def __init__(self, book: Book, now: Callable[[], datetime]) -> None:
+        self.book = book
+        self._now = now
+        self._entries: dict[str, Entry] = {}
+        self._kept: dict[str, list[Answered]] = {}
+
+    # -- the thread ------------------------------------------------------------------------------
+
+    @cached_property
+    def header(self) -> Header:
+        """The header, its predicates held against the records. Where there are none, no record is read."""
+        header = self.book.header
+        if not header.has_predicates:
+            return header
+        # Statistics and tables are loaded for those that need them.
+        from logbook_agent.findings.criteria.evaluate import computed
+
+        facts = self._facts()
+        return dataclasses.replace(header, stop_criteria=tuple(computed(c, facts) for c in header.stop_criteria))
+
+    def _facts(self) -> Facts:
+        from logbook_agent.findings.cases import cases
+        from logbook_agent.findings.criteria.evaluate import Facts
+
+        runs = [status.run for record in self.contents.records for status in record.runs]
+        return Facts(
+            cases=cases(*(r for r in self.counting if settled(r.state))),
+            metrics=self.book.header.metrics,
+            now=self._now(),
+            runs=len(runs),
+            hours=sum(run.duration_s or 0.0 for run in runs) / 3600,
+        )
+
+    @cached_property
+    def _summarised(self) -> Summaries:
+        from logbook_agent.findings.summaries import FORM, summary_of
+
+        header = self.book.header
+        return self.book.summaries(lambda record: summary_of(record, header), form=FORM)
+
+    @property
+    def summaries(self) -> Sequence[Summary]:
+        """A summary of every entry that can be read, from the index where it can be; in order."""
+        return self._summarised.entries
+
+    @property
+    def unreadable(self) -> list[str]:
+        """What is wrong with each of the other entries."""
+        return [error.message for error in self._summarised.damaged]
+
+    @cached_property
+    def thread(self) -> Thread:
+        """What the summaries say together."""
+        return Thread(self.header, self.summaries)
+
+    @cached_property
+    def settled(self) -> list[Claim]:
+        """The settled claims, the strongest first."""
+        from logbook_agent.findings.claims import settled_claims
+
+        return settled_claims(self.book, self.thread)
+
+    @cached_property
+    def tried(self) -> list[dict[str, Any]]:
+        """Everything that was tried and did not work out: failures, what was marked, verdicts without a gain."""
+        keeping = [s["id"] for s in self.summaries if s["comparisons"]]
+        return [item for s in self.summaries for item in s["tried"]] + [
+            item for entry_id in keeping for item in self.verdicts(self.entry(entry_id))
+        ]
+
+    @property
+    def doubts(self) -> list[str]:
+        """That the baseline was measured by an entry that does not stand any more; nothing where it does."""
+        entry_id = self.book.header.baseline.entry if self.book.header.baseline is not None else None
+        if entry_id is None:
+            return []
+        state: str | None
+        try:
+            state = self.entry(entry_id).state
+        except NotFound:
+            state = "no longer there"
+        else:
+            if not is_withdrawn(state):
+                return []
+        return [f"the baseline is {entry_id}, which is {state}: logbook baseline --entry ID --reason '...' moves it"]
+
+    # -- records ---------------------------------------------------------------------------------
+
+    @cached_property
+    def contents(self) -> Contents:
+        """All records."""
+        return self.book.contents()
+
+    @cached_property
+    def counting(self) -> list[Record]:
+        """The records of the entries that count."""
+        records = self.contents.records
+        standing = standings(said_by(r.entry) for r in records)
+        return [r for r in records if standing[r.id].counts]
+
+    # -- the view --------------------------------------------------------------------------------
+
+    @cached_property
+    def edited(self) -> list[str]:
+        """The names of the blocks of the view that were edited by hand."""
+        text = self.book.read_view()
+        if text is None or marked.has_conflict(text):
+            return []
+        return [block.name for block in marked.parse(text, []).values() if block.edited(text)]
+
+    @cached_property
+    def listed(self) -> Thread:
+        """The decisions and negative results of the thread, from the files of the entries alone."""
+        said = map(said_by, self._mentions.entries())
+        return Thread(self.book.header, [self.with_verdicts(one) for one in said])
+
+    def with_verdicts(self, summary: Summary) -> Summary:
+        """With what the comparisons that an entry keeps found to be no gain among its negative results."""
+        if not summary["comparisons"]:
+            return summary
+        from logbook_agent.findings.tried.texts import verdict_lines
+
+        verdicts = verdict_lines(self.verdicts(self.entry(summary["id"])))
+        return {**summary, "negative": "; ".join(filter(None, [summary["negative"], *verdicts])) or None}
+
+    # -- one entry -------------------------------------------------------------------------------
+
+    @cached_property
+    def order(self) -> list[str]:
+        """The IDs of all entries."""
+        return self.book.entry_ids()
+
+    def entry(self, entry_id: str) -> Entry:
+        """One entry. Raises NotFound and StoreError."""
+        if entry_id not in self._entries:
+            self._entries[entry_id] = self.book.entry(entry_id)
+        return self._entries[entry_id]
+
+    @cached_property
+    def _mentions(self) -> Mentions:
+        return Mentions(self.book, self.order, self.entry)
+
+    def later(self, entry: Entry) -> dict[str, list[str]]:
+        """The entries that complete or supersede this one, where there are some."""
+        return self._mentions.later(entry)
+
+    def keepers(self, entry_id: str) -> list[str]:
+        """The entries that keep a comparison with the rows of this one."""
+        try:
+            return self._mentions.keepers(self.entry(entry_id))
+        except StoreError:
+            return []  # its damage is told where it is rendered
+
+    def kept(self, entry: Entry) -> list[Answered]:
+        """The comparisons that an entry keeps, with what they come to."""
+        if entry.comparisons and entry.id not in self._kept:
+            from logbook_agent.findings.comparisons.compare import kept
+
+            self._kept[entry.id] = kept(self.book, entry)
+        return self._kept.get(entry.id, [])
+
+    def compared(self, entry: Entry) -> list[str]:
+        """The same as Markdown."""
+        if not entry.comparisons:
+            return []
+        from logbook_agent.findings.comparisons.told import lines
+
+        return [lines(one, entry.id) for one in self.kept(entry)]
+
+    def verdicts(self, entry: Entry) -> list[dict[str, Any]]:
+        """What its comparisons found to be no gain."""
+        if not entry.comparisons:
+            return []
+        from logbook_agent.findings.tried.listed import verdicts
+
+        return verdicts(self.book, entry, self.kept(entry))
