@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,6 @@ from logbook_agent.pages.templating.chosen import templates_of
 from logbook_agent.pages.views import compared_texts, negative_verdicts
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.fit import size
 from logbook_agent.text.links import Links
 
 Later = Mapping[str, Mapping[str, Sequence[str]]]
@@ -139,34 +138,34 @@ class BookDocuments:
     entries: Sequence[Mapping[str, Any]]
 
     def title(self) -> str:
-        return self.workspace.redactor.text(self.texts.title())
+        return self.texts.title()
 
     def block(self, room: int) -> str:
-        return self._safe(self.texts.block, room)
+        return self.texts.block(room)
 
     def update(self, entry_ids: Sequence[str], room: int) -> str:
         known: dict[str, KnownRuns] = {}
         records = []
         for entry_id in entry_ids:
             seen = look(self.workspace, self.book, entry_id)
-            if seen.is_whole and not is_long(len(seen.record.runs)):
-                records.append(self._without_secrets(seen.record))
-            else:
+            record = seen.record
+            if not seen.is_whole or is_long(len(record.runs)):
                 known[entry_id] = self._known(seen)
-                records.append(self._without_secrets(dataclasses.replace(seen.record, runs=())))
+                record = dataclasses.replace(record, runs=())
+            records.append(self._without_secrets(record))
         compared = {record.id: compared_texts(self.book, record) for record in records}
-        return self._safe(lambda left: self.texts.update(records, self.later, left, compared, known), room)
+        return self.texts.update(records, self.later, room, compared, known)
 
     def snapshot(self, name: str, room: int) -> str:
         snapshot = next(s for s in self.header.snapshots if s.name == name)
-        records = [self._record(entry_id) for entry_id in covered_ids(snapshot, self.entries)]
-        return self._safe(lambda left: self.texts.snapshot(snapshot, records, left), room)
+        records = [self._without_secrets(self.book.record(i)) for i in covered_ids(snapshot, self.entries)]
+        return self.texts.snapshot(snapshot, records, room)
 
     def final(self, room: int) -> str:
-        return self._safe(self.texts.final, room)
+        return self.texts.final(room)
 
     def link_back(self, label: str) -> str:
-        return self.workspace.redactor.text(self.texts.link_back(label))
+        return self.texts.link_back(label)
 
     def _known(self, seen: Look) -> KnownRuns:
         """What the runs of a long entry say, without secrets: of so many, not each is read again."""
@@ -184,20 +183,7 @@ class BookDocuments:
             found = measured(self.book.record(record.id), header)
         return KnownRuns(said=said, measured=workspace.redacted(found))
 
-    def _record(self, entry_id: str) -> Record:
-        return self._without_secrets(self.book.record(entry_id))
-
     def _without_secrets(self, record: Record) -> Record:
         """A record without secrets: what people wrote into a file by hand was seen by nobody yet."""
         runs = tuple(dataclasses.replace(s, run=self.workspace.redacted_run(s.run)) for s in record.runs)
         return dataclasses.replace(record, entry=self.workspace.redacted_entry(record.entry), runs=runs)
-
-    def _safe(self, render: Callable[[int], str], room: int) -> str:
-        """A text without secrets, also those that only stand there once it is put together."""
-        left = room
-        while True:
-            text = self.workspace.redactor.text(render(left))
-            over = size(text) - room
-            if over <= 0:
-                return text
-            left -= over + 64

@@ -19,45 +19,44 @@ from logbook_agent.text import markdown as md
 Unlike: TypeAlias = Callable[[str, int], str]
 
 _DIFFERS_BYTES = 300
+_CASE_BYTES = 300
 _BETTER = {"max": "higher is better", "min": "lower is better"}
 
 
-def best_lines(thread: Thread, id_link: Callable[[str], str], case_bytes: int, unlike: Unlike) -> list[dict[str, Any]]:
+def best_lines(thread: Thread, id_link: Callable[[str], str], unlike: Unlike) -> list[dict[str, Any]]:
     """By primary metric with a direction: `against` the baseline (one for each of its cases that was measured)
     and `other`, the best of all where it is of another case, with `why` it is not compared."""
     found, header = [], thread.header
-    for metric in (m for m in header.metrics if m.primary and m.direction is not None):
+    for metric in _ranked_metrics(header):
         cases = ranked(thread, metric)
         if not cases:
             continue
-        against = [
-            _against(thread, metric, place, cases, id_link, case_bytes, unlike)
-            for place in range(len(baseline_cases(header)))
-        ]
+        places = range(len(baseline_cases(header)))
+        against = [told for place in places if (told := _against(thread, metric, place, cases, id_link, unlike))]
         top, other = cases[0], None
         if not top["of"]:
             differing = _differing(header, top)
             other = {
-                **_told(thread, metric, top, id_link, case_bytes),
+                **_told(thread, metric, top, id_link),
                 "why": _why_apart(header, top, differing),
-                "case": words(case_text(top, first=differing), case_bytes),
+                "case": words(case_text(top, first=differing), _CASE_BYTES),
             }
-        lines = [a for a in against if a is not None]
-        if lines or other is not None:
-            found.append(
-                {
-                    "metric": md.inline_code(metric.name),
-                    "better": _BETTER[str(metric.direction)],
-                    "against": lines,
-                    "other": other,
-                }
-            )
+        if against or other is not None:
+            found.append({**_named(metric), "against": against, "other": other})
     return found
+
+
+def _ranked_metrics(header: Header) -> list[Metric]:
+    return [m for m in header.metrics if m.primary and m.direction is not None]
+
+
+def _named(metric: Metric) -> dict[str, str]:
+    return {"metric": md.inline_code(metric.name), "better": _BETTER[str(metric.direction)]}
 
 
 def headline(thread: Thread, id_link: Callable[[str], str], unlike: Unlike) -> list[str]:
     """The first primary metric that says anything, in one sentence."""
-    for best in best_lines(thread, id_link, 200, unlike):
+    for best in best_lines(thread, id_link, unlike):
         for told in sorted(best["against"], key=lambda t: t["delta"] is None):
             start = f"Best {best['metric']} at the baseline's case: {told['value']} in {_entry(told)}"
             if told["delta"] is None:
@@ -72,29 +71,28 @@ def _entry(told: Mapping[str, Any]) -> str:
     return str(told["entry"]) + (f", {told['state']}" if told["state"] else "")
 
 
-def deltas(
-    header: Header, entry_id: str, measured: Mapping[str, Any], case_bytes: int, unlike: Unlike
-) -> list[dict[str, Any]]:
+def deltas(header: Header, entry_id: str, measured: Mapping[str, Any], unlike: Unlike) -> list[dict[str, Any]]:
     """What one entry measured at the baseline's cases, where the baseline has a number to compare with."""
     found = []
-    for metric in (m for m in header.metrics if m.primary and m.direction is not None):
+    for metric in _ranked_metrics(header):
         for place, best in enumerate(measured.get(metric.name, {}).get("against", ())):
             stated = _stated(header, metric, place)
             if best is None or stated is None or not _comparable(metric, best):
                 continue
             found.append(
                 {
-                    "metric": md.inline_code(metric.name),
-                    "better": _BETTER[str(metric.direction)],
-                    "value": number(
-                        metric.name, best["value"], best["unit"] or unit_of(metric), best["high"] - best["low"]
-                    ),
+                    **_named(metric),
+                    "value": _value(metric, best),
                     **_change(metric, stated, best),
-                    "case": words(case_text(best), case_bytes),
+                    "case": words(case_text(best), _CASE_BYTES),
                     "evidence": _evidence(metric, best) + _apart(unlike(entry_id, best["run"])),
                 }
             )
     return found
+
+
+def _value(metric: Metric, best: Mapping[str, Any]) -> str:
+    return number(metric.name, best["value"], best["unit"] or unit_of(metric), best["high"] - best["low"])
 
 
 def _apart(differs: str) -> str:
@@ -107,7 +105,6 @@ def _against(
     place: int,
     cases: Sequence[CaseBest],
     id_link: Callable[[str], str],
-    case_bytes: int,
     unlike: Unlike,
 ) -> dict[str, Any] | None:
     """The best that is of one of the baseline's cases. Where that is what the baseline itself measured, nothing was
@@ -117,7 +114,7 @@ def _against(
     if top is None or (top["is_baseline"] and len(top["entries"]) == 1):
         return None
     beyond = case_text(top, without=baseline_cases(header)[place])
-    told = {**_told(thread, metric, top, id_link, case_bytes), "case": words(beyond, case_bytes)}
+    told = {**_told(thread, metric, top, id_link), "case": words(beyond, _CASE_BYTES)}
     stated = _stated(header, metric, place)
     if stated is None:
         return {**told, "why": "the baseline states no number"}
@@ -157,20 +154,14 @@ def _comparable(metric: Metric, best: Mapping[str, Any]) -> bool:
     return None in (best["unit"], unit_of(metric)) or best["unit"] == unit_of(metric)
 
 
-def _told(
-    thread: Thread,
-    metric: Metric,
-    best: CaseBest,
-    id_link: Callable[[str], str],
-    case_bytes: int,
-) -> dict[str, Any]:
+def _told(thread: Thread, metric: Metric, best: CaseBest, id_link: Callable[[str], str]) -> dict[str, Any]:
     summary = thread.by_id[best["entry"]]
     return {
-        "value": number(metric.name, best["value"], best["unit"] or unit_of(metric), best["high"] - best["low"]),
+        "value": _value(metric, best),
         "entry": id_link(best["entry"]),
         "state": "" if summary["state"] in ("finished", "noted") else summary["state"],
         "confidence": summary["confidence"] or "",
-        "case": words(case_text(best), case_bytes),
+        "case": words(case_text(best), _CASE_BYTES),
         "evidence": _evidence(metric, best),
         "baseline": None,
         "delta": None,

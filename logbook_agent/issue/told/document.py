@@ -6,14 +6,15 @@ Nothing in them depends on when they are rendered: one logbook and its links giv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.claims import Claim
 from logbook_agent.findings.thread import Summary
 from logbook_agent.issue.told.best import Unlike
-from logbook_agent.issue.told.entries import KnownRuns, Told, commit_url, entry_values, snapshot_values
-from logbook_agent.issue.told.texts import BUDGETS, Room, escape, is_address, title_start
+from logbook_agent.issue.told.entries import KnownRuns, commit_url, entry_values, known_runs, snapshot_values
+from logbook_agent.issue.told.room import share, shown
+from logbook_agent.issue.told.texts import escape, is_address, title_start
 from logbook_agent.issue.told.values import IssueValues
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.record import Record
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 _NOTHING: Mapping[str, Sequence[str]] = {}
 # What GitHub takes; counted in the units in which it is most.
 TITLE_UNITS = 256
+# What a template of a title gets to see of a value.
+_TITLE_VALUE_BYTES = 1024
+_LINK_BYTES = 4096
 
 
 class IssueDocuments:
@@ -56,8 +60,7 @@ class IssueDocuments:
 
     def title(self) -> str:
         """On one line, of at most 256 characters; what is longer ends in `…`."""
-        scope = self._thread.scope(Room(whole=4096, prose=1024))
-        scope["title"] = md.one_line(self._header.title)
+        scope = shown(self._thread.scope(), _TITLE_VALUE_BYTES) | {"title": md.one_line(self._header.title)}
         text = md.one_line(self._templates.render("issue_title.j2", {"logbook": scope}))
         whole = self._plain(text)
         if _units(whole) <= TITLE_UNITS:
@@ -70,7 +73,8 @@ class IssueDocuments:
 
     def block(self, room: int) -> str:
         """What stands in the managed block of the issue's body."""
-        return self._fitted("issue_body.md.j2", lambda r: {"issue": self._thread.body(r)}, room)
+        values = {"issue": self._thread.body(), "logbook": self._thread.scope()}
+        return self._rendered("issue_body.md.j2", values, room)
 
     def update(
         self,
@@ -82,44 +86,41 @@ class IssueDocuments:
     ) -> str:
         """One comment about some entries; `later` has, by ID, what later entries say of each, `compared` what its
         comparisons come to, and `known` what is known of the runs of those whose records need not have them."""
-
         known = known or {}
-        told = [Told(self._thread, r, self._table, compared.get(r.id, ()), known.get(r.id)) for r in records]
-
-        def values(pieces: Room) -> dict[str, Any]:
-            entries = [entry_values(t, later.get(t.record.id, NO_LATER), pieces) for t in told]
-            return {"update": {"entries": entries, "logbook": self._thread.logbook}}
-
-        return self._fitted("issue_update.md.j2", values, room)
+        entries = [
+            entry_values(
+                self._thread,
+                record,
+                later.get(record.id, NO_LATER),
+                compared.get(record.id, ()),
+                known.get(record.id) or known_runs(record, self._header, self._table),
+            )
+            for record in records
+        ]
+        return self._rendered(
+            "issue_update.md.j2", {"update": {"entries": entries, "logbook": self._thread.logbook}}, room
+        )
 
     def snapshot(self, snapshot: Snapshot, records: Sequence[Record], room: int) -> str:
         """The comment about a tag: how to repeat what it holds, and the results. `records` are the entries that it
         covers."""
-
-        def values(pieces: Room) -> dict[str, Any]:
-            return {"snapshot": snapshot_values(self._thread, snapshot, records, pieces)}
-
         urls = frozenset(u for u in (snapshot.url, commit_url(snapshot)) if u is not None and is_address(u))
-        return self._fitted("issue_snapshot.md.j2", values, room, self.declared | urls)
+        values = {"snapshot": snapshot_values(self._thread, snapshot, records)}
+        return self._rendered("issue_snapshot.md.j2", values, room, self.declared | urls)
 
     def final(self, room: int) -> str:
         """The comment that closes the thread. Raises ValueError when the thread is open."""
-        if self._header.closing is None:
+        thread, closing = self._thread, self._thread.closing()
+        if closing is None:
             raise ValueError("the thread is not closed")
-
-        def values(pieces: Room) -> dict[str, Any]:
-            thread = self._thread
-            return {
-                "final": {
-                    **(thread.closing(pieces) or {}),
-                    "best": thread.best(pieces),
-                    "criteria": thread.criteria(pieces),
-                    "snapshots": thread.snapshots(),
-                    "logbook": thread.logbook,
-                }
-            }
-
-        return self._fitted("issue_final.md.j2", values, room)
+        said = {
+            **closing,
+            "best": thread.best(),
+            "criteria": thread.criteria(),
+            "snapshots": thread.snapshots(),
+            "logbook": thread.logbook,
+        }
+        return self._rendered("issue_final.md.j2", {"final": said}, room)
 
     def link_back(self, label: str) -> str:
         """The comment on a linked issue, which this thread calls `label`. Raises ValueError without an issue."""
@@ -127,30 +128,23 @@ class IssueDocuments:
         if issue is None:
             raise ValueError("the thread has no issue")
         values = {"link": {"label": escape(label), "url": issue.url}}
-        return self._fitted("issue_link.md.j2", lambda _: values, 4096)
+        return self._rendered("issue_link.md.j2", values, _LINK_BYTES)
 
-    def _fitted(
-        self,
-        template: str,
-        values: Callable[[Room], dict[str, Any]],
-        room: int,
-        declared: frozenset[str] | None = None,
+    def _rendered(
+        self, template: str, values: Mapping[str, Any], room: int, declared: frozenset[str] | None = None
     ) -> str:
-        live = self.declared if declared is None else declared
-
-        def render(prose: int) -> str:
-            pieces = Room(whole=room, prose=prose)
-            text = self._templates.render(template, {"logbook": self._thread.scope(pieces), **values(pieces)})
-            return neutral.document(text.strip("\n"), live)
-
-        return fit.fitted(render, room, BUDGETS)
+        """A document of at most `room` bytes. What no document of ours shows of the logbook takes no room in it."""
+        given = shown({"logbook": self._thread.scope(), **values}, share(values, room))
+        text = neutral.document(self._templates.render(template, given).strip("\n"), declared or self.declared)
+        # A secret may stand there only once it is put together.
+        return fit.cut(self._templates.redact(text), room)
 
     def _table(self, table: Table, more_notes: Sequence[str] = ()) -> str:
         return table_text(self._templates, table, more_notes)
 
     def _plain(self, text: str) -> str:
         """A title neutralised: behind a word, what would open a block is text."""
-        return neutral.document(f"x {text}").removeprefix("x ").strip()
+        return self._templates.redact(neutral.document(f"x {text}").removeprefix("x ").strip())
 
 
 def _units(text: str) -> int:

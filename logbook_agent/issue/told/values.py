@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,27 +10,19 @@ from typing import Any
 from logbook_agent.findings.claims import Claim, claim_text
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.issue.told.best import Unlike, best_lines, headline
-from logbook_agent.issue.told.results import Results
-from logbook_agent.issue.told.texts import (
-    Room,
-    counted,
-    escape,
-    is_address,
-    line,
-    link,
-    listed,
-    newest,
-    prose,
-    words,
-)
+from logbook_agent.issue.told.results import results
+from logbook_agent.issue.told.room import Piece, newest
+from logbook_agent.issue.told.texts import counted, escape, is_address, line, link, one_line, prose, words
 from logbook_agent.model.header import Computed, Criterion, Header
 from logbook_agent.pages.blocks import baseline_text, config_text, metric_text, number_text, runs_text
 from logbook_agent.text import markdown as md
+from logbook_agent.text.fit import size
 from logbook_agent.text.links import Links
 from logbook_agent.text.times import minute
 
 _TITLE_BYTES = 200
 _CASE_BYTES = 300
+_TEXT_BYTES = 4096
 # Of the settled ones in the first lines.
 _MOST_CLAIMS = 3
 
@@ -53,9 +45,9 @@ class IssueValues:
     def logbook(self) -> dict[str, Any]:
         return {"url": self.links.view, "why": self.links.why}
 
-    @cached_property
-    def results(self) -> Results:
-        return Results(self.thread, self.id_link, self.left_out)
+    def results(self, only: Collection[str] | None = None) -> Piece | None:
+        """The table of results, of all entries or of some."""
+        return results(self.thread, self.id_link, self.left_out, only)
 
     def date(self, moment: str) -> str:
         """To the minute in the logbook's zone, on one line."""
@@ -66,107 +58,107 @@ class IssueValues:
 
     # -- parts of several documents ----------------------------------------------------------------
 
-    def scope(self, room: Room) -> dict[str, Any]:
+    def scope(self) -> dict[str, Any]:
         header = self.header
         return {
             "topic": header.topic,
-            "title": line(header.title, room.prose),
+            "title": one_line(header.title),
             "prefix": header.prefix,
             "opened": self.date(header.opened),
             "zone": header.zone,
-            "goal": prose(header.goal, room.prose),
-            "metrics": [line(metric_text(m), room.prose) for m in header.metrics if m.primary],
-            "secondary_metrics": [line(metric_text(m), room.prose) for m in header.metrics if not m.primary],
-            "constraints": [line(c, room.prose) for c in header.constraints],
+            "goal": prose(header.goal),
+            "metrics": [one_line(metric_text(m)) for m in header.metrics if m.primary],
+            "secondary_metrics": [one_line(metric_text(m)) for m in header.metrics if not m.primary],
+            "constraints": [one_line(c) for c in header.constraints],
         }
 
-    def baseline(self, room: Room) -> dict[str, Any] | None:
+    def baseline(self) -> dict[str, Any] | None:
         found = self.header.baseline
         if found is None:
             return None
         metrics = self.header.metrics
         return {
-            "date": line(found.date, room.prose),
-            "case": words(config_text(found.config), min(room.prose, _CASE_BYTES)),
+            "date": one_line(found.date),
+            "case": words(config_text(found.config), _CASE_BYTES),
             "numbers": [
                 {
-                    "case": words(config_text(n.config), min(room.prose, _CASE_BYTES)),
+                    "case": words(config_text(n.config), _CASE_BYTES),
                     "metrics": [escape(number_text(k, v, metrics)) for k, v in n.metrics.items()],
                 }
                 for n in found.numbers
             ],
-            "code_refs": [words(ref, min(room.prose, _CASE_BYTES)) for ref in found.code_refs],
+            "code_refs": [words(ref, _CASE_BYTES) for ref in found.code_refs],
             "entry": self.id_link(found.entry) if found.entry else "",
-            "source": line(found.source, room.prose),
-            "confidence": line(found.confidence, room.prose),
-            "text": prose(found.text, room.prose),
+            "source": one_line(found.source),
+            "confidence": one_line(found.confidence),
+            "text": prose(found.text),
             "moves": [
                 {
                     "at": self.date(move.at),
-                    "reason": line(move.reason, room.prose),
-                    "before": words(baseline_text(move.before, metrics), min(room.prose, _CASE_BYTES)),
+                    "reason": one_line(move.reason),
+                    "before": words(baseline_text(move.before, metrics), _CASE_BYTES),
                 }
                 for move in self.header.baseline_moves
             ],
         }
 
-    def criteria(self, room: Room) -> list[dict[str, Any]]:
-        return [self._criterion(c, room) for c in self.header.stop_criteria]
+    def criteria(self) -> list[dict[str, Any]]:
+        return [self._criterion(c) for c in self.header.stop_criteria]
 
-    def _criterion(self, criterion: Criterion, room: Room) -> dict[str, Any]:
+    def _criterion(self, criterion: Criterion) -> dict[str, Any]:
         judged = criterion.judgement
         return {
-            "text": line(criterion.text, room.prose),
+            "text": one_line(criterion.text),
             "met": criterion.met,
             "judged": judged is not None,
-            "computed": _computed(criterion.computed, room),
-            "evidence": self._evidence(judged.evidence, room) if judged is not None else "",
+            "computed": _computed(criterion.computed),
+            "evidence": self._evidence(judged.evidence) if judged is not None else "",
             "by": escape(words(judged.by, _TITLE_BYTES)) if judged is not None else "",
             "at": self.date(judged.at) if judged is not None else "",
         }
 
-    def _evidence(self, evidence: str, room: Room) -> str:
+    def _evidence(self, evidence: str) -> Piece | str:
         """An address as it stands, an entry linked, other words as prose."""
         evidence = evidence.strip()
-        if is_address(evidence) or any(s["id"] == evidence for s in self.summaries):
-            return evidence if is_address(evidence) else self.id_link(evidence)
-        return line(evidence, room.prose)
+        if is_address(evidence):
+            return evidence
+        return self.id_link(evidence) if evidence in self.thread.by_id else one_line(evidence)
 
-    def closing(self, room: Room) -> dict[str, Any] | None:
+    def closing(self) -> dict[str, Any] | None:
         closing = self.header.closing
         if closing is None:
             return None
         return {
             "at": self.date(closing.at),
-            "conclusion": prose(closing.conclusion, room.prose),
-            "limitations": [line(t, room.prose) for t in closing.limitations],
-            "next_steps": [line(t, room.prose) for t in closing.next_steps],
+            "conclusion": prose(closing.conclusion),
+            "limitations": [one_line(t) for t in closing.limitations],
+            "next_steps": [one_line(t) for t in closing.next_steps],
         }
 
     def snapshots(self) -> list[dict[str, Any]]:
         return [{"name": link(s.name, s.url), "commit": s.commit, "at": self.date(s.at)} for s in self.header.snapshots]
 
-    def best(self, room: Room) -> list[dict[str, Any]]:
-        return best_lines(self.thread, self.id_link, min(room.prose, _CASE_BYTES), self.unlike)
+    def best(self) -> list[dict[str, Any]]:
+        return best_lines(self.thread, self.id_link, self.unlike)
 
     # -- the body ----------------------------------------------------------------------------------
 
-    def body(self, room: Room) -> dict[str, Any]:
+    def body(self) -> dict[str, Any]:
         """All values of the body; what there is nothing to say of is none, or an empty list."""
         own = self.header.issue.url if self.header.issue is not None else None
         return {
-            "summary": prose(self.header.summary, room.prose),
+            "summary": prose(self.header.summary),
             "facts": self._facts(),
             "status": self._status(),
-            "baseline": self.baseline(room),
-            "best": self.best(room),
-            "criteria": self.criteria(room),
-            "results": self.results.values(room.table),
-            "decisions": self._list(self.thread.decisions, "decision", room),
-            "negative_results": self._list(self.thread.negative, "negative", room),
-            "conclusion": self.closing(room),
-            "open": self._list(self.thread.open, "next_lead", room),
-            "next_actions": self._list(self.thread.next_actions, "next_lead", room),
+            "baseline": self.baseline(),
+            "best": self.best(),
+            "criteria": self.criteria(),
+            "results": self.results(),
+            "decisions": self._list(self.thread.decisions, "decision"),
+            "negative_results": self._list(self.thread.negative, "negative"),
+            "conclusion": self.closing(),
+            "open": self._list(self.thread.open, "next_lead"),
+            "next_actions": self._list(self.thread.next_actions, "next_lead"),
             "links": [link(f.label, f.url) for f in self.header.links if f.url != own],
             "snapshots": self.snapshots(),
             "logbook": self.logbook,
@@ -197,32 +189,32 @@ class IssueValues:
         found = [f"Settled: {escape(claim_text(c))} ({self.id_link(c['entry'])})." for c in self.settled[:_MOST_CLAIMS]]
         if (more := len(self.settled) - _MOST_CLAIMS) > 0:
             found.append(f"{self.left_out(more, 'further verdict', 'further verdicts')}.")
-        found.append(f"{counted(len(experiments), 'experiment')}: {listed(_states(experiments))}.")
+        found.append(f"{counted(len(experiments), 'experiment')}: {', '.join(_states(experiments))}.")
         found += headline(self.thread, self.id_link, self.unlike)
         if criteria := self.header.stop_criteria:
             whole = counted(len(criteria), "stop criterion", "stop criteria")
-            found.append(f"{sum(c.met for c in criteria)} of {whole} met.")
+            found.append(f"{sum(c.met for c in criteria):,} of {whole} met.")
         if actions := self.thread.next_actions:
             found.append(f"{counted(len(actions), 'next action')} to be taken up.")
         return found
 
-    def _list(self, found: Sequence[Summary], key: str, room: Room) -> dict[str, Any]:
+    def _list(self, found: Sequence[Summary], key: str) -> Piece:
         """Entries with a text each; the newest that have room."""
-        kept, left_out = newest(found, lambda s: f"{s['title'][:_TITLE_BYTES]}{s[key] or ''}", room.list)
-        return {
-            "shown": [
-                {
-                    "id": self.id_link(s["id"]),
-                    "title": line(s["title"], min(room.prose, _TITLE_BYTES)),
-                    "state": s["state"],
-                    "opened": self.date(s["opened"]),
-                    "text": line(s[key], room.prose),
-                    "superseded_by": [self.id_link(i) for i in self.thread.superseded_by(s["id"])],
-                }
-                for s in kept
-            ],
-            "left_out": self.left_out(left_out, "earlier one", "earlier ones"),
-        }
+
+        def value(summary: Summary) -> dict[str, Any]:
+            return {
+                "id": self.id_link(summary["id"]),
+                "title": line(summary["title"], _TITLE_BYTES),
+                "state": summary["state"],
+                "opened": self.date(summary["opened"]),
+                "text": line(summary[key], _TEXT_BYTES),
+                "superseded_by": [self.id_link(i) for i in self.thread.superseded_by(summary["id"])],
+            }
+
+        def told(shown: list[Any], earlier: int) -> dict[str, Any]:
+            return {"shown": shown, "left_out": self.left_out(earlier, "earlier one", "earlier ones")}
+
+        return newest(found, value, told)
 
     def left_out(self, number: int, noun: str, plural: str) -> str:
         """How many there is no room for, and where they stand; the empty text for none."""
@@ -232,11 +224,12 @@ class IssueValues:
         return f"{counted(number, noun, plural)} {where}"
 
 
-def _computed(computed: Computed | None, room: Room) -> str:
+def _computed(computed: Computed | None) -> Piece | str:
     """`unmet, topk=8 was not measured`; empty where nothing was computed."""
     if computed is None:
         return ""
-    return escape(words(f"{computed.state}, {computed.reason}{runs_text(computed.evidence)}", room.prose))
+    text = f"{computed.state}, {computed.reason}{runs_text(computed.evidence)}"
+    return Piece(size=size(text), within=lambda room: escape(words(text, room)))
 
 
 def _states(summaries: Sequence[Summary]) -> list[str]:
