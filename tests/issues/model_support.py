@@ -30,10 +30,10 @@ class Texts:
     def block(self, room: int) -> str:
         return "block: " + " ".join(f"{e.id}={e.digest}" for e in self.entries.values())
 
-    def update(self, entry_ids: Sequence[str], room: int) -> str:
+    def update_of(self, entry_ids: Sequence[str], room: int) -> str:
         return "update: " + " ".join(f"{i}={self.entries[i].digest}" for i in entry_ids)
 
-    def snapshot(self, name: str, room: int) -> str:
+    def snapshot_of(self, name: str, room: int) -> str:
         return f"snapshot {name}"
 
     def final(self, room: int) -> str:

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 
 from logbook_agent.findings.reading import STATES
 from logbook_agent.findings.summaries import summary_of
-from logbook_agent.issue.told.document import IssueDocuments
+from logbook_agent.issue.told.values import IssueValues
 from logbook_agent.model.entry import Field, PlannedCommand
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Baseline, BaselineNumbers, Closing, Header, Metric
@@ -118,7 +118,7 @@ def section(text: str, heading: str) -> str:
 
 def test_a_logbook_without_anything() -> None:
     bare = Header(topic="t", title="T", prefix="T", opened="2026-02-10T10:40:00+00:00")
-    text = IssueDocuments(Templates(), bare, Links(why="no commit"), []).block(ROOM)
+    text = documents([], header=bare, links=Links(why="no commit")).block(ROOM)
     assert text == (
         "## TL;DR\n\nNo experiments yet.\n\n"
         "## Status\n\n- **Open** since 2026-02-10 10:40 (times are UTC)\n- Entries: 0\n\n"
@@ -386,7 +386,8 @@ def test_many_entries_are_counted() -> None:
     one = record(0, "Entry", run("MOE-I8-000", 1, row(1.0, quant_mode="none")), fields=fields(next_action="go on."))
     summary = summary_of(one, HEADER)
     summaries = [{**summary, "id": f"MOE-I8-{n:03d}", "title": f"Entry {n}"} for n in range(10_000)]
-    made = IssueDocuments(Templates(), HEADER, LINKS, summaries)
+    made = documents([])
+    made.values = IssueValues(header=HEADER, links=LINKS, summaries=summaries)
     text = made.block(ROOM)
     assert fit.size(text) <= ROOM
     rows = re.findall(r"^\| (?:\[?)MOE-I8-(\d+)", text, re.MULTILINE)
@@ -504,7 +505,8 @@ def test_every_value_is_in_the_reference() -> None:
     recorded = Recorded()
     found = [*records(), correction()]
     header = dataclasses.replace(HEADER, closing=CLOSING)
-    made = IssueDocuments(recorded, header, LINKS, [summary_of(r, header) for r in found])
+    made = documents(found, header=header)
+    made.templates = recorded
     made.block(ROOM), made.update(found, {}, ROOM), made.final(ROOM), made.link_back("Prior issue")
     made.snapshot(SNAPSHOT, found, ROOM)
     page = (REPOSITORY / "docs/reference/templates.md").read_text(encoding="utf-8")

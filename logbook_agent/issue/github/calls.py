@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from logbook_agent.issue.github.pace import Pace
-from logbook_agent.issue.github.remote import Remote
 from logbook_agent.model.errors import AnswerLost, RateLimited, RemoteError, Unreachable
+
+if TYPE_CHECKING:
+    from logbook_agent.issue.github.github import GitHub
 
 T = TypeVar("T")
 
@@ -23,7 +25,7 @@ class Calls:
     `again`: what the user types to go on later.
     """
 
-    remote: Remote
+    remote: GitHub
     pace: Pace
     say: Callable[[str], None]
     lost: int = 0

@@ -2,6 +2,10 @@
 
 PyGithub's objects are not used: they fetch what they lack unasked, follow the links of pages and moved issues wherever
 these lead, and send a write again when its answer was lost. Its `Requester` sends exactly what it is told.
+
+Every method is one request or, where it lists, one per page. It returns what the server holds now, or raises:
+`AnswerLost` when a write was sent and its fate is unknown, `RateLimited` when it was refused for now, `Unreachable`
+when a read failed for good, else the terminal RemoteError that names the trouble. No method waits or writes twice.
 """
 
 from __future__ import annotations
@@ -12,14 +16,15 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote, urlsplit
 
 from logbook_agent.issue.github import answers
-from logbook_agent.issue.github.answers import UNREADABLE, Call, HostAnswer, IssueHost, Typed
+from logbook_agent.issue.github.answers import UNREADABLE, Call, HostAnswer, IssueHost
 from logbook_agent.issue.github.connection import requester
 from logbook_agent.issue.github.refusals import moved, no_answer
 from logbook_agent.issue.github.wire import Wire
+from logbook_agent.issue.planning.markers import normalised
 from logbook_agent.issue.planning.values import Comment, Issue, IssueState
 from logbook_agent.model.errors import (
     BadToken,
@@ -42,10 +47,10 @@ def _to_stderr(text: str) -> None:
 
 
 class GitHub:
-    """A `Remote`. `api` is the address of the REST API: https://api.github.com, or https://HOST/api/v3.
+    """One repository on one host, with one token. `api` is the address of the REST API: https://api.github.com, or https://HOST/api/v3.
 
     `timeout_s` bounds each wait for a connection or an answer, in whole seconds, rounded up; `say` is told what is
-    being waited for; `typed` is what errors tell the user to type. Raises UsageError for an address that is none and
+    being waited for; `typed` says what errors tell the user to type. Raises UsageError for an address that is none and
     BadToken for a token that no host gives out.
     """
 
@@ -58,7 +63,7 @@ class GitHub:
         timeout_s: float = 15.0,
         say: Callable[[str], None] = _to_stderr,
         sleep: Callable[[float], None] = time.sleep,
-        typed: Typed | None = None,
+        typed: IssueHost | None = None,
     ) -> None:
         address = api.rstrip("/")
         root = urlsplit(address)
@@ -67,7 +72,7 @@ class GitHub:
                 f"{api} is not the address of an API", hint="https://api.github.com, or https://HOST/api/v3"
             )
         name = "github.com" if root.hostname == "api.github.com" else root.netloc.rpartition("@")[2]
-        self._host = IssueHost(name=name, has_token=token is not None, typed=typed or Typed())
+        self._host = replace(typed or IssueHost(), name=name, has_token=token is not None)
         if token is not None and not re.fullmatch(r"[!-~]+", token):
             raise BadToken(
                 f"the token for {name} is not valid",
@@ -90,13 +95,8 @@ class GitHub:
     def close(self) -> None:
         self._requester.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def login(self) -> str | None:
+        """Whose token it is; None when the host does not tell this kind of token."""
         call = Call(method="GET", path="/user", doing="say whose token this is", about="account of this token")
         try:
             return self._read(call, answers.login)
@@ -104,20 +104,24 @@ class GitHub:
             return None
 
     def issue(self, number: int) -> Issue:
+        """Raises IssueMissing or IssueMoved. A locked issue is returned as such."""
         call = self._call("GET", f"issues/{number}", "read", self._named(number))
         return self._same_place(self._read(call, answers.issue), number)
 
     def comments(self, number: int) -> tuple[Comment, ...]:
+        """All comments, ascending by ID."""
         call = self._call("GET", f"issues/{number}/comments", "list the comments of", self._named(number))
         found = {comment.id: comment for comment in self._pages(call, {}, answers.comment)}
         return tuple(found[comment_id] for comment_id in sorted(found))
 
     def comment(self, comment_id: int) -> Comment:
+        """Raises IssueMissing."""
         path, about = self._comment(comment_id)
         call = self._call("GET", path, "read", about)
         return self._read(call, lambda data: answers.comment(data, comment_id))
 
     def issues_by(self, author: str | None, since: str) -> tuple[Issue, ...]:
+        """Issues (no pull requests), open and closed, that changed since then (ISO 8601), ascending by number."""
         call = self._call("GET", "issues", "list the issues of", f"repository {self._repository}")
         filters = {"state": "all", "sort": "created", "direction": "asc", "since": since}
         if author is not None:
@@ -135,6 +139,7 @@ class GitHub:
         return issue
 
     def edit_issue(self, number: int, *, body: str | None = None, state: IssueState | None = None) -> Issue:
+        """Changes what is given and nothing else. A closed issue is closed as completed."""
         data: dict[str, object] = {}
         if body is not None:
             data["body"] = body
@@ -157,6 +162,7 @@ class GitHub:
         return self._write_comment(self._call("PATCH", path, "edit", about, {"body": body}), body, comment_id)
 
     def delete_comment(self, comment_id: int) -> None:
+        """One that is gone already is no error."""
         path, about = self._comment(comment_id)
         try:
             self._wire.ask(self._call("DELETE", path, "delete", about))
@@ -164,6 +170,7 @@ class GitHub:
             return
 
     def tagged_commit(self, name: str) -> str | None:
+        """The commit that a tag leads to, through tag objects; None when there is no such tag."""
         about = f"tag {name} in {self._repository}"
         path = f"git/ref/tags/{quote(name)}"
         for _ in range(_TAGS_IN_TAGS):
@@ -186,6 +193,7 @@ class GitHub:
         return True
 
     def create_tag(self, name: str, commit: str, message: str) -> None:
+        """An annotated tag: the object and its ref."""
         doing, about = f"make the tag {name} in", f"repository {self._repository}"
         data = {"tag": name, "message": message, "object": commit, "type": "commit"}
         sha = self._read(self._call("POST", "git/tags", doing, about, data), answers.sha)
@@ -242,7 +250,7 @@ class GitHub:
         return comment
 
     def _check_stored(self, call: Call, sent: str, stored: str) -> None:
-        if not answers.same_text(sent, stored):
+        if normalised(sent) != normalised(stored):
             size = len(stored.encode("utf-8", "replace"))
             self._not_stored(
                 call, f"{len(sent.encode('utf-8', 'replace'))} bytes were sent, but {size} different bytes are stored"

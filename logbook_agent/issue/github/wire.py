@@ -34,7 +34,7 @@ Send = Callable[[str, str, dict[str, Any], dict[str, Any], Any], tuple[int, dict
 
 
 class Wire:
-    """`send` does one request by a connection that retries by `Once`; `api` is what its paths are relative to.
+    """`send` does one request by a connection that never repeats one; `api` is what its paths are relative to.
 
     `timeout_s` is what `send` keeps to, told to those who wait; `token` is taken out of what comes back.
     """

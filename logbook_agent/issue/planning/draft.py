@@ -20,7 +20,7 @@ LIMIT_BYTES = 65_536
 LINKED, UNLINKED, OPEN = "l", "n", "o"
 
 
-class ToldDocuments(NamedTuple):
+class ToldEntry(NamedTuple):
     """One entry of an update, as its marker has it: `MOE-I8-003.1f2e:9f86d081884c7d65:l`."""
 
     name: str
@@ -31,9 +31,9 @@ class ToldDocuments(NamedTuple):
         return ":".join(self)
 
 
-def told_of(marked: Marked) -> tuple[ToldDocuments, ...]:
+def told_of(marked: Marked) -> tuple[ToldEntry, ...]:
     words = [word.split(":") for word in marked.fields.get("entries", "").split(",") if word]
-    return tuple(ToldDocuments(*w) for w in words if len(w) == 3)
+    return tuple(ToldEntry(*w) for w in words if len(w) == 3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class Ours:
 
     comment: Comment
     marked: Marked
-    told: tuple[ToldDocuments, ...] = ()
+    told: tuple[ToldEntry, ...] = ()
 
     @property
     def is_open(self) -> bool:
@@ -97,9 +97,9 @@ class Draft:
         room = LIMIT_BYTES - markers.marker_bytes(kind, self.wanted.book, fields)
         return functools.cache(lambda: markers.stamped(kind, self.wanted.book, fields, render(room)))
 
-    def update(self, entries: Sequence[EntryWanted], told: Sequence[ToldDocuments]) -> Render:
+    def update(self, entries: Sequence[EntryWanted], told: Sequence[ToldEntry]) -> Render:
         fields = {"entries": ",".join(map(str, told))}
-        return self.stamped(UPDATE, fields, functools.partial(self.documents.update, [e.id for e in entries]))
+        return self.stamped(UPDATE, fields, functools.partial(self.documents.update_of, [e.id for e in entries]))
 
     def delete(self, ours: Ours, older: int) -> None:
         """Remove a duplicate, unless a person has written in it."""

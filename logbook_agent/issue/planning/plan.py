@@ -97,7 +97,7 @@ def _plan_snapshots(draft: Draft) -> None:
         fields = {"name": name, "commit": commit}
         there = [o for o in draft.ours if o.marked.kind == SNAPSHOT and dict(o.marked.fields) == fields]
         if not there:
-            render = draft.stamped(SNAPSHOT, fields, functools.partial(draft.documents.snapshot, name))
+            render = draft.stamped(SNAPSHOT, fields, functools.partial(draft.documents.snapshot_of, name))
             draft.steps.append(Post(kind=SNAPSHOT, about=(name,), render=render))
         for ours in there[1:]:
             draft.delete(ours, there[0].comment.id)

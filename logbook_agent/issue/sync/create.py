@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from logbook_agent.entries.header import change_header
-from logbook_agent.issue.github.calls import Calls, with_progress
-from logbook_agent.issue.github.opening import NewIssue, open_issue
+from logbook_agent.issue.github.calls import Calls
+from logbook_agent.issue.github.opening import open_issue
 from logbook_agent.issue.planning.plan import first_body, make_plan
 from logbook_agent.issue.planning.steps import Create, SyncPlan, check_texts
 from logbook_agent.issue.planning.values import Issue
 from logbook_agent.issue.sync.gather import Gathered, gather
+from logbook_agent.issue.sync.link import adopted
 from logbook_agent.issue.sync.link_back import planned_link_backs
 from logbook_agent.issue.sync.place import links_of
-from logbook_agent.model.errors import RemoteError, UsageError
-from logbook_agent.model.header import ExperimentIssue, Header
+from logbook_agent.model.errors import UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.address import IssueAddress, RepositoryAddress, parse_issue
+from logbook_agent.text.address import IssueAddress, RepositoryAddress
 
 # GitHub's limit for the name of a label.
 _LABEL_CHARS = 50
@@ -82,20 +81,11 @@ def create_issue(
     check_texts(plan.steps)
     create = plan.steps[0]
     assert isinstance(create, Create)  # noqa: S101  the first step of a first plan
-    new = NewIssue(
-        book=gathered.wanted.book,
-        title=create.title,
-        body=create.text,
-        labels=create.labels,
-        since=_day_before(book.header.opened),
-    )
     calls.say(str(create))
-    try:
-        issue = open_issue(calls, new)
-    except RemoteError as error:
-        raise with_progress(error, 0) from None
+    issue = open_issue(calls, create, gathered.wanted.book, _day_before(book.header.opened))
     # Not the address of the answer: what the header names is where the next token goes.
-    adopt(workspace, book, IssueAddress(repository=repository, number=issue.number).web, author=issue.author)
+    url = IssueAddress(repository=repository, number=issue.number).web
+    change_header(workspace, book, lambda header: adopted(header, url, (issue.author,), managed=True))
     return create
 
 
@@ -106,18 +96,3 @@ def _day_before(stamp: str) -> str:
     except (ValueError, OverflowError):
         return stamp
     return before.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def adopt(workspace: Workspace, book: Book, url: str, *, author: str | None = None) -> None:
-    """Make an issue the experiment issue of a logbook. `author` opened it for us, with the block in it."""
-    parse_issue(url)
-
-    def changed(header: Header) -> Header:
-        before = header.issue
-        if before is not None and before.url == url:
-            return header
-        trusted = {*(before.trusted if before is not None else ()), *((author,) if author else ())}
-        issue = ExperimentIssue(url=url, trusted=tuple(sorted(trusted)), managed=author is not None)
-        return dataclasses.replace(header, issue=issue)
-
-    change_header(workspace, book, changed)

@@ -16,16 +16,15 @@ from logbook_agent.findings.settled import settled_claims
 from logbook_agent.findings.standing import claim_in, standings
 from logbook_agent.findings.summaries import summaries
 from logbook_agent.findings.thread import Thread
-from logbook_agent.issue.planning.covered import covered_ids
 from logbook_agent.issue.planning.markers import book_key
-from logbook_agent.issue.planning.wanted import EntryWanted, Stage, Wanted
+from logbook_agent.issue.planning.wanted import EntryWanted, Wanted
 from logbook_agent.issue.told.document import IssueDocuments
 from logbook_agent.issue.told.entries import KnownRuns
+from logbook_agent.issue.told.values import IssueValues
 from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.digest import digest
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.look import Look, look, said_in
@@ -55,10 +54,11 @@ def gather(
     header = workspace.redacted_header(with_outcomes(workspace, book, found.header))
     later = {i: s.later for i, s in standings(map(claim_in, found.entries)).items() if s.later}
     digests = {e["id"]: e["digest"] for e in found.entries}
+    unreadable = _unreadable(book, found.entries)
     wanted = Wanted(
         book=book_key(found.header),
         entries=tuple(_entry(e, later, links, digests) for e in found.entries),
-        chosen=tuple(_chosen(book, found.entries, chosen)),
+        chosen=_chosen(book, unreadable, chosen),
         # Of what is recorded, not of what this machine's secrets leave of it: another machine has others.
         snapshots=tuple((s.name, s.commit) for s in found.header.snapshots),
         final=digest(encode(found.header.closing)) if found.header.closing is not None else None,
@@ -66,15 +66,22 @@ def gather(
         trusted=frozenset(header.issue.trusted if header.issue is not None else ()),
         managed=header.issue is not None and header.issue.managed,
         new_block=new_block,
-        unreadable=_unreadable(book, found.entries),
+        unreadable=unreadable,
     )
-    told = [workspace.redacted(_with_verdicts(book, e)) for e in found.entries]
-    settled = workspace.redacted(settled_claims(book, Thread(header, found.entries)))
-    texts = IssueDocuments(
-        templates_of(workspace), header, links, told, functools.cache(BaselineLikeness(book)), settled
+    values = IssueValues(
+        header=header,
+        links=links,
+        summaries=[workspace.redacted(_with_verdicts(book, e)) for e in found.entries],
+        unlike=functools.cache(BaselineLikeness(book)),
+        settled=workspace.redacted(settled_claims(book, Thread(header, found.entries))),
     )
     documents = BookDocuments(
-        workspace=workspace, book=book, header=header, texts=texts, later=later, entries=found.entries
+        templates=templates_of(workspace),
+        values=values,
+        workspace=workspace,
+        book=book,
+        later=later,
+        entries=found.entries,
     )
     return Gathered(wanted=wanted, documents=documents)
 
@@ -90,7 +97,7 @@ def _entry(summary: Mapping[str, Any], later: Later, links: Links, digests: Mapp
         aliases=tuple(summary["aliases"]),
         # Without entries that refer to it, the digest is that of its own record.
         digest=digest(summary["digest"], *refers, *compared) if refers or compared else summary["digest"],
-        stage=_stage(summary),
+        stage="void" if summary["state"] == VOID else "settled" if summary["settled"] else "open",
         linked=links.entry(entry_id) is not None,
         supersedes=summary["supersedes"],
     )
@@ -109,17 +116,10 @@ def _unreadable(book: Book, found: Sequence[Mapping[str, Any]]) -> tuple[str, ..
     return tuple(entry_id for entry_id in book.entry_ids() if entry_id not in readable)
 
 
-def _stage(summary: Mapping[str, Any]) -> Stage:
-    if summary["state"] == VOID:
-        return "void"
-    return "settled" if summary["settled"] else "open"
-
-
-def _chosen(book: Book, found: Sequence[Mapping[str, Any]], chosen: Sequence[str]) -> list[str]:
-    readable = {e["id"] for e in found}
-    ids = list(dict.fromkeys(book.resolve(entry_id) for entry_id in chosen))
+def _chosen(book: Book, unreadable: Sequence[str], chosen: Sequence[str]) -> tuple[str, ...]:
+    ids = tuple(dict.fromkeys(book.resolve(entry_id) for entry_id in chosen))
     for entry_id in ids:
-        if entry_id not in readable:
+        if entry_id in unreadable:
             raise UsageError(
                 f"{entry_id} cannot be read, so it is not synced", cause="its record is damaged", hint="logbook doctor"
             )
@@ -127,23 +127,15 @@ def _chosen(book: Book, found: Sequence[Mapping[str, Any]], chosen: Sequence[str
 
 
 @dataclass(kw_only=True)
-class BookDocuments:
-    """The texts of an issue, from the records, without secrets. (For `issues.plan`.)"""
+class BookDocuments(IssueDocuments):
+    """The texts of an issue, from the records, without secrets."""
 
     workspace: Workspace
     book: Book
-    header: Header
-    texts: IssueDocuments
     later: Later
     entries: Sequence[Mapping[str, Any]]
 
-    def title(self) -> str:
-        return self.texts.title()
-
-    def block(self, room: int) -> str:
-        return self.texts.block(room)
-
-    def update(self, entry_ids: Sequence[str], room: int) -> str:
+    def update_of(self, entry_ids: Sequence[str], room: int) -> str:
         known: dict[str, KnownRuns] = {}
         records = []
         for entry_id in entry_ids:
@@ -154,18 +146,13 @@ class BookDocuments:
                 record = dataclasses.replace(record, runs=())
             records.append(self._without_secrets(record))
         compared = {record.id: compared_texts(self.book, record) for record in records}
-        return self.texts.update(records, self.later, room, compared, known)
+        return self.update(records, self.later, room, compared, known)
 
-    def snapshot(self, name: str, room: int) -> str:
-        snapshot = next(s for s in self.header.snapshots if s.name == name)
-        records = [self._without_secrets(self.book.record(i)) for i in covered_ids(snapshot, self.entries)]
-        return self.texts.snapshot(snapshot, records, room)
-
-    def final(self, room: int) -> str:
-        return self.texts.final(room)
-
-    def link_back(self, label: str) -> str:
-        return self.texts.link_back(label)
+    def snapshot_of(self, name: str, room: int) -> str:
+        header = self.values.header
+        snapshot = next(s for s in header.snapshots if s.name == name)
+        covered = Thread(header, self.entries).covered(snapshot)
+        return self.snapshot(snapshot, [self._without_secrets(self.book.record(i)) for i in covered], room)
 
     def _known(self, seen: Look) -> KnownRuns:
         """What the runs of a long entry say, without secrets: of so many, not each is read again."""
@@ -176,8 +163,8 @@ class BookDocuments:
             for c in said.commands
         )
         said = decode(Said, workspace.redacted(encode(dataclasses.replace(said, commands=commands))))
-        header = self.header.as_of(record.id, record.entry.opened)
-        if header.baseline == self.header.baseline:
+        header = self.values.header.as_of(record.id, record.entry.opened)
+        if header.baseline == self.values.header.baseline:
             found = next(e["measured"] for e in self.entries if e["id"] == record.id)
         else:
             found = measured(self.book.record(record.id), header)

@@ -54,9 +54,7 @@ def forget_host(environ: Mapping[str, str], text: str) -> tuple[str, bool]:
 
 def is_confirmed(host: str, environ: Mapping[str, str]) -> bool:
     """Whether a token may go to this host, to the letter: another port is another host."""
-    if host == GITHUB_HOST or host == gh_host(environ):
-        return True
-    return host in load_user_config(environ).confirmed_hosts
+    return host in (GITHUB_HOST, gh_host(environ)) or host in load_user_config(environ).confirmed_hosts
 
 
 def check_confirmed(host: str, environ: Mapping[str, str], *, named_by: str, again: str) -> None:

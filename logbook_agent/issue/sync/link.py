@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from logbook_agent.entries.header import change_header
 from logbook_agent.issue.sync.link_back import WANTED
@@ -20,59 +19,65 @@ from logbook_agent.text.markdown import one_line_code
 _LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(\[bot\])?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkRequest:
-    """`label`: None adopts the experiment issue; else the issue is linked under it, and `one_way` asks for no
-    comment there. `trusted`: accounts whose markers count from now on."""
+def link(
+    workspace: Workspace,
+    target: str,
+    *,
+    label: str | None = None,
+    one_way: bool = False,
+    replace: bool = False,
+    trusted: Sequence[str] = (),
+) -> tuple[Book, IssueAddress]:
+    """Write a link into the header; where it leads. The next sync does the rest. Raises UsageError or Taken.
 
-    target: str
-    label: str | None = None
-    one_way: bool = False
-    replace: bool = False
-    trusted: Sequence[str] = ()
-
-
-def link(workspace: Workspace, request: LinkRequest) -> tuple[Book, IssueAddress]:
-    """Write a link into the header; where it leads. The next sync does the rest. Raises UsageError or Taken."""
+    Without a label the issue becomes the experiment issue, in the place of another one if `replace` says so, and the
+    markers of `trusted` accounts count from now on. With a label it is linked; `one_way` asks for no comment there.
+    """
     book = workspace.book()
     own = issue_of(book)
     default = default_repository(workspace) or (own.repository if own is not None else None)
-    address = parse_issue(request.target, default=default, site=site_of_names(workspace))
+    address = parse_issue(target, default=default, site=site_of_names(workspace))
     url = address.web
-    if request.label is None:
-        before = book.reread_header().issue
-        change_header(workspace, book, lambda header: _adopted(header, url, request))
-        if before is not None and before.url != url and before.managed:
-            workspace.warnings.append(
-                f"the block and the comments in {before.url} stay as they are and do not mention the change:"
-                " write there where the thread continues, and close it"
-            )
-    else:
-        label = one_line_code(request.label).strip()
-        if not label:
+    if label is not None:
+        name = one_line_code(label).strip()
+        if not name:
             raise UsageError("no label", cause="--as says what the issue is to this thread", hint="--as 'Prior issue'")
-        change_header(workspace, book, lambda header: _linked(header, Link(label=label, url=url), request))
+        change_header(workspace, book, lambda header: _linked(header, Link(label=name, url=url), one_way=one_way))
+        return book, address
+    logins = [_login(text) for text in trusted]
+
+    def changed(header: Header) -> Header:
+        if header.issue is not None and header.issue.url != url and not replace:
+            raise Taken(
+                f"{header.topic} already has an issue: {header.issue.url}",
+                cause="one issue shows a logbook",
+                hint=f"logbook link {url} --as 'Related issue'; or, to continue there instead:"
+                f" logbook link {url} --replace",
+            )
+        return adopted(header, url, logins)
+
+    before = book.reread_header().issue
+    change_header(workspace, book, changed)
+    if before is not None and before.url != url and before.managed:
+        workspace.warnings.append(
+            f"the block and the comments in {before.url} stay as they are and do not mention the change:"
+            " write there where the thread continues, and close it"
+        )
     return book, address
 
 
-def _adopted(header: Header, url: str, request: LinkRequest) -> Header:
+def adopted(header: Header, url: str, trusted: Sequence[str], *, managed: bool = False) -> Header:
+    """With an issue as the experiment issue. `managed`: it has the block already."""
     before = header.issue
-    if before is not None and before.url != url and not request.replace:
-        raise Taken(
-            f"{header.topic} already has an issue: {before.url}",
-            cause="one issue shows a logbook",
-            hint=f"logbook link {url} --as 'Related issue'; or, to continue there instead:"
-            f" logbook link {url} --replace",
-        )
     kept = before if before is not None and before.url == url else ExperimentIssue(url=url)
     known = before.trusted if before is not None else ()
-    trusted = tuple(sorted({*known, *map(_login, request.trusted)}))
+    issue = dataclasses.replace(kept, trusted=tuple(sorted({*known, *trusted})), managed=kept.managed or managed)
     # The header's own line for it takes the place of one that was written as a link.
     links = tuple(x for x in header.links if x.url.rstrip("/") != url or x.label.casefold() != "experiment issue")
     if before is not None and before.url != url:
         # The comments that link back lead to the issue there was before.
         links = tuple(dataclasses.replace(x, back=WANTED) if x.back is not None else x for x in links)
-    return dataclasses.replace(header, links=links, issue=dataclasses.replace(kept, trusted=trusted))
+    return dataclasses.replace(header, links=links, issue=issue)
 
 
 def _login(text: str) -> str:
@@ -86,7 +91,7 @@ def _login(text: str) -> str:
     return name
 
 
-def _linked(header: Header, new: Link, request: LinkRequest) -> Header:
+def _linked(header: Header, new: Link, *, one_way: bool) -> Header:
     if header.issue is not None and header.issue.url == new.url:
         raise Taken(
             f"{new.url} is the experiment issue of {header.topic}",
@@ -94,7 +99,7 @@ def _linked(header: Header, new: Link, request: LinkRequest) -> Header:
             hint="logbook link URL --as 'Related issue', with the address of another one",
         )
     old = next((x for x in header.links if x.url == new.url), None)
-    back = None if request.one_way else WANTED if old is None or old.back is None else old.back
+    back = None if one_way else WANTED if old is None or old.back is None else old.back
     made = dataclasses.replace(new, back=back)
     if old is None:
         return dataclasses.replace(header, links=(*header.links, made))

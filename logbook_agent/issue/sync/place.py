@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from shlex import join
 from typing import Any
 
-from logbook_agent.issue.github.answers import Typed
+from logbook_agent.issue.github.answers import IssueHost
 from logbook_agent.issue.github.calls import Calls
 from logbook_agent.issue.github.pace import MAX_WAIT_S, Pace
 from logbook_agent.issue.github.token import token_for
@@ -59,10 +59,6 @@ def _options(workspace: Workspace) -> str:
     if workspace.root_option is not None:
         words += ["--root", workspace.root_option]
     return f" {join(words)}" if words else ""
-
-
-def configured_site(workspace: Workspace) -> Site:
-    return workspace.config.github.site
 
 
 def default_repository(workspace: Workspace, option: str | None = None) -> RepositoryAddress | None:
@@ -154,9 +150,11 @@ def connect(
     # Here, because nothing but a request needs it: it takes longer to load than most commands to run.
     from logbook_agent.issue.github.github import GitHub
 
+    def say(text: str) -> None:
+        wire.say(workspace.redactor.text(text))
+
     settings = workspace.config.github
-    say = _redacting(workspace, wire.say)
-    pause_s = settings.pause_s if configured_site(workspace) == repository.site else 1.0
+    pause_s = settings.pause_s if settings.site == repository.site else 1.0
     timing: Mapping[str, Any] = workspace.timing
     if repository.host not in wire.paces:
         wire.paces[repository.host] = Pace(say=say, max_wait_s=wire.max_wait_s, pause_s=pause_s, **timing)
@@ -170,7 +168,7 @@ def connect(
         timeout_s=settings.timeout_s,
         say=say,
         sleep=sleep,
-        typed=Typed(again=again, preview=_preview(workspace, again), options=_options(workspace)),
+        typed=IssueHost(again=again, preview=_preview(workspace, again), options=_options(workspace)),
     )
     return Calls(remote=remote, pace=pace, say=say, again=again)
 
@@ -179,7 +177,7 @@ def _api_of(workspace: Workspace, repository: RepositoryAddress, *, named_by: st
     """The address of the API, on hosts that the user has confirmed. Raises HostNotConfirmed."""
     check_confirmed(repository.host, workspace.environ, named_by=named_by, again=again)
     settings, file = workspace.config.github, workspace.config.file
-    if settings.api is None or configured_site(workspace) != repository.site:
+    if settings.api is None or settings.site != repository.site:
         return repository.api
     host = parse_api(settings.api).host
     if host != repository.host:
@@ -208,7 +206,3 @@ def _preview(workspace: Workspace, again: str) -> str:
     if not again.startswith("logbook sync"):
         return typed(workspace, "sync", "--dry-run")
     return again if "--dry-run" in again else f"{again} --dry-run"
-
-
-def _redacting(workspace: Workspace, say: Callable[[str], None]) -> Callable[[str], None]:
-    return lambda text: say(workspace.redactor.text(text))

@@ -118,13 +118,27 @@ def sync(workspace: Workspace, request: SyncRequest, wire: SendOptions) -> SyncR
             raise _not_committed(error, result) from None
 
 
+def sync_after(workspace: Workspace, wire: SendOptions, done: str) -> SyncResult:
+    """Bring the issue up to date after something was done; an error says that it was."""
+    try:
+        return sync(workspace, SyncRequest(), wire)
+    except RemoteError as error:
+        error.reword(f"{done}, but the issue was not updated: {error.message}")
+        raise
+
+
 def _check(run: _Run) -> None:
     """What can be refused before anything is asked of the network."""
     request, book = run.request, run.book
     if book.header.issue is None:
-        if request.create:
-            check_no_link(book)
-            labels_of(run.workspace, request.labels)
+        if not request.create:
+            raise UsageError(
+                f"{book.topic} has no issue yet",
+                cause="it was neither opened nor linked",
+                hint="logbook sync --create, or for one that exists: logbook link URL",
+            )
+        check_no_link(book)
+        labels_of(run.workspace, request.labels)
     elif request.repository or request.labels:
         raise UsageError(
             f"{book.topic} already has an issue: {book.header.issue.url}",
@@ -160,29 +174,26 @@ def _alone(run: _Run) -> Iterator[None]:
 
 def _shown(run: _Run) -> SyncResult:
     """What would be done: with an issue, of the issue as it is; without one nothing is asked of the network."""
-    book, request = run.book, run.request
+    workspace, book, request = run.workspace, run.book, run.request
     issue = issue_of(book)
-    if issue is None:
-        _check_create(run)
-        repository = default_repository(run.workspace, request.repository)
-        links = links_of(run.workspace, book, repository)
-        gathered = _gather(run, links)
-        plan = first_plan(run.workspace, book, gathered, repository, request.labels)
-        run.workspace.warnings += plan.warnings
-        return _result(run, plan.steps, links, gathered)
-    links = links_of(run.workspace, book, issue.repository)
+    repository = issue.repository if issue is not None else default_repository(workspace, request.repository)
+    links = links_of(workspace, book, repository)
     gathered = _gather(run, links)
-    calls = connect(run.workspace, issue.repository, run.telling, named_by=issue_line(book), read_only=True)
-    plan = _syncing(run, calls, issue.number, gathered, NoMemory()).plan()
-    run.workspace.warnings += plan.warnings
-    return _result(run, (*plan.steps, *planned_link_backs(book, gathered.documents)), links, gathered)
+    if issue is None:
+        plan = first_plan(workspace, book, gathered, repository, request.labels)
+        steps = plan.steps
+    else:
+        calls = connect(workspace, issue.repository, run.telling, named_by=issue_line(book), read_only=True)
+        plan = _syncing(run, calls, issue.number, gathered, NoMemory()).plan()
+        steps = (*plan.steps, *planned_link_backs(book, gathered.documents))
+    workspace.warnings += plan.warnings
+    return _result(run, steps, links, gathered)
 
 
 def _applied(run: _Run) -> SyncResult:
     book, workspace = run.book, run.workspace
     issue = issue_of(book)
     if issue is None:
-        _check_create(run)
         repository = needed_repository(workspace, run.request.repository)
         who = named_by(workspace, repository, run.request.repository)
         calls = connect(workspace, repository, run.telling, named_by=who)
@@ -228,15 +239,6 @@ def _result(run: _Run, steps: Sequence[Step], links: Links, gathered: Gathered) 
         links=links,
         waiting=tuple(e.id for e in wanted.entries if e.stage == "open" and e.id not in wanted.chosen),
     )
-
-
-def _check_create(run: _Run) -> None:
-    if not run.request.create:
-        raise UsageError(
-            f"{run.book.topic} has no issue yet",
-            cause="it was neither opened nor linked",
-            hint="logbook sync --create, or for one that exists: logbook link URL",
-        )
 
 
 def _commit(run: _Run) -> str | None:

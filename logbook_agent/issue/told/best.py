@@ -26,21 +26,13 @@ _BETTER = {"max": "higher is better", "min": "lower is better"}
 def best_lines(thread: Thread, id_link: Callable[[str], str], unlike: Unlike) -> list[dict[str, Any]]:
     """By primary metric with a direction: `against` the baseline (one for each of its cases that was measured)
     and `other`, the best of all where it is of another case, with `why` it is not compared."""
-    found, header = [], thread.header
-    for metric in _ranked_metrics(header):
+    found, places = [], range(len(baseline_cases(thread.header)))
+    for metric in _ranked_metrics(thread.header):
         cases = ranked(thread, metric)
-        if not cases:
-            continue
-        places = range(len(baseline_cases(header)))
-        against = [told for place in places if (told := _against(thread, metric, place, cases, id_link, unlike))]
-        top, other = cases[0], None
-        if not top["of"]:
-            differing = _differing(header, top)
-            other = {
-                **_told(thread, metric, top, id_link),
-                "why": _why_apart(header, top, differing),
-                "case": words(case_text(top, first=differing), _CASE_BYTES),
-            }
+        against = [
+            _against(thread, metric, place, top, id_link, unlike) for place in places if (top := _gain(cases, place))
+        ]
+        other = _other(thread, metric, cases[0], id_link) if cases and not cases[0]["of"] else None
         if against or other is not None:
             found.append({**_named(metric), "against": against, "other": other})
     return found
@@ -54,9 +46,9 @@ def _named(metric: Metric) -> dict[str, str]:
     return {"metric": md.inline_code(metric.name), "better": _BETTER[str(metric.direction)]}
 
 
-def headline(thread: Thread, id_link: Callable[[str], str], unlike: Unlike) -> list[str]:
+def headline(best_lines: Sequence[Mapping[str, Any]]) -> list[str]:
     """The first primary metric that says anything, in one sentence."""
-    for best in best_lines(thread, id_link, unlike):
+    for best in best_lines:
         for told in sorted(best["against"], key=lambda t: t["delta"] is None):
             start = f"Best {best['metric']} at the baseline's case: {told['value']} in {_entry(told)}"
             if told["delta"] is None:
@@ -99,23 +91,19 @@ def _apart(differs: str) -> str:
     return f"; it differs from the baseline in {escape(words(differs, _DIFFERS_BYTES))}" if differs else ""
 
 
-def _against(
-    thread: Thread,
-    metric: Metric,
-    place: int,
-    cases: Sequence[CaseBest],
-    id_link: Callable[[str], str],
-    unlike: Unlike,
-) -> dict[str, Any] | None:
+def _gain(cases: Sequence[CaseBest], place: int) -> CaseBest | None:
     """The best that is of one of the baseline's cases. Where that is what the baseline itself measured, nothing was
     gained: further runs of it are its noise, and its drift."""
-    header = thread.header
     top = best_of(cases, place)
-    if top is None or (top["is_baseline"] and len(top["entries"]) == 1):
-        return None
-    beyond = case_text(top, without=baseline_cases(header)[place])
+    return None if top is None or (top["is_baseline"] and len(top["entries"]) == 1) else top
+
+
+def _against(
+    thread: Thread, metric: Metric, place: int, top: CaseBest, id_link: Callable[[str], str], unlike: Unlike
+) -> dict[str, Any]:
+    beyond = case_text(top, without=baseline_cases(thread.header)[place])
     told = {**_told(thread, metric, top, id_link), "case": words(beyond, _CASE_BYTES)}
-    stated = _stated(header, metric, place)
+    stated = _stated(thread.header, metric, place)
     if stated is None:
         return {**told, "why": "the baseline states no number"}
     if not _comparable(metric, top):
@@ -125,6 +113,16 @@ def _against(
         return {**told, "why": f"the baseline itself, measured again; its number is {baseline}"}
     evidence = told["evidence"] + _apart(unlike(top["entry"], top["run"]))
     return {**told, **_change(metric, stated, top), "evidence": evidence}
+
+
+def _other(thread: Thread, metric: Metric, top: CaseBest, id_link: Callable[[str], str]) -> dict[str, Any]:
+    """The best of all, of a case that the baseline does not have."""
+    differing = _differing(thread.header, top)
+    return {
+        **_told(thread, metric, top, id_link),
+        "why": _why_apart(thread.header, top, differing),
+        "case": words(case_text(top, first=differing), _CASE_BYTES),
+    }
 
 
 def _change(metric: Metric, stated: float, best: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,11 +7,10 @@ Nothing in them depends on when they are rendered: one logbook and its links giv
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
 
-from logbook_agent.findings.claims import Claim
-from logbook_agent.findings.thread import Summary
-from logbook_agent.issue.told.best import Unlike
 from logbook_agent.issue.told.entries import KnownRuns, commit_url, entry_values, known_runs, snapshot_values
 from logbook_agent.issue.told.room import share, shown
 from logbook_agent.issue.told.texts import escape, is_address, title_start
@@ -25,9 +24,6 @@ from logbook_agent.text import fit, neutral
 from logbook_agent.text import markdown as md
 from logbook_agent.text.links import Links
 
-if TYPE_CHECKING:
-    from logbook_agent.findings.tables import Table
-
 _NOTHING: Mapping[str, Sequence[str]] = {}
 # What GitHub takes; counted in the units in which it is most.
 TITLE_UNITS = 256
@@ -36,32 +32,25 @@ _TITLE_VALUE_BYTES = 1024
 _LINK_BYTES = 4096
 
 
+@dataclass(kw_only=True)
 class IssueDocuments:
     """Texts by the project's templates. `room` is always in bytes of UTF-8; markers are no part of a text.
 
-    `declared`: the addresses that stay live. `unlike` says in what a run differs from the baseline beyond its case;
-    `settled` are the claims of the thread, the strongest first.
     Every method raises StoreError when a template does not fit.
     """
 
-    def __init__(
-        self,
-        templates: Templates,
-        header: Header,
-        links: Links,
-        summaries: Sequence[Summary],
-        unlike: Unlike = lambda _entry, _run: "",
-        settled: Sequence[Claim] = (),
-    ) -> None:
-        self._templates = templates
-        self._header = header
-        self._thread = IssueValues(header=header, links=links, summaries=summaries, unlike=unlike, settled=settled)
-        self.declared = _declared(header, links)
+    templates: Templates
+    values: IssueValues
+
+    @cached_property
+    def declared(self) -> frozenset[str]:
+        """The addresses that stay live."""
+        return _declared(self.values.header, self.values.links)
 
     def title(self) -> str:
         """On one line, of at most 256 characters; what is longer ends in `…`."""
-        scope = shown(self._thread.scope(), _TITLE_VALUE_BYTES) | {"title": md.one_line(self._header.title)}
-        text = md.one_line(self._templates.render("issue_title.j2", {"logbook": scope}))
+        scope = shown(self.values.scope(), _TITLE_VALUE_BYTES) | {"title": md.one_line(self.values.header.title)}
+        text = md.one_line(self.templates.render("issue_title.j2", {"logbook": scope}))
         whole = self._plain(text)
         if _units(whole) <= TITLE_UNITS:
             return whole
@@ -69,11 +58,11 @@ class IssueDocuments:
             cut = self._plain(title_start(text, room))
             if _units(cut) <= TITLE_UNITS:
                 return cut
-        return self._header.prefix
+        return self.values.header.prefix
 
     def block(self, room: int) -> str:
         """What stands in the managed block of the issue's body."""
-        values = {"issue": self._thread.body(), "logbook": self._thread.scope()}
+        values = {"issue": self.values.body(), "logbook": self.values.scope()}
         return self._rendered("issue_body.md.j2", values, room)
 
     def update(
@@ -89,42 +78,42 @@ class IssueDocuments:
         known = known or {}
         entries = [
             entry_values(
-                self._thread,
+                self.values,
                 record,
                 later.get(record.id, NO_LATER),
                 compared.get(record.id, ()),
-                known.get(record.id) or known_runs(record, self._header, self._table),
+                known.get(record.id) or known_runs(record, self.values.header, partial(table_text, self.templates)),
             )
             for record in records
         ]
         return self._rendered(
-            "issue_update.md.j2", {"update": {"entries": entries, "logbook": self._thread.logbook}}, room
+            "issue_update.md.j2", {"update": {"entries": entries, "logbook": self.values.logbook}}, room
         )
 
     def snapshot(self, snapshot: Snapshot, records: Sequence[Record], room: int) -> str:
         """The comment about a tag: how to repeat what it holds, and the results. `records` are the entries that it
         covers."""
         urls = frozenset(u for u in (snapshot.url, commit_url(snapshot)) if u is not None and is_address(u))
-        values = {"snapshot": snapshot_values(self._thread, snapshot, records)}
+        values = {"snapshot": snapshot_values(self.values, snapshot, records)}
         return self._rendered("issue_snapshot.md.j2", values, room, self.declared | urls)
 
     def final(self, room: int) -> str:
         """The comment that closes the thread. Raises ValueError when the thread is open."""
-        thread, closing = self._thread, self._thread.closing()
+        values, closing = self.values, self.values.closing()
         if closing is None:
             raise ValueError("the thread is not closed")
         said = {
             **closing,
-            "best": thread.best(),
-            "criteria": thread.criteria(),
-            "snapshots": thread.snapshots(),
-            "logbook": thread.logbook,
+            "best": values.best,
+            "criteria": values.criteria(),
+            "snapshots": values.snapshots(),
+            "logbook": values.logbook,
         }
         return self._rendered("issue_final.md.j2", {"final": said}, room)
 
     def link_back(self, label: str) -> str:
         """The comment on a linked issue, which this thread calls `label`. Raises ValueError without an issue."""
-        issue = self._header.issue
+        issue = self.values.header.issue
         if issue is None:
             raise ValueError("the thread has no issue")
         values = {"link": {"label": escape(label), "url": issue.url}}
@@ -134,17 +123,14 @@ class IssueDocuments:
         self, template: str, values: Mapping[str, Any], room: int, declared: frozenset[str] | None = None
     ) -> str:
         """A document of at most `room` bytes. What no document of ours shows of the logbook takes no room in it."""
-        given = shown({"logbook": self._thread.scope(), **values}, share(values, room))
-        text = neutral.document(self._templates.render(template, given).strip("\n"), declared or self.declared)
+        given = shown({"logbook": self.values.scope(), **values}, share(values, room))
+        text = neutral.document(self.templates.render(template, given).strip("\n"), declared or self.declared)
         # A secret may stand there only once it is put together.
-        return fit.cut(self._templates.redact(text), room)
-
-    def _table(self, table: Table, more_notes: Sequence[str] = ()) -> str:
-        return table_text(self._templates, table, more_notes)
+        return fit.cut(self.templates.redact(text), room)
 
     def _plain(self, text: str) -> str:
         """A title neutralised: behind a word, what would open a block is text."""
-        return self._templates.redact(neutral.document(f"x {text}").removeprefix("x ").strip())
+        return self.templates.redact(neutral.document(f"x {text}").removeprefix("x ").strip())
 
 
 def _units(text: str) -> int:

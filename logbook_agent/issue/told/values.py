@@ -14,7 +14,7 @@ from logbook_agent.issue.told.results import results
 from logbook_agent.issue.told.room import Piece, newest
 from logbook_agent.issue.told.texts import counted, escape, is_address, line, link, one_line, prose, words
 from logbook_agent.model.header import Computed, Criterion, Header
-from logbook_agent.pages.blocks import baseline_text, config_text, metric_text, number_text, runs_text
+from logbook_agent.pages.blocks import header_values, runs_text
 from logbook_agent.text import markdown as md
 from logbook_agent.text.fit import size
 from logbook_agent.text.links import Links
@@ -29,17 +29,22 @@ _MOST_CLAIMS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class IssueValues:
-    """A logbook as an issue shows it. `summaries` are in order, the newest last; `unlike` looks at the baseline."""
+    """A logbook as an issue shows it. `summaries` are in order, the newest last; `unlike` says in what a run differs
+    from the baseline beyond its case; `settled` are the claims of the thread, the strongest first."""
 
     header: Header
     links: Links
     summaries: Sequence[Summary]
-    unlike: Unlike
+    unlike: Unlike = lambda _entry, _run: ""
     settled: Sequence[Claim] = ()
 
     @cached_property
     def thread(self) -> Thread:
         return Thread(self.header, self.summaries)
+
+    @cached_property
+    def _plain(self) -> dict[str, Any]:
+        return header_values(self.header)
 
     @cached_property
     def logbook(self) -> dict[str, Any]:
@@ -59,46 +64,36 @@ class IssueValues:
     # -- parts of several documents ----------------------------------------------------------------
 
     def scope(self) -> dict[str, Any]:
-        header = self.header
+        plain = self._plain
         return {
-            "topic": header.topic,
-            "title": one_line(header.title),
-            "prefix": header.prefix,
-            "opened": self.date(header.opened),
-            "zone": header.zone,
-            "goal": prose(header.goal),
-            "metrics": [one_line(metric_text(m)) for m in header.metrics if m.primary],
-            "secondary_metrics": [one_line(metric_text(m)) for m in header.metrics if not m.primary],
-            "constraints": [one_line(c) for c in header.constraints],
+            **{key: plain[key] for key in ("topic", "prefix", "zone")},
+            "title": one_line(self.header.title),
+            "opened": md.one_line(plain["opened"]),
+            "goal": prose(plain["goal"]),
+            **{key: list(map(one_line, plain[key])) for key in ("metrics", "secondary_metrics", "constraints")},
         }
 
     def baseline(self) -> dict[str, Any] | None:
-        found = self.header.baseline
-        if found is None:
+        plain = self._plain["baseline"]
+        if plain is None:
             return None
-        metrics = self.header.metrics
         return {
-            "date": one_line(found.date),
-            "case": words(config_text(found.config), _CASE_BYTES),
+            **{key: one_line(plain[key]) for key in ("date", "source", "confidence")},
+            "case": words(plain["case"], _CASE_BYTES),
             "numbers": [
-                {
-                    "case": words(config_text(n.config), _CASE_BYTES),
-                    "metrics": [escape(number_text(k, v, metrics)) for k, v in n.metrics.items()],
-                }
-                for n in found.numbers
+                {"case": words(n["case"], _CASE_BYTES), "metrics": list(map(escape, n["metrics"]))}
+                for n in plain["numbers"]
             ],
-            "code_refs": [words(ref, _CASE_BYTES) for ref in found.code_refs],
-            "entry": self.id_link(found.entry) if found.entry else "",
-            "source": one_line(found.source),
-            "confidence": one_line(found.confidence),
-            "text": prose(found.text),
+            "code_refs": [words(ref, _CASE_BYTES) for ref in plain["code_refs"]],
+            "entry": self.id_link(plain["entry"]) if plain["entry"] else "",
+            "text": prose(plain["text"]),
             "moves": [
                 {
-                    "at": self.date(move.at),
-                    "reason": one_line(move.reason),
-                    "before": words(baseline_text(move.before, metrics), _CASE_BYTES),
+                    "at": md.one_line(move["at"]),
+                    "reason": one_line(move["reason"]),
+                    "before": words(move["before"], _CASE_BYTES),
                 }
-                for move in self.header.baseline_moves
+                for move in self._plain["baseline_moves"]
             ],
         }
 
@@ -138,7 +133,9 @@ class IssueValues:
     def snapshots(self) -> list[dict[str, Any]]:
         return [{"name": link(s.name, s.url), "commit": s.commit, "at": self.date(s.at)} for s in self.header.snapshots]
 
+    @cached_property
     def best(self) -> list[dict[str, Any]]:
+        """The best results so far, by metric."""
         return best_lines(self.thread, self.id_link, self.unlike)
 
     # -- the body ----------------------------------------------------------------------------------
@@ -151,7 +148,7 @@ class IssueValues:
             "facts": self._facts(),
             "status": self._status(),
             "baseline": self.baseline(),
-            "best": self.best(),
+            "best": self.best,
             "criteria": self.criteria(),
             "results": self.results(),
             "decisions": self._list(self.thread.decisions, "decision"),
@@ -190,7 +187,7 @@ class IssueValues:
         if (more := len(self.settled) - _MOST_CLAIMS) > 0:
             found.append(f"{self.left_out(more, 'further verdict', 'further verdicts')}.")
         found.append(f"{counted(len(experiments), 'experiment')}: {', '.join(_states(experiments))}.")
-        found += headline(self.thread, self.id_link, self.unlike)
+        found += headline(self.best)
         if criteria := self.header.stop_criteria:
             whole = counted(len(criteria), "stop criterion", "stop criteria")
             found.append(f"{sum(c.met for c in criteria):,} of {whole} met.")
