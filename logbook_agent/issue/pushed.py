@@ -108,16 +108,6 @@ def head_commit(root: Path, environ: Mapping[str, str]) -> str | None:
     return lines[0] if lines and _OID.fullmatch(lines[0]) else None
 
 
-def is_pushed(root: Path, commit: str, remote: str, environ: Mapping[str, str]) -> bool:
-    """Whether a branch of the remote holds this commit (its full SHA), as of the last fetch or push."""
-    repository = repository_of(root)
-    if repository is None or not _OID.fullmatch(commit):
-        return False
-    words = ["rev-list", "--max-count=1", commit, "--not", f"--remotes={remote}", "--"]
-    answer = read_git(repository.top, words, environ)
-    return answer.code == 0 and not answer.out
-
-
 def dirty_outside(root: Path, environ: Mapping[str, str], *, most: int = SHOWN_PATHS) -> Outside:
     """What differs from HEAD, or is untracked and not ignored, outside the logbook root.
 
@@ -138,17 +128,6 @@ def dirty_outside(root: Path, environ: Mapping[str, str], *, most: int = SHOWN_P
         )
     names = [os.fsdecode(line[3:]) for line in answer.out.split(b"\0") if line]
     return Outside(paths=tuple(names[:most]), count=len(names))
-
-
-def blobs_at(commit: str, root: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """Path below the root -> object id, of every regular file there at a commit; empty when there is none."""
-    repository = repository_of(root)
-    if repository is None:
-        return {}
-    place = _place(repository, root)
-    prefix = "" if place == "." else f"{place}/"
-    found = _listed(repository, commit, [] if place == "." else [place], environ)
-    return {path.removeprefix(prefix): oid for path, oid in found.items()}
 
 
 def file_at(commit: str, path: Path, environ: Mapping[str, str]) -> bytes | None:

@@ -6,13 +6,14 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from logbook_agent.issue.github.apply import Sync
+from logbook_agent.issue.github.apply import Learnt, Sync
 from logbook_agent.issue.github.calls import Calls
 from logbook_agent.issue.github.pace import Pace
 from logbook_agent.issue.planning import block, markers
-from logbook_agent.issue.planning.plan import LIMIT_BYTES
+from logbook_agent.issue.planning.block import LIMIT_BYTES
 from logbook_agent.issue.planning.wanted import EntryWanted, Wanted
 from logbook_agent.model.errors import LogbookError
+from logbook_agent.model.header import ExperimentIssue
 from tests.issues.model_server import Client, Killed, Server
 
 BOOK = "MOE.12345678"
@@ -58,11 +59,9 @@ class Header:
     trusted: set[str] = field(default_factory=set)
     managed: bool = False
 
-    def learn_author(self, login: str) -> None:
-        self.trusted.add(login)
-
-    def learn_block(self) -> None:
-        self.managed = True
+    def remember(self, learnt: Learnt) -> None:
+        issue = learnt(ExperimentIssue(url="", trusted=tuple(self.trusted), managed=self.managed))
+        self.trusted, self.managed = set(issue.trusted), issue.managed
 
 
 def entry(number: int, version: int = 0, **more: object) -> EntryWanted:
@@ -84,7 +83,7 @@ def sync(
         number=1,
         wanted=wanted_of(entries, header, **more),
         documents=Texts({e.id: e for e in entries}),
-        memory=header,
+        remember=header.remember,
     )
 
 

@@ -10,6 +10,7 @@ when a read failed for good, else the terminal RemoteError that names the troubl
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import sys
@@ -38,6 +39,8 @@ PER_PAGE = 100
 # 100,000 issues or comments.
 MOST_PAGES = 1_000
 _TAGS_IN_TAGS = 5
+_UNREADABLE = "its answer cannot be read: is this the address of the API?"
+_NO_PAGE = "the address of the next page of its list is not valid"
 
 Read = TypeVar("Read")
 
@@ -83,7 +86,7 @@ class GitHub:
         whole_s = max(1, math.ceil(timeout_s))
         self._requester = requester(api=address, token=token, timeout_s=whole_s, per_page=PER_PAGE)
         self._wire = Wire(
-            self._requester.requestJson,
+            send=self._requester.requestJson,
             api=address,
             host=self._host,
             token=token,
@@ -212,14 +215,15 @@ class GitHub:
         return Call(method=method, path=whole, doing=f"{verb} {about}", about=about, data=data)
 
     def _read(self, call: Call, read: Callable[[Any], Read]) -> Read:
-        return self._understand(call, self._wire.ask(call), read)
+        answer = self._wire.ask(call)
+        return self._understood(call, lambda: read(answer.data))
 
-    def _understand(self, call: Call, answer: HostAnswer, read: Callable[[Any], Read]) -> Read:
+    def _understood(self, call: Call, read: Callable[[], Read], trouble: str = _UNREADABLE) -> Read:
         try:
-            return read(answer.data)
+            return read()
         except UNREADABLE:
             pass
-        raise no_answer(call, self._host, "its answer cannot be read: is this the address of the API?")
+        raise no_answer(call, self._host, trouble)
 
     def _pages(self, call: Call, filters: Mapping[str, str], read: Callable[[Any], Read]) -> Iterator[Read]:
         """Every item of every page."""
@@ -227,8 +231,8 @@ class GitHub:
         seen: list[dict[str, str]] = []
         while len(seen) < MOST_PAGES:
             answer = self._wire.ask(replace(call, parameters=parameters))
-            yield from self._understand(call, answer, lambda items: [read(item) for item in _listed(items)])
-            following = self._following(call, answer)
+            yield from self._understood(call, functools.partial(_listed, answer, read))
+            following = self._understood(call, functools.partial(getattr, answer, "next_page"), _NO_PAGE)
             if following is None:
                 return
             seen.append(parameters)
@@ -236,13 +240,6 @@ class GitHub:
                 raise no_answer(call, self._host, "a page of its list links to itself")
             parameters = following
         raise no_answer(call, self._host, f"its list has more than {MOST_PAGES:,} pages")
-
-    def _following(self, call: Call, answer: HostAnswer) -> dict[str, str] | None:
-        try:
-            return answer.next_page
-        except ValueError:
-            pass
-        raise no_answer(call, self._host, "the address of the next page of its list is not valid")
 
     def _write_comment(self, call: Call, body: str, comment_id: int | None = None) -> Comment:
         comment = self._read(call, lambda data: answers.comment(data, comment_id))
@@ -271,8 +268,9 @@ class GitHub:
         return issue
 
 
-def _listed(items: object) -> list[Any]:
+def _listed(answer: HostAnswer, read: Callable[[Any], Read]) -> list[Read]:
     """Of a page: more than were asked for are no list of GitHub's."""
+    items = answer.data
     if not isinstance(items, list) or len(items) > PER_PAGE:
         raise TypeError("no page of a list")
-    return items
+    return [read(item) for item in items]

@@ -8,13 +8,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from logbook_agent.issue.planning import markers
+from logbook_agent.issue.planning.block import LIMIT_BYTES
 from logbook_agent.issue.planning.markers import UPDATE, Marked
 from logbook_agent.issue.planning.steps import Delete, Render, Step
 from logbook_agent.issue.planning.values import Comment
 from logbook_agent.issue.planning.wanted import Documents, EntryWanted, Wanted
-
-# GitHub's limit for bodies and comments; it counts characters, and bytes are never fewer.
-LIMIT_BYTES = 65_536
 
 # How an entry was told: with links (l), without since it was not pushed (n), or before it was settled (o).
 LINKED, UNLINKED, OPEN = "l", "n", "o"

@@ -11,10 +11,11 @@ import functools
 from collections.abc import Sequence
 
 from logbook_agent.issue.planning import block, markers
-from logbook_agent.issue.planning.draft import LIMIT_BYTES, Draft
+from logbook_agent.issue.planning.block import LIMIT_BYTES
+from logbook_agent.issue.planning.draft import Draft
 from logbook_agent.issue.planning.markers import FINAL, SNAPSHOT
 from logbook_agent.issue.planning.steps import Close, EditStep, Post, SyncPlan, WriteBlock
-from logbook_agent.issue.planning.updates import UPDATE_ENTRIES, plan_updates
+from logbook_agent.issue.planning.updates import plan_updates
 from logbook_agent.issue.planning.values import Comment, Issue
 from logbook_agent.issue.planning.wanted import Documents, Wanted
 from logbook_agent.model.errors import Rejected, StoreError
@@ -40,7 +41,7 @@ def make_plan(wanted: Wanted, documents: Documents, issue: Issue, comments: Sequ
 def first_body(wanted: Wanted, documents: Documents) -> str:
     """The body of an issue that is to be created. Raises StoreError when records cannot be read."""
     _check_whole(wanted)
-    return block.wrapped(wanted.book, documents.block(LIMIT_BYTES - block.wrapping_bytes(wanted.book)))
+    return block.wrapped(wanted.book, documents.block(block.room("", wanted.book)))
 
 
 def _check_whole(wanted: Wanted) -> None:
@@ -65,7 +66,7 @@ def _plan_block(draft: Draft, issue: Issue) -> None:
             " only what can be read"
         )
         return
-    room = LIMIT_BYTES - block.outside_bytes(issue.body, wanted.book) - block.wrapping_bytes(wanted.book)
+    room = block.room(issue.body, wanted.book)
     if room < _LEAST_BLOCK_BYTES:
         raise Rejected(
             f"the text that people wrote in the issue leaves {max(room, 0)} bytes for ours",
@@ -135,6 +136,3 @@ def _plan_close(draft: Draft, issue: Issue) -> None:
         draft.warnings.append(f"{issue.url} also shows another logbook, so it is not closed")
     else:
         draft.steps.append(Close())
-
-
-__all__ = ["LIMIT_BYTES", "UPDATE_ENTRIES", "first_body", "make_plan"]

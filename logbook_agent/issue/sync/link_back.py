@@ -6,8 +6,7 @@ import dataclasses
 from collections.abc import Collection, Sequence
 
 from logbook_agent.entries.header import change_header
-from logbook_agent.issue.github.calls import Calls
-from logbook_agent.issue.github.edits import edit_comment
+from logbook_agent.issue.github.calls import Calls, edit_comment
 from logbook_agent.issue.planning import markers
 from logbook_agent.issue.planning.markers import book_key
 from logbook_agent.issue.planning.steps import LinkBack
@@ -23,7 +22,7 @@ from logbook_agent.model.errors import (
     NoToken,
     RemoteError,
 )
-from logbook_agent.model.header import Header, Link
+from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import parse_issue
@@ -128,13 +127,11 @@ def _is_ours(comment: Comment, step: LinkBack, key: str, known: Collection[str],
 
 def _note(workspace: Workspace, book: Book, url: str, back: str) -> None:
     def changed(header: Header) -> Header:
-        links = tuple(
-            _with_back(link, back) if link.url == url and link.back == WANTED else link for link in header.links
+        return dataclasses.replace(
+            header,
+            links=tuple(
+                dataclasses.replace(x, back=back) if x.url == url and x.back == WANTED else x for x in header.links
+            ),
         )
-        return dataclasses.replace(header, links=links)
 
     change_header(workspace, book, changed, seen=False)
-
-
-def _with_back(link: Link, back: str) -> Link:
-    return dataclasses.replace(link, back=back)

@@ -170,7 +170,7 @@ def connect(
         sleep=sleep,
         typed=IssueHost(again=again, preview=_preview(workspace, again), options=_options(workspace)),
     )
-    return Calls(remote=remote, pace=pace, say=say, again=again)
+    return Calls(remote=remote, pace=pace, say=say)
 
 
 def _api_of(workspace: Workspace, repository: RepositoryAddress, *, named_by: str, again: str) -> str:

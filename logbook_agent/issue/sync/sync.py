@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from logbook_agent.entries.header import HeaderMemory, NoMemory
-from logbook_agent.issue.github.apply import Memory, Sync
+from logbook_agent.entries.header import change_header
+from logbook_agent.issue.github.apply import Learnt, Sync
 from logbook_agent.issue.github.calls import Calls, with_progress
 from logbook_agent.issue.planning.steps import Step
 from logbook_agent.issue.sync.create import check_no_link, create_issue, first_plan, labels_of
@@ -26,6 +27,7 @@ from logbook_agent.issue.sync.place import (
     typed,
 )
 from logbook_agent.model.errors import Locked, RemoteError, StoreError, SyncRunning, UsageError
+from logbook_agent.model.header import Header
 from logbook_agent.running.provenance.commit import check_commit, commit_root
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -95,7 +97,8 @@ def sync(workspace: Workspace, request: SyncRequest, wire: SendOptions) -> SyncR
     _check(run)
     if request.dry_run:
         return dataclasses.replace(_shown(run), would_commit=request.commit)
-    with _alone(run):
+    with contextlib.ExitStack() as held:
+        _alone(run, held)
         try:
             result = _applied(run)
         except RemoteError:
@@ -157,19 +160,16 @@ def _not_committed(error: StoreError, result: SyncResult) -> StoreError:
     return error
 
 
-@contextlib.contextmanager
-def _alone(run: _Run) -> Iterator[None]:
+def _alone(run: _Run, held: contextlib.ExitStack) -> None:
     """One sync of a clone at a time."""
-    with contextlib.ExitStack() as held:
-        try:
-            held.enter_context(run.book.sync_lock())
-        except Locked as error:
-            raise SyncRunning(
-                f"another sync of {run.book.topic} is under way ({error.holder})",
-                cause="two syncs of one clone would write the same comments",
-                hint=f"wait for it to end, then: {run.again}",
-            ) from None
-        yield
+    try:
+        held.enter_context(run.book.sync_lock())
+    except Locked as error:
+        raise SyncRunning(
+            f"another sync of {run.book.topic} is under way ({error.holder})",
+            cause="two syncs of one clone would write the same comments",
+            hint=f"wait for it to end, then: {run.again}",
+        ) from None
 
 
 def _shown(run: _Run) -> SyncResult:
@@ -184,7 +184,7 @@ def _shown(run: _Run) -> SyncResult:
         steps = plan.steps
     else:
         calls = connect(workspace, issue.repository, run.telling, named_by=issue_line(book), read_only=True)
-        plan = _syncing(run, calls, issue.number, gathered, NoMemory()).plan()
+        plan = _syncing(run, calls, issue.number, gathered).plan()
         steps = (*plan.steps, *planned_link_backs(book, gathered.documents))
     workspace.warnings += plan.warnings
     return _result(run, steps, links, gathered)
@@ -204,7 +204,8 @@ def _applied(run: _Run) -> SyncResult:
     calls = connect(workspace, issue.repository, run.telling, named_by=issue_line(book))
     links = links_of(workspace, book, issue.repository)
     gathered = _gather(run, links)
-    syncing = _syncing(run, calls, issue.number, gathered, HeaderMemory(workspace=workspace, book=book))
+    syncing = _syncing(run, calls, issue.number, gathered)
+    syncing.remember = functools.partial(_remember, run)
     plan = syncing.run()
     workspace.warnings += plan.warnings
     try:
@@ -218,16 +219,19 @@ def _gather(run: _Run, links: Links) -> Gathered:
     return gather(run.workspace, run.book, links, chosen=run.request.entries, new_block=run.request.new_block)
 
 
-def _syncing(run: _Run, calls: Calls, number: int, gathered: Gathered, memory: Memory) -> Sync:
-    return Sync(
-        calls=calls,
-        number=number,
-        wanted=gathered.wanted,
-        documents=gathered.documents,
-        memory=memory,
-        # What was done before is part of how far it came.
-        done=run.done,
-    )
+def _syncing(run: _Run, calls: Calls, number: int, gathered: Gathered) -> Sync:
+    # What was done before is part of how far it came.
+    return Sync(calls=calls, number=number, wanted=gathered.wanted, documents=gathered.documents, done=run.done)
+
+
+def _remember(run: _Run, learnt: Learnt) -> None:
+    issue = run.book.header.issue
+    if issue is not None and learnt(issue) != issue:
+
+        def changed(header: Header) -> Header:
+            return header if header.issue is None else dataclasses.replace(header, issue=learnt(header.issue))
+
+        change_header(run.workspace, run.book, changed, seen=False)
 
 
 def _result(run: _Run, steps: Sequence[Step], links: Links, gathered: Gathered) -> SyncResult:
