@@ -5,10 +5,10 @@ A case is ranked by the median of its runs. One lucky run of a case that was mea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from logbook_agent.findings.measured import unit_of
+from logbook_agent.findings.measured import baseline_cases, unit_of
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.model.header import Metric
 from logbook_agent.model.stats import median
@@ -45,9 +45,13 @@ def among(thread: Thread, metric: Metric, cases: Sequence[CaseBest]) -> int:
     return len(cases) + sum(found)
 
 
-def best_of(cases: Sequence[CaseBest], place: int | None = None) -> CaseBest | None:
-    """The best of all, or of one of the baseline's cases, of what `ranked` gives."""
-    return next((case for case in cases if place is None or place in case["of"]), None)
+def bests(thread: Thread) -> Iterator[tuple[Metric, list[CaseBest], dict[int, CaseBest]]]:
+    """By primary metric that was measured: what `ranked` gives, and the best of each case of the baseline, by place."""
+    places = range(len(baseline_cases(thread.header)))
+    for metric in thread.header.metrics:
+        if metric.primary and (cases := ranked(thread, metric)):
+            of = {place: [case for case in cases if place in case["of"]] for place in places}
+            yield metric, cases, {place: found[0] for place, found in of.items() if found}
 
 
 def _case(own: Sequence[tuple[Summary, dict[str, Any]]], baseline_entry: str | None) -> CaseBest:

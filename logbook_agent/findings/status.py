@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from logbook_agent.findings.best import CaseBest, among, best_of, ranked
+from logbook_agent.findings.best import CaseBest, among, bests
 from logbook_agent.findings.claims import Claim, claim_text
 from logbook_agent.findings.criteria.current import with_outcomes
 from logbook_agent.findings.edited import edited_blocks
@@ -108,9 +109,7 @@ def _answer(
     cut = _Cutter(text_limit, list_limit)
     header, entries = found.header, found.entries
     thread = Thread(header, entries)
-    counts: dict[str, int] = {}
-    for entry in entries:
-        counts[entry["state"]] = counts.get(entry["state"], 0) + 1
+    counts = Counter(entry["state"] for entry in entries)
     answer: dict[str, Any] = {
         "logbook": {"topic": header.topic, "title": cut.text(header.title), "prefix": header.prefix},
         "summary": cut.text(header.summary),
@@ -203,14 +202,12 @@ def _best(thread: Thread, cut: _Cutter) -> list[dict[str, Any]]:
     """The best case for each primary metric whose direction is known: where the baseline's case was measured the best
     of that, and where one of another case is better, that too."""
     found = []
-    for metric in thread.header.metrics:
-        cases = ranked(thread, metric) if metric.primary else []
-        places = range(len(baseline_cases(thread.header)))
-        own = [best for place in places if (best := best_of(cases, place)) is not None]
+    for metric, cases, own in bests(thread):
         tried = among(thread, metric, cases)
-        found += [_case(metric, best, tried, cut) for best in own]
-        if cases and cases[0] not in own:
-            found.append(_case(metric, cases[0], tried, cut) | ({"another_case": True} if places else {}))
+        found += [_case(metric, best, tried, cut) for best in own.values()]
+        if cases[0] not in own.values():
+            apart = {"another_case": True} if baseline_cases(thread.header) else {}
+            found.append(_case(metric, cases[0], tried, cut) | apart)
     return cut.first("best", found)
 
 

@@ -11,12 +11,12 @@ import hashlib
 import os
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.running.provenance.git_calls import read_git
+from logbook_agent.running.provenance.git_calls import GitAnswer, read_git
 from logbook_agent.store.reading import RUN_BYTES, VIEW_BYTES, read_bytes
 from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.text.address import RepositoryAddress, blob
@@ -76,22 +76,16 @@ def remote_of(root: Path, environ: Mapping[str, str], name: str | None = None) -
 
 def pushed_commit(root: Path, remote: str, environ: Mapping[str, str]) -> str | None:
     """HEAD when it is pushed, else the newest of its ancestors that are; None when there is none."""
-    repository = repository_of(root)
-    if repository is None:
-        return None
     # HEAD, and behind it the tips of the remote's branches.
-    answer = read_git(repository.top, ["rev-parse", "HEAD", f"--remotes={remote}"], environ)
-    ids = answer.lines()
-    if answer.code != 0 or not ids or not _OID.fullmatch(ids[0]):
+    found = _commits(root, ["rev-parse", "HEAD", f"--remotes={remote}"], environ)
+    if len(found) < 2:
         return None
-    head, tips = ids[0], ids[1:]
-    if not tips:
-        return None
-    if head in tips:
+    head = found[0]
+    if head in found[1:]:
         return head
     words = ["rev-list", "--boundary", "--timestamp", head, "--not", f"--remotes={remote}", "--"]
-    answer = read_git(repository.top, words, environ)
-    if answer.code != 0:
+    answer = _git(root, words, environ)
+    if answer is None or answer.code != 0:
         return None
     if not answer.out:
         return head
@@ -101,11 +95,20 @@ def pushed_commit(root: Path, remote: str, environ: Mapping[str, str]) -> str | 
 
 def head_commit(root: Path, environ: Mapping[str, str]) -> str | None:
     """The full SHA of HEAD; None outside a repository and before the first commit."""
+    return next(iter(_commits(root, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], environ)), None)
+
+
+def _commits(root: Path, words: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+    """The commits that git names; none where the first is not one."""
+    answer = _git(root, words, environ)
+    lines = answer.lines() if answer is not None and answer.code == 0 else []
+    return lines if lines and _OID.fullmatch(lines[0]) else []
+
+
+def _git(root: Path, words: Sequence[str], environ: Mapping[str, str]) -> GitAnswer | None:
+    """None outside a repository."""
     repository = repository_of(root)
-    if repository is None:
-        return None
-    lines = read_git(repository.top, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], environ).lines()
-    return lines[0] if lines and _OID.fullmatch(lines[0]) else None
+    return read_git(repository.top, words, environ) if repository is not None else None
 
 
 def dirty_outside(root: Path, environ: Mapping[str, str], *, most: int = SHOWN_PATHS) -> Outside:
@@ -260,8 +263,7 @@ def _last_change(repository: Repository, commit: str, paths: list[str], environ:
     """The newest commit up to `commit` that changed one of the paths, so that links stay when others push other
     work; `commit` itself where there is none."""
     words = ["rev-list", "--max-count=1", commit, "--", *(f":(top,literal){p}" for p in paths)]
-    lines = read_git(repository.top, words, environ).lines()
-    return lines[0] if lines and _OID.fullmatch(lines[0]) else commit
+    return next(iter(_commits(repository.top, words, environ)), commit)
 
 
 def _place(repository: Repository, folder: Path) -> str:

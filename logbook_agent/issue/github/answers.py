@@ -17,7 +17,7 @@ GHOST = "ghost"
 _LONGEST = 300
 _LONGEST_URL = 2_000
 _URL = re.compile(r"https?://[!-~]+")
-_LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\[bot\])?")
+LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\[bot\])?")
 # What reading an answer of another shape raises: readers below raise these and nothing else.
 UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)
 _NEXT = re.compile(r'<([^>]*)>\s*;[^,]*\brel="?next"?')
@@ -153,7 +153,7 @@ def author(data: Any) -> str:
 def login(data: Any) -> str:
     """It is kept in the header and shown."""
     found = _text(data["login"])
-    if not _LOGIN.fullmatch(found):
+    if not LOGIN.fullmatch(found):
         raise ValueError("no login")
     return found
 

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from logbook_agent.issue.github.calls import Calls, edit_comment, with_progress, write_block
+from logbook_agent.issue.github.calls import Calls, edit_comment, write_block
 from logbook_agent.issue.planning import block
 from logbook_agent.issue.planning.markers import normalised
 from logbook_agent.issue.planning.plan import make_plan
 from logbook_agent.issue.planning.steps import Close, Delete, EditStep, Post, Step, SyncPlan, WriteBlock, check_texts
 from logbook_agent.issue.planning.values import Comment, Issue
 from logbook_agent.issue.planning.wanted import Documents, Wanted
-from logbook_agent.model.errors import AnswerLost, IssueLocked, IssueMissing, Rejected, RemoteError, Unreachable
+from logbook_agent.model.errors import AnswerLost, IssueLocked, IssueMissing, Rejected, Unreachable
 from logbook_agent.model.header import ExperimentIssue
 
 # Plans that were carried out to their end and still left something to do.
@@ -100,12 +100,7 @@ class Sync:
                 self._carry_out(plan)
             except (AnswerLost, Unreachable) as error:
                 rounds = 0
-                try:
-                    self.calls.lose(error)
-                except RemoteError as ended:
-                    raise with_progress(ended, len(self.done)) from None
-            except RemoteError as error:
-                raise with_progress(error, len(self.done)) from None
+                self.calls.lose(error)
 
     def _read(self) -> tuple[Issue, list[Comment]]:
         remote = self.calls.remote
@@ -123,8 +118,7 @@ class Sync:
 
     def _carry_out(self, plan: SyncPlan) -> None:
         check_texts(plan.steps)
-        for login in sorted(self.wanted.trusted):
-            self.remember(_trusting(login))
+        self.remember(_trusting(self.wanted.trusted))
         for number, step in enumerate(plan.steps, 1):
             self.calls.say(f"{number}/{len(plan.steps)} {step}")
             try:
@@ -180,7 +174,7 @@ class Sync:
     def _learn(self, login: str) -> None:
         if login not in self.wanted.trusted:
             self.wanted = self.wanted.trusting(login)
-            self.remember(_trusting(login))
+            self.remember(_trusting(frozenset({login})))
 
     def _learn_sender(self, comments: list[Comment]) -> None:
         """Whoever has posted, to the letter, what this process sent and heard nothing of, is this process."""
@@ -195,7 +189,9 @@ def _with_block(issue: ExperimentIssue) -> ExperimentIssue:
     return replace(issue, managed=True)
 
 
-def _trusting(login: str) -> Learnt:
-    return lambda issue: (
-        issue if login in issue.trusted else replace(issue, trusted=tuple(sorted({*issue.trusted, login})))
-    )
+def _trusting(logins: frozenset[str]) -> Learnt:
+    def learnt(issue: ExperimentIssue) -> ExperimentIssue:
+        known = logins.union(issue.trusted)
+        return issue if len(known) == len(issue.trusted) else replace(issue, trusted=tuple(sorted(known)))
+
+    return learnt

@@ -13,7 +13,6 @@ from __future__ import annotations
 import functools
 import math
 import re
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -27,13 +26,7 @@ from logbook_agent.issue.github.refusals import moved, no_answer
 from logbook_agent.issue.github.wire import Wire
 from logbook_agent.issue.planning.markers import normalised
 from logbook_agent.issue.planning.values import Comment, Issue, IssueState
-from logbook_agent.model.errors import (
-    BadToken,
-    Forbidden,
-    IssueMissing,
-    Rejected,
-    UsageError,
-)
+from logbook_agent.model.errors import BadToken, Forbidden, IssueMissing, Rejected, UsageError
 
 PER_PAGE = 100
 # 100,000 issues or comments.
@@ -45,14 +38,10 @@ _NO_PAGE = "the address of the next page of its list is not valid"
 Read = TypeVar("Read")
 
 
-def _to_stderr(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
 class GitHub:
-    """One repository on one host, with one token. `api` is the address of the REST API: https://api.github.com, or https://HOST/api/v3.
+    """One repository on one host, with one token.
 
-    `timeout_s` bounds each wait for a connection or an answer, in whole seconds, rounded up; `say` is told what is
+    `api` is the address of the REST API: https://api.github.com, or https://HOST/api/v3. `timeout_s` bounds each wait for a connection or an answer, in whole seconds, rounded up; `say` is told what is
     being waited for; `typed` says what errors tell the user to type. Raises UsageError for an address that is none and
     BadToken for a token that no host gives out.
     """
@@ -63,8 +52,8 @@ class GitHub:
         api: str,
         token: str | None,
         repository: str,
+        say: Callable[[str], None],
         timeout_s: float = 15.0,
-        say: Callable[[str], None] = _to_stderr,
         sleep: Callable[[float], None] = time.sleep,
         typed: IssueHost | None = None,
     ) -> None:

@@ -30,11 +30,14 @@ def make_plan(wanted: Wanted, documents: Documents, issue: Issue, comments: Sequ
     draft = Draft.of(wanted, documents, comments)
     _plan_block(draft, issue)
     plan_updates(draft)
-    if wanted.unreadable:
-        _warn_of_summaries(draft)
-    else:
+    if not wanted.unreadable:
         _plan_snapshots(draft)
         _plan_final(draft, issue)
+    elif wanted.snapshots or wanted.final is not None:
+        # Texts that count the whole thread wait until all of it can be read.
+        draft.warnings.append(
+            f"snapshots and the final summary wait while {wanted.unreadable[0]} cannot be read: logbook doctor"
+        )
     return SyncPlan(steps=(*draft.steps, *draft.deletions), warnings=tuple(draft.warnings))
 
 
@@ -83,14 +86,6 @@ def _plan_block(draft: Draft, issue: Issue) -> None:
                 " is rewritten; the issue keeps the edit in its history"
             )
         draft.steps.append(WriteBlock(text=text, old=found.text))
-
-
-def _warn_of_summaries(draft: Draft) -> None:
-    """Texts that count the whole thread wait until all of it can be read."""
-    if draft.wanted.snapshots or draft.wanted.final is not None:
-        draft.warnings.append(
-            f"snapshots and the final summary wait while {draft.wanted.unreadable[0]} cannot be read: logbook doctor"
-        )
 
 
 def _plan_snapshots(draft: Draft) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -14,7 +15,6 @@ from logbook_agent.issue.planning.values import Issue
 from logbook_agent.issue.sync.gather import Gathered, gather
 from logbook_agent.issue.sync.link import adopted
 from logbook_agent.issue.sync.link_back import planned_link_backs
-from logbook_agent.issue.sync.place import links_of
 from logbook_agent.model.errors import MarkersDamaged, UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -67,16 +67,14 @@ def first_plan(
     create = Create(repository=where, title=gathered.documents.title(), labels=names, text=body)
     empty = Issue(number=0, url="", title="", body=body, author="")
     plan = make_plan(gathered.wanted, gathered.documents, empty, ())
-    return SyncPlan(
-        steps=(create, *plan.steps, *planned_link_backs(book, gathered.documents)), warnings=tuple(plan.warnings)
-    )
+    return dataclasses.replace(plan, steps=(create, *plan.steps, *planned_link_backs(book, gathered.documents)))
 
 
 def create_issue(
     workspace: Workspace, book: Book, calls: Calls, repository: RepositoryAddress, labels: Sequence[str]
 ) -> Create:
     """Open the issue, or find the one that an earlier attempt opened, and write its link into the header."""
-    gathered = gather(workspace, book, links_of(workspace, book, repository))
+    gathered = gather(workspace, book, repository)
     plan = first_plan(workspace, book, gathered, repository, labels)
     check_texts(plan.steps)
     create = plan.steps[0]

@@ -18,6 +18,7 @@ from logbook_agent.findings.summaries import summaries
 from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.planning.markers import book_key
 from logbook_agent.issue.planning.wanted import EntryWanted, Wanted
+from logbook_agent.issue.sync.place import links_of
 from logbook_agent.issue.told.document import IssueDocuments
 from logbook_agent.issue.told.entries import KnownRuns
 from logbook_agent.issue.told.values import IssueValues
@@ -32,6 +33,7 @@ from logbook_agent.pages.templating.chosen import templates_of
 from logbook_agent.pages.views import compared_texts, negative_verdicts
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.address import RepositoryAddress
 from logbook_agent.text.links import Links
 
 Later = Mapping[str, Mapping[str, Sequence[str]]]
@@ -46,9 +48,16 @@ class Gathered:
 
 
 def gather(
-    workspace: Workspace, book: Book, links: Links, *, chosen: Sequence[str] = (), new_block: bool = False
+    workspace: Workspace,
+    book: Book,
+    issue: RepositoryAddress | None,
+    *,
+    chosen: Sequence[str] = (),
+    new_block: bool = False,
 ) -> Gathered:
-    """Read the logbook. Entries that cannot be read are warned about and left as they were told before."""
+    """Read the logbook. Entries that cannot be read are warned about and left as they were told before. `issue`: the
+    repository of the issue, as far as it is known."""
+    links = links_of(workspace, book, issue)
     found = summaries(book)
     workspace.warnings += [f"not synced: {error.message}" for error in found.damaged]
     header = workspace.redacted_header(with_outcomes(workspace, book, found.header))

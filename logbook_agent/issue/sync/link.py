@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Sequence
 
 from logbook_agent.entries.header import change_header
+from logbook_agent.issue.github.answers import LOGIN
 from logbook_agent.issue.sync.link_back import WANTED
 from logbook_agent.issue.sync.place import default_repository, issue_of, site_of_names
 from logbook_agent.model.errors import Taken, UsageError
@@ -15,8 +15,6 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import IssueAddress, parse_issue
 from logbook_agent.text.markdown import one_line_code
-
-_LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(\[bot\])?")
 
 
 def link(
@@ -82,7 +80,7 @@ def adopted(header: Header, url: str, trusted: Sequence[str], *, managed: bool =
 
 def _login(text: str) -> str:
     name = text.strip().removeprefix("@")
-    if not _LOGIN.fullmatch(name):
+    if not LOGIN.fullmatch(name):
         raise UsageError(
             f"{text!r} is not an account",
             cause="an account is named by its login",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Sequence
+import functools
+from collections.abc import Collection
 
 from logbook_agent.entries.header import change_header
 from logbook_agent.issue.github.calls import Calls, edit_comment
@@ -61,10 +62,13 @@ def carry_out_link_backs(
             where = f"the link {step.label!r} in {book.topic}/{book.header_path.name}"
             calls = connect(workspace, parse_issue(step.url).repository, wire, named_by=where)
             wire.say(str(step))
-            _note(workspace, book, step.url, _ensured(workspace, calls, step, book).url)
+            found = calls.safely(functools.partial(_posted, calls, step, book.header))
         except (Forbidden, HostNotConfirmed, IssueLocked, IssueMissing, IssueMoved, NoToken) as error:
             troubles.append(_without(workspace, error, step, wire.again or typed(workspace, "sync")))
         else:
+            if markers.normalised(found.body) != markers.normalised(step.text):
+                workspace.warnings.append(f"{found.url} links back, and was edited by hand: left alone")
+            _note(workspace, book, step.url, found.url)
             done.append(step)
     if troubles:
         raise troubles[0]
@@ -84,18 +88,10 @@ def _without(workspace: Workspace, error: RemoteError, step: LinkBack, again: st
     return error
 
 
-def _ensured(workspace: Workspace, calls: Calls, step: LinkBack, book: Book) -> Comment:
-    number = parse_issue(step.url).number
-    trusted = book.header.issue.trusted if book.header.issue is not None else ()
-    key = book_key(book.header)
-    found = calls.safely(lambda: _posted(calls, number, step, key, trusted))
-    if markers.normalised(found.body) != markers.normalised(step.text):
-        workspace.warnings.append(f"{found.url} links back, and was edited by hand: left alone")
-    return found
-
-
-def _posted(calls: Calls, number: int, step: LinkBack, key: str, trusted: Sequence[str]) -> Comment:
+def _posted(calls: Calls, step: LinkBack, header: Header) -> Comment:
     """The comment, whether it was there, had to follow a change, or had to be posted."""
+    number, key = parse_issue(step.url).number, book_key(header)
+    trusted = header.issue.trusted if header.issue is not None else ()
     issue = calls.reading(lambda: calls.remote.issue(number))
     login = calls.reading(calls.remote.login)
     known = {name.casefold() for name in (*trusted, login) if name is not None}

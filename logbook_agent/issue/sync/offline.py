@@ -10,7 +10,7 @@ from pathlib import Path
 from logbook_agent.issue.planning.steps import Create, LinkBack, Post, SyncPlan
 from logbook_agent.issue.sync.create import first_plan
 from logbook_agent.issue.sync.gather import gather
-from logbook_agent.issue.sync.place import default_repository, issue_of, links_of
+from logbook_agent.issue.sync.place import default_repository, issue_of
 from logbook_agent.issue.sync.sync import SyncRequest
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.store.book import Book
@@ -31,8 +31,7 @@ def write_offline(workspace: Workspace, request: SyncRequest, folder: str) -> tu
     book = workspace.book(request.entries[0] if request.entries else None)
     issue = issue_of(book)
     repository = issue.repository if issue is not None else default_repository(workspace, request.repository)
-    links = links_of(workspace, book, repository)
-    gathered = gather(workspace, book, links, chosen=request.entries, new_block=request.new_block)
+    gathered = gather(workspace, book, repository, chosen=request.entries, new_block=request.new_block)
     fresh = dataclasses.replace(gathered.wanted, managed=False, trusted=frozenset())
     gathered = dataclasses.replace(gathered, wanted=fresh)
     plan = first_plan(workspace, book, gathered, repository, request.labels)

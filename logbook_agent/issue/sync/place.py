@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from shlex import join
-from typing import Any
 
 from logbook_agent.issue.github.answers import IssueHost
 from logbook_agent.issue.github.calls import Calls
@@ -155,19 +153,17 @@ def connect(
 
     settings = workspace.config.github
     pause_s = settings.pause_s if settings.site == repository.site else 1.0
-    timing: Mapping[str, Any] = workspace.timing
     if repository.host not in wire.paces:
-        wire.paces[repository.host] = Pace(say=say, max_wait_s=wire.max_wait_s, pause_s=pause_s, **timing)
+        wire.paces[repository.host] = Pace(say=say, max_wait_s=wire.max_wait_s, pause_s=pause_s, **workspace.timing)
     pace = wire.paces[repository.host]
     pace.again = again
-    sleep = workspace.timing.get("sleep", time.sleep)
     remote = GitHub(
         api=api,
         token=value,
         repository=repository.slug,
         timeout_s=settings.timeout_s,
         say=say,
-        sleep=sleep,
+        sleep=pace.sleep,
         typed=IssueHost(again=again, preview=_preview(workspace, again), options=_options(workspace)),
     )
     return Calls(remote=remote, pace=pace, say=say)

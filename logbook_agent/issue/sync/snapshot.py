@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from logbook_agent.entries.header import change_header
 from logbook_agent.issue.github.calls import Calls
-from logbook_agent.issue.pushed import dirty_outside, head_commit, pushed_commit, remote_of
+from logbook_agent.issue.pushed import GitRemote, dirty_outside, head_commit, pushed_commit, remote_of
 from logbook_agent.issue.sync.place import SendOptions, connect, default_repository, links_of, named_by, typed
 from logbook_agent.issue.sync.sync import SyncResult, sync_after
 from logbook_agent.model.errors import Rejected, StoreError, Taken, UsageError
@@ -46,8 +46,8 @@ def snapshot(workspace: Workspace, request: SnapshotRequest, wire: SendOptions) 
     book = workspace.book(request.entries[0] if request.entries else None)
     _check_name(workspace, request.name)
     wire = dataclasses.replace(wire, again=_again(workspace, request))
-    commit, remote_name = _pushed_head(workspace)
-    repository = _tagged_repository(workspace, remote_name)
+    commit, remote = _pushed_head(workspace)
+    repository = _tagged_repository(workspace, remote)
     made = Snapshot(
         name=request.name,
         commit=commit,
@@ -105,7 +105,7 @@ def _check_name(workspace: Workspace, name: str) -> None:
         )
 
 
-def _pushed_head(workspace: Workspace) -> tuple[str, str]:
+def _pushed_head(workspace: Workspace) -> tuple[str, GitRemote]:
     """HEAD's commit and the git remote that has it. Raises UsageError that says how to get there."""
     root, environ = workspace.root, workspace.environ
     commit = head_commit(root, environ)
@@ -131,16 +131,15 @@ def _pushed_head(workspace: Workspace) -> tuple[str, str]:
             cause="a tag must name a commit that others can fetch",
             hint=f"git push {remote.name} HEAD; then take the snapshot again",
         )
-    return commit, remote.name
+    return commit, remote
 
 
-def _tagged_repository(workspace: Workspace, remote_name: str) -> RepositoryAddress:
+def _tagged_repository(workspace: Workspace, remote: GitRemote) -> RepositoryAddress:
     """Where the tag is set: where the commit was pushed to."""
-    remote = remote_of(workspace.root, workspace.environ, remote_name)
-    found = (parse_remote(remote.url) if remote is not None else None) or default_repository(workspace)
+    found = parse_remote(remote.url) or default_repository(workspace)
     if found is None:
         raise UsageError(
-            f"the git remote {remote_name} does not point to a repository on the web",
+            f"the git remote {remote.name} does not point to a repository on the web",
             cause="a tag is set through the API of the repository's host",
             hint='set in logbook.toml: [github] repository = "OWNER/REPO"',
         )

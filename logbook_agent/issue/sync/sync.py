@@ -21,7 +21,6 @@ from logbook_agent.issue.sync.place import (
     default_repository,
     issue_line,
     issue_of,
-    links_of,
     named_by,
     needed_repository,
     typed,
@@ -31,6 +30,7 @@ from logbook_agent.model.header import Header
 from logbook_agent.running.provenance.commit import check_commit, commit_root
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.address import RepositoryAddress
 from logbook_agent.text.links import Links
 
 
@@ -177,8 +177,7 @@ def _shown(run: _Run) -> SyncResult:
     workspace, book, request = run.workspace, run.book, run.request
     issue = issue_of(book)
     repository = issue.repository if issue is not None else default_repository(workspace, request.repository)
-    links = links_of(workspace, book, repository)
-    gathered = _gather(run, links)
+    gathered = _gather(run, repository)
     if issue is None:
         plan = first_plan(workspace, book, gathered, repository, request.labels)
         steps = plan.steps
@@ -187,7 +186,7 @@ def _shown(run: _Run) -> SyncResult:
         plan = _syncing(run, calls, issue.number, gathered).plan()
         steps = (*plan.steps, *planned_link_backs(book, gathered.documents))
     workspace.warnings += plan.warnings
-    return _result(run, steps, links, gathered)
+    return _result(run, steps, gathered)
 
 
 def _applied(run: _Run) -> SyncResult:
@@ -202,21 +201,19 @@ def _applied(run: _Run) -> SyncResult:
         assert issue is not None  # noqa: S101  it was just written
     # Once it is open, another command goes on.
     calls = connect(workspace, issue.repository, run.telling, named_by=issue_line(book))
-    links = links_of(workspace, book, issue.repository)
-    gathered = _gather(run, links)
+    gathered = _gather(run, issue.repository)
     syncing = _syncing(run, calls, issue.number, gathered)
     syncing.remember = functools.partial(_remember, run)
-    plan = syncing.run()
-    workspace.warnings += plan.warnings
     try:
+        workspace.warnings += syncing.run().warnings
         run.done += carry_out_link_backs(workspace, book, gathered.documents, run.telling)
     except RemoteError as error:
         raise with_progress(error, len(run.done)) from None
-    return _result(run, run.done, links, gathered)
+    return _result(run, run.done, gathered)
 
 
-def _gather(run: _Run, links: Links) -> Gathered:
-    return gather(run.workspace, run.book, links, chosen=run.request.entries, new_block=run.request.new_block)
+def _gather(run: _Run, issue: RepositoryAddress | None) -> Gathered:
+    return gather(run.workspace, run.book, issue, chosen=run.request.entries, new_block=run.request.new_block)
 
 
 def _syncing(run: _Run, calls: Calls, number: int, gathered: Gathered) -> Sync:
@@ -234,13 +231,13 @@ def _remember(run: _Run, learnt: Learnt) -> None:
         change_header(run.workspace, run.book, changed, seen=False)
 
 
-def _result(run: _Run, steps: Sequence[Step], links: Links, gathered: Gathered) -> SyncResult:
+def _result(run: _Run, steps: Sequence[Step], gathered: Gathered) -> SyncResult:
     issue, wanted = run.book.header.issue, gathered.wanted
     return SyncResult(
         book=run.book,
         issue=issue.url if issue is not None else None,
         steps=tuple(steps),
-        links=links,
+        links=gathered.documents.values.links,
         waiting=tuple(e.id for e in wanted.entries if e.stage == "open" and e.id not in wanted.chosen),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from logbook_agent.findings.best import CaseBest, best_of, ranked
+from logbook_agent.findings.best import CaseBest, bests
 from logbook_agent.findings.measured import baseline_cases, unit_of
 from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.told.texts import counted, escape, number, words
@@ -26,20 +26,16 @@ _BETTER = {"max": "higher is better", "min": "lower is better"}
 def best_lines(thread: Thread, id_link: Callable[[str], str], unlike: Unlike) -> list[dict[str, Any]]:
     """By primary metric with a direction: `against` the baseline (one for each of its cases that was measured)
     and `other`, the best of all where it is of another case, with `why` it is not compared."""
-    found, places = [], range(len(baseline_cases(thread.header)))
-    for metric in _ranked_metrics(thread.header):
-        cases = ranked(thread, metric)
-        against = [
-            _against(thread, metric, place, top, id_link, unlike) for place in places if (top := _gain(cases, place))
-        ]
-        other = _other(thread, metric, cases[0], id_link) if cases and not cases[0]["of"] else None
+    found = []
+    for metric, cases, own in bests(thread):
+        # Where the best is what the baseline itself measured, nothing was gained: further runs of it are its noise, and
+        # its drift.
+        gains = {at: top for at, top in own.items() if not (top["is_baseline"] and len(top["entries"]) == 1)}
+        against = [_against(thread, metric, at, top, id_link, unlike) for at, top in gains.items()]
+        other = _other(thread, metric, cases[0], id_link) if not cases[0]["of"] else None
         if against or other is not None:
             found.append({**_named(metric), "against": against, "other": other})
     return found
-
-
-def _ranked_metrics(header: Header) -> list[Metric]:
-    return [m for m in header.metrics if m.primary and m.direction is not None]
 
 
 def _named(metric: Metric) -> dict[str, str]:
@@ -66,7 +62,7 @@ def _entry(told: Mapping[str, Any]) -> str:
 def deltas(header: Header, entry_id: str, measured: Mapping[str, Any], unlike: Unlike) -> list[dict[str, Any]]:
     """What one entry measured at the baseline's cases, where the baseline has a number to compare with."""
     found = []
-    for metric in _ranked_metrics(header):
+    for metric in (m for m in header.metrics if m.primary and m.direction is not None):
         for place, best in enumerate(measured.get(metric.name, {}).get("against", ())):
             stated = _stated(header, metric, place)
             if best is None or stated is None or not _comparable(metric, best):
@@ -89,13 +85,6 @@ def _value(metric: Metric, best: Mapping[str, Any]) -> str:
 
 def _apart(differs: str) -> str:
     return f"; it differs from the baseline in {escape(words(differs, _DIFFERS_BYTES))}" if differs else ""
-
-
-def _gain(cases: Sequence[CaseBest], place: int) -> CaseBest | None:
-    """The best that is of one of the baseline's cases. Where that is what the baseline itself measured, nothing was
-    gained: further runs of it are its noise, and its drift."""
-    top = best_of(cases, place)
-    return None if top is None or (top["is_baseline"] and len(top["entries"]) == 1) else top
 
 
 def _against(

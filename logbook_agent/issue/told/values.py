@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -231,7 +232,4 @@ def _computed(computed: Computed | None) -> Piece | str:
 
 def _states(summaries: Sequence[Summary]) -> list[str]:
     """`3 finished`, `1 failed`: in order of appearance."""
-    counts: dict[str, int] = {}
-    for summary in summaries:
-        counts[summary["state"]] = counts.get(summary["state"], 0) + 1
-    return [f"{count:,} {state}" for state, count in counts.items()]
+    return [f"{count:,} {state}" for state, count in Counter(s["state"] for s in summaries).items()]
