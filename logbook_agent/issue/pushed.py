@@ -23,7 +23,6 @@ from logbook_agent.text.address import RepositoryAddress, blob
 from logbook_agent.text.links import Links
 from logbook_agent.text.marked import parse
 
-SHOWN_PATHS = 20
 _OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REMOTE_LINE = re.compile(r"(\S+)\t(.*) \(fetch\)(?: \[.*\])?")
 _REGULAR = (b"100644", b"100755")
@@ -35,14 +34,6 @@ class GitRemote:
 
     name: str
     url: str = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outside:
-    """Changed and untracked files outside the logbook root: the first few, relative to the top, and how many."""
-
-    paths: tuple[str, ...] = ()
-    count: int = 0
 
 
 def remote_of(root: Path, environ: Mapping[str, str], name: str | None = None) -> GitRemote | None:
@@ -111,15 +102,15 @@ def _git(root: Path, words: Sequence[str], environ: Mapping[str, str]) -> GitAns
     return read_git(repository.top, words, environ) if repository is not None else None
 
 
-def dirty_outside(root: Path, environ: Mapping[str, str], *, most: int = SHOWN_PATHS) -> Outside:
-    """What differs from HEAD, or is untracked and not ignored, outside the logbook root.
+def dirty_outside(root: Path, environ: Mapping[str, str]) -> list[str]:
+    """What differs from HEAD, or is untracked and not ignored, outside the logbook root, relative to the top.
 
     Raises StoreError when git cannot tell. A root that is the whole repository has no outside.
     """
     repository = repository_of(root)
     place = None if repository is None else _place(repository, root)
     if repository is None or place == ".":
-        return Outside()
+        return []
     words = ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"]
     words += ["--ignore-submodules=untracked", "--", ":(top)", f":(top,exclude,literal){place}"]
     answer = read_git(repository.top, words, environ)
@@ -129,8 +120,7 @@ def dirty_outside(root: Path, environ: Mapping[str, str], *, most: int = SHOWN_P
             cause=answer.words or "git said nothing",
             hint=f"try it by hand: git -C {shlex.quote(str(repository.top))} status",
         )
-    names = [os.fsdecode(line[3:]) for line in answer.out.split(b"\0") if line]
-    return Outside(paths=tuple(names[:most]), count=len(names))
+    return [os.fsdecode(line[3:]) for line in answer.out.split(b"\0") if line]
 
 
 def file_at(commit: str, path: Path, environ: Mapping[str, str]) -> bytes | None:

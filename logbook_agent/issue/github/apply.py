@@ -16,8 +16,7 @@ from logbook_agent.issue.planning import block
 from logbook_agent.issue.planning.markers import normalised
 from logbook_agent.issue.planning.plan import make_plan
 from logbook_agent.issue.planning.steps import Close, Delete, EditStep, Post, Step, SyncPlan, WriteBlock, check_texts
-from logbook_agent.issue.planning.values import Comment, Issue
-from logbook_agent.issue.planning.wanted import Documents, Wanted
+from logbook_agent.issue.planning.values import Comment, Documents, Issue, Wanted
 from logbook_agent.model.errors import AnswerLost, IssueLocked, IssueMissing, Rejected, Unreachable
 from logbook_agent.model.header import ExperimentIssue
 
@@ -131,7 +130,9 @@ class Sync:
     def _perform(self, step: Step) -> None:
         remote, writing = self.calls.remote, self.calls.writing
         if isinstance(step, WriteBlock):
-            self._write_block(step)
+            write_block(self.calls, self.number, book=self.wanted.book, text=step.text)
+            self.wanted = replace(self.wanted, new_block=False, managed=True)
+            self.remember(_with_block)
         elif isinstance(step, Post):
             self._sent = step.text
             comment = writing(lambda: remote.post_comment(self.number, step.text))
@@ -165,11 +166,6 @@ class Sync:
             f"check that the account of the token may edit other people's comments, then: {self.calls.pace.again}"
         )
         return error
-
-    def _write_block(self, step: WriteBlock) -> None:
-        write_block(self.calls, self.number, book=self.wanted.book, text=step.text)
-        self.wanted = replace(self.wanted, new_block=False, managed=True)
-        self.remember(_with_block)
 
     def _learn(self, login: str) -> None:
         if login not in self.wanted.trusted:

@@ -41,9 +41,10 @@ Read = TypeVar("Read")
 class GitHub:
     """One repository on one host, with one token.
 
-    `api` is the address of the REST API: https://api.github.com, or https://HOST/api/v3. `timeout_s` bounds each wait for a connection or an answer, in whole seconds, rounded up; `say` is told what is
-    being waited for; `typed` says what errors tell the user to type. Raises UsageError for an address that is none and
-    BadToken for a token that no host gives out.
+    `api` is the address of the REST API: https://api.github.com, or https://HOST/api/v3. `timeout_s` bounds each wait
+    for a connection or an answer, in whole seconds, rounded up; `say` is told what is being waited for; `typed` says
+    what errors tell the user to type. Raises UsageError for an address that is none and BadToken for a token that no
+    host gives out.
     """
 
     def __init__(

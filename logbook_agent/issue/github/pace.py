@@ -128,9 +128,10 @@ class Pace:
             return refused(message, cause=cause, hint=f"try again later: {self.again}")
         hint = f"at {self._at(wait_s)} (in {_length(wait_s)}): {self.again}"
         hint += f"; or wait for it: {self.again} --max-wait {math.ceil(total_s / 60)}m"
-        if refused is RateLimited:
-            return RateLimited(message, wait_s=wait_s, cause=cause, hint=hint)
-        return refused(message, cause=cause, hint=hint)
+        error = refused(message, cause=cause, hint=hint)
+        if isinstance(error, RateLimited):
+            error.wait_s = wait_s
+        return error
 
     def _at(self, wait_s: float) -> str:
         try:

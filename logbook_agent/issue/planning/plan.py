@@ -16,8 +16,7 @@ from logbook_agent.issue.planning.draft import Draft
 from logbook_agent.issue.planning.markers import FINAL, SNAPSHOT
 from logbook_agent.issue.planning.steps import Close, EditStep, Post, SyncPlan, WriteBlock
 from logbook_agent.issue.planning.updates import plan_updates
-from logbook_agent.issue.planning.values import Comment, Issue
-from logbook_agent.issue.planning.wanted import Documents, Wanted
+from logbook_agent.issue.planning.values import Comment, Documents, Issue, Wanted
 from logbook_agent.model.errors import Rejected, StoreError
 
 # What a block needs to say anything at all.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from logbook_agent.issue.planning.draft import LINKED, OPEN, UNLINKED, Draft, Ours, ToldEntry
 from logbook_agent.issue.planning.markers import UPDATE
 from logbook_agent.issue.planning.steps import EditStep, Post
-from logbook_agent.issue.planning.wanted import EntryWanted
+from logbook_agent.issue.planning.values import EntryWanted
 
 # As many entries as a reader takes in at once.
 UPDATE_ENTRIES = 10

@@ -12,9 +12,8 @@ from logbook_agent.issue.planning import block
 from logbook_agent.issue.planning.plan import first_body, make_plan
 from logbook_agent.issue.planning.steps import Create, SyncPlan, check_texts
 from logbook_agent.issue.planning.values import Issue
-from logbook_agent.issue.sync.gather import Gathered, gather
-from logbook_agent.issue.sync.link import adopted
-from logbook_agent.issue.sync.link_back import planned_link_backs
+from logbook_agent.issue.sync.gather import BookDocuments, gather
+from logbook_agent.issue.sync.link import adopted, planned_link_backs
 from logbook_agent.model.errors import MarkersDamaged, UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -57,34 +56,32 @@ def _label(workspace: Workspace, text: str) -> str:
     raise UsageError(trouble, cause=cause, hint="name another one: --label NAME, or in logbook.toml: [github] labels")
 
 
-def first_plan(
-    workspace: Workspace, book: Book, gathered: Gathered, repository: RepositoryAddress | None, labels: Sequence[str]
-) -> SyncPlan:
+def first_plan(documents: BookDocuments, repository: RepositoryAddress | None, labels: Sequence[str]) -> SyncPlan:
     """The plan of an issue that is yet to be opened; `repository` None: nothing says yet where."""
-    body = first_body(gathered.wanted, gathered.documents)
-    names = labels_of(workspace, labels)
+    body = first_body(documents.wanted, documents)
     where = repository.slug if repository is not None else "a repository not known yet (add: --repo OWNER/REPO)"
-    create = Create(repository=where, title=gathered.documents.title(), labels=names, text=body)
+    names = labels_of(documents.workspace, labels)
+    create = Create(repository=where, title=documents.title(), labels=names, text=body)
     empty = Issue(number=0, url="", title="", body=body, author="")
-    plan = make_plan(gathered.wanted, gathered.documents, empty, ())
-    return dataclasses.replace(plan, steps=(create, *plan.steps, *planned_link_backs(book, gathered.documents)))
+    plan = make_plan(documents.wanted, documents, empty, ())
+    return dataclasses.replace(plan, steps=(create, *plan.steps, *planned_link_backs(documents)))
 
 
 def create_issue(
     workspace: Workspace, book: Book, calls: Calls, repository: RepositoryAddress, labels: Sequence[str]
-) -> Create:
+) -> tuple[Create, IssueAddress]:
     """Open the issue, or find the one that an earlier attempt opened, and write its link into the header."""
-    gathered = gather(workspace, book, repository)
-    plan = first_plan(workspace, book, gathered, repository, labels)
+    documents = gather(workspace, book, repository)
+    plan = first_plan(documents, repository, labels)
     check_texts(plan.steps)
-    create = plan.steps[0]
-    assert isinstance(create, Create)  # noqa: S101  the first step of a first plan
+    create = next(step for step in plan.steps if isinstance(step, Create))
     calls.say(str(create))
-    issue = _only_one(calls, create, gathered.wanted.book, _day_before(book.header.opened))
+    since = _day_before(book.header.opened)
+    issue = calls.safely(lambda: _opened(calls, create, documents.wanted.book, since))
     # Not the address of the answer: what the header names is where the next token goes.
-    url = IssueAddress(repository=repository, number=issue.number).web
-    change_header(workspace, book, lambda header: adopted(header, url, (issue.author,), managed=True))
-    return create
+    address = IssueAddress(repository=repository, number=issue.number)
+    change_header(workspace, book, lambda header: adopted(header, address.web, (issue.author,), managed=True))
+    return create, address
 
 
 def _day_before(stamp: str) -> str:
@@ -94,17 +91,6 @@ def _day_before(stamp: str) -> str:
     except (ValueError, OverflowError):
         return stamp
     return before.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _only_one(calls: Calls, new: Create, book: str, since: str) -> Issue:
-    """The one open issue of this logbook by this account, created when there is none. No issue of the logbook is
-    older than `since` (ISO 8601).
-
-    A creation whose answer was lost is found again by its block. Of two that two machines opened at one time the
-    older stays; the younger is closed and points to it.
-    """
-    login = calls.safely(lambda: calls.reading(calls.remote.login))
-    return calls.safely(lambda: _opened(calls, new, book, since, login))
 
 
 def _existing(calls: Calls, book: str, since: str, login: str | None) -> list[Issue]:
@@ -128,7 +114,14 @@ def _is_ours(issue: Issue, book: str, login: str | None) -> bool:
     return found is not None and found.intact
 
 
-def _opened(calls: Calls, new: Create, book: str, since: str, login: str | None) -> Issue:
+def _opened(calls: Calls, new: Create, book: str, since: str) -> Issue:
+    """The one open issue of this logbook by this account, created when there is none. No issue of the logbook is
+    older than `since` (ISO 8601).
+
+    A creation whose answer was lost is found again by its block. Of two that two machines opened at one time the
+    older stays; the younger is closed and points to it.
+    """
+    login = calls.reading(calls.remote.login)
     found = _existing(calls, book, since, login)
     if found and login is None:
         calls.say(

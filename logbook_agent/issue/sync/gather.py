@@ -17,7 +17,7 @@ from logbook_agent.findings.standing import claim_in, standings
 from logbook_agent.findings.summaries import summaries
 from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.planning.markers import book_key
-from logbook_agent.issue.planning.wanted import EntryWanted, Wanted
+from logbook_agent.issue.planning.values import EntryWanted, Wanted
 from logbook_agent.issue.sync.place import links_of
 from logbook_agent.issue.told.document import IssueDocuments
 from logbook_agent.issue.told.entries import KnownRuns
@@ -39,14 +39,6 @@ from logbook_agent.text.links import Links
 Later = Mapping[str, Mapping[str, Sequence[str]]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
-    """Both sides of what a plan needs of the logbook."""
-
-    wanted: Wanted
-    documents: BookDocuments
-
-
 def gather(
     workspace: Workspace,
     book: Book,
@@ -54,7 +46,7 @@ def gather(
     *,
     chosen: Sequence[str] = (),
     new_block: bool = False,
-) -> Gathered:
+) -> BookDocuments:
     """Read the logbook. Entries that cannot be read are warned about and left as they were told before. `issue`: the
     repository of the issue, as far as it is known."""
     links = links_of(workspace, book, issue)
@@ -63,7 +55,7 @@ def gather(
     header = workspace.redacted_header(with_outcomes(workspace, book, found.header))
     later = {i: s.later for i, s in standings(map(claim_in, found.entries)).items() if s.later}
     digests = {e["id"]: e["digest"] for e in found.entries}
-    unreadable = _unreadable(book, found.entries)
+    unreadable = tuple(i for i in book.entry_ids() if i not in digests)
     wanted = Wanted(
         book=book_key(found.header),
         entries=tuple(_entry(e, later, links, digests) for e in found.entries),
@@ -84,7 +76,8 @@ def gather(
         unlike=functools.cache(BaselineLikeness(book)),
         settled=workspace.redacted(settled_claims(book, Thread(header, found.entries))),
     )
-    documents = BookDocuments(
+    return BookDocuments(
+        wanted=wanted,
         templates=templates_of(workspace),
         values=values,
         workspace=workspace,
@@ -92,7 +85,6 @@ def gather(
         later=later,
         entries=found.entries,
     )
-    return Gathered(wanted=wanted, documents=documents)
 
 
 def _entry(summary: Mapping[str, Any], later: Later, links: Links, digests: Mapping[str, str]) -> EntryWanted:
@@ -120,11 +112,6 @@ def _with_verdicts(book: Book, summary: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**summary, "negative": "; ".join([*([summary["negative"]] if summary["negative"] else []), *texts]) or None}
 
 
-def _unreadable(book: Book, found: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    readable = {entry["id"] for entry in found}
-    return tuple(entry_id for entry_id in book.entry_ids() if entry_id not in readable)
-
-
 def _chosen(book: Book, unreadable: Sequence[str], chosen: Sequence[str]) -> tuple[str, ...]:
     ids = tuple(dict.fromkeys(book.resolve(entry_id) for entry_id in chosen))
     for entry_id in ids:
@@ -137,8 +124,10 @@ def _chosen(book: Book, unreadable: Sequence[str], chosen: Sequence[str]) -> tup
 
 @dataclass(kw_only=True)
 class BookDocuments(IssueDocuments):
-    """The texts of an issue, from the records, without secrets."""
+    """What a logbook has to say to its issue: what is `wanted`, the one side of a plan, and the texts of it, from the
+    records, without secrets."""
 
+    wanted: Wanted
     workspace: Workspace
     book: Book
     later: Later

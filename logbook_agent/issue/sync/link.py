@@ -1,20 +1,41 @@
-"""`logbook link`: the experiment issue that already exists, and issues that belong to the thread."""
+"""`logbook link`: the experiment issue that already exists, and issues that belong to the thread, each with a comment
+there that points back to ours."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 
 from logbook_agent.entries.header import change_header
 from logbook_agent.issue.github.answers import LOGIN
-from logbook_agent.issue.sync.link_back import WANTED
-from logbook_agent.issue.sync.place import default_repository, issue_of, site_of_names
-from logbook_agent.model.errors import Taken, UsageError
+from logbook_agent.issue.github.calls import Calls, edit_comment
+from logbook_agent.issue.planning import markers
+from logbook_agent.issue.planning.draft import ours_of
+from logbook_agent.issue.planning.markers import book_key
+from logbook_agent.issue.planning.steps import LinkBack
+from logbook_agent.issue.planning.values import Comment
+from logbook_agent.issue.sync.gather import BookDocuments
+from logbook_agent.issue.sync.place import SendOptions, connect, default_repository, issue_of, site_of_names, typed
+from logbook_agent.model.errors import (
+    Forbidden,
+    HostNotConfirmed,
+    IssueLocked,
+    IssueMissing,
+    IssueMoved,
+    NoToken,
+    RemoteError,
+    Taken,
+    UsageError,
+)
 from logbook_agent.model.header import ExperimentIssue, Header, Link
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import IssueAddress, parse_issue
 from logbook_agent.text.markdown import one_line_code
+
+WANTED = "wanted"
+_NO_ISSUE_YET = "(a link to the experiment issue, once it is open)"
 
 
 def link(
@@ -102,3 +123,96 @@ def _linked(header: Header, new: Link, *, one_way: bool) -> Header:
     if old is None:
         return dataclasses.replace(header, links=(*header.links, made))
     return dataclasses.replace(header, links=tuple(made if x is old else x for x in header.links))
+
+
+# -- the comments that link back ----------------------------------------------------------------------
+
+
+def planned_link_backs(documents: BookDocuments) -> tuple[LinkBack, ...]:
+    """The comments that linked issues still lack. (An issue whose comment was posted says where it is.)"""
+    header = documents.book.header
+    own = header.issue.url if header.issue is not None else None
+    return tuple(
+        LinkBack(
+            url=link.url,
+            label=link.label,
+            # Of an issue that is yet to be opened there is no address.
+            text=markers.stamped(
+                markers.LINK, documents.wanted.book, {}, documents.link_back(link.label) if own else _NO_ISSUE_YET
+            ),
+        )
+        for link in header.links
+        if link.back == WANTED and link.url != own
+    )
+
+
+def carry_out_link_backs(documents: BookDocuments, wire: SendOptions) -> list[LinkBack]:
+    """Post what is lacking, each once; where each comment is goes into the header.
+
+    An issue where nothing can be left does not keep the others from theirs; the first such error is raised then.
+    """
+    workspace, book = documents.workspace, documents.book
+    done: list[LinkBack] = []
+    troubles: list[RemoteError] = []
+    for step in planned_link_backs(documents):
+        try:
+            where = f"the link {step.label!r} in {book.topic}/{book.header_path.name}"
+            calls = connect(workspace, parse_issue(step.url).repository, wire, named_by=where)
+            wire.say(str(step))
+            found = calls.safely(functools.partial(_posted, calls, step, book.header))
+        except (Forbidden, HostNotConfirmed, IssueLocked, IssueMissing, IssueMoved, NoToken) as error:
+            troubles.append(_without(workspace, error, step, wire.again or typed(workspace, "sync")))
+        else:
+            if markers.normalised(found.body) != markers.normalised(step.text):
+                workspace.warnings.append(f"{found.url} links back, and was edited by hand: left alone")
+            _note(workspace, book, step.url, found.url)
+            done.append(step)
+    if troubles:
+        raise troubles[0]
+    return done
+
+
+def _without(workspace: Workspace, error: RemoteError, step: LinkBack, again: str) -> RemoteError:
+    """The error, saying also how to do without a comment there."""
+    error.reword(f"no link back on {step.url}: {error.message}")
+    without = typed(workspace, "link", step.url, "--as", step.label, "--one-way")
+    if isinstance(error, IssueMoved):
+        # It is not the thread's own issue that has moved.
+        there = typed(workspace, "link", error.url or "URL", "--as", step.label)
+        error.hint = f"link it where it is now: {there}; then, for its old address: {without}; then: {again}"
+    else:
+        error.hint = f"{error.hint}; or do without: {without}"
+    return error
+
+
+def _posted(calls: Calls, step: LinkBack, header: Header) -> Comment:
+    """The comment, whether it was there, had to follow a change, or had to be posted."""
+    number, key = parse_issue(step.url).number, book_key(header)
+    issue = calls.reading(lambda: calls.remote.issue(number))
+    login = calls.reading(calls.remote.login)
+    comments = calls.reading(lambda: calls.remote.comments(number))
+    trusted = [*(header.issue.trusted if header.issue is not None else ()), *([login] if login is not None else [])]
+    ours = next((o for o in ours_of(key, trusted, comments) if o.marked.kind == markers.LINK), None)
+    same = [c for c in comments if markers.normalised(c.body) == markers.normalised(step.text)]
+    if ours is not None and (ours.comment in same or not ours.marked.intact):
+        return ours.comment
+    if ours is None and login is None and same:
+        # The host does not tell whose token it is; this says to the letter what ours would.
+        return same[0]
+    if issue.locked:
+        raise IssueLocked("its conversation is locked", cause="somebody locked it", hint="have it unlocked")
+    if ours is not None:
+        return edit_comment(calls, ours.comment.id, old=ours.comment.body, new=step.text)
+    return calls.writing(lambda: calls.remote.post_comment(number, step.text))
+
+
+def _note(workspace: Workspace, book: Book, url: str, back: str) -> None:
+    def changed(header: Header) -> Header:
+        return dataclasses.replace(
+            header,
+            links=tuple(
+                dataclasses.replace(x, back=back) if x.url == url and x.back == WANTED else x for x in header.links
+            ),
+        )
+
+    change_header(workspace, book, changed, seen=False)

@@ -12,7 +12,7 @@ from logbook_agent.issue.github.pace import MAX_WAIT_S, Pace
 from logbook_agent.issue.github.token import token_for
 from logbook_agent.issue.pushed import published, remote_of
 from logbook_agent.issue.sync.hosts import check_confirmed
-from logbook_agent.model.errors import NoToken, UsageError
+from logbook_agent.model.errors import NoToken
 from logbook_agent.store.book import Book
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.user_config import load_user_config
@@ -75,18 +75,6 @@ def site_of_names(workspace: Workspace) -> Site:
         if remote is not None:
             return remote.site
     return settings.site
-
-
-def needed_repository(workspace: Workspace, option: str | None = None) -> RepositoryAddress:
-    """As `default_repository`. Raises UsageError when there is none."""
-    found = default_repository(workspace, option)
-    if found is None:
-        raise UsageError(
-            "no repository to open the issue in",
-            cause="none is configured, and no git remote points to one",
-            hint='add: --repo OWNER/REPO, or set in logbook.toml: [github] repository = "OWNER/REPO"',
-        )
-    return found
 
 
 def issue_of(book: Book) -> IssueAddress | None:

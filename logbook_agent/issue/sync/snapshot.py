@@ -118,8 +118,8 @@ def _pushed_head(workspace: Workspace) -> tuple[str, GitRemote]:
             + ("git init and git commit" if commit is None else "git remote add origin URL, then git push"),
         )
     outside = dirty_outside(root, environ)
-    if outside.count:
-        shown = ", ".join(outside.paths[:5]) + (f" and {outside.count - 5} more" if outside.count > 5 else "")
+    if outside:
+        shown = ", ".join(outside[:5]) + (f" and {len(outside) - 5} more" if len(outside) > 5 else "")
         raise UsageError(
             f"uncommitted changes outside the logbook: {shown}",
             cause="a snapshot that lacks them would not be what was run",

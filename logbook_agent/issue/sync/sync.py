@@ -13,8 +13,8 @@ from logbook_agent.issue.github.apply import Learnt, Sync
 from logbook_agent.issue.github.calls import Calls, with_progress
 from logbook_agent.issue.planning.steps import Step
 from logbook_agent.issue.sync.create import check_no_link, create_issue, first_plan, labels_of
-from logbook_agent.issue.sync.gather import Gathered, gather
-from logbook_agent.issue.sync.link_back import carry_out_link_backs, planned_link_backs
+from logbook_agent.issue.sync.gather import BookDocuments, gather
+from logbook_agent.issue.sync.link import carry_out_link_backs, planned_link_backs
 from logbook_agent.issue.sync.place import (
     SendOptions,
     connect,
@@ -22,7 +22,6 @@ from logbook_agent.issue.sync.place import (
     issue_line,
     issue_of,
     named_by,
-    needed_repository,
     typed,
 )
 from logbook_agent.model.errors import Locked, RemoteError, StoreError, SyncRunning, UsageError
@@ -177,48 +176,53 @@ def _shown(run: _Run) -> SyncResult:
     workspace, book, request = run.workspace, run.book, run.request
     issue = issue_of(book)
     repository = issue.repository if issue is not None else default_repository(workspace, request.repository)
-    gathered = _gather(run, repository)
+    documents = _gather(run, repository)
     if issue is None:
-        plan = first_plan(workspace, book, gathered, repository, request.labels)
+        plan = first_plan(documents, repository, request.labels)
         steps = plan.steps
     else:
         calls = connect(workspace, issue.repository, run.telling, named_by=issue_line(book), read_only=True)
-        plan = _syncing(run, calls, issue.number, gathered).plan()
-        steps = (*plan.steps, *planned_link_backs(book, gathered.documents))
+        plan = _syncing(run, calls, issue.number, documents).plan()
+        steps = (*plan.steps, *planned_link_backs(documents))
     workspace.warnings += plan.warnings
-    return _result(run, steps, gathered)
+    return _result(run, steps, documents)
 
 
 def _applied(run: _Run) -> SyncResult:
     book, workspace = run.book, run.workspace
     issue = issue_of(book)
     if issue is None:
-        repository = needed_repository(workspace, run.request.repository)
+        repository = default_repository(workspace, run.request.repository)
+        if repository is None:
+            raise UsageError(
+                "no repository to open the issue in",
+                cause="none is configured, and no git remote points to one",
+                hint='add: --repo OWNER/REPO, or set in logbook.toml: [github] repository = "OWNER/REPO"',
+            )
         who = named_by(workspace, repository, run.request.repository)
         calls = connect(workspace, repository, run.telling, named_by=who)
-        run.done.append(create_issue(workspace, book, calls, repository, run.request.labels))
-        issue = issue_of(book)
-        assert issue is not None  # noqa: S101  it was just written
+        created, issue = create_issue(workspace, book, calls, repository, run.request.labels)
+        run.done.append(created)
     # Once it is open, another command goes on.
     calls = connect(workspace, issue.repository, run.telling, named_by=issue_line(book))
-    gathered = _gather(run, issue.repository)
-    syncing = _syncing(run, calls, issue.number, gathered)
+    documents = _gather(run, issue.repository)
+    syncing = _syncing(run, calls, issue.number, documents)
     syncing.remember = functools.partial(_remember, run)
     try:
         workspace.warnings += syncing.run().warnings
-        run.done += carry_out_link_backs(workspace, book, gathered.documents, run.telling)
+        run.done += carry_out_link_backs(documents, run.telling)
     except RemoteError as error:
         raise with_progress(error, len(run.done)) from None
-    return _result(run, run.done, gathered)
+    return _result(run, run.done, documents)
 
 
-def _gather(run: _Run, issue: RepositoryAddress | None) -> Gathered:
+def _gather(run: _Run, issue: RepositoryAddress | None) -> BookDocuments:
     return gather(run.workspace, run.book, issue, chosen=run.request.entries, new_block=run.request.new_block)
 
 
-def _syncing(run: _Run, calls: Calls, number: int, gathered: Gathered) -> Sync:
+def _syncing(run: _Run, calls: Calls, number: int, documents: BookDocuments) -> Sync:
     # What was done before is part of how far it came.
-    return Sync(calls=calls, number=number, wanted=gathered.wanted, documents=gathered.documents, done=run.done)
+    return Sync(calls=calls, number=number, wanted=documents.wanted, documents=documents, done=run.done)
 
 
 def _remember(run: _Run, learnt: Learnt) -> None:
@@ -231,13 +235,13 @@ def _remember(run: _Run, learnt: Learnt) -> None:
         change_header(run.workspace, run.book, changed, seen=False)
 
 
-def _result(run: _Run, steps: Sequence[Step], gathered: Gathered) -> SyncResult:
-    issue, wanted = run.book.header.issue, gathered.wanted
+def _result(run: _Run, steps: Sequence[Step], documents: BookDocuments) -> SyncResult:
+    issue, wanted = run.book.header.issue, documents.wanted
     return SyncResult(
         book=run.book,
         issue=issue.url if issue is not None else None,
         steps=tuple(steps),
-        links=gathered.documents.values.links,
+        links=documents.values.links,
         waiting=tuple(e.id for e in wanted.entries if e.stage == "open" and e.id not in wanted.chosen),
     )
 

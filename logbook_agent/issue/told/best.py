@@ -8,11 +8,12 @@ from typing import Any, TypeAlias
 from logbook_agent.findings.best import CaseBest, bests
 from logbook_agent.findings.measured import baseline_cases, unit_of
 from logbook_agent.findings.thread import Thread
-from logbook_agent.issue.told.texts import counted, escape, number, words
+from logbook_agent.issue.told.texts import counted, entry_link, escape, number, words
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.units import format_delta
 from logbook_agent.model.values import canonical
 from logbook_agent.text import markdown as md
+from logbook_agent.text.links import Links
 
 # By entry and run: in what its rows differ from those of the baseline beyond what may differ; empty where in nothing,
 # and where the baseline has no rows.
@@ -23,7 +24,7 @@ _CASE_BYTES = 300
 _BETTER = {"max": "higher is better", "min": "lower is better"}
 
 
-def best_lines(thread: Thread, id_link: Callable[[str], str], unlike: Unlike) -> list[dict[str, Any]]:
+def best_lines(thread: Thread, links: Links, unlike: Unlike) -> list[dict[str, Any]]:
     """By primary metric with a direction: `against` the baseline (one for each of its cases that was measured)
     and `other`, the best of all where it is of another case, with `why` it is not compared."""
     found = []
@@ -31,8 +32,8 @@ def best_lines(thread: Thread, id_link: Callable[[str], str], unlike: Unlike) ->
         # Where the best is what the baseline itself measured, nothing was gained: further runs of it are its noise, and
         # its drift.
         gains = {at: top for at, top in own.items() if not (top["is_baseline"] and len(top["entries"]) == 1)}
-        against = [_against(thread, metric, at, top, id_link, unlike) for at, top in gains.items()]
-        other = _other(thread, metric, cases[0], id_link) if not cases[0]["of"] else None
+        against = [_against(thread, metric, at, top, links, unlike) for at, top in gains.items()]
+        other = _other(thread, metric, cases[0], links) if not cases[0]["of"] else None
         if against or other is not None:
             found.append({**_named(metric), "against": against, "other": other})
     return found
@@ -87,11 +88,9 @@ def _apart(differs: str) -> str:
     return f"; it differs from the baseline in {escape(words(differs, _DIFFERS_BYTES))}" if differs else ""
 
 
-def _against(
-    thread: Thread, metric: Metric, place: int, top: CaseBest, id_link: Callable[[str], str], unlike: Unlike
-) -> dict[str, Any]:
+def _against(thread: Thread, metric: Metric, place: int, top: CaseBest, links: Links, unlike: Unlike) -> dict[str, Any]:
     beyond = case_text(top, without=baseline_cases(thread.header)[place])
-    told = {**_told(thread, metric, top, id_link), "case": words(beyond, _CASE_BYTES)}
+    told = {**_told(thread, metric, top, links), "case": words(beyond, _CASE_BYTES)}
     stated = _stated(thread.header, metric, place)
     if stated is None:
         return {**told, "why": "the baseline states no number"}
@@ -104,11 +103,11 @@ def _against(
     return {**told, **_change(metric, stated, top), "evidence": evidence}
 
 
-def _other(thread: Thread, metric: Metric, top: CaseBest, id_link: Callable[[str], str]) -> dict[str, Any]:
+def _other(thread: Thread, metric: Metric, top: CaseBest, links: Links) -> dict[str, Any]:
     """The best of all, of a case that the baseline does not have."""
     differing = _differing(thread.header, top)
     return {
-        **_told(thread, metric, top, id_link),
+        **_told(thread, metric, top, links),
         "why": _why_apart(thread.header, top, differing),
         "case": words(case_text(top, first=differing), _CASE_BYTES),
     }
@@ -141,11 +140,11 @@ def _comparable(metric: Metric, best: Mapping[str, Any]) -> bool:
     return None in (best["unit"], unit_of(metric)) or best["unit"] == unit_of(metric)
 
 
-def _told(thread: Thread, metric: Metric, best: CaseBest, id_link: Callable[[str], str]) -> dict[str, Any]:
+def _told(thread: Thread, metric: Metric, best: CaseBest, links: Links) -> dict[str, Any]:
     summary = thread.by_id[best["entry"]]
     return {
         "value": _value(metric, best),
-        "entry": id_link(best["entry"]),
+        "entry": entry_link(links, best["entry"]),
         "state": "" if summary["state"] in ("finished", "noted") else summary["state"],
         "confidence": summary["confidence"] or "",
         "case": words(case_text(best), _CASE_BYTES),

@@ -51,14 +51,10 @@ class IssueDocuments:
         """On one line, of at most 256 characters; what is longer ends in `…`."""
         scope = shown(self.values.scope(), _TITLE_VALUE_BYTES) | {"title": md.one_line(self.values.header.title)}
         text = md.one_line(self.templates.render("issue_title.j2", {"logbook": scope}))
-        whole = self._plain(text)
-        if _units(whole) <= TITLE_UNITS:
-            return whole
-        for room in range(2 * TITLE_UNITS, 0, -8):
-            cut = self._plain(title_start(text, room))
-            if _units(cut) <= TITLE_UNITS:
-                return cut
-        return self.values.header.prefix
+        room = 4 * TITLE_UNITS
+        while _units(title := self._plain(title_start(text, room))) > TITLE_UNITS:
+            room -= 8
+        return title or self.values.header.prefix
 
     def block(self, room: int) -> str:
         """What stands in the managed block of the issue's body."""
@@ -139,15 +135,11 @@ def _units(text: str) -> int:
 
 def _declared(header: Header, links: Links) -> frozenset[str]:
     found = [
-        *(f.url for f in header.links),
-        *(f.back for f in header.links if f.back is not None),
-        *(s.url for s in header.snapshots),
-        *(url for s in header.snapshots if (url := commit_url(s)) is not None),
+        header.issue.url if header.issue is not None else None,
+        *(url for link in header.links for url in (link.url, link.back)),
+        *(url for snapshot in header.snapshots for url in (snapshot.url, commit_url(snapshot))),
         *(c.judgement.evidence.strip() for c in header.stop_criteria if c.judgement is not None),
+        links.view,
         *links.entries.values(),
     ]
-    if header.issue is not None:
-        found.append(header.issue.url)
-    if links.view is not None:
-        found.append(links.view)
-    return frozenset(url for url in found if is_address(url))
+    return frozenset(url for url in found if url is not None and is_address(url))

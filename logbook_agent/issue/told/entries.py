@@ -10,12 +10,14 @@ from logbook_agent.findings import facts
 from logbook_agent.findings.measured import measured
 from logbook_agent.findings.said import Said, said_of, trust_in
 from logbook_agent.issue.told.best import deltas
+from logbook_agent.issue.told.results import results
 from logbook_agent.issue.told.room import Piece
 from logbook_agent.issue.told.texts import code, escape, line, link, one_line, prose, shortened, words
 from logbook_agent.issue.told.values import IssueValues
 from logbook_agent.model.entry import HYPOTHESIS, INTERPRETATION, NEXT_ACTION, RESULT
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.record import Record
+from logbook_agent.pages.sections import LATER
 from logbook_agent.text import markdown as md
 from logbook_agent.text.words import command_line, folded
 
@@ -73,8 +75,7 @@ def entry_values(
         "continues": _link(thread, entry.continues),
         "completes": _link(thread, entry.completes),
         "supersedes": _link(thread, entry.supersedes),
-        "completed_by": [thread.id_link(i) for i in later.get("completed_by", ())],
-        "superseded_by": [thread.id_link(i) for i in later.get("superseded_by", ())],
+        **{key: list(map(thread.id_link, later.get(key, ()))) for key in LATER},
         "change": fields.take(CHANGE),
         "hypothesis": fields.take(HYPOTHESIS),
         "commands": commands,
@@ -173,7 +174,7 @@ def snapshot_values(thread: IssueValues, snapshot: Snapshot, records: Sequence[R
         "hardware": _gathered([(i, facts.devices_text(run)) for i, run in runs], len(runs)),
         "env": _gathered([(i, text) for i, run in runs for text in _env(run)], len(runs)),
         "software": _gathered([(i, text) for i, run in runs for text in _software(run)], len(runs)),
-        "results": thread.results({r.id for r in records}),
+        "results": results(thread.thread, thread.links, {r.id for r in records}),
         "logbook": thread.logbook,
     }
 
@@ -221,5 +222,4 @@ def _env(run: Run) -> list[str]:
 
 
 def _software(run: Run) -> list[str]:
-    reported = {name: version for row in run.rows for name, version in row.software.items()}
-    return [f"{name} {version}" for name, version in sorted((reported or run.software).items())]
+    return [f"{name} {version}" for name, version in sorted(facts.software_of(run).items())]

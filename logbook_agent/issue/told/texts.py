@@ -9,6 +9,7 @@ from logbook_agent.issue.told.room import Piece
 from logbook_agent.model.units import format_value, known
 from logbook_agent.text import fit, neutral
 from logbook_agent.text import markdown as md
+from logbook_agent.text.links import Links
 
 # Characters behind what could have room, so that the block in which a text is cut is known.
 _AHEAD = 4096
@@ -31,6 +32,19 @@ def link(label: str, url: str | None) -> str:
     if not is_address(url):
         return f"{shown}: {md.inline_code(url)}"
     return f"[{shown}](<{url}>)" if re.search(r"[()]", url) else f"[{shown}]({url})"
+
+
+def entry_link(links: Links, entry_id: str) -> str:
+    """An ID, linked to where the entry stands in the pushed view."""
+    return link(entry_id, links.entry(entry_id))
+
+
+def left_out(links: Links, number: int, noun: str, plural: str) -> str:
+    """How many there is no room for, and where they stand; the empty text for none."""
+    if not number:
+        return ""
+    where = link("in the logbook", links.view) if links.view else f"in the logbook ({links.why})"
+    return f"{counted(number, noun, plural)} {where}"
 
 
 def prose(text: str | None) -> Piece | str:

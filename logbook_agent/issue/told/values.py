@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,18 @@ from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.issue.told.best import Unlike, best_lines, headline
 from logbook_agent.issue.told.results import results
 from logbook_agent.issue.told.room import Piece, newest
-from logbook_agent.issue.told.texts import counted, escape, is_address, line, link, one_line, prose, words
+from logbook_agent.issue.told.texts import (
+    counted,
+    entry_link,
+    escape,
+    is_address,
+    left_out,
+    line,
+    link,
+    one_line,
+    prose,
+    words,
+)
 from logbook_agent.model.header import Computed, Criterion, Header
 from logbook_agent.pages.blocks import header_values, runs_text
 from logbook_agent.text import markdown as md
@@ -51,16 +62,12 @@ class IssueValues:
     def logbook(self) -> dict[str, Any]:
         return {"url": self.links.view, "why": self.links.why}
 
-    def results(self, only: Collection[str] | None = None) -> Piece | None:
-        """The table of results, of all entries or of some."""
-        return results(self.thread, self.id_link, self.left_out, only)
-
     def date(self, moment: str) -> str:
         """To the minute in the logbook's zone, on one line."""
         return md.one_line(minute(moment, self.header.zone))
 
     def id_link(self, entry_id: str) -> str:
-        return link(entry_id, self.links.entry(entry_id))
+        return entry_link(self.links, entry_id)
 
     # -- parts of several documents ----------------------------------------------------------------
 
@@ -137,7 +144,7 @@ class IssueValues:
     @cached_property
     def best(self) -> list[dict[str, Any]]:
         """The best results so far, by metric."""
-        return best_lines(self.thread, self.id_link, self.unlike)
+        return best_lines(self.thread, self.links, self.unlike)
 
     # -- the body ----------------------------------------------------------------------------------
 
@@ -151,7 +158,7 @@ class IssueValues:
             "baseline": self.baseline(),
             "best": self.best,
             "criteria": self.criteria(),
-            "results": self.results(),
+            "results": results(self.thread, self.links),
             "decisions": self._list(self.thread.decisions, "decision"),
             "negative_results": self._list(self.thread.negative, "negative"),
             "conclusion": self.closing(),
@@ -186,7 +193,7 @@ class IssueValues:
             return ["No experiments yet."]
         found = [f"Settled: {escape(claim_text(c))} ({self.id_link(c['entry'])})." for c in self.settled[:_MOST_CLAIMS]]
         if (more := len(self.settled) - _MOST_CLAIMS) > 0:
-            found.append(f"{self.left_out(more, 'further verdict', 'further verdicts')}.")
+            found.append(f"{left_out(self.links, more, 'further verdict', 'further verdicts')}.")
         found.append(f"{counted(len(experiments), 'experiment')}: {', '.join(_states(experiments))}.")
         found += headline(self.best)
         if criteria := self.header.stop_criteria:
@@ -210,16 +217,9 @@ class IssueValues:
             }
 
         def told(shown: list[Any], earlier: int) -> dict[str, Any]:
-            return {"shown": shown, "left_out": self.left_out(earlier, "earlier one", "earlier ones")}
+            return {"shown": shown, "left_out": left_out(self.links, earlier, "earlier one", "earlier ones")}
 
         return newest(found, value, told)
-
-    def left_out(self, number: int, noun: str, plural: str) -> str:
-        """How many there is no room for, and where they stand; the empty text for none."""
-        if not number:
-            return ""
-        where = link("in the logbook", self.links.view) if self.links.view else f"in the logbook ({self.links.why})"
-        return f"{counted(number, noun, plural)} {where}"
 
 
 def _computed(computed: Computed | None) -> Piece | str:
