@@ -36,7 +36,6 @@ from logbook_agent.issue.planning.steps import Post, SyncPlan  # noqa: E402
 from logbook_agent.issue.planning.values import Comment, Issue  # noqa: E402
 from logbook_agent.issue.sync.gather import gather  # noqa: E402
 from logbook_agent.store.workspace import Workspace  # noqa: E402
-from logbook_agent.text.links import Links  # noqa: E402
 from tests.emulator.proxy import Proxy, public_token  # noqa: E402
 from tests.emulator.server import Reply  # noqa: E402
 
@@ -124,11 +123,11 @@ def planned(
     """A plan, and the body that it asks for."""
     workspace = Workspace(cwd=folder, environ={})
     began = time.perf_counter()
-    gathered = gather(workspace, workspace.book(), Links())
-    wanted = gathered.wanted.trusting("ada")
-    plan = make_plan(wanted, gathered.documents, issue, comments)
+    documents = gather(workspace, workspace.book(), None)
+    wanted = documents.wanted.trusting("ada")
+    plan = make_plan(wanted, documents, issue, comments)
     keep(samples, f"plan of 1,000 entries, {name}, s", time.perf_counter() - began)
-    return first_body(wanted, gathered.documents), plan
+    return first_body(wanted, documents), plan
 
 
 def keep(samples: Samples, name: str, value: float) -> None:

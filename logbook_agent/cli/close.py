@@ -91,23 +91,24 @@ def close_command(
 
     Warns about stop criteria that are not met. Example: logbook close --conclusion @conclusion.md
     """
-    from logbook_agent.issue.sync.close import CloseRequest, close
+    from logbook_agent.issue.sync.close import close
 
     space = common.space()
     if reopen and (conclusion or limitation or next_step):
         raise UsageError(
             "--reopen takes no conclusion", cause="reopening removes the last one", hint="logbook close --reopen"
         )
-    request = CloseRequest(
-        conclusion=prose(conclusion),
-        limitations=[prose(text) or "" for text in limitation or ()],
-        next_steps=[prose(text) or "" for text in next_step or ()],
-        reopen=reopen,
-        local=local,
-        dry_run=dry_run,
-    )
     with warned(space):
-        result = close(space, request, wire(max_wait))
+        result = close(
+            space,
+            wire(max_wait),
+            conclusion=prose(conclusion),
+            limitations=[prose(text) or "" for text in limitation or ()],
+            next_steps=[prose(text) or "" for text in next_step or ()],
+            reopen=reopen,
+            local=local,
+            dry_run=dry_run,
+        )
     closing = result.header.closing
     data = {
         "logbook": result.book.topic,

@@ -10,9 +10,11 @@ from typer import Argument, Option
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit
 from logbook_agent.issue.sync.hosts import ALWAYS, VARIABLE, confirm_host, forget_host, is_confirmed, known_hosts
-from logbook_agent.issue.sync.link import LinkRequest, link
+from logbook_agent.issue.sync.link import link
 from logbook_agent.model.errors import LogbookError, UsageError
+from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.address import IssueAddress
 
 _NO_ISSUE: dict[str, Any] = {"logbook": None, "url": None, "label": None}
 
@@ -59,8 +61,8 @@ def link_command(
     data, warnings = dict(_NO_ISSUE), []
     if target is not None:
         space = common.space()
-        request = LinkRequest(target=target, label=label, one_way=one_way, replace=replace, trusted=trust or ())
-        data, text = _linked(space, request)
+        book, address = link(space, target, label=label, one_way=one_way, replace=replace, trusted=trust or ())
+        data, text = _linked(space, book, address, label)
         lines.append(text)
         warnings = space.warnings
     else:
@@ -84,9 +86,8 @@ def _changed_hosts(confirm: str | None, forget: str | None) -> list[str]:
     return lines
 
 
-def _linked(space: Workspace, request: LinkRequest) -> tuple[dict[str, Any], str]:
-    book, address = link(space, request)
-    label = space.redactor.text(request.label) if request.label is not None else None
+def _linked(space: Workspace, book: Book, address: IssueAddress, label: str | None) -> tuple[dict[str, Any], str]:
+    label = space.redactor.text(label) if label is not None else None
     url = address.web
     following = "logbook sync" if book.header.issue is not None else "logbook sync --create"
     host = address.repository.host

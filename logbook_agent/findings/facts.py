@@ -219,13 +219,17 @@ def devices_text(run: Run) -> str:
     return "; ".join(parts) + (f"; host {host}" if host else "")
 
 
+def software_of(run: Run) -> Mapping[str, str]:
+    """The packages that its rows report; where they report none, what is installed where it ran."""
+    return {k: v for row in run.rows for k, v in row.software.items()} or run.software
+
+
 def _software_lines(runs: Sequence[Run]) -> list[str]:
     """Versions that no run contradicts, and apart from them those in which the runs differ. A package that
     some runs do not report is no difference. What no row reports is what is installed where the command ran: whether
     it was used nobody knows."""
-    reported = [{k: v for row in r.rows for k, v in row.software.items()} for r in runs]
-    found = [own or r.software for own, r in zip(reported, runs, strict=True)]
-    name = "software" if any(reported) else "installed"
+    found = [software_of(r) for r in runs]
+    name = "software" if any(row.software for r in runs for row in r.rows) else "installed"
     merged: dict[str, dict[str, None]] = {}
     for software in found:
         for package, version in software.items():

@@ -9,7 +9,8 @@ from typing import Any
 
 from logbook_agent.findings.standing import Standing, Summary, standings
 from logbook_agent.model.entry import DECISION, NEGATIVE_RESULT, OPEN, VOID, Entry
-from logbook_agent.model.header import Header
+from logbook_agent.model.header import Header, Snapshot
+from logbook_agent.model.ids import is_up_to
 
 
 def said_by(entry: Entry) -> dict[str, Any]:
@@ -78,6 +79,12 @@ class Thread:
     def negative(self) -> list[Summary]:
         """What did not work out. That work was abandoned takes nothing away from it."""
         return [s for s in self.summaries if s["negative"] and s["state"] != VOID]
+
+    def covered(self, snapshot: Snapshot) -> list[str]:
+        """The entries that a snapshot names, else all experiments there were when it was made."""
+        if snapshot.entries:
+            return [s["id"] for s in self.summaries if s["id"] in snapshot.entries]
+        return [s["id"] for s in self.experiments if is_up_to(s["id"], snapshot.last_entry)]
 
     @cached_property
     def open(self) -> list[Summary]:

@@ -11,19 +11,18 @@ import hashlib
 import os
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.running.provenance.git_calls import read_git
+from logbook_agent.running.provenance.git_calls import GitAnswer, read_git
 from logbook_agent.store.reading import RUN_BYTES, VIEW_BYTES, read_bytes
 from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.text.address import RepositoryAddress, blob
 from logbook_agent.text.links import Links
 from logbook_agent.text.marked import parse
 
-SHOWN_PATHS = 20
 _OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REMOTE_LINE = re.compile(r"(\S+)\t(.*) \(fetch\)(?: \[.*\])?")
 _REGULAR = (b"100644", b"100755")
@@ -35,14 +34,6 @@ class GitRemote:
 
     name: str
     url: str = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outside:
-    """Changed and untracked files outside the logbook root: the first few, relative to the top, and how many."""
-
-    paths: tuple[str, ...] = ()
-    count: int = 0
 
 
 def remote_of(root: Path, environ: Mapping[str, str], name: str | None = None) -> GitRemote | None:
@@ -76,22 +67,16 @@ def remote_of(root: Path, environ: Mapping[str, str], name: str | None = None) -
 
 def pushed_commit(root: Path, remote: str, environ: Mapping[str, str]) -> str | None:
     """HEAD when it is pushed, else the newest of its ancestors that are; None when there is none."""
-    repository = repository_of(root)
-    if repository is None:
-        return None
     # HEAD, and behind it the tips of the remote's branches.
-    answer = read_git(repository.top, ["rev-parse", "HEAD", f"--remotes={remote}"], environ)
-    ids = answer.lines()
-    if answer.code != 0 or not ids or not _OID.fullmatch(ids[0]):
+    found = _commits(root, ["rev-parse", "HEAD", f"--remotes={remote}"], environ)
+    if len(found) < 2:
         return None
-    head, tips = ids[0], ids[1:]
-    if not tips:
-        return None
-    if head in tips:
+    head = found[0]
+    if head in found[1:]:
         return head
     words = ["rev-list", "--boundary", "--timestamp", head, "--not", f"--remotes={remote}", "--"]
-    answer = read_git(repository.top, words, environ)
-    if answer.code != 0:
+    answer = _git(root, words, environ)
+    if answer is None or answer.code != 0:
         return None
     if not answer.out:
         return head
@@ -101,32 +86,31 @@ def pushed_commit(root: Path, remote: str, environ: Mapping[str, str]) -> str | 
 
 def head_commit(root: Path, environ: Mapping[str, str]) -> str | None:
     """The full SHA of HEAD; None outside a repository and before the first commit."""
+    return next(iter(_commits(root, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], environ)), None)
+
+
+def _commits(root: Path, words: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+    """The commits that git names; none where the first is not one."""
+    answer = _git(root, words, environ)
+    lines = answer.lines() if answer is not None and answer.code == 0 else []
+    return lines if lines and _OID.fullmatch(lines[0]) else []
+
+
+def _git(root: Path, words: Sequence[str], environ: Mapping[str, str]) -> GitAnswer | None:
+    """None outside a repository."""
     repository = repository_of(root)
-    if repository is None:
-        return None
-    lines = read_git(repository.top, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], environ).lines()
-    return lines[0] if lines and _OID.fullmatch(lines[0]) else None
+    return read_git(repository.top, words, environ) if repository is not None else None
 
 
-def is_pushed(root: Path, commit: str, remote: str, environ: Mapping[str, str]) -> bool:
-    """Whether a branch of the remote holds this commit (its full SHA), as of the last fetch or push."""
-    repository = repository_of(root)
-    if repository is None or not _OID.fullmatch(commit):
-        return False
-    words = ["rev-list", "--max-count=1", commit, "--not", f"--remotes={remote}", "--"]
-    answer = read_git(repository.top, words, environ)
-    return answer.code == 0 and not answer.out
-
-
-def dirty_outside(root: Path, environ: Mapping[str, str], *, most: int = SHOWN_PATHS) -> Outside:
-    """What differs from HEAD, or is untracked and not ignored, outside the logbook root.
+def dirty_outside(root: Path, environ: Mapping[str, str]) -> list[str]:
+    """What differs from HEAD, or is untracked and not ignored, outside the logbook root, relative to the top.
 
     Raises StoreError when git cannot tell. A root that is the whole repository has no outside.
     """
     repository = repository_of(root)
     place = None if repository is None else _place(repository, root)
     if repository is None or place == ".":
-        return Outside()
+        return []
     words = ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"]
     words += ["--ignore-submodules=untracked", "--", ":(top)", f":(top,exclude,literal){place}"]
     answer = read_git(repository.top, words, environ)
@@ -136,19 +120,7 @@ def dirty_outside(root: Path, environ: Mapping[str, str], *, most: int = SHOWN_P
             cause=answer.words or "git said nothing",
             hint=f"try it by hand: git -C {shlex.quote(str(repository.top))} status",
         )
-    names = [os.fsdecode(line[3:]) for line in answer.out.split(b"\0") if line]
-    return Outside(paths=tuple(names[:most]), count=len(names))
-
-
-def blobs_at(commit: str, root: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """Path below the root -> object id, of every regular file there at a commit; empty when there is none."""
-    repository = repository_of(root)
-    if repository is None:
-        return {}
-    place = _place(repository, root)
-    prefix = "" if place == "." else f"{place}/"
-    found = _listed(repository, commit, [] if place == "." else [place], environ)
-    return {path.removeprefix(prefix): oid for path, oid in found.items()}
+    return [os.fsdecode(line[3:]) for line in answer.out.split(b"\0") if line]
 
 
 def file_at(commit: str, path: Path, environ: Mapping[str, str]) -> bytes | None:
@@ -281,8 +253,7 @@ def _last_change(repository: Repository, commit: str, paths: list[str], environ:
     """The newest commit up to `commit` that changed one of the paths, so that links stay when others push other
     work; `commit` itself where there is none."""
     words = ["rev-list", "--max-count=1", commit, "--", *(f":(top,literal){p}" for p in paths)]
-    lines = read_git(repository.top, words, environ).lines()
-    return lines[0] if lines and _OID.fullmatch(lines[0]) else commit
+    return next(iter(_commits(repository.top, words, environ)), commit)
 
 
 def _place(repository: Repository, folder: Path) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from logbook_agent.model.ids import parse_id
+from logbook_agent.model.ids import is_up_to
 from logbook_agent.model.units import Direction, known
 from logbook_agent.model.values import Scalar
 
@@ -77,9 +77,7 @@ class BaselineMove:
         """Whether an entry was there before the move. Times are whole seconds: within one, the number tells."""
         moved, then = _moment(self.at), _moment(opened)
         if moved is None or then is None or moved == then:
-            last = parse_id(self.last_entry or "")
-            own = parse_id(entry_id)
-            return last is not None and own is not None and own[1] <= last[1]
+            return is_up_to(entry_id, self.last_entry)
         return then < moved
 
 

@@ -26,6 +26,12 @@ def parse_id(text: str) -> tuple[str, int] | None:
     return (prefix, number) if format_id(prefix, number) == text else None
 
 
+def is_up_to(entry_id: str, last: str | None) -> bool:
+    """Whether the number of an entry is at most that of the last one."""
+    own, end = parse_id(entry_id), parse_id(last or "")
+    return own is not None and end is not None and own[1] <= end[1]
+
+
 def typed_id(text: str) -> str:
     """An ID as people type it, in its one form: `s-2` is `S-002`. Other texts as they are."""
     match = _TYPED.fullmatch(text)

@@ -35,7 +35,7 @@ class Blocks:
         self._header = header
 
     def header(self) -> str:
-        return self._templates.render("logbook.md.j2", {"logbook": _header_values(self._header)})
+        return self._templates.render("logbook.md.j2", {"logbook": header_values(self._header)})
 
     def entry(
         self,
@@ -61,7 +61,7 @@ class Blocks:
             "sections": [{"label": s.label, "text": s.text, "computed": s.computed} for s in found],
             "section": {s.label: s.text for s in found},
         }
-        return self._templates.render("entry.md.j2", {"entry": values, "logbook": _header_values(self._header)})
+        return self._templates.render("entry.md.j2", {"entry": values, "logbook": header_values(self._header)})
 
     def sections(
         self, record: Record, *, later: Mapping[str, Sequence[str]] = NO_LATER, compared: Sequence[str] = ()
@@ -205,7 +205,8 @@ def _move_values(move: BaselineMove, header: Header) -> dict[str, str]:
     }
 
 
-def _header_values(header: Header) -> dict[str, Any]:
+def header_values(header: Header) -> dict[str, Any]:
+    """What a header says, as plain values."""
     baseline = header.baseline
     return {
         "topic": header.topic,

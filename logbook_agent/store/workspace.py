@@ -44,7 +44,7 @@ class Workspace:
     logbook_option: str | None = None
     now: Callable[[], datetime] = utc_now
     # `clock` and `sleep` for the pace of requests, where they are not this machine's.
-    timing: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    timing: Mapping[str, Any] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     # What other rooms make once for an invocation, by a name of theirs.
     made: dict[str, Any] = field(default_factory=dict)

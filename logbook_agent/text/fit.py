@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
-from logbook_agent.text.pieces import Node, code_spans, fences, inside, split_lines, tokens, tree
+from markdown_it.token import Token
 
-BUDGETS = (65536, 32768, 16384, 8192, 4096, 2048, 1024, 512, 256, 128)
+from logbook_agent.text.pieces import code_spans, fences, inside, split_lines, tokens
 
 _AHEAD = 2000  # characters read behind the cut, to know what block it falls into
 _LONGEST_BRACKET = 1000
@@ -23,6 +24,9 @@ _WORD_END = re.compile(r"\S(?=\s|$)")
 _NAMED = re.compile(r"[^\W_]|[^\x00-\x7f]")
 _BLANK_LINE = re.compile(r"[\r\n][ \t>]*(?:\r?\n|\r)")
 _FENCES = ("```", "~~~")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_BLOCKS = ("paragraph_open", "heading_open", "fence", "code_block", "html_block", "hr", "tr_open")
+_NOTHING = Token("", "", 0)
 _ADDRESS = re.compile(r"https?://|www\.|<", re.IGNORECASE)
 _BRACKETS = re.compile(r"\\.|[\[\]()]", re.DOTALL)
 _DETAILS = re.compile(r"[ \t>]*<(/?)details>")
@@ -49,9 +53,8 @@ def shorten(text: str, max_bytes: int) -> Shortened:
         return Shortened(text=text, left_out=0)
     room = max_bytes
     while room > 0:
-        cut = _Cut.of(text, room)
-        kept = text[: cut.best()]
-        shown = kept + cut.closers(kept)
+        kept = text[: _Cut(text, room).best()]
+        shown = kept + _closers(kept)
         over = size(shown) - max_bytes
         if over <= 0:
             return Shortened(text=shown, left_out=whole - size(kept))
@@ -59,22 +62,11 @@ def shorten(text: str, max_bytes: int) -> Shortened:
     return Shortened(text="", left_out=whole)
 
 
-def fitted(render: Callable[[int], str], room: int, budgets: Sequence[int] = BUDGETS) -> str:
-    """A document of at most `room` bytes. `render` is given the bytes that each piece of prose may have.
-
-    When all budgets are too large, the document with the smallest is shortened, and says by how much.
-    """
-    text = ""
-    for budget in budgets:
-        text = render(budget)
-        if size(text) <= room:
-            return text
-    return _with_note(text, room)
-
-
-def _with_note(text: str, room: int) -> str:
-    reserve = size(_note(size(text)))
-    short = shorten(text, max(0, room - reserve))
+def cut(text: str, room: int) -> str:
+    """A document of at most `room` bytes. One that is longer ends where it is cut, and says by how much."""
+    if size(text) <= room:
+        return text
+    short = shorten(text, max(0, room - size(_note(size(text)))))
     noted = short.text + _note(short.left_out)
     return noted if short.text and size(noted) <= room else shorten(text, max(0, room)).text
 
@@ -83,123 +75,79 @@ def _note(left_out: int) -> str:
     return f"\n\n_{left_out:,} bytes are left out here._\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Cut:
-    """The start of a text, as blocks. `limit` characters of it fit into the room; `starts` are those of its lines."""
+    """The start of a text, as lines. `limit` characters of it fit into the room."""
 
-    text: str
-    limit: int
-    room: int
-    window: str
-    starts: Sequence[int]
-    blocks: Sequence[Node]
-
-    @classmethod
-    def of(cls, text: str, room: int) -> _Cut:
-        limit = _characters(text, room)
-        window = text[: limit + _AHEAD]
-        starts = [0]
-        for line in split_lines(window):
-            starts.append(starts[-1] + len(line))
-        return cls(text=text, limit=limit, room=room, window=window, starts=starts, blocks=tree(tokens(window)))
+    def __init__(self, text: str, room: int) -> None:
+        self.text = text
+        self.room = room
+        # What is no character takes as much as the one that says so.
+        whole = _SURROGATE.sub("\ufffd", text[:room]).encode()[:room]
+        self.limit = len(whole.decode("utf-8", "ignore"))
+        self.window = text[: self.limit + _AHEAD]
+        self.lines = split_lines(self.window)
+        self.starts = [0, *accumulate(map(len, self.lines))]
 
     def best(self) -> int:
-        """Where to cut: an offset into the text, at most the limit."""
-        return self._among(self.blocks, 0)
-
-    def closers(self, kept: str) -> str:
-        """What ends the fenced code and the details that are open where the text was cut."""
-        lines = split_lines(kept)
-        found = list(fences(tokens(kept), lines))
-        end = ""
-        if found and not found[-1].closed and found[-1].end >= len(lines):
-            end = "\n" + found[-1].closing
-        fenced = {n for f in found for n in range(f.first, f.end)}
-        marks = [m for n, line in enumerate(lines) if n not in fenced and (m := _DETAILS.match(line))]
-        depth = 0
-        for mark in marks:
-            depth = max(0, depth - 1) if mark[1] else depth + 1
-        return end + "\n\n</details>" * depth
-
-    def _line(self, number: int) -> str:
-        return self.window[self.starts[number] : self.starts[number + 1]]
+        """Where to cut, an offset into the text: behind the last whole block that fits, or in the one that does not."""
+        best = 0
+        for token, held in pairwise([*tokens(self.window), _NOTHING]):
+            # A table is cut between its rows; its header is not shown alone.
+            if token.map is None or token.type not in _BLOCKS or held.type == "th_open":
+                continue
+            end = token.map[1]
+            # The last line of the window may go on behind it, so a block that ends there is not known to be whole.
+            known = self.starts[end] < len(self.window) or len(self.window) == len(self.text)
+            if not known or self._end(end) > self.limit:
+                return max(best, self._part(token, held.content, best))
+            best = max(best, self._end(end))
+        return best
 
     def _line_end(self, line: int) -> int:
         """Where the line before this one ends, blanks at its end included."""
-        return self.starts[line - 1] + len(self._line(line - 1).rstrip("\r\n"))
+        return self.starts[line - 1] + len(self.lines[line - 1].rstrip("\r\n"))
 
     def _end(self, line: int) -> int:
         """Where the text of the lines before this one ends, without blank lines and blanks."""
-        while line > 0 and not self._line(line - 1).strip():
+        while line > 0 and not self.lines[line - 1].strip():
             line -= 1
-        return self.starts[line - 1] + len(self._line(line - 1).rstrip()) if line else 0
+        return self.starts[line - 1] + len(self.lines[line - 1].rstrip()) if line else 0
 
-    def _among(self, nodes: Sequence[Node], so_far: int) -> int:
-        """The best cut in a row of blocks; `so_far` when none of them can be shown."""
-        # All whole blocks, and a part of the first one that is not.
-        low, high = 0, len(nodes)
-        while low < high:
-            middle = (low + high) // 2
-            if self._whole(nodes[middle]):
-                low = middle + 1
-            else:
-                high = middle
-        if low:
-            so_far = max(so_far, self._end(nodes[low - 1].end))
-        return max(so_far, self._part(nodes[low], so_far)) if low < len(nodes) else so_far
-
-    def _whole(self, node: Node) -> bool:
-        # The last line of the window may go on behind it, so a block that ends there is not known to be whole.
-        known = self.starts[node.end] < len(self.window) or len(self.window) == len(self.text)
-        return known and self._end(node.end) <= self.limit
-
-    def _part(self, node: Node, so_far: int) -> int:
-        """The best cut in a block that does not fit."""
-        match node.kind:
-            case "table":
-                return self._table(node, so_far)
+    def _part(self, token: Token, content: str, so_far: int) -> int:
+        """The best cut in a block that does not fit; `so_far` when nothing of it can be shown."""
+        first, end = token.map or (0, 0)
+        match token.type:
             case "fence" | "code_block":
-                return self._lines(node, 2 if node.kind == "fence" else 1, so_far)
-            case "html_block" | "hr":
+                # Whole lines of code, and not the opening of a fence alone.
+                least = 2 if token.type == "fence" else 1
+                ends = range(first + least, end + 1)
+                fitting = bisect_right(ends, self.limit, key=self._line_end)
+                return self._line_end(ends[fitting - 1]) if fitting else so_far
+            case "heading_open" if not token.markup.startswith("#"):
                 return so_far
-            case "paragraph" | "heading":
-                whole_only = node.kind == "heading" and not node.markup.startswith("#")
-                return so_far if whole_only or size(self.text[:so_far]) * 2 >= self.room else self._words(node, so_far)
+            case "paragraph_open" | "heading_open" if size(self.text[:so_far]) * 2 < self.room:
+                return self._words(first, end, content, so_far)
             case _:
-                return self._among(node.children, so_far)
+                return so_far
 
-    def _table(self, node: Node, so_far: int) -> int:
-        """Header and as many whole rows as fit; nothing, when not even one does."""
-        rows = [row for part in node.children if part.kind == "tbody" for row in part.children]
-        return self._rows([row.end for row in rows], so_far)
-
-    def _lines(self, node: Node, least: int, so_far: int) -> int:
-        """Whole lines; nothing, when fewer than the least fit."""
-        return self._rows(range(node.first + least, node.end + 1), so_far)
-
-    def _rows(self, ends: Sequence[int], so_far: int) -> int:
-        fitting = bisect_right(ends, self.limit, key=self._line_end)
-        return self._line_end(ends[fitting - 1]) if fitting else so_far
-
-    def _words(self, node: Node, so_far: int) -> int:
+    def _words(self, first: int, end: int, content: str, so_far: int) -> int:
         """The end of the last word that fits; within a word, when there would be nothing else to show."""
-        closed = self._closed(node)
-        contents = node.content.split("\n")
-        last = min(node.end, bisect_right(self.starts, self.limit))
-        for number in range(last - 1, node.first - 1, -1):
-            begin, end = self._content(number, contents[number - node.first : number - node.first + 1])
+        closed = self._closed(first, end)
+        contents = content.split("\n")
+        for number in range(min(end, bisect_right(self.starts, self.limit)) - 1, first - 1, -1):
+            begin, behind = self._content(number, contents[number - first : number - first + 1])
             if self.text.startswith(_FENCES, begin):
                 continue  # it is none because of what stands behind; without that, it would be one
-            named = _NAMED.search(self.text, begin, end)
-            words = [m.end() for m in _WORD_END.finditer(self.text, named.start() if named else end, end)]
+            named = _NAMED.search(self.text, begin, behind)
+            words = [m.end() for m in _WORD_END.finditer(self.text, named.start() if named else behind, behind)]
             for word in reversed(words):
                 if word <= self.limit and not inside(closed, word):
                     return word
-        return so_far or self._characters_of(self._content(node.first, contents[:1])[0], closed)
+        return so_far or self._characters_of(self._content(first, contents[:1])[0], closed)
 
-    def _closed(self, node: Node) -> list[tuple[int, int]]:
+    def _closed(self, first_line: int, end_line: int) -> list[tuple[int, int]]:
         """Where a paragraph must not be cut; the spans are sorted and apart."""
-        first, end = self.starts[node.first], self.starts[node.end]
+        first, end = self.starts[first_line], self.starts[end_line]
         if end == len(self.window):  # what opens here may be closed behind the window
             blank = _BLANK_LINE.search(self.text, end)
             end = blank.start() if blank else len(self.text)
@@ -213,7 +161,7 @@ class _Cut:
 
     def _content(self, number: int, content: Sequence[str]) -> tuple[int, int]:
         """Where the words of a line start and end: behind quotes and list markers."""
-        end = self.starts[number] + len(self._line(number).rstrip())
+        end = self.starts[number] + len(self.lines[number].rstrip())
         return max(self.starts[number], end - len("".join(content).strip())), end
 
     def _characters_of(self, begin: int, closed: Sequence[tuple[int, int]]) -> int:
@@ -226,19 +174,19 @@ class _Cut:
         return at if at > begin else 0
 
 
-def _characters(text: str, room: int) -> int:
-    """How many characters of the text fit into so many bytes."""
-    start = text[:room]
-    if start.isascii():
-        return len(start)
-    low, high = room // 4, len(start)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if size(start[:middle]) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    return min(low, len(start))
+def _closers(kept: str) -> str:
+    """What ends the fenced code and the details that are open where the text was cut."""
+    lines = split_lines(kept)
+    found = list(fences(tokens(kept), lines))
+    end = ""
+    if found and not found[-1].closed and found[-1].end >= len(lines):
+        end = "\n" + found[-1].closing
+    fenced = {n for f in found for n in range(f.first, f.end)}
+    marks = [m for n, line in enumerate(lines) if n not in fenced and (m := _DETAILS.match(line))]
+    depth = 0
+    for mark in marks:
+        depth = max(0, depth - 1) if mark[1] else depth + 1
+    return end + "\n\n</details>" * depth
 
 
 def _links(text: str, first: int, end: int) -> list[tuple[int, int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 
 from markdown_it import MarkdownIt
@@ -37,18 +37,6 @@ class Fence:
     @property
     def language(self) -> str:
         return (self.info.split() or [""])[0].lower()
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A block and the blocks in it; `content` is the text of a paragraph or heading, `markup` its signs."""
-
-    kind: str
-    first: int
-    end: int
-    markup: str = ""
-    content: str = ""
-    children: list[Node] = field(default_factory=list)
 
 
 @cache
@@ -88,29 +76,6 @@ def closing(opening: str, markup: str) -> str:
     # A quote's sign takes the space after it; where none follows, what follows would lose one of its own.
     prefix = _CONTAINER.sub(" ", _BARE_QUOTE.sub("> ", match["prefix"])) if match else ""
     return prefix + markup
-
-
-def tree(found: Sequence[Token]) -> list[Node]:
-    """The blocks at the top, each with those inside. A table has its rows, which have nothing."""
-    root = Node("root", 0, 0)
-    path = [root]
-    for token in found:
-        parent = path[-1]
-        first, end = token.map or (parent.first, parent.end)
-        if token.type == "inline":
-            if parent.kind in ("paragraph", "heading"):
-                path[-2].children[-1] = path[-1] = Node(
-                    parent.kind, parent.first, parent.end, parent.markup, token.content
-                )
-        elif token.nesting > 0:
-            node = Node(token.type.removesuffix("_open"), first, end, token.markup)
-            parent.children.append(node)
-            path.append(node)
-        elif token.nesting < 0:
-            path.pop()
-        else:
-            parent.children.append(Node(token.type, first, end, token.markup))
-    return root.children
 
 
 def code_spans(text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:

@@ -6,13 +6,14 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from logbook_agent.issue.github.apply import Sync
+from logbook_agent.issue.github.apply import Learnt, Sync
 from logbook_agent.issue.github.calls import Calls
 from logbook_agent.issue.github.pace import Pace
 from logbook_agent.issue.planning import block, markers
-from logbook_agent.issue.planning.plan import LIMIT_BYTES
-from logbook_agent.issue.planning.wanted import EntryWanted, Wanted
+from logbook_agent.issue.planning.block import LIMIT_BYTES
+from logbook_agent.issue.planning.values import EntryWanted, Wanted
 from logbook_agent.model.errors import LogbookError
+from logbook_agent.model.header import ExperimentIssue
 from tests.issues.model_server import Client, Killed, Server
 
 BOOK = "MOE.12345678"
@@ -30,10 +31,10 @@ class Texts:
     def block(self, room: int) -> str:
         return "block: " + " ".join(f"{e.id}={e.digest}" for e in self.entries.values())
 
-    def update(self, entry_ids: Sequence[str], room: int) -> str:
+    def update_of(self, entry_ids: Sequence[str], room: int) -> str:
         return "update: " + " ".join(f"{i}={self.entries[i].digest}" for i in entry_ids)
 
-    def snapshot(self, name: str, room: int) -> str:
+    def snapshot_of(self, name: str, room: int) -> str:
         return f"snapshot {name}"
 
     def final(self, room: int) -> str:
@@ -58,11 +59,9 @@ class Header:
     trusted: set[str] = field(default_factory=set)
     managed: bool = False
 
-    def learn_author(self, login: str) -> None:
-        self.trusted.add(login)
-
-    def learn_block(self) -> None:
-        self.managed = True
+    def remember(self, learnt: Learnt) -> None:
+        issue = learnt(ExperimentIssue(url="", trusted=tuple(self.trusted), managed=self.managed))
+        self.trusted, self.managed = set(issue.trusted), issue.managed
 
 
 def entry(number: int, version: int = 0, **more: object) -> EntryWanted:
@@ -84,7 +83,7 @@ def sync(
         number=1,
         wanted=wanted_of(entries, header, **more),
         documents=Texts({e.id: e for e in entries}),
-        memory=header,
+        remember=header.remember,
     )
 
 

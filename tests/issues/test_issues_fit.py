@@ -265,35 +265,21 @@ def test_ten_thousand_rows() -> None:
     assert short.text.endswith(" | x |")
 
 
-def words(budget: int) -> str:
-    return "# Update\n\n" + "\n\n".join(fit.shorten("some words " * 100, budget).text for _ in range(10)) + "\n"
-
-
-def test_a_document_is_rendered_with_the_largest_budget_that_fits() -> None:
-    asked = []
-
-    def render(budget: int) -> str:
-        asked.append(budget)
-        return words(budget)
-
-    assert fit.fitted(render, 5_600, (2_000, 1_000, 500, 250)) == words(500)
-    assert asked == [2_000, 1_000, 500]
-
-
-def test_a_document_that_never_fits_is_cut_and_says_so() -> None:
-    text = fit.fitted(words, 300, (500, 100))
+def test_a_document_that_does_not_fit_is_cut_and_says_so() -> None:
+    whole = "# Update\n\n" + "some words " * 100
+    assert fit.cut(whole, 2_000) == whole
+    text = fit.cut(whole, 300)
     assert fit.size(text) <= 300
     start, _, note = text.partition("\n\n_")
-    assert words(100).startswith(start)
-    assert note == f"{fit.size(words(100)) - fit.size(start):,} bytes are left out here._\n"
+    assert whole.startswith(start)
+    assert note == f"{fit.size(whole) - fit.size(start):,} bytes are left out here._\n"
 
 
 @settings(deadline=None)
-@given(TEXTS, st.integers(min_value=-5, max_value=300), st.lists(st.integers(1, 200), min_size=1, max_size=4))
-def test_a_document_never_exceeds_its_room(text: str, room: int, budgets: list[int]) -> None:
-    result = fit.fitted(
-        lambda budget: f"# T\n\n{fit.shorten(text, budget).text}\n", room, sorted(budgets, reverse=True)
-    )
+@given(TEXTS, st.integers(min_value=-5, max_value=300))
+def test_a_document_never_exceeds_its_room(text: str, room: int) -> None:
+    whole = f"# T\n\n{text}\n"
+    result = fit.cut(whole, room)
     assert fit.size(result) <= max(0, room)
-    if nothing_is_open(f"# T\n\n{text}\n"):
+    if nothing_is_open(whole):
         assert nothing_is_open(result)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.issue.planning import markers
-from logbook_agent.issue.planning.wanted import EntryWanted
+from logbook_agent.issue.planning.values import EntryWanted
 from tests.breadth import examples
 from tests.issues.model_server import FAULTS, Client, Server
 from tests.issues.model_support import BOOK, Header, attempt, check, entry, settle

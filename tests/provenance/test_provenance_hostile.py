@@ -215,7 +215,7 @@ def test_no_command_starts_them(
 def test_nor_does_what_a_snapshot_asks(hostile: Hostile, folder: Path) -> None:
     root = folder / "logbooks"
     assert remote_of(root, os.environ) is not None
-    assert {"bench.py", "sub mod"} <= set(dirty_outside(root, os.environ).paths)
+    assert {"bench.py", "sub mod"} <= set(dirty_outside(root, os.environ))
     links = published(
         view=root / "moe.md",
         folder=root / "moe",

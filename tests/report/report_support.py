@@ -9,6 +9,7 @@ from typing import Any
 
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.issue.told.document import IssueDocuments
+from logbook_agent.issue.told.values import IssueValues
 from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.header import (
     Baseline,
@@ -161,7 +162,9 @@ def documents(
 ) -> IssueDocuments:
     header = dataclasses.replace(header, **changed)
     summaries = [summary_of(r, header) for r in (records() if found is None else found)]
-    return IssueDocuments(Templates(templates), header, links, summaries)
+    return IssueDocuments(
+        templates=Templates(templates), values=IssueValues(header=header, links=links, summaries=summaries)
+    )
 
 
 def visible(text: str) -> str:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markdown_it import MarkdownIt
 
 from logbook_agent.findings.reading import STATES
 from logbook_agent.findings.summaries import summary_of
-from logbook_agent.issue.told.document import IssueDocuments
+from logbook_agent.issue.told.values import IssueValues
 from logbook_agent.model.entry import Field, PlannedCommand, settled
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Baseline, BaselineNumbers, Closing, Header, Metric
@@ -116,7 +117,7 @@ def section(text: str, heading: str) -> str:
 
 def test_a_logbook_without_anything() -> None:
     bare = Header(topic="t", title="T", prefix="T", opened="2026-02-10T10:40:00+00:00")
-    text = IssueDocuments(Templates(), bare, Links(why="no commit"), []).block(ROOM)
+    text = documents([], header=bare, links=Links(why="no commit")).block(ROOM)
     assert text == (
         "## TL;DR\n\nNo experiments yet.\n\n"
         "## Status\n\n- **Open** since 2026-02-10 10:40 (times are UTC)\n- Entries: 0\n\n"
@@ -382,20 +383,78 @@ def test_a_command_that_does_not_fit_is_left_out_whole() -> None:
 
 
 def test_many_entries_are_counted() -> None:
-    going_on = fields(next_action="go on.")
-    found = [
-        record(n, f"Entry {n}", run(f"MOE-I8-{n:03d}", 1, row(float(n), quant_mode="none")), fields=going_on)
-        for n in range(1000)
-    ]
-    summaries = [summary_of(r, HEADER) for r in found]
-    made = IssueDocuments(Templates(), HEADER, LINKS, summaries)
+    one = record(0, "Entry", run("MOE-I8-000", 1, row(1.0, quant_mode="none")), fields=fields(next_action="go on."))
+    summary = summary_of(one, HEADER)
+    summaries = [{**summary, "id": f"MOE-I8-{n:03d}", "title": f"Entry {n}"} for n in range(10_000)]
+    made = documents([])
+    made.values = IssueValues(header=HEADER, links=LINKS, summaries=summaries)
     text = made.block(ROOM)
     assert fit.size(text) <= ROOM
     rows = re.findall(r"^\| (?:\[?)MOE-I8-(\d+)", text, re.MULTILINE)
-    assert rows[-1] == "999"
+    assert rows[-1] == "9999"
     assert rows == sorted(rows)
     assert len(rows) > 50
-    assert f"{1000 - len(rows):,} earlier entries [in the logbook]({VIEW})" in text
+    assert f"{10_000 - len(rows):,} earlier entries [in the logbook]({VIEW})" in text
+
+
+METRICS = tuple(Metric(name=f"metric_{n}", direction="max", text="words " * 40) for n in range(300))
+SWEEP = tuple(row(float(n), quant_mode=f"mode {n}", impl="`a | b`") for n in range(5_000))
+SHAPES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "metrics": ({}, {"metrics": (*HEADER.metrics, *METRICS)}),
+    "rows": ({"runs": (run("MOE-I8-005", 1, *SWEEP),)}, {}),
+    "title": ({"title": "`code` | " * 1_100}, {"title": "`code` | " * 1_100}),
+    "criteria": ({}, {"stop_criteria": HEADER.stop_criteria * 5_000}),
+    "commands": ({"runs": tuple(run("MOE-I8-005", n, argv=("bench", "x" * 3_000, str(n))) for n in range(1, 99))}, {}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_document_of_any_shape_is_whole_and_keeps_its_start(shape: str) -> None:
+    given, header = SHAPES[shape]
+    one = record(5, given.get("title", "One"), *given.get("runs", ()), fields=fields(next_action="go `on`."))
+    made = documents([*records(), one], closing=CLOSING, **header)
+    block, update = made.block(ROOM), made.update([*records(), one], {}, ROOM)
+    written = [block, update, made.snapshot(SNAPSHOT, [one], ROOM), made.final(ROOM)]
+    assert [fit.size(text) for text in written if fit.size(text) > ROOM] == []
+    assert section(block, re.escape("TL;DR")).startswith("4 experiments: 1 failed, ")
+    assert update.startswith("### [MOE-I8-000]")
+    for text in written:
+        assert all(len(set(columns)) == 1 for columns in tables(text))
+        assert neutral.document(text, made.declared) == text
+    if shape not in ("title", "metrics"):
+        assert any(re.search(r"[\d,]+ (more|bytes are left out|earlier)|first 200 of 5,000", text) for text in written)
+
+
+def tables(text: str) -> list[list[int]]:
+    """The number of cells of each row, by table."""
+    found: list[list[int]] = []
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        if token.type == "table_open":
+            found.append([])
+        elif token.type == "tr_open":
+            found[-1].append(0)
+        elif token.type in ("td_open", "th_open"):
+            found[-1][-1] += 1
+    return found
+
+
+def test_room_is_shared_fairly() -> None:
+    """What is short is whole, and what is long has the same room."""
+    texts = {"Hypothesis": "short.", "Interpretation": "long " * 40_000, "Next action": "longer " * 40_000}
+    entry = record(5, "Fair", fields=tuple(Field(label=label, text=text) for label, text in texts.items()))
+    text = documents([entry]).update([entry], {}, ROOM)
+    assert "- Hypothesis: short.\n" in text
+    one, other = (len(re.findall(rf"\b{word}\b", text)) * len(word + " ") for word in ("long", "longer"))
+    assert abs(one - other) < 10
+    assert ROOM * 0.8 < fit.size(text) <= ROOM
+    assert text.count(" more bytes in the logbook)*") == 2
+
+
+def test_a_document_with_room_for_everything_shows_everything() -> None:
+    long = "words and words. " * 3_000
+    entry = record(5, "Long", run("MOE-I8-005", 1), fields=fields(interpretation=long))
+    assert long.strip() in documents([entry]).update([entry], {}, ROOM)
 
 
 def test_a_summary_is_small_whatever_the_entry_holds() -> None:
@@ -446,7 +505,8 @@ def test_every_value_is_in_the_reference() -> None:
     recorded = Recorded()
     found = [*records(), correction()]
     header = dataclasses.replace(HEADER, closing=CLOSING)
-    made = IssueDocuments(recorded, header, LINKS, [summary_of(r, header) for r in found])
+    made = documents(found, header=header)
+    made.templates = recorded
     made.block(ROOM), made.update(found, {}, ROOM), made.final(ROOM), made.link_back("Prior issue")
     made.snapshot(SNAPSHOT, found, ROOM)
     page = (REPOSITORY / "docs/reference/templates.md").read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ import pytest
 from logbook_agent.findings import facts
 from logbook_agent.findings.measured import measured
 from logbook_agent.findings.summaries import FORM, summary_of
-from logbook_agent.issue.planning.covered import covered_ids
+from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.told import entries as issue_entries
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Baseline, BaselineNumbers, Metric
@@ -261,11 +261,13 @@ def test_whatever_a_template_does_wrong_is_a_clear_error(tmp_path: Path, templat
 def test_a_snapshot_covers_the_experiments_there_were_or_the_entries_it_names() -> None:
     void = dataclasses.replace(records()[1], state="void")
     found = [summary_of(r, HEADER) for r in (records()[0], void, *records()[2:])]
-    assert covered_ids(SNAPSHOT, found) == ["MOE-I8-002"]
-    assert covered_ids(dataclasses.replace(SNAPSHOT, last_entry="MOE-I8-004"), found) == ["MOE-I8-002", "MOE-I8-004"]
-    assert covered_ids(dataclasses.replace(SNAPSHOT, last_entry=None), found) == []
+    thread = Thread(HEADER, found)
+    assert thread.covered(SNAPSHOT) == ["MOE-I8-002"]
+    later = dataclasses.replace(SNAPSHOT, last_entry="MOE-I8-004")
+    assert thread.covered(later) == ["MOE-I8-002", "MOE-I8-004"]
+    assert thread.covered(dataclasses.replace(SNAPSHOT, last_entry=None)) == []
     named = dataclasses.replace(SNAPSHOT, entries=("MOE-I8-003", "MOE-I8-000", "MOE-I8-999"))
-    assert covered_ids(named, found) == ["MOE-I8-000", "MOE-I8-003"]
+    assert thread.covered(named) == ["MOE-I8-000", "MOE-I8-003"]
 
 
 # -- lists and headings ------------------------------------------------------------------------------

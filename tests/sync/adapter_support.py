@@ -30,7 +30,8 @@ def connect(github: Hub) -> Iterator[Connect]:
     made: list[GitHub] = []
 
     def make(repo: str, **more: Any) -> GitHub:
-        options: dict[str, Any] = {"api": github.api, "token": github.token, "timeout_s": 2, "sleep": lambda _: None}
+        options: dict[str, Any] = {"api": github.api, "token": github.token, "timeout_s": 2}
+        options |= {"say": lambda _: None, "sleep": lambda _: None}
         made.append(GitHub(repository=repo, **(options | more)))
         return made[-1]
 

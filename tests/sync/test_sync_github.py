@@ -184,7 +184,7 @@ def test_a_token_that_is_none_is_not_sent_or_shown(connect: Connect, token: str)
 @pytest.mark.parametrize("api", ["", "api.github.com", "ftp://host/", "https:///api"])
 def test_an_address_that_is_none(api: str) -> None:
     with pytest.raises(UsageError, match="not the address of an API"):
-        GitHub(api=api, token=None, repository="ada/moe")
+        GitHub(api=api, token=None, repository="ada/moe", say=print)
 
 
 def test_whole_messages(github: Hub, connect: Connect) -> None:

@@ -17,36 +17,23 @@ GHOST = "ghost"
 _LONGEST = 300
 _LONGEST_URL = 2_000
 _URL = re.compile(r"https?://[!-~]+")
-_LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\[bot\])?")
+LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\[bot\])?")
 # What reading an answer of another shape raises: readers below raise these and nothing else.
 UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)
 _NEXT = re.compile(r'<([^>]*)>\s*;[^,]*\brel="?next"?')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Typed:
-    """What a user types after an error: `again` to go on, `preview` to see what would be sent.
-
-    `options`: what each further command needs to be about the same logbook, such as " -L moe".
+class IssueHost:
+    """`name` as people know it. What a user types after an error: `again` to go on, `preview` to see what would be
+    sent, and `options`, what each further command needs to be about the same logbook, such as " -L moe".
     """
 
+    name: str = "github.com"
+    has_token: bool = True
     again: str = "logbook sync"
     preview: str = "logbook sync --dry-run"
     options: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IssueHost:
-    """`name` as people know it."""
-
-    name: str
-    has_token: bool
-    typed: Typed = Typed()
-
-    @property
-    def again(self) -> str:
-        """What a user types to go on."""
-        return self.typed.again
 
     @property
     def variable(self) -> str:
@@ -166,7 +153,7 @@ def author(data: Any) -> str:
 def login(data: Any) -> str:
     """It is kept in the header and shown."""
     found = _text(data["login"])
-    if not _LOGIN.fullmatch(found):
+    if not LOGIN.fullmatch(found):
         raise ValueError("no login")
     return found
 
@@ -174,11 +161,6 @@ def login(data: Any) -> str:
 def _body(body: object) -> str:
     """As it is: what people wrote keeps the line ends of their browser. An empty body may be null."""
     return "" if body is None else _text(body)
-
-
-def plain_lines(text: str) -> str:
-    """With "\\n" at the ends of lines."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _text(value: object) -> str:
@@ -201,10 +183,3 @@ def _url(value: object) -> str:
     if len(found) > _LONGEST_URL or not _URL.fullmatch(found):
         raise ValueError("no address")
     return found
-
-
-def same_text(sent: str, stored: str) -> bool:
-    """But for the ends of lines, and blanks before them."""
-    return [line.rstrip() for line in plain_lines(sent).rstrip().split("\n")] == [
-        line.rstrip() for line in plain_lines(stored).rstrip().split("\n")
-    ]

@@ -7,18 +7,18 @@ plan goes on.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import TypeAlias
 
-from logbook_agent.issue.github.calls import Calls, with_progress
-from logbook_agent.issue.github.edits import edit_comment, write_block
+from logbook_agent.issue.github.calls import Calls, edit_comment, write_block
 from logbook_agent.issue.planning import block
 from logbook_agent.issue.planning.markers import normalised
 from logbook_agent.issue.planning.plan import make_plan
 from logbook_agent.issue.planning.steps import Close, Delete, EditStep, Post, Step, SyncPlan, WriteBlock, check_texts
-from logbook_agent.issue.planning.values import Comment, Issue
-from logbook_agent.issue.planning.wanted import Documents, Wanted
-from logbook_agent.model.errors import AnswerLost, IssueLocked, IssueMissing, Rejected, RemoteError, Unreachable
+from logbook_agent.issue.planning.values import Comment, Documents, Issue, Wanted
+from logbook_agent.model.errors import AnswerLost, IssueLocked, IssueMissing, Rejected, Unreachable
+from logbook_agent.model.header import ExperimentIssue
 
 # Plans that were carried out to their end and still left something to do.
 _MOST_ROUNDS = 4
@@ -26,23 +26,23 @@ _MOST_ROUNDS = 4
 _MOST_MISSED = 3
 
 
-class Memory(Protocol):
-    """What a first write teaches about the issue; the logbook's header keeps it."""
+# What a first write teaches: a change of what the logbook's header keeps of its issue.
+Learnt: TypeAlias = Callable[[ExperimentIssue], ExperimentIssue]
 
-    def learn_author(self, login: str) -> None: ...
 
-    def learn_block(self) -> None: ...
+def _forget(_: Learnt) -> None:
+    """For who only looks."""
 
 
 @dataclass(kw_only=True)
 class Sync:
-    """One sync of one issue. `done` are the steps that were carried out."""
+    """One sync of one issue. `done` are the steps that were carried out; `remember` keeps what they taught."""
 
     calls: Calls
     number: int
     wanted: Wanted
     documents: Documents
-    memory: Memory
+    remember: Callable[[Learnt], None] = _forget
     done: list[Step] = field(default_factory=list)
     # What the plans warned about, each once: the last one, with nothing left to do, has forgotten.
     _warnings: dict[str, None] = field(default_factory=dict)
@@ -99,12 +99,7 @@ class Sync:
                 self._carry_out(plan)
             except (AnswerLost, Unreachable) as error:
                 rounds = 0
-                try:
-                    self.calls.lose(error)
-                except RemoteError as ended:
-                    raise with_progress(ended, len(self.done)) from None
-            except RemoteError as error:
-                raise with_progress(error, len(self.done)) from None
+                self.calls.lose(error)
 
     def _read(self) -> tuple[Issue, list[Comment]]:
         remote = self.calls.remote
@@ -116,14 +111,13 @@ class Sync:
             self._learn_sender(list(listed.values()))
         if block.find(issue.body, self.wanted.book) is not None and not self.wanted.managed:
             self.wanted = replace(self.wanted, managed=True)
-            self.memory.learn_block()
+            self.remember(_with_block)
         comments = self._confirmed | listed
         return issue, [c for c in comments.values() if c.id not in self._deleted]
 
     def _carry_out(self, plan: SyncPlan) -> None:
         check_texts(plan.steps)
-        for login in sorted(self.wanted.trusted):
-            self.memory.learn_author(login)
+        self.remember(_trusting(self.wanted.trusted))
         for number, step in enumerate(plan.steps, 1):
             self.calls.say(f"{number}/{len(plan.steps)} {step}")
             try:
@@ -136,7 +130,9 @@ class Sync:
     def _perform(self, step: Step) -> None:
         remote, writing = self.calls.remote, self.calls.writing
         if isinstance(step, WriteBlock):
-            self._write_block(step)
+            write_block(self.calls, self.number, book=self.wanted.book, text=step.text)
+            self.wanted = replace(self.wanted, new_block=False, managed=True)
+            self.remember(_with_block)
         elif isinstance(step, Post):
             self._sent = step.text
             comment = writing(lambda: remote.post_comment(self.number, step.text))
@@ -166,18 +162,15 @@ class Sync:
     def _not_editable(self, step: EditStep, error: IssueMissing) -> IssueMissing:
         error.reword(f"comment {step.comment} is listed, but cannot be edited: {error.message}")
         error.cause = "this token may not edit it, or the host has a problem; nothing was posted in its place"
-        error.hint = f"check that the account of the token may edit other people's comments, then: {self.calls.again}"
+        error.hint = (
+            f"check that the account of the token may edit other people's comments, then: {self.calls.pace.again}"
+        )
         return error
-
-    def _write_block(self, step: WriteBlock) -> None:
-        write_block(self.calls, self.number, book=self.wanted.book, text=step.text)
-        self.wanted = replace(self.wanted, new_block=False, managed=True)
-        self.memory.learn_block()
 
     def _learn(self, login: str) -> None:
         if login not in self.wanted.trusted:
             self.wanted = self.wanted.trusting(login)
-            self.memory.learn_author(login)
+            self.remember(_trusting(frozenset({login})))
 
     def _learn_sender(self, comments: list[Comment]) -> None:
         """Whoever has posted, to the letter, what this process sent and heard nothing of, is this process."""
@@ -186,3 +179,15 @@ class Sync:
             if normalised(comment.body) == sent:
                 self._learn(comment.author)
         self._sent = None
+
+
+def _with_block(issue: ExperimentIssue) -> ExperimentIssue:
+    return replace(issue, managed=True)
+
+
+def _trusting(logins: frozenset[str]) -> Learnt:
+    def learnt(issue: ExperimentIssue) -> ExperimentIssue:
+        known = logins.union(issue.trusted)
+        return issue if len(known) == len(issue.trusted) else replace(issue, trusted=tuple(sorted(known)))
+
+    return learnt

@@ -1,14 +1,21 @@
-"""Requests at the pace the server allows."""
+"""Requests at the pace the server allows, and edits of texts that people may edit too."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from logbook_agent.issue.github.pace import Pace
-from logbook_agent.issue.github.remote import Remote
+from logbook_agent.issue.planning import block
+from logbook_agent.issue.planning.block import LIMIT_BYTES
+from logbook_agent.issue.planning.markers import normalised
+from logbook_agent.issue.planning.values import Comment, Issue
 from logbook_agent.model.errors import AnswerLost, RateLimited, RemoteError, Unreachable
+from logbook_agent.text.fit import size
+
+if TYPE_CHECKING:
+    from logbook_agent.issue.github.github import GitHub
 
 T = TypeVar("T")
 
@@ -18,16 +25,12 @@ _MOST_LOST = 8
 
 @dataclass(kw_only=True)
 class Calls:
-    """The requests of one command. `say` tells the user what happens; `lost` counts answers that never came.
+    """The requests of one command. `say` tells the user what happens; `lost` counts answers that never came."""
 
-    `again`: what the user types to go on later.
-    """
-
-    remote: Remote
+    remote: GitHub
     pace: Pace
     say: Callable[[str], None]
     lost: int = 0
-    again: str = "logbook sync"
 
     def reading(self, call: Callable[[], T]) -> T:
         """A read, again when the server asks to wait."""
@@ -58,7 +61,7 @@ class Calls:
             raise Unreachable(
                 f"gave up after {self.lost} requests without an answer: {error.message}",
                 cause=error.cause,
-                hint=f"{self.again} continues from here once the host answers again",
+                hint=f"{self.pace.again} continues from here once the host answers again",
             )
         self.say(f"{error.message}; reading the issue again")
         self.pace.unsure(error.message)
@@ -82,3 +85,31 @@ def with_progress(error: RemoteError, done: int) -> RemoteError:
         told += "; what is left stays in the plan"
     error.cause = f"{error.cause}; {told}" if error.cause else told
     return error
+
+
+# GitHub has no write that is refused when the text has changed since it was read. So a text is read again right before
+# it is written, after all waits, and what has changed by then is left alone. One request is left to lose an edit in.
+
+
+def edit_comment(calls: Calls, comment_id: int, *, old: str, new: str) -> Comment:
+    """Replace the text of a comment. Raises Unreachable when it is not `old` any more: to be planned again."""
+
+    def write() -> Comment:
+        there = calls.reading(lambda: calls.remote.comment(comment_id))
+        if normalised(there.body) != normalised(old):
+            raise Unreachable(f"comment {comment_id} was edited while it was synced", cause="somebody else edited it")
+        return calls.remote.edit_comment(comment_id, new)
+
+    return calls.writing(write)
+
+
+def write_block(calls: Calls, number: int, *, book: str, text: str) -> Issue:
+    """Replace the block in an issue's body, or add it, and leave the rest as it is at this moment."""
+
+    def write() -> Issue:
+        body = block.spliced(calls.reading(lambda: calls.remote.issue(number)).body, book, text)
+        if size(body) > LIMIT_BYTES:
+            raise Unreachable("people wrote in the issue while it was synced", cause="the block has less room now")
+        return calls.remote.edit_issue(number, body=body)
+
+    return calls.writing(write)

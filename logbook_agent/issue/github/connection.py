@@ -5,15 +5,12 @@ from __future__ import annotations
 import codecs
 import time
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from github import Auth
 from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectionClass, Requester
 from requests import Response
 from requests.utils import get_environ_proxies, select_proxy
-from urllib3 import BaseHTTPResponse, Retry
-from urllib3.connectionpool import ConnectionPool
 
 from logbook_agent.issue.github.answers import HostAnswer
 from logbook_agent.model.errors import UsageError
@@ -35,29 +32,6 @@ class ConnectionStopped(Exception):
 
 class TooMuch(ValueError):
     """An answer that is too long, in bytes or in time."""
-
-
-class Once(Retry):
-    """Nothing is sent twice, and nothing is sent elsewhere."""
-
-    def is_retry(self, method: str, status_code: int, has_retry_after: bool = False) -> bool:
-        return status_code in REDIRECTS or status_code == 202
-
-    def increment(
-        self,
-        method: str | None = None,
-        url: str | None = None,
-        response: BaseHTTPResponse | None = None,
-        error: Exception | None = None,
-        _pool: ConnectionPool | None = None,
-        _stacktrace: TracebackType | None = None,
-    ) -> Self:
-        if response is None:
-            return super().increment(method, url, response, error, _pool, _stacktrace)
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        # Its content says nothing, and may have no end.
-        response.close()
-        raise ConnectionStopped(HostAnswer(status=response.status, headers=headers, text=""))
 
 
 class _Bounded:
@@ -85,6 +59,11 @@ class _Bounded:
 
 def _bound(response: Response, **_: Any) -> None:
     """A hook of `requests`, called before it reads the content."""
+    if response.status_code in REDIRECTS or response.status_code == 202:
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        # Its content says nothing, and may have no end.
+        response.close()
+        raise ConnectionStopped(HostAnswer(status=response.status_code, headers=headers, text=""))
     response.raw = _Bounded(response.raw, strict=200 <= response.status_code < 300)
     # Else it would be guessed, which takes long, or named by the host.
     response.encoding = "utf-8"
@@ -124,7 +103,8 @@ def requester(*, api: str, token: str | None, timeout_s: int, per_page: int) -> 
         user_agent="logbook-agent",
         per_page=per_page,
         verify=True,
-        retry=Once(total=0, read=False, respect_retry_after_header=False),
+        # Nothing is sent twice.
+        retry=0,
         pool_size=None,
         # The pace is kept by who calls.
         seconds_between_requests=None,

@@ -2,51 +2,49 @@
 
 PyGithub's objects are not used: they fetch what they lack unasked, follow the links of pages and moved issues wherever
 these lead, and send a write again when its answer was lost. Its `Requester` sends exactly what it is told.
+
+Every method is one request or, where it lists, one per page. It returns what the server holds now, or raises:
+`AnswerLost` when a write was sent and its fate is unknown, `RateLimited` when it was refused for now, `Unreachable`
+when a read failed for good, else the terminal RemoteError that names the trouble. No method waits or writes twice.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import re
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote, urlsplit
 
 from logbook_agent.issue.github import answers
-from logbook_agent.issue.github.answers import UNREADABLE, Call, HostAnswer, IssueHost, Typed
+from logbook_agent.issue.github.answers import UNREADABLE, Call, HostAnswer, IssueHost
 from logbook_agent.issue.github.connection import requester
 from logbook_agent.issue.github.refusals import moved, no_answer
 from logbook_agent.issue.github.wire import Wire
+from logbook_agent.issue.planning.markers import normalised
 from logbook_agent.issue.planning.values import Comment, Issue, IssueState
-from logbook_agent.model.errors import (
-    BadToken,
-    Forbidden,
-    IssueMissing,
-    Rejected,
-    UsageError,
-)
+from logbook_agent.model.errors import BadToken, Forbidden, IssueMissing, Rejected, UsageError
 
 PER_PAGE = 100
 # 100,000 issues or comments.
 MOST_PAGES = 1_000
 _TAGS_IN_TAGS = 5
+_UNREADABLE = "its answer cannot be read: is this the address of the API?"
+_NO_PAGE = "the address of the next page of its list is not valid"
 
 Read = TypeVar("Read")
 
 
-def _to_stderr(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
 class GitHub:
-    """A `Remote`. `api` is the address of the REST API: https://api.github.com, or https://HOST/api/v3.
+    """One repository on one host, with one token.
 
-    `timeout_s` bounds each wait for a connection or an answer, in whole seconds, rounded up; `say` is told what is
-    being waited for; `typed` is what errors tell the user to type. Raises UsageError for an address that is none and
-    BadToken for a token that no host gives out.
+    `api` is the address of the REST API: https://api.github.com, or https://HOST/api/v3. `timeout_s` bounds each wait
+    for a connection or an answer, in whole seconds, rounded up; `say` is told what is being waited for; `typed` says
+    what errors tell the user to type. Raises UsageError for an address that is none and BadToken for a token that no
+    host gives out.
     """
 
     def __init__(
@@ -55,10 +53,10 @@ class GitHub:
         api: str,
         token: str | None,
         repository: str,
+        say: Callable[[str], None],
         timeout_s: float = 15.0,
-        say: Callable[[str], None] = _to_stderr,
         sleep: Callable[[float], None] = time.sleep,
-        typed: Typed | None = None,
+        typed: IssueHost | None = None,
     ) -> None:
         address = api.rstrip("/")
         root = urlsplit(address)
@@ -67,7 +65,7 @@ class GitHub:
                 f"{api} is not the address of an API", hint="https://api.github.com, or https://HOST/api/v3"
             )
         name = "github.com" if root.hostname == "api.github.com" else root.netloc.rpartition("@")[2]
-        self._host = IssueHost(name=name, has_token=token is not None, typed=typed or Typed())
+        self._host = replace(typed or IssueHost(), name=name, has_token=token is not None)
         if token is not None and not re.fullmatch(r"[!-~]+", token):
             raise BadToken(
                 f"the token for {name} is not valid",
@@ -78,7 +76,7 @@ class GitHub:
         whole_s = max(1, math.ceil(timeout_s))
         self._requester = requester(api=address, token=token, timeout_s=whole_s, per_page=PER_PAGE)
         self._wire = Wire(
-            self._requester.requestJson,
+            send=self._requester.requestJson,
             api=address,
             host=self._host,
             token=token,
@@ -90,13 +88,8 @@ class GitHub:
     def close(self) -> None:
         self._requester.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def login(self) -> str | None:
+        """Whose token it is; None when the host does not tell this kind of token."""
         call = Call(method="GET", path="/user", doing="say whose token this is", about="account of this token")
         try:
             return self._read(call, answers.login)
@@ -104,20 +97,24 @@ class GitHub:
             return None
 
     def issue(self, number: int) -> Issue:
+        """Raises IssueMissing or IssueMoved. A locked issue is returned as such."""
         call = self._call("GET", f"issues/{number}", "read", self._named(number))
         return self._same_place(self._read(call, answers.issue), number)
 
     def comments(self, number: int) -> tuple[Comment, ...]:
+        """All comments, ascending by ID."""
         call = self._call("GET", f"issues/{number}/comments", "list the comments of", self._named(number))
         found = {comment.id: comment for comment in self._pages(call, {}, answers.comment)}
         return tuple(found[comment_id] for comment_id in sorted(found))
 
     def comment(self, comment_id: int) -> Comment:
+        """Raises IssueMissing."""
         path, about = self._comment(comment_id)
         call = self._call("GET", path, "read", about)
         return self._read(call, lambda data: answers.comment(data, comment_id))
 
     def issues_by(self, author: str | None, since: str) -> tuple[Issue, ...]:
+        """Issues (no pull requests), open and closed, that changed since then (ISO 8601), ascending by number."""
         call = self._call("GET", "issues", "list the issues of", f"repository {self._repository}")
         filters = {"state": "all", "sort": "created", "direction": "asc", "since": since}
         if author is not None:
@@ -135,6 +132,7 @@ class GitHub:
         return issue
 
     def edit_issue(self, number: int, *, body: str | None = None, state: IssueState | None = None) -> Issue:
+        """Changes what is given and nothing else. A closed issue is closed as completed."""
         data: dict[str, object] = {}
         if body is not None:
             data["body"] = body
@@ -157,6 +155,7 @@ class GitHub:
         return self._write_comment(self._call("PATCH", path, "edit", about, {"body": body}), body, comment_id)
 
     def delete_comment(self, comment_id: int) -> None:
+        """One that is gone already is no error."""
         path, about = self._comment(comment_id)
         try:
             self._wire.ask(self._call("DELETE", path, "delete", about))
@@ -164,6 +163,7 @@ class GitHub:
             return
 
     def tagged_commit(self, name: str) -> str | None:
+        """The commit that a tag leads to, through tag objects; None when there is no such tag."""
         about = f"tag {name} in {self._repository}"
         path = f"git/ref/tags/{quote(name)}"
         for _ in range(_TAGS_IN_TAGS):
@@ -186,6 +186,7 @@ class GitHub:
         return True
 
     def create_tag(self, name: str, commit: str, message: str) -> None:
+        """An annotated tag: the object and its ref."""
         doing, about = f"make the tag {name} in", f"repository {self._repository}"
         data = {"tag": name, "message": message, "object": commit, "type": "commit"}
         sha = self._read(self._call("POST", "git/tags", doing, about, data), answers.sha)
@@ -204,14 +205,15 @@ class GitHub:
         return Call(method=method, path=whole, doing=f"{verb} {about}", about=about, data=data)
 
     def _read(self, call: Call, read: Callable[[Any], Read]) -> Read:
-        return self._understand(call, self._wire.ask(call), read)
+        answer = self._wire.ask(call)
+        return self._understood(call, lambda: read(answer.data))
 
-    def _understand(self, call: Call, answer: HostAnswer, read: Callable[[Any], Read]) -> Read:
+    def _understood(self, call: Call, read: Callable[[], Read], trouble: str = _UNREADABLE) -> Read:
         try:
-            return read(answer.data)
+            return read()
         except UNREADABLE:
             pass
-        raise no_answer(call, self._host, "its answer cannot be read: is this the address of the API?")
+        raise no_answer(call, self._host, trouble)
 
     def _pages(self, call: Call, filters: Mapping[str, str], read: Callable[[Any], Read]) -> Iterator[Read]:
         """Every item of every page."""
@@ -219,8 +221,8 @@ class GitHub:
         seen: list[dict[str, str]] = []
         while len(seen) < MOST_PAGES:
             answer = self._wire.ask(replace(call, parameters=parameters))
-            yield from self._understand(call, answer, lambda items: [read(item) for item in _listed(items)])
-            following = self._following(call, answer)
+            yield from self._understood(call, functools.partial(_listed, answer, read))
+            following = self._understood(call, functools.partial(getattr, answer, "next_page"), _NO_PAGE)
             if following is None:
                 return
             seen.append(parameters)
@@ -229,20 +231,13 @@ class GitHub:
             parameters = following
         raise no_answer(call, self._host, f"its list has more than {MOST_PAGES:,} pages")
 
-    def _following(self, call: Call, answer: HostAnswer) -> dict[str, str] | None:
-        try:
-            return answer.next_page
-        except ValueError:
-            pass
-        raise no_answer(call, self._host, "the address of the next page of its list is not valid")
-
     def _write_comment(self, call: Call, body: str, comment_id: int | None = None) -> Comment:
         comment = self._read(call, lambda data: answers.comment(data, comment_id))
         self._check_stored(call, body, comment.body)
         return comment
 
     def _check_stored(self, call: Call, sent: str, stored: str) -> None:
-        if not answers.same_text(sent, stored):
+        if normalised(sent) != normalised(stored):
             size = len(stored.encode("utf-8", "replace"))
             self._not_stored(
                 call, f"{len(sent.encode('utf-8', 'replace'))} bytes were sent, but {size} different bytes are stored"
@@ -263,8 +258,9 @@ class GitHub:
         return issue
 
 
-def _listed(items: object) -> list[Any]:
+def _listed(answer: HostAnswer, read: Callable[[Any], Read]) -> list[Read]:
     """Of a page: more than were asked for are no list of GitHub's."""
+    items = answer.data
     if not isinstance(items, list) or len(items) > PER_PAGE:
         raise TypeError("no page of a list")
-    return items
+    return [read(item) for item in items]

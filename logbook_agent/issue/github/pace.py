@@ -10,6 +10,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from logbook_agent.model.errors import RateLimited, RemoteError, Unreachable
@@ -28,45 +29,30 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+@dataclass(kw_only=True)
 class Pace:
     """`clock` counts seconds and never goes back; `say` takes one line; `max_wait_s` bounds the sum of all waits.
 
     `pause_s`: between the starts of two writes; not counted as a wait. `utc`: the time people read. `again`: what
-    the user types to go on later.
+    the user types to go on later. `waited_s`: all waits so far but those between two writes.
     """
 
-    def __init__(
-        self,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-        say: Callable[[str], None],
-        max_wait_s: float = MAX_WAIT_S,
-        pause_s: float = 1.0,
-        utc: Callable[[], datetime] = _utc_now,
-        again: str = "logbook sync",
-    ) -> None:
-        self.again = again
-        self._clock = clock
-        self._sleep = sleep
-        self._say = say
-        self._max_wait_s = max_wait_s
-        self._pause_s = pause_s
-        self._utc = utc
-        self._writes: deque[float] = deque(maxlen=max(most for most, _ in WINDOWS))
-        self._waited_s = 0.0
-        self._refusals = 0
-        self._losses = 0
-
-    @property
-    def waited_s(self) -> float:
-        """All waits so far but those between two writes."""
-        return self._waited_s
+    say: Callable[[str], None]
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    max_wait_s: float = MAX_WAIT_S
+    pause_s: float = 1.0
+    utc: Callable[[], datetime] = _utc_now
+    again: str = "logbook sync"
+    waited_s: float = 0.0
+    _writes: deque[float] = field(default_factory=lambda: deque(maxlen=max(most for most, _ in WINDOWS)))
+    _refusals: int = 0
+    _losses: int = 0
 
     def before_write(self) -> None:
         """Returns when a write may be sent, and counts it. Raises RateLimited when that is too far off."""
-        now = self._clock()
-        spaced = max(now, self._writes[-1] + self._pause_s) if self._writes else now
+        now = self.clock()
+        spaced = max(now, self._writes[-1] + self.pause_s) if self._writes else now
         allowed, cause = spaced, ""
         for most, within_s in WINDOWS:
             if len(self._writes) >= most and self._writes[-most] + within_s > allowed:
@@ -75,8 +61,8 @@ class Pace:
         if allowed > spaced:
             self._wait(allowed - now, cause, RateLimited, counted_s=allowed - spaced)
         elif spaced > now:
-            self._pause(spaced - now, f"writes are sent {_length(self._pause_s)} apart")
-        self._writes.append(self._clock())
+            self._pause(spaced - now, f"writes are sent {_length(self.pause_s)} apart")
+        self._writes.append(self.clock())
 
     def back_off(self, error: RateLimited) -> None:
         """Waits as long as the server asked, else a minute, and twice as long after each further refusal.
@@ -111,47 +97,48 @@ class Pace:
         *,
         counted_s: float | None = None,
     ) -> None:
-        total_s = self._waited_s + (wait_s if counted_s is None else counted_s)
-        if total_s > self._max_wait_s:
+        total_s = self.waited_s + (wait_s if counted_s is None else counted_s)
+        if total_s > self.max_wait_s:
             raise self._too_long(wait_s, total_s, cause, refused)
-        self._waited_s = total_s
+        self.waited_s = total_s
         self._pause(wait_s, cause)
 
     def _pause(self, wait_s: float, cause: str) -> None:
         """Sleeps in short slices, so that Ctrl-C is heard at once wherever this runs."""
         if wait_s > _SILENT_S:
-            self._say(f"waiting {_length(wait_s)}, until {self._at(wait_s)}: {cause}")
+            self.say(f"waiting {_length(wait_s)}, until {self._at(wait_s)}: {cause}")
         left_s, silent_s = wait_s, 0.0
         while left_s > 0:
             slice_s = min(left_s, _SLICE_S)
-            self._sleep(slice_s)
+            self.sleep(slice_s)
             left_s -= slice_s
             silent_s += slice_s
             if silent_s >= _REPEAT_S and left_s > _SILENT_S:
-                self._say(f"still waiting, {_length(left_s)} to go: {cause}")
+                self.say(f"still waiting, {_length(left_s)} to go: {cause}")
                 silent_s = 0.0
 
     def _too_long(
         self, wait_s: float, total_s: float, cause: str, refused: type[RateLimited] | type[Unreachable]
     ) -> RemoteError:
-        message = f"the next request has to wait {_length(wait_s)}, and --max-wait allows {_length(self._max_wait_s)}"
-        if self._waited_s:
-            message += f", of which {_length(self._waited_s)} are used up"
+        message = f"the next request has to wait {_length(wait_s)}, and --max-wait allows {_length(self.max_wait_s)}"
+        if self.waited_s:
+            message += f", of which {_length(self.waited_s)} are used up"
         cause = f"{cause}; what is left to do is kept"
         if not math.isfinite(total_s):
             return refused(message, cause=cause, hint=f"try again later: {self.again}")
         hint = f"at {self._at(wait_s)} (in {_length(wait_s)}): {self.again}"
         hint += f"; or wait for it: {self.again} --max-wait {math.ceil(total_s / 60)}m"
-        if refused is RateLimited:
-            return RateLimited(message, wait_s=wait_s, cause=cause, hint=hint)
-        return refused(message, cause=cause, hint=hint)
+        error = refused(message, cause=cause, hint=hint)
+        if isinstance(error, RateLimited):
+            error.wait_s = wait_s
+        return error
 
     def _at(self, wait_s: float) -> str:
         try:
-            then = self._utc() + timedelta(seconds=math.ceil(wait_s))
+            then = self.utc() + timedelta(seconds=math.ceil(wait_s))
         except OverflowError:
             return "an unknown time"
-        today = then.date() == self._utc().date()
+        today = then.date() == self.utc().date()
         return then.strftime("%H:%M:%S UTC" if today else "%Y-%m-%d %H:%M UTC")
 
 

@@ -49,7 +49,7 @@ def refusal(answer: HostAnswer, call: Call, host: IssueHost, now: datetime) -> R
     return Rejected(
         f"{host.name} refused to {call.doing}",
         cause=said or f"it answered with {status}",
-        hint=f"`{host.typed.preview}` shows what would be sent",
+        hint=f"`{host.preview}` shows what would be sent",
     )
 
 
@@ -62,7 +62,7 @@ def moved(call: Call, host: IssueHost, url: str | None) -> IssueMoved:
             hint="use its current name: in logbook.toml ([github] repository), with --repo, or with"
             f" `git remote set-url`; then: {host.again}",
         )
-    link = f"logbook link {quote(url or 'URL')} --replace{host.typed.options}; then: {host.again}"
+    link = f"logbook link {quote(url or 'URL')} --replace{host.options}; then: {host.again}"
     error = IssueMoved(
         f"{call.about} is now {url if url is not None else 'elsewhere'}",
         cause="the issue was transferred, or its repository renamed or moved",

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
@@ -33,31 +33,20 @@ _GARBLED = (ValueError, TypeError, KeyError, AttributeError, AssertionError, Run
 Send = Callable[[str, str, dict[str, Any], dict[str, Any], Any], tuple[int, dict[str, Any], str]]
 
 
+@dataclass(kw_only=True, repr=False)
 class Wire:
-    """`send` does one request by a connection that retries by `Once`; `api` is what its paths are relative to.
+    """`send` does one request by a connection that never repeats one; `api` is what its paths are relative to.
 
     `timeout_s` is what `send` keeps to, told to those who wait; `token` is taken out of what comes back.
     """
 
-    def __init__(
-        self,
-        send: Send,
-        *,
-        api: str,
-        host: IssueHost,
-        token: str | None,
-        timeout_s: float,
-        say: Callable[[str], None],
-        sleep: Callable[[float], None],
-    ) -> None:
-        self._send = send
-        self._api = api
-        self._root = urlsplit(api)
-        self._host = host
-        self._token = token
-        self._timeout_s = timeout_s
-        self._say = say
-        self._sleep = sleep
+    send: Send
+    api: str
+    host: IssueHost
+    token: str | None
+    timeout_s: float
+    say: Callable[[str], None]
+    sleep: Callable[[float], None]
 
     def ask(self, call: Call) -> HostAnswer:
         """The answer, if it is a success; else raises what it means. A read is asked again when nothing came."""
@@ -66,7 +55,7 @@ class Wire:
                 outcome = self._once(call)
                 if wait_s is None or not isinstance(outcome, Unreachable):
                     break
-                self._sleep(wait_s)
+                self.sleep(wait_s)
             if isinstance(outcome, HostAnswer) and outcome.status in REDIRECTS:
                 outcome = self._redirected(call, outcome.headers.get("location", ""))
         # Raised here and not where an exception of the library is at hand: that one knows the token.
@@ -78,24 +67,24 @@ class Wire:
         """One request; a redirect is an answer."""
         try:
             # PyGithub writes the token into the headers that it is given.
-            status, headers, text = self._send(
+            status, headers, text = self.send(
                 call.method, call.path, dict(call.parameters), {"Accept": "application/vnd.github+json"}, call.data
             )
             answer = HostAnswer(status=status, headers=headers, text=text)
         except ConnectionStopped as stopped:
             answer = stopped.answer
         except TooMuch as error:
-            return no_answer(call, self._host, f"its answer has no end ({error})")
+            return no_answer(call, self.host, f"its answer has no end ({error})")
         except OSError as error:
             return self._broken(call, error)
         except _GARBLED as error:
-            return no_answer(call, self._host, f"its answer cannot be read ({type(error).__name__})")
+            return no_answer(call, self.host, f"its answer cannot be read ({type(error).__name__})")
         if (200 <= answer.status < 300 and answer.status != 202) or answer.status in REDIRECTS:
             return answer
-        if self._token is not None:
+        if self.token is not None:
             # A page of some server in between may hold the request it is about.
-            answer = replace(answer, text=answer.text.replace(self._token, "[token]"))
-        return refusal(answer, call, self._host, datetime.now(UTC))
+            answer = replace(answer, text=answer.text.replace(self.token, "[token]"))
+        return refusal(answer, call, self.host, datetime.now(UTC))
 
     def _broken(self, call: Call, error: OSError) -> RemoteError:
         """The network, or TLS, gave up."""
@@ -103,44 +92,44 @@ class Wire:
         for reason in reasons:
             if isinstance(reason, ssl.SSLCertVerificationError):
                 return Unreachable(
-                    f"{self._host.name} could not prove its identity",
+                    f"{self.host.name} could not prove its identity",
                     cause=f"its certificate was not accepted: {reason.verify_message}",
                     hint="if the host has a certificate of its own, name it in REQUESTS_CA_BUNDLE, then:"
-                    f" {self._host.again}",
+                    f" {self.host.again}",
                 )
         if any(isinstance(reason, (ConnectTimeout, NewConnectionError, ProxyError)) for reason in reasons):
             cause = "no connection: the host is down, its name or port is wrong, or the network is down"
             return Unreachable(
-                f"{self._host.name} cannot be reached", cause=cause, hint=f"try again later: {self._host.again}"
+                f"{self.host.name} cannot be reached", cause=cause, hint=f"try again later: {self.host.again}"
             )
         timed_out = any(isinstance(reason, TimeoutError | Timeout) for reason in reasons)
-        cause = f"none came within {self._timeout_s:g} s" if timed_out else "the connection broke"
-        return no_answer(call, self._host, cause)
+        cause = f"none came within {self.timeout_s:g} s" if timed_out else "the connection broke"
+        return no_answer(call, self.host, cause)
 
     def _redirected(self, call: Call, location: str) -> RemoteError:
         """Nothing follows a redirect. One more read of the same host tells people where the issue is now."""
         try:
-            target = urlsplit(urljoin(self._api + call.path, location))
+            here, target = urlsplit(self.api), urlsplit(urljoin(self.api + call.path, location))
             there = _origin(target)
         except ValueError:
-            return no_answer(call, self._host, "it redirects to an address that is not valid")
-        if there != _origin(self._root):
+            return no_answer(call, self.host, "it redirects to an address that is not valid")
+        if there != _origin(here):
             shown = one_line(f"{target.scheme}://{target.netloc.rpartition('@')[2]}")
             return Unreachable(
-                f"{self._host.name} redirects to {shown}",
+                f"{self.host.name} redirects to {shown}",
                 cause="nothing was sent there: a token is sent only to its own host",
                 hint="if the API has moved there, change its address in the settings",
             )
-        place = re.match(rf"{re.escape(self._root.path)}(/.*/issues/\d+)(/|$)", target.path)
+        place = re.match(rf"{re.escape(here.path)}(/.*/issues/\d+)(/|$)", target.path)
         if place is not None:
             outcome = self._once(replace(call, method="GET", path=place[1], data=None, parameters={}))
             if isinstance(outcome, HostAnswer) and outcome.status == 200:
                 try:
-                    return moved(call, self._host, answers.issue(outcome.data).url)
+                    return moved(call, self.host, answers.issue(outcome.data).url)
                 except UNREADABLE:
                     pass
         # The address of an API is nothing to look at or to link.
-        return moved(call, self._host, None)
+        return moved(call, self.host, None)
 
     @contextmanager
     def _patience(self, call: Call) -> Iterator[None]:
@@ -151,9 +140,9 @@ class Wire:
         def speak() -> None:
             while not done.wait(SAY_EVERY_S):
                 waited_s = time.monotonic() - began
-                self._say(
-                    f"waiting for {self._host.name} to {call.doing}: {waited_s:.0f} s so far, "
-                    f"at most {self._timeout_s:g} s for each answer"
+                self.say(
+                    f"waiting for {self.host.name} to {call.doing}: {waited_s:.0f} s so far, "
+                    f"at most {self.timeout_s:g} s for each answer"
                 )
 
         speaker = threading.Thread(target=speak, daemon=True)

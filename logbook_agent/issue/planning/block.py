@@ -10,6 +10,8 @@ from logbook_agent.issue.planning.markers import marker_line, read_marker
 from logbook_agent.model.errors import MarkersDamaged
 
 BEGIN = "begin"
+# GitHub's limit for bodies and comments; it counts characters, and bytes are never fewer.
+LIMIT_BYTES = 65_536
 _END = "<!-- logbook:end 1 book={} -->"
 
 
@@ -26,11 +28,6 @@ class IssueBlock:
 def wrapped(book: str, text: str) -> str:
     """A block with its markers."""
     return f"{marker_line(BEGIN, book, {}, text)}\n{text}\n{_END.format(book)}"
-
-
-def wrapping_bytes(book: str) -> int:
-    """What the markers of a block take."""
-    return len(wrapped(book, "").encode())
 
 
 def find(body: str, book: str) -> IssueBlock | None:
@@ -69,9 +66,9 @@ def spliced(body: str, book: str, text: str) -> str:
     return body[: block.start] + wrapped(book, text) + body[block.end :]
 
 
-def outside_bytes(body: str, book: str) -> int:
-    """What people wrote, in bytes, with the lines that part it from the block."""
-    return len(spliced(body, book, "").encode()) - wrapping_bytes(book)
+def room(body: str, book: str) -> int:
+    """The bytes for the text of the block, beside what people wrote and the markers."""
+    return LIMIT_BYTES - len(spliced(body, book, "").encode())
 
 
 def damaged(what: str) -> MarkersDamaged:

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from logbook_agent.issue.planning import markers
+from logbook_agent.issue.planning.block import LIMIT_BYTES
 from logbook_agent.issue.planning.markers import UPDATE, Marked
 from logbook_agent.issue.planning.steps import Delete, Render, Step
-from logbook_agent.issue.planning.values import Comment
-from logbook_agent.issue.planning.wanted import Documents, EntryWanted, Wanted
-
-# GitHub's limit for bodies and comments; it counts characters, and bytes are never fewer.
-LIMIT_BYTES = 65_536
+from logbook_agent.issue.planning.values import Comment, Documents, EntryWanted, Wanted, marked_name
 
 # How an entry was told: with links (l), without since it was not pushed (n), or before it was settled (o).
 LINKED, UNLINKED, OPEN = "l", "n", "o"
 
 
-class ToldDocuments(NamedTuple):
+class ToldEntry(NamedTuple):
     """One entry of an update, as its marker has it: `MOE-I8-003.1f2e:9f86d081884c7d65:l`."""
 
     name: str
@@ -31,9 +28,9 @@ class ToldDocuments(NamedTuple):
         return ":".join(self)
 
 
-def told_of(marked: Marked) -> tuple[ToldDocuments, ...]:
+def told_of(marked: Marked) -> tuple[ToldEntry, ...]:
     words = [word.split(":") for word in marked.fields.get("entries", "").split(",") if word]
-    return tuple(ToldDocuments(*w) for w in words if len(w) == 3)
+    return tuple(ToldEntry(*w) for w in words if len(w) == 3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,21 +39,20 @@ class Ours:
 
     comment: Comment
     marked: Marked
-    told: tuple[ToldDocuments, ...] = ()
+    told: tuple[ToldEntry, ...] = ()
 
     @property
     def is_open(self) -> bool:
         return any(t.how == OPEN for t in self.told)
 
 
-def ours_of(wanted: Wanted, comments: Sequence[Comment]) -> list[Ours]:
+def ours_of(book: str, trusted: Iterable[str], comments: Sequence[Comment]) -> list[Ours]:
     """The comments of this logbook by trusted accounts, oldest first."""
     found = []
     # Typed by hand they may be in another case.
-    trusted = {login.casefold() for login in wanted.trusted}
+    known = {login.casefold() for login in trusted}
     for comment in sorted(comments, key=lambda c: c.id):
-        ours = comment.author.casefold() in trusted
-        marked = markers.read_comment(comment.body, wanted.book) if ours else None
+        marked = markers.read_comment(comment.body, book) if comment.author.casefold() in known else None
         if marked is not None:
             found.append(Ours(comment=comment, marked=marked, told=told_of(marked)))
     return found
@@ -64,11 +60,8 @@ def ours_of(wanted: Wanted, comments: Sequence[Comment]) -> list[Ours]:
 
 def by_name(entries: Sequence[EntryWanted]) -> dict[str, EntryWanted]:
     """Entries by what they are called in markers, and by what they were called before they were renumbered."""
-    found = {entry.name: entry for entry in entries}
-    for entry in entries:
-        for name in entry.names:
-            found.setdefault(name, entry)
-    return found
+    before = {marked_name(alias, entry.mark): entry for entry in reversed(entries) for alias in entry.aliases}
+    return before | {entry.name: entry for entry in entries}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,19 +80,19 @@ class Draft:
         return cls(
             wanted=wanted,
             documents=documents,
-            ours=ours_of(wanted, comments),
+            ours=ours_of(wanted.book, wanted.trusted, comments),
             entries={entry.id: entry for entry in wanted.entries},
             named=by_name(wanted.entries),
         )
 
     def stamped(self, kind: str, fields: Mapping[str, str], render: Callable[[int], str]) -> Render:
         """A text with its marker, rendered when it is asked for; `render` takes the bytes it may have."""
-        room = LIMIT_BYTES - markers.marker_bytes(kind, self.wanted.book, fields)
+        room = LIMIT_BYTES - len(markers.stamped(kind, self.wanted.book, fields, "").encode())
         return functools.cache(lambda: markers.stamped(kind, self.wanted.book, fields, render(room)))
 
-    def update(self, entries: Sequence[EntryWanted], told: Sequence[ToldDocuments]) -> Render:
+    def update(self, entries: Sequence[EntryWanted], told: Sequence[ToldEntry]) -> Render:
         fields = {"entries": ",".join(map(str, told))}
-        return self.stamped(UPDATE, fields, functools.partial(self.documents.update, [e.id for e in entries]))
+        return self.stamped(UPDATE, fields, functools.partial(self.documents.update_of, [e.id for e in entries]))
 
     def delete(self, ours: Ours, older: int) -> None:
         """Remove a duplicate, unless a person has written in it."""

@@ -66,11 +66,6 @@ def stamped(kind: str, book: str, fields: Mapping[str, str], text: str) -> str:
     return f"{marker_line(kind, book, fields, text)}\n{text}"
 
 
-def marker_bytes(kind: str, book: str, fields: Mapping[str, str]) -> int:
-    """How much of a comment its marker takes, line end included."""
-    return len(marker_line(kind, book, fields, "").encode()) + 1
-
-
 def read_comment(body: str, book: str) -> Marked | None:
     """The marker of a comment of this logbook; None for everybody else's. Raises MarkersDamaged for one that
     a newer version wrote: who ignored it would post everything twice."""

@@ -11,12 +11,12 @@ import functools
 from collections.abc import Sequence
 
 from logbook_agent.issue.planning import block, markers
-from logbook_agent.issue.planning.draft import LIMIT_BYTES, Draft
+from logbook_agent.issue.planning.block import LIMIT_BYTES
+from logbook_agent.issue.planning.draft import Draft
 from logbook_agent.issue.planning.markers import FINAL, SNAPSHOT
 from logbook_agent.issue.planning.steps import Close, EditStep, Post, SyncPlan, WriteBlock
-from logbook_agent.issue.planning.updates import UPDATE_ENTRIES, plan_updates
-from logbook_agent.issue.planning.values import Comment, Issue
-from logbook_agent.issue.planning.wanted import Documents, Wanted
+from logbook_agent.issue.planning.updates import plan_updates
+from logbook_agent.issue.planning.values import Comment, Documents, Issue, Wanted
 from logbook_agent.model.errors import Rejected, StoreError
 
 # What a block needs to say anything at all.
@@ -29,18 +29,21 @@ def make_plan(wanted: Wanted, documents: Documents, issue: Issue, comments: Sequ
     draft = Draft.of(wanted, documents, comments)
     _plan_block(draft, issue)
     plan_updates(draft)
-    if wanted.unreadable:
-        _warn_of_summaries(draft)
-    else:
+    if not wanted.unreadable:
         _plan_snapshots(draft)
         _plan_final(draft, issue)
+    elif wanted.snapshots or wanted.final is not None:
+        # Texts that count the whole thread wait until all of it can be read.
+        draft.warnings.append(
+            f"snapshots and the final summary wait while {wanted.unreadable[0]} cannot be read: logbook doctor"
+        )
     return SyncPlan(steps=(*draft.steps, *draft.deletions), warnings=tuple(draft.warnings))
 
 
 def first_body(wanted: Wanted, documents: Documents) -> str:
     """The body of an issue that is to be created. Raises StoreError when records cannot be read."""
     _check_whole(wanted)
-    return block.wrapped(wanted.book, documents.block(LIMIT_BYTES - block.wrapping_bytes(wanted.book)))
+    return block.wrapped(wanted.book, documents.block(block.room("", wanted.book)))
 
 
 def _check_whole(wanted: Wanted) -> None:
@@ -65,7 +68,7 @@ def _plan_block(draft: Draft, issue: Issue) -> None:
             " only what can be read"
         )
         return
-    room = LIMIT_BYTES - block.outside_bytes(issue.body, wanted.book) - block.wrapping_bytes(wanted.book)
+    room = block.room(issue.body, wanted.book)
     if room < _LEAST_BLOCK_BYTES:
         raise Rejected(
             f"the text that people wrote in the issue leaves {max(room, 0)} bytes for ours",
@@ -84,20 +87,12 @@ def _plan_block(draft: Draft, issue: Issue) -> None:
         draft.steps.append(WriteBlock(text=text, old=found.text))
 
 
-def _warn_of_summaries(draft: Draft) -> None:
-    """Texts that count the whole thread wait until all of it can be read."""
-    if draft.wanted.snapshots or draft.wanted.final is not None:
-        draft.warnings.append(
-            f"snapshots and the final summary wait while {draft.wanted.unreadable[0]} cannot be read: logbook doctor"
-        )
-
-
 def _plan_snapshots(draft: Draft) -> None:
     for name, commit in draft.wanted.snapshots:
         fields = {"name": name, "commit": commit}
         there = [o for o in draft.ours if o.marked.kind == SNAPSHOT and dict(o.marked.fields) == fields]
         if not there:
-            render = draft.stamped(SNAPSHOT, fields, functools.partial(draft.documents.snapshot, name))
+            render = draft.stamped(SNAPSHOT, fields, functools.partial(draft.documents.snapshot_of, name))
             draft.steps.append(Post(kind=SNAPSHOT, about=(name,), render=render))
         for ours in there[1:]:
             draft.delete(ours, there[0].comment.id)
@@ -135,6 +130,3 @@ def _plan_close(draft: Draft, issue: Issue) -> None:
         draft.warnings.append(f"{issue.url} also shows another logbook, so it is not closed")
     else:
         draft.steps.append(Close())
-
-
-__all__ = ["LIMIT_BYTES", "UPDATE_ENTRIES", "first_body", "make_plan"]

@@ -50,34 +50,32 @@ class WriteBlock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Post:
-    """A new comment. `render` gives its text, with its marker."""
+class CommentStep:
+    """A comment of ours. `render` gives its text, with its marker."""
 
     kind: str
-    about: tuple[str, ...]
+    about: tuple[str, ...] = ()
     render: Render = field(compare=False, repr=False)
 
     @property
     def text(self) -> str:
         return self.render()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post(CommentStep):
+    """A new one."""
 
     def __str__(self) -> str:
         return f"comment: {self.kind} {_span(self.about)}".rstrip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EditStep:
-    """An existing comment anew. `render` gives its text, with its marker."""
+class EditStep(CommentStep):
+    """An existing one, written anew."""
 
-    kind: str
     comment: int
     old: str
-    about: tuple[str, ...]
-    render: Render = field(compare=False, repr=False)
-
-    @property
-    def text(self) -> str:
-        return self.render()
 
     def __str__(self) -> str:
         return f"edit comment {self.comment}: {_span(self.about) or self.kind}"
@@ -119,7 +117,7 @@ def check_texts(steps: Sequence[Step]) -> None:
     for step in steps:
         first.setdefault(step.kind if isinstance(step, Post) else type(step), step)
     for step in first.values():
-        if isinstance(step, Post | EditStep):
+        if isinstance(step, CommentStep):
             step.render()
 
 
@@ -135,7 +133,7 @@ def step_diff(step: Step) -> list[str]:
 def step_values(step: Step) -> dict[str, Any]:
     """A step as plain data, without its texts."""
     values: dict[str, Any] = {"step": str(step)}
-    if isinstance(step, Post | EditStep):
+    if isinstance(step, CommentStep):
         values["about"] = list(step.about)
     if isinstance(step, EditStep | Delete):
         values["comment"] = step.comment

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from logbook_agent.issue.planning.draft import LINKED, OPEN, UNLINKED, Draft, Ours, ToldDocuments
+from logbook_agent.issue.planning.draft import LINKED, OPEN, UNLINKED, Draft, Ours, ToldEntry
 from logbook_agent.issue.planning.markers import UPDATE
 from logbook_agent.issue.planning.steps import EditStep, Post
-from logbook_agent.issue.planning.wanted import EntryWanted
+from logbook_agent.issue.planning.values import EntryWanted
 
 # As many entries as a reader takes in at once.
 UPDATE_ENTRIES = 10
@@ -116,7 +116,7 @@ def _with_corrections(kept: Sequence[EntryWanted], corrections: Sequence[EntryWa
     return entries
 
 
-def _tell(draft: Draft, entry: EntryWanted, ours: Ours | None = None, *, anew: bool = False) -> ToldDocuments:
+def _tell(draft: Draft, entry: EntryWanted, ours: Ours | None = None, *, anew: bool = False) -> ToldEntry:
     """How an entry is to be told. What was told with links keeps them, unless its comment is written `anew`: another
     clone may not know what is pushed. One that has runs again waits, as it stands, until they have ended."""
     before = next((t for t in ours.told if draft.named.get(t.name) is entry), None) if ours is not None else None
@@ -124,7 +124,8 @@ def _tell(draft: Draft, entry: EntryWanted, ours: Ours | None = None, *, anew: b
         return before._replace(name=entry.name)
     if before is not None and before[1:] == (entry.digest, LINKED) and not anew:
         return before._replace(name=entry.name)
-    return ToldDocuments(entry.name, entry.digest, LINKED if entry.linked else UNLINKED)
+    how = OPEN if entry.stage == "open" else LINKED if entry.linked else UNLINKED
+    return ToldEntry(entry.name, entry.digest, how)
 
 
 def _unknown(draft: Draft, ours: Ours) -> list[str]:
@@ -152,13 +153,12 @@ def _plan_chosen(draft: Draft, updates: Sequence[Ours], owner: Mapping[str, Ours
     """The entries that were asked for, each in a comment of its own."""
     for entry_id in draft.wanted.chosen:
         entry = draft.entries[entry_id]
-        told = ToldDocuments(entry.name, entry.digest, OPEN)
-        told_open = entry.stage == "open" and any(told in o.told for o in updates)
+        told = _tell(draft, entry)
+        told_open = told.how == OPEN and any(told in o.told for o in updates)
         if entry_id not in owner and not corrections.holds(entry) and not told_open:
             _post(draft, [entry])
 
 
 def _post(draft: Draft, entries: Sequence[EntryWanted]) -> None:
-    told = [ToldDocuments(e.name, e.digest, OPEN) if e.stage == "open" else _tell(draft, e) for e in entries]
-    about = tuple(entry.id for entry in entries)
-    draft.steps.append(Post(kind=UPDATE, about=about, render=draft.update(entries, told)))
+    render = draft.update(entries, [_tell(draft, entry) for entry in entries])
+    draft.steps.append(Post(kind=UPDATE, about=tuple(entry.id for entry in entries), render=render))

@@ -8,32 +8,16 @@ from dataclasses import dataclass
 
 from logbook_agent.entries.header import change_header
 from logbook_agent.findings.read import read
-from logbook_agent.issue.sync.place import SendOptions, issue_of, typed
-from logbook_agent.issue.sync.sync import SyncRequest, SyncResult, sync
+from logbook_agent.issue.sync.place import SendOptions, typed
+from logbook_agent.issue.sync.sync import SyncResult, sync_after
 from logbook_agent.model.entry import OPEN
-from logbook_agent.model.errors import RemoteError, UsageError
+from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Closing, Header
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
 
 _SHOWN = 80
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CloseRequest:
-    """`reopen` takes the closing back; the rest says how the thread ended. `local`: without a sync. `dry_run`: nothing
-    is written or sent.
-
-    Without a conclusion what was said before stands, and so do the limitations and next steps that are not given.
-    """
-
-    conclusion: str | None = None
-    limitations: Sequence[str] = ()
-    next_steps: Sequence[str] = ()
-    reopen: bool = False
-    local: bool = False
-    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,34 +30,50 @@ class CloseResult:
     synced: SyncResult | None
 
 
-def close(workspace: Workspace, request: CloseRequest, wire: SendOptions) -> CloseResult:
-    """Write the end into the header, warn about what is left, and tell the issue."""
+def close(
+    workspace: Workspace,
+    wire: SendOptions,
+    *,
+    conclusion: str | None = None,
+    limitations: Sequence[str] = (),
+    next_steps: Sequence[str] = (),
+    reopen: bool = False,
+    local: bool = False,
+    dry_run: bool = False,
+) -> CloseResult:
+    """Write the end into the header, warn about what is left, and tell the issue, unless it is `local`.
+
+    Without a conclusion what was said before stands, and so do the limitations and next steps that are not given.
+    `reopen` takes the closing back. `dry_run`: nothing is written or sent.
+    """
     book = workspace.book()
-    closing = None if request.reopen else _closing(workspace, request, book.header)
+    closing = None if reopen else _closing(workspace, book.header.closing, conclusion or "", limitations, next_steps)
     unmet = () if closing is None else _warned(workspace, book)
-    if request.reopen and book.header.closing is not None and book.header.issue is not None:
+    if reopen and book.header.closing is not None and book.header.issue is not None:
         workspace.warnings.append(f"to open the issue again, open it there: {book.header.issue.url}")
-    if request.dry_run:
+    if dry_run:
         return CloseResult(book=book, header=_changed(book.header, closing), unmet=unmet, synced=None)
     header = change_header(workspace, book, lambda h: _changed(h, closing))
-    if request.local or issue_of(book) is None or (closing is None and not request.reopen):
-        return CloseResult(book=book, header=header, unmet=unmet, synced=None)
-    # What was said stands in the header now.
-    again = typed(workspace, "close", *(["--reopen"] if closing is None else []))
-    try:
-        synced = sync(workspace, SyncRequest(), dataclasses.replace(wire, again=again))
-    except RemoteError as error:
-        now = "open again" if closing is None else "closed"
-        error.reword(f"{book.topic} is {now} here, but the issue was not updated: {error.message}")
-        raise
-    return CloseResult(book=book, header=book.header, unmet=unmet, synced=synced)
+    synced = None
+    if not local and header.issue is not None:
+        # What was said stands in the header now.
+        wire = dataclasses.replace(wire, again=typed(workspace, "close", *(["--reopen"] if reopen else [])))
+        synced = sync_after(workspace, wire, f"{book.topic} is {'open again' if reopen else 'closed'} here")
+    return CloseResult(book=book, header=header, unmet=unmet, synced=synced)
 
 
-def _closing(workspace: Workspace, request: CloseRequest, header: Header) -> Closing:
-    said = clean(request.conclusion or "").strip("\n")
-    before = header.closing if not said.strip() else None
-    conclusion = said if before is None else before.conclusion
-    if not conclusion.strip():
+def _closing(
+    workspace: Workspace,
+    closed: Closing | None,
+    conclusion: str,
+    limitations: Sequence[str],
+    next_steps: Sequence[str],
+) -> Closing:
+    said = clean(conclusion).strip("\n")
+    before = closed if not said.strip() else None
+    if before is not None:
+        said = before.conclusion
+    if not said.strip():
         raise UsageError(
             "no conclusion",
             cause="a thread is closed with what was found, even when that is nothing",
@@ -81,9 +81,9 @@ def _closing(workspace: Workspace, request: CloseRequest, header: Header) -> Clo
         )
     return Closing(
         at=workspace.stamp(),
-        conclusion=conclusion,
-        limitations=_items(request.limitations) or (before.limitations if before is not None else ()),
-        next_steps=_items(request.next_steps) or (before.next_steps if before is not None else ()),
+        conclusion=said,
+        limitations=_items(limitations) or (before.limitations if before is not None else ()),
+        next_steps=_items(next_steps) or (before.next_steps if before is not None else ()),
     )
 
 

@@ -1,4 +1,4 @@
-"""Opening the experiment issue, and making an issue that of a logbook."""
+"""Opening the experiment issue, once. It has no name of its own: it is known by the block in its body."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from logbook_agent.entries.header import change_header
-from logbook_agent.issue.github.calls import Calls, with_progress
-from logbook_agent.issue.github.opening import NewIssue, open_issue
+from logbook_agent.issue.github.calls import Calls
+from logbook_agent.issue.planning import block
 from logbook_agent.issue.planning.plan import first_body, make_plan
 from logbook_agent.issue.planning.steps import Create, SyncPlan, check_texts
 from logbook_agent.issue.planning.values import Issue
-from logbook_agent.issue.sync.gather import Gathered, gather
-from logbook_agent.issue.sync.link_back import planned_link_backs
-from logbook_agent.issue.sync.place import links_of
-from logbook_agent.model.errors import RemoteError, UsageError
-from logbook_agent.model.header import ExperimentIssue, Header
+from logbook_agent.issue.sync.gather import BookDocuments, gather
+from logbook_agent.issue.sync.link import adopted, planned_link_backs
+from logbook_agent.model.errors import MarkersDamaged, UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.address import IssueAddress, RepositoryAddress, parse_issue
+from logbook_agent.text.address import IssueAddress, RepositoryAddress
 
 # GitHub's limit for the name of a label.
 _LABEL_CHARS = 50
@@ -58,45 +56,32 @@ def _label(workspace: Workspace, text: str) -> str:
     raise UsageError(trouble, cause=cause, hint="name another one: --label NAME, or in logbook.toml: [github] labels")
 
 
-def first_plan(
-    workspace: Workspace, book: Book, gathered: Gathered, repository: RepositoryAddress | None, labels: Sequence[str]
-) -> SyncPlan:
+def first_plan(documents: BookDocuments, repository: RepositoryAddress | None, labels: Sequence[str]) -> SyncPlan:
     """The plan of an issue that is yet to be opened; `repository` None: nothing says yet where."""
-    body = first_body(gathered.wanted, gathered.documents)
-    names = labels_of(workspace, labels)
+    body = first_body(documents.wanted, documents)
     where = repository.slug if repository is not None else "a repository not known yet (add: --repo OWNER/REPO)"
-    create = Create(repository=where, title=gathered.documents.title(), labels=names, text=body)
+    names = labels_of(documents.workspace, labels)
+    create = Create(repository=where, title=documents.title(), labels=names, text=body)
     empty = Issue(number=0, url="", title="", body=body, author="")
-    plan = make_plan(gathered.wanted, gathered.documents, empty, ())
-    return SyncPlan(
-        steps=(create, *plan.steps, *planned_link_backs(book, gathered.documents)), warnings=tuple(plan.warnings)
-    )
+    plan = make_plan(documents.wanted, documents, empty, ())
+    return dataclasses.replace(plan, steps=(create, *plan.steps, *planned_link_backs(documents)))
 
 
 def create_issue(
     workspace: Workspace, book: Book, calls: Calls, repository: RepositoryAddress, labels: Sequence[str]
-) -> Create:
+) -> tuple[Create, IssueAddress]:
     """Open the issue, or find the one that an earlier attempt opened, and write its link into the header."""
-    gathered = gather(workspace, book, links_of(workspace, book, repository))
-    plan = first_plan(workspace, book, gathered, repository, labels)
+    documents = gather(workspace, book, repository)
+    plan = first_plan(documents, repository, labels)
     check_texts(plan.steps)
-    create = plan.steps[0]
-    assert isinstance(create, Create)  # noqa: S101  the first step of a first plan
-    new = NewIssue(
-        book=gathered.wanted.book,
-        title=create.title,
-        body=create.text,
-        labels=create.labels,
-        since=_day_before(book.header.opened),
-    )
+    create = next(step for step in plan.steps if isinstance(step, Create))
     calls.say(str(create))
-    try:
-        issue = open_issue(calls, new)
-    except RemoteError as error:
-        raise with_progress(error, 0) from None
+    since = _day_before(book.header.opened)
+    issue = calls.safely(lambda: _opened(calls, create, documents.wanted.book, since))
     # Not the address of the answer: what the header names is where the next token goes.
-    adopt(workspace, book, IssueAddress(repository=repository, number=issue.number).web, author=issue.author)
-    return create
+    address = IssueAddress(repository=repository, number=issue.number)
+    change_header(workspace, book, lambda header: adopted(header, address.web, (issue.author,), managed=True))
+    return create, address
 
 
 def _day_before(stamp: str) -> str:
@@ -108,16 +93,68 @@ def _day_before(stamp: str) -> str:
     return before.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def adopt(workspace: Workspace, book: Book, url: str, *, author: str | None = None) -> None:
-    """Make an issue the experiment issue of a logbook. `author` opened it for us, with the block in it."""
-    parse_issue(url)
+def _existing(calls: Calls, book: str, since: str, login: str | None) -> list[Issue]:
+    """Open issues of this account with the block of this logbook, oldest first.
 
-    def changed(header: Header) -> Header:
-        before = header.issue
-        if before is not None and before.url == url:
-            return header
-        trusted = {*(before.trusted if before is not None else ()), *((author,) if author else ())}
-        issue = ExperimentIssue(url=url, trusted=tuple(sorted(trusted)), managed=author is not None)
-        return dataclasses.replace(header, issue=issue)
+    Where the host does not tell whose token it is, those of anybody with an intact block: an earlier attempt may
+    have opened one and been killed, and since then the logbook may have changed.
+    """
+    found = calls.reading(lambda: calls.remote.issues_by(login, since))
+    mine = [i for i in found if i.state == "open" and _is_ours(i, book, login)]
+    return sorted(mine, key=lambda i: i.number)
 
-    change_header(workspace, book, changed)
+
+def _is_ours(issue: Issue, book: str, login: str | None) -> bool:
+    if login is not None:
+        return issue.author == login and block.begins(issue.body, book)
+    try:
+        found = block.find(issue.body, book)
+    except MarkersDamaged:
+        return False
+    return found is not None and found.intact
+
+
+def _opened(calls: Calls, new: Create, book: str, since: str) -> Issue:
+    """The one open issue of this logbook by this account, created when there is none. No issue of the logbook is
+    older than `since` (ISO 8601).
+
+    A creation whose answer was lost is found again by its block. Of two that two machines opened at one time the
+    older stays; the younger is closed and points to it.
+    """
+    login = calls.reading(calls.remote.login)
+    found = _existing(calls, book, since, login)
+    if found and login is None:
+        calls.say(
+            f"continuing in {found[0].url}, opened by {found[0].author}: it has the block of this logbook, and the host"
+            " does not say whose this token is"
+        )
+    if not found:
+        created = calls.writing(lambda: calls.remote.create_issue(new.title, new.text, new.labels))
+        # Lists may lag behind: the one that was just created counts, whether it is listed or not.
+        others = [i for i in _existing(calls, book, since, login) if i.number != created.number]
+        found = sorted([created, *others], key=lambda i: i.number)
+    for younger in found[1:]:
+        # Without a login a block may also be somebody's copy.
+        if younger.author == found[0].author:
+            _close(calls, younger, found[0], book)
+    return found[0]
+
+
+def _close(calls: Calls, younger: Issue, older: Issue, book: str) -> None:
+    calls.say(f"closing {younger.url}, a duplicate of {older.url}")
+    pointer = f"Opened twice by a sync that lost an answer. The experiment issue is {older.url}"
+
+    def write() -> Issue:
+        body = calls.reading(lambda: calls.remote.issue(younger.number)).body
+        return calls.remote.edit_issue(younger.number, body=_replaced(body, book, pointer), state="closed")
+
+    calls.writing(write)
+
+
+def _replaced(body: str, book: str, text: str) -> str:
+    """The body with the text in the place of the block; people may have written around it."""
+    try:
+        found = block.find(body, book)
+    except MarkersDamaged:
+        found = None
+    return f"{text}\n\n{body}" if found is None else body[: found.start] + text + body[found.end :]

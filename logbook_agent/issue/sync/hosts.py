@@ -26,13 +26,10 @@ class KnownHost:
 
 def known_hosts(environ: Mapping[str, str]) -> list[KnownHost]:
     """All hosts that a token may go to."""
-    found = [KnownHost(host=GITHUB_HOST, by=ALWAYS)]
-    named = gh_host(environ)
-    if named is not None:
-        found.append(KnownHost(host=named, by=VARIABLE))
     file = str(user_config_file(environ))
-    found += [KnownHost(host=host, by=file) for host in load_user_config(environ).confirmed_hosts]
-    return [known for known in found if known.by == ALWAYS or known.host != GITHUB_HOST]
+    found = [(gh_host(environ), VARIABLE), *((host, file) for host in load_user_config(environ).confirmed_hosts)]
+    named = [KnownHost(host=host, by=by) for host, by in found if host not in (None, GITHUB_HOST)]
+    return [KnownHost(host=GITHUB_HOST, by=ALWAYS), *named]
 
 
 def confirm_host(environ: Mapping[str, str], text: str) -> str:
@@ -54,9 +51,7 @@ def forget_host(environ: Mapping[str, str], text: str) -> tuple[str, bool]:
 
 def is_confirmed(host: str, environ: Mapping[str, str]) -> bool:
     """Whether a token may go to this host, to the letter: another port is another host."""
-    if host == GITHUB_HOST or host == gh_host(environ):
-        return True
-    return host in load_user_config(environ).confirmed_hosts
+    return host in (GITHUB_HOST, gh_host(environ)) or host in load_user_config(environ).confirmed_hosts
 
 
 def check_confirmed(host: str, environ: Mapping[str, str], *, named_by: str, again: str) -> None:

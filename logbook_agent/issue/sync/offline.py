@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from logbook_agent.issue.planning.steps import Create, LinkBack, Post, SyncPlan
 from logbook_agent.issue.sync.create import first_plan
 from logbook_agent.issue.sync.gather import gather
-from logbook_agent.issue.sync.place import default_repository, issue_of, links_of
+from logbook_agent.issue.sync.place import default_repository, issue_of
 from logbook_agent.issue.sync.sync import SyncRequest
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.store.book import Book
@@ -31,12 +32,10 @@ def write_offline(workspace: Workspace, request: SyncRequest, folder: str) -> tu
     book = workspace.book(request.entries[0] if request.entries else None)
     issue = issue_of(book)
     repository = issue.repository if issue is not None else default_repository(workspace, request.repository)
-    links = links_of(workspace, book, repository)
-    gathered = gather(workspace, book, links, chosen=request.entries, new_block=request.new_block)
-    fresh = dataclasses.replace(gathered.wanted, managed=False, trusted=frozenset())
-    gathered = dataclasses.replace(gathered, wanted=fresh)
-    plan = first_plan(workspace, book, gathered, repository, request.labels)
-    return book, _write(_folder(folder), _texts(plan), fresh.book)
+    documents = gather(workspace, book, repository, chosen=request.entries, new_block=request.new_block)
+    documents.wanted = dataclasses.replace(documents.wanted, managed=False, trusted=frozenset())
+    plan = first_plan(documents, repository, request.labels)
+    return book, _write(_folder(folder), _texts(plan), documents.wanted.book)
 
 
 def _folder(text: str) -> Path:
@@ -57,13 +56,13 @@ def _folder(text: str) -> Path:
 def _texts(plan: SyncPlan) -> dict[str, str]:
     """`issue.md`, `update-01.md`, ..."""
     texts: dict[str, str] = {}
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for step in plan.steps:
         if isinstance(step, Create):
             texts["issue.md"] = f"# {step.title}\n\n{step.text}\n"
         elif isinstance(step, Post | LinkBack):
             kind = step.kind if isinstance(step, Post) else "link"
-            counts[kind] = counts.get(kind, 0) + 1
+            counts[kind] += 1
             texts[f"{kind}-{counts[kind]:02d}.md"] = f"{step.text}\n"
     return texts
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from shlex import join
-from typing import Any
 
-from logbook_agent.issue.github.answers import Typed
+from logbook_agent.issue.github.answers import IssueHost
 from logbook_agent.issue.github.calls import Calls
 from logbook_agent.issue.github.pace import MAX_WAIT_S, Pace
 from logbook_agent.issue.github.token import token_for
 from logbook_agent.issue.pushed import published, remote_of
 from logbook_agent.issue.sync.hosts import check_confirmed
-from logbook_agent.model.errors import NoToken, UsageError
+from logbook_agent.model.errors import NoToken
 from logbook_agent.store.book import Book
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.user_config import load_user_config
@@ -61,10 +59,6 @@ def _options(workspace: Workspace) -> str:
     return f" {join(words)}" if words else ""
 
 
-def configured_site(workspace: Workspace) -> Site:
-    return workspace.config.github.site
-
-
 def default_repository(workspace: Workspace, option: str | None = None) -> RepositoryAddress | None:
     """The repository of issues: as named, else as configured, else where the git remote leads."""
     text = option or workspace.config.github.repository
@@ -81,18 +75,6 @@ def site_of_names(workspace: Workspace) -> Site:
         if remote is not None:
             return remote.site
     return settings.site
-
-
-def needed_repository(workspace: Workspace, option: str | None = None) -> RepositoryAddress:
-    """As `default_repository`. Raises UsageError when there is none."""
-    found = default_repository(workspace, option)
-    if found is None:
-        raise UsageError(
-            "no repository to open the issue in",
-            cause="none is configured, and no git remote points to one",
-            hint='add: --repo OWNER/REPO, or set in logbook.toml: [github] repository = "OWNER/REPO"',
-        )
-    return found
 
 
 def issue_of(book: Book) -> IssueAddress | None:
@@ -154,32 +136,32 @@ def connect(
     # Here, because nothing but a request needs it: it takes longer to load than most commands to run.
     from logbook_agent.issue.github.github import GitHub
 
+    def say(text: str) -> None:
+        wire.say(workspace.redactor.text(text))
+
     settings = workspace.config.github
-    say = _redacting(workspace, wire.say)
-    pause_s = settings.pause_s if configured_site(workspace) == repository.site else 1.0
-    timing: Mapping[str, Any] = workspace.timing
+    pause_s = settings.pause_s if settings.site == repository.site else 1.0
     if repository.host not in wire.paces:
-        wire.paces[repository.host] = Pace(say=say, max_wait_s=wire.max_wait_s, pause_s=pause_s, **timing)
+        wire.paces[repository.host] = Pace(say=say, max_wait_s=wire.max_wait_s, pause_s=pause_s, **workspace.timing)
     pace = wire.paces[repository.host]
     pace.again = again
-    sleep = workspace.timing.get("sleep", time.sleep)
     remote = GitHub(
         api=api,
         token=value,
         repository=repository.slug,
         timeout_s=settings.timeout_s,
         say=say,
-        sleep=sleep,
-        typed=Typed(again=again, preview=_preview(workspace, again), options=_options(workspace)),
+        sleep=pace.sleep,
+        typed=IssueHost(again=again, preview=_preview(workspace, again), options=_options(workspace)),
     )
-    return Calls(remote=remote, pace=pace, say=say, again=again)
+    return Calls(remote=remote, pace=pace, say=say)
 
 
 def _api_of(workspace: Workspace, repository: RepositoryAddress, *, named_by: str, again: str) -> str:
     """The address of the API, on hosts that the user has confirmed. Raises HostNotConfirmed."""
     check_confirmed(repository.host, workspace.environ, named_by=named_by, again=again)
     settings, file = workspace.config.github, workspace.config.file
-    if settings.api is None or configured_site(workspace) != repository.site:
+    if settings.api is None or settings.site != repository.site:
         return repository.api
     host = parse_api(settings.api).host
     if host != repository.host:
@@ -208,7 +190,3 @@ def _preview(workspace: Workspace, again: str) -> str:
     if not again.startswith("logbook sync"):
         return typed(workspace, "sync", "--dry-run")
     return again if "--dry-run" in again else f"{again} --dry-run"
-
-
-def _redacting(workspace: Workspace, say: Callable[[str], None]) -> Callable[[str], None]:
-    return lambda text: say(workspace.redactor.text(text))

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from logbook_agent.entries.header import change_header
 from logbook_agent.issue.github.calls import Calls
-from logbook_agent.issue.pushed import dirty_outside, head_commit, is_pushed, remote_of
-from logbook_agent.issue.sync.place import SendOptions, connect, default_repository, issue_of, links_of, named_by, typed
-from logbook_agent.issue.sync.sync import SyncRequest, SyncResult, sync
-from logbook_agent.model.errors import Rejected, RemoteError, StoreError, Taken, UsageError
+from logbook_agent.issue.pushed import GitRemote, dirty_outside, head_commit, pushed_commit, remote_of
+from logbook_agent.issue.sync.place import SendOptions, connect, default_repository, links_of, named_by, typed
+from logbook_agent.issue.sync.sync import SyncResult, sync_after
+from logbook_agent.model.errors import Rejected, StoreError, Taken, UsageError
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -46,8 +46,8 @@ def snapshot(workspace: Workspace, request: SnapshotRequest, wire: SendOptions) 
     book = workspace.book(request.entries[0] if request.entries else None)
     _check_name(workspace, request.name)
     wire = dataclasses.replace(wire, again=_again(workspace, request))
-    commit, remote_name = _pushed_head(workspace)
-    repository = _tagged_repository(workspace, remote_name)
+    commit, remote = _pushed_head(workspace)
+    repository = _tagged_repository(workspace, remote)
     made = Snapshot(
         name=request.name,
         commit=commit,
@@ -63,25 +63,24 @@ def snapshot(workspace: Workspace, request: SnapshotRequest, wire: SendOptions) 
     # The token is known only now.
     _check_name(workspace, request.name)
     tried: list[str] = []
-    message = workspace.redactor.text(request.message or f"Snapshot {made.name}")
-    safe = dataclasses.replace(request, message=message)
-    found = calls.safely(lambda: _tag(calls, before or made, safe, wire, tried))
+    message = None if request.dry_run else workspace.redactor.text(request.message or f"Snapshot {made.name}")
+    found = calls.safely(lambda: _tag(calls, before or made, message, wire, tried))
     if request.dry_run:
         return SnapshotResult(snapshot=before or made, created=found, synced=None)
     if before is None:
-        change_header(workspace, book, lambda h: h if _recorded(h, made) else _with_snapshot(h, made))
+        change_header(
+            workspace,
+            book,
+            lambda h: h if _recorded(h, made) else dataclasses.replace(h, snapshots=(*h.snapshots, made)),
+        )
     return SnapshotResult(snapshot=before or made, created=found, synced=_told(workspace, book, wire, made.name))
 
 
 def _told(workspace: Workspace, book: Book, wire: SendOptions, name: str) -> SyncResult | None:
-    if issue_of(book) is None:
+    if book.header.issue is None:
         workspace.warnings.append(f"{book.topic} has no issue: its first sync posts the comment on {name}")
         return None
-    try:
-        return sync(workspace, SyncRequest(), wire)
-    except RemoteError as error:
-        error.reword(f"the tag {name} is set, but the issue was not updated: {error.message}")
-        raise
+    return sync_after(workspace, wire, f"the tag {name} is set")
 
 
 def _again(workspace: Workspace, request: SnapshotRequest) -> str:
@@ -106,7 +105,7 @@ def _check_name(workspace: Workspace, name: str) -> None:
         )
 
 
-def _pushed_head(workspace: Workspace) -> tuple[str, str]:
+def _pushed_head(workspace: Workspace) -> tuple[str, GitRemote]:
     """HEAD's commit and the git remote that has it. Raises UsageError that says how to get there."""
     root, environ = workspace.root, workspace.environ
     commit = head_commit(root, environ)
@@ -119,29 +118,28 @@ def _pushed_head(workspace: Workspace) -> tuple[str, str]:
             + ("git init and git commit" if commit is None else "git remote add origin URL, then git push"),
         )
     outside = dirty_outside(root, environ)
-    if outside.count:
-        shown = ", ".join(outside.paths[:5]) + (f" and {outside.count - 5} more" if outside.count > 5 else "")
+    if outside:
+        shown = ", ".join(outside[:5]) + (f" and {len(outside) - 5} more" if len(outside) > 5 else "")
         raise UsageError(
             f"uncommitted changes outside the logbook: {shown}",
             cause="a snapshot that lacks them would not be what was run",
             hint="commit and push them, or put them aside with: git stash -u; then take the snapshot again",
         )
-    if not is_pushed(root, commit, remote.name, environ):
+    if pushed_commit(root, remote.name, environ) != commit:
         raise UsageError(
             f"HEAD ({commit[:9]}) is not pushed to {remote.name}",
             cause="a tag must name a commit that others can fetch",
             hint=f"git push {remote.name} HEAD; then take the snapshot again",
         )
-    return commit, remote.name
+    return commit, remote
 
 
-def _tagged_repository(workspace: Workspace, remote_name: str) -> RepositoryAddress:
+def _tagged_repository(workspace: Workspace, remote: GitRemote) -> RepositoryAddress:
     """Where the tag is set: where the commit was pushed to."""
-    remote = remote_of(workspace.root, workspace.environ, remote_name)
-    found = (parse_remote(remote.url) if remote is not None else None) or default_repository(workspace)
+    found = parse_remote(remote.url) or default_repository(workspace)
     if found is None:
         raise UsageError(
-            f"the git remote {remote_name} does not point to a repository on the web",
+            f"the git remote {remote.name} does not point to a repository on the web",
             cause="a tag is set through the API of the repository's host",
             hint='set in logbook.toml: [github] repository = "OWNER/REPO"',
         )
@@ -164,10 +162,6 @@ def _taken(name: str, there: str, here: str) -> Taken:
     )
 
 
-def _with_snapshot(header: Header, made: Snapshot) -> Header:
-    return dataclasses.replace(header, snapshots=(*header.snapshots, made))
-
-
 def _warn_unpushed(workspace: Workspace, book: Book, made: Snapshot) -> None:
     links = links_of(workspace, book, None)
     lacking = [i for i in made.entries or book.entry_ids() if links.entry(i) is None]
@@ -179,12 +173,9 @@ def _warn_unpushed(workspace: Workspace, book: Book, made: Snapshot) -> None:
         )
 
 
-def _tag(calls: Calls, made: Snapshot, request: SnapshotRequest, wire: SendOptions, tried: list[str]) -> bool:
-    """Whether the tag had to be set. One that is there is compared. `tried`: attempts whose answer was lost."""
-    there = calls.reading(lambda: calls.remote.tagged_commit(made.name))
-    if there is not None:
-        if there != made.commit:
-            raise _taken(made.name, there, made.commit)
+def _tag(calls: Calls, made: Snapshot, message: str | None, wire: SendOptions, tried: list[str]) -> bool:
+    """Whether the tag had to be set; `message` None sets none. `tried`: attempts whose answer was lost."""
+    if _is_tagged(calls, made):
         return bool(tried)
     if not calls.reading(lambda: calls.remote.has_commit(made.commit)):
         raise StoreError(
@@ -192,22 +183,23 @@ def _tag(calls: Calls, made: Snapshot, request: SnapshotRequest, wire: SendOptio
             cause="git counts it as pushed since the last fetch; or the remote is another repository",
             hint="git push, then take the snapshot again",
         )
-    if not request.dry_run:
+    if message is not None:
         wire.say(f"tag {made.name} at {made.commit[:9]}")
         tried.append(made.name)
         try:
-            calls.writing(lambda: calls.remote.create_tag(made.name, made.commit, request.message or made.name))
+            calls.writing(lambda: calls.remote.create_tag(made.name, made.commit, message))
         except Rejected as error:
-            return _refused(calls, made, error, tried)
+            # It may be there since it was looked for.
+            if _is_tagged(calls, made):
+                return len(tried) > 1
+            error.hint = f"check the answer of the host, or choose a name other than {made.name}"
+            raise
     return True
 
 
-def _refused(calls: Calls, made: Snapshot, error: Rejected, tried: list[str]) -> bool:
-    """As `_tag`, of a tag that the host would not set: it may be there since it was looked for."""
+def _is_tagged(calls: Calls, made: Snapshot) -> bool:
+    """Whether the tag is there. Raises Taken for one at another commit."""
     there = calls.reading(lambda: calls.remote.tagged_commit(made.name))
-    if there is None:
-        error.hint = f"check the answer of the host, or choose a name other than {made.name}"
-        raise error
-    if there != made.commit:
+    if there is not None and there != made.commit:
         raise _taken(made.name, there, made.commit) from None
-    return len(tried) > 1
+    return there is not None

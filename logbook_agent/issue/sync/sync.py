@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from logbook_agent.entries.header import HeaderMemory, NoMemory
-from logbook_agent.issue.github.apply import Memory, Sync
+from logbook_agent.entries.header import change_header
+from logbook_agent.issue.github.apply import Learnt, Sync
 from logbook_agent.issue.github.calls import Calls, with_progress
 from logbook_agent.issue.planning.steps import Step
 from logbook_agent.issue.sync.create import check_no_link, create_issue, first_plan, labels_of
-from logbook_agent.issue.sync.gather import Gathered, gather
-from logbook_agent.issue.sync.link_back import carry_out_link_backs, planned_link_backs
+from logbook_agent.issue.sync.gather import BookDocuments, gather
+from logbook_agent.issue.sync.link import carry_out_link_backs, planned_link_backs
 from logbook_agent.issue.sync.place import (
     SendOptions,
     connect,
     default_repository,
     issue_line,
     issue_of,
-    links_of,
     named_by,
-    needed_repository,
     typed,
 )
 from logbook_agent.model.errors import Locked, RemoteError, StoreError, SyncRunning, UsageError
+from logbook_agent.model.header import Header
 from logbook_agent.running.provenance.commit import check_commit, commit_root
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.address import RepositoryAddress
 from logbook_agent.text.links import Links
 
 
@@ -95,7 +96,8 @@ def sync(workspace: Workspace, request: SyncRequest, wire: SendOptions) -> SyncR
     _check(run)
     if request.dry_run:
         return dataclasses.replace(_shown(run), would_commit=request.commit)
-    with _alone(run):
+    with contextlib.ExitStack() as held:
+        _alone(run, held)
         try:
             result = _applied(run)
         except RemoteError:
@@ -118,13 +120,27 @@ def sync(workspace: Workspace, request: SyncRequest, wire: SendOptions) -> SyncR
             raise _not_committed(error, result) from None
 
 
+def sync_after(workspace: Workspace, wire: SendOptions, done: str) -> SyncResult:
+    """Bring the issue up to date after something was done; an error says that it was."""
+    try:
+        return sync(workspace, SyncRequest(), wire)
+    except RemoteError as error:
+        error.reword(f"{done}, but the issue was not updated: {error.message}")
+        raise
+
+
 def _check(run: _Run) -> None:
     """What can be refused before anything is asked of the network."""
     request, book = run.request, run.book
     if book.header.issue is None:
-        if request.create:
-            check_no_link(book)
-            labels_of(run.workspace, request.labels)
+        if not request.create:
+            raise UsageError(
+                f"{book.topic} has no issue yet",
+                cause="it was neither opened nor linked",
+                hint="logbook sync --create, or for one that exists: logbook link URL",
+            )
+        check_no_link(book)
+        labels_of(run.workspace, request.labels)
     elif request.repository or request.labels:
         raise UsageError(
             f"{book.topic} already has an issue: {book.header.issue.url}",
@@ -143,100 +159,91 @@ def _not_committed(error: StoreError, result: SyncResult) -> StoreError:
     return error
 
 
-@contextlib.contextmanager
-def _alone(run: _Run) -> Iterator[None]:
+def _alone(run: _Run, held: contextlib.ExitStack) -> None:
     """One sync of a clone at a time."""
-    with contextlib.ExitStack() as held:
-        try:
-            held.enter_context(run.book.sync_lock())
-        except Locked as error:
-            raise SyncRunning(
-                f"another sync of {run.book.topic} is under way ({error.holder})",
-                cause="two syncs of one clone would write the same comments",
-                hint=f"wait for it to end, then: {run.again}",
-            ) from None
-        yield
+    try:
+        held.enter_context(run.book.sync_lock())
+    except Locked as error:
+        raise SyncRunning(
+            f"another sync of {run.book.topic} is under way ({error.holder})",
+            cause="two syncs of one clone would write the same comments",
+            hint=f"wait for it to end, then: {run.again}",
+        ) from None
 
 
 def _shown(run: _Run) -> SyncResult:
     """What would be done: with an issue, of the issue as it is; without one nothing is asked of the network."""
-    book, request = run.book, run.request
+    workspace, book, request = run.workspace, run.book, run.request
     issue = issue_of(book)
+    repository = issue.repository if issue is not None else default_repository(workspace, request.repository)
+    documents = _gather(run, repository)
     if issue is None:
-        _check_create(run)
-        repository = default_repository(run.workspace, request.repository)
-        links = links_of(run.workspace, book, repository)
-        gathered = _gather(run, links)
-        plan = first_plan(run.workspace, book, gathered, repository, request.labels)
-        run.workspace.warnings += plan.warnings
-        return _result(run, plan.steps, links, gathered)
-    links = links_of(run.workspace, book, issue.repository)
-    gathered = _gather(run, links)
-    calls = connect(run.workspace, issue.repository, run.telling, named_by=issue_line(book), read_only=True)
-    plan = _syncing(run, calls, issue.number, gathered, NoMemory()).plan()
-    run.workspace.warnings += plan.warnings
-    return _result(run, (*plan.steps, *planned_link_backs(book, gathered.documents)), links, gathered)
+        plan = first_plan(documents, repository, request.labels)
+        steps = plan.steps
+    else:
+        calls = connect(workspace, issue.repository, run.telling, named_by=issue_line(book), read_only=True)
+        plan = _syncing(run, calls, issue.number, documents).plan()
+        steps = (*plan.steps, *planned_link_backs(documents))
+    workspace.warnings += plan.warnings
+    return _result(run, steps, documents)
 
 
 def _applied(run: _Run) -> SyncResult:
     book, workspace = run.book, run.workspace
     issue = issue_of(book)
     if issue is None:
-        _check_create(run)
-        repository = needed_repository(workspace, run.request.repository)
+        repository = default_repository(workspace, run.request.repository)
+        if repository is None:
+            raise UsageError(
+                "no repository to open the issue in",
+                cause="none is configured, and no git remote points to one",
+                hint='add: --repo OWNER/REPO, or set in logbook.toml: [github] repository = "OWNER/REPO"',
+            )
         who = named_by(workspace, repository, run.request.repository)
         calls = connect(workspace, repository, run.telling, named_by=who)
-        run.done.append(create_issue(workspace, book, calls, repository, run.request.labels))
-        issue = issue_of(book)
-        assert issue is not None  # noqa: S101  it was just written
+        created, issue = create_issue(workspace, book, calls, repository, run.request.labels)
+        run.done.append(created)
     # Once it is open, another command goes on.
     calls = connect(workspace, issue.repository, run.telling, named_by=issue_line(book))
-    links = links_of(workspace, book, issue.repository)
-    gathered = _gather(run, links)
-    syncing = _syncing(run, calls, issue.number, gathered, HeaderMemory(workspace=workspace, book=book))
-    plan = syncing.run()
-    workspace.warnings += plan.warnings
+    documents = _gather(run, issue.repository)
+    syncing = _syncing(run, calls, issue.number, documents)
+    syncing.remember = functools.partial(_remember, run)
     try:
-        run.done += carry_out_link_backs(workspace, book, gathered.documents, run.telling)
+        workspace.warnings += syncing.run().warnings
+        run.done += carry_out_link_backs(documents, run.telling)
     except RemoteError as error:
         raise with_progress(error, len(run.done)) from None
-    return _result(run, run.done, links, gathered)
+    return _result(run, run.done, documents)
 
 
-def _gather(run: _Run, links: Links) -> Gathered:
-    return gather(run.workspace, run.book, links, chosen=run.request.entries, new_block=run.request.new_block)
+def _gather(run: _Run, issue: RepositoryAddress | None) -> BookDocuments:
+    return gather(run.workspace, run.book, issue, chosen=run.request.entries, new_block=run.request.new_block)
 
 
-def _syncing(run: _Run, calls: Calls, number: int, gathered: Gathered, memory: Memory) -> Sync:
-    return Sync(
-        calls=calls,
-        number=number,
-        wanted=gathered.wanted,
-        documents=gathered.documents,
-        memory=memory,
-        # What was done before is part of how far it came.
-        done=run.done,
-    )
+def _syncing(run: _Run, calls: Calls, number: int, documents: BookDocuments) -> Sync:
+    # What was done before is part of how far it came.
+    return Sync(calls=calls, number=number, wanted=documents.wanted, documents=documents, done=run.done)
 
 
-def _result(run: _Run, steps: Sequence[Step], links: Links, gathered: Gathered) -> SyncResult:
-    issue, wanted = run.book.header.issue, gathered.wanted
+def _remember(run: _Run, learnt: Learnt) -> None:
+    issue = run.book.header.issue
+    if issue is not None and learnt(issue) != issue:
+
+        def changed(header: Header) -> Header:
+            return header if header.issue is None else dataclasses.replace(header, issue=learnt(header.issue))
+
+        change_header(run.workspace, run.book, changed, seen=False)
+
+
+def _result(run: _Run, steps: Sequence[Step], documents: BookDocuments) -> SyncResult:
+    issue, wanted = run.book.header.issue, documents.wanted
     return SyncResult(
         book=run.book,
         issue=issue.url if issue is not None else None,
         steps=tuple(steps),
-        links=links,
+        links=documents.values.links,
         waiting=tuple(e.id for e in wanted.entries if e.stage == "open" and e.id not in wanted.chosen),
     )
-
-
-def _check_create(run: _Run) -> None:
-    if not run.request.create:
-        raise UsageError(
-            f"{run.book.topic} has no issue yet",
-            cause="it was neither opened nor linked",
-            hint="logbook sync --create, or for one that exists: logbook link URL",
-        )
 
 
 def _commit(run: _Run) -> str | None:

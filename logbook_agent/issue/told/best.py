@@ -8,53 +8,46 @@ from typing import Any, TypeAlias
 from logbook_agent.findings.best import CaseBest, bests
 from logbook_agent.findings.measured import baseline_cases, unit_of
 from logbook_agent.findings.thread import Thread
-from logbook_agent.issue.told.texts import counted, escape, number, words
+from logbook_agent.issue.told.texts import counted, entry_link, escape, number, words
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.units import format_delta
 from logbook_agent.model.values import canonical
 from logbook_agent.text import markdown as md
+from logbook_agent.text.links import Links
 
 # By entry and run: in what its rows differ from those of the baseline beyond what may differ; empty where in nothing,
 # and where the baseline has no rows.
 Unlike: TypeAlias = Callable[[str, int], str]
 
 _DIFFERS_BYTES = 300
+_CASE_BYTES = 300
 _BETTER = {"max": "higher is better", "min": "lower is better"}
 
 
-def best_lines(thread: Thread, id_link: Callable[[str], str], case_bytes: int, unlike: Unlike) -> list[dict[str, Any]]:
+def best_lines(thread: Thread, links: Links, unlike: Unlike) -> list[dict[str, Any]]:
     """By primary metric with a direction: `against` the baseline (one for each of its cases that was measured)
     and `other`, the best of all where it is of another case, with `why` it is not compared."""
-    found, header = [], thread.header
+    found = []
     for best in bests(thread):
-        metric, top, other = best.metric, best.other, None
-        against = [
-            _against(thread, metric, place, case, id_link, case_bytes, unlike)
-            for place, case in best.of_baseline.items()
-        ]
-        if top is not None:
-            differing = _differing(header, top)
-            other = {
-                **_told(thread, metric, top, id_link, case_bytes),
-                "why": _why_apart(header, top, differing),
-                "case": words(case_text(top, first=differing), case_bytes),
-            }
-        lines = [a for a in against if a is not None]
-        if lines or other is not None:
-            found.append(
-                {
-                    "metric": md.inline_code(metric.name),
-                    "better": _BETTER[str(metric.direction)],
-                    "against": lines,
-                    "other": other,
-                }
-            )
+        # Where the best is what the baseline itself measured, nothing was gained: further runs of it are its noise, and
+        # its drift.
+        gains = {
+            at: top for at, top in best.of_baseline.items() if not (top["is_baseline"] and len(top["entries"]) == 1)
+        }
+        against = [_against(thread, best.metric, at, top, links, unlike) for at, top in gains.items()]
+        other = _other(thread, best.metric, best.other, links) if best.other is not None else None
+        if against or other is not None:
+            found.append({**_named(best.metric), "against": against, "other": other})
     return found
 
 
-def headline(thread: Thread, id_link: Callable[[str], str], unlike: Unlike) -> list[str]:
+def _named(metric: Metric) -> dict[str, str]:
+    return {"metric": md.inline_code(metric.name), "better": _BETTER[str(metric.direction)]}
+
+
+def headline(best_lines: Sequence[Mapping[str, Any]]) -> list[str]:
     """The first primary metric that says anything, in one sentence."""
-    for best in best_lines(thread, id_link, 200, unlike):
+    for best in best_lines:
         for told in sorted(best["against"], key=lambda t: t["delta"] is None):
             start = f"Best {best['metric']} at the baseline's case: {told['value']} in {_entry(told)}"
             if told["delta"] is None:
@@ -69,9 +62,7 @@ def _entry(told: Mapping[str, Any]) -> str:
     return str(told["entry"]) + (f", {told['state']}" if told["state"] else "")
 
 
-def deltas(
-    header: Header, entry_id: str, measured: Mapping[str, Any], case_bytes: int, unlike: Unlike
-) -> list[dict[str, Any]]:
+def deltas(header: Header, entry_id: str, measured: Mapping[str, Any], unlike: Unlike) -> list[dict[str, Any]]:
     """What one entry measured at the baseline's cases, where the baseline has a number to compare with."""
     found = []
     for metric in (m for m in header.metrics if m.primary and m.direction is not None):
@@ -81,40 +72,28 @@ def deltas(
                 continue
             found.append(
                 {
-                    "metric": md.inline_code(metric.name),
-                    "better": _BETTER[str(metric.direction)],
-                    "value": number(
-                        metric.name, best["value"], best["unit"] or unit_of(metric), best["high"] - best["low"]
-                    ),
+                    **_named(metric),
+                    "value": _value(metric, best),
                     **_change(metric, stated, best),
-                    "case": words(case_text(best), case_bytes),
+                    "case": words(case_text(best), _CASE_BYTES),
                     "evidence": _evidence(metric, best) + _apart(unlike(entry_id, best["run"])),
                 }
             )
     return found
 
 
+def _value(metric: Metric, best: Mapping[str, Any]) -> str:
+    return number(metric.name, best["value"], best["unit"] or unit_of(metric), best["high"] - best["low"])
+
+
 def _apart(differs: str) -> str:
     return f"; it differs from the baseline in {escape(words(differs, _DIFFERS_BYTES))}" if differs else ""
 
 
-def _against(
-    thread: Thread,
-    metric: Metric,
-    place: int,
-    top: CaseBest,
-    id_link: Callable[[str], str],
-    case_bytes: int,
-    unlike: Unlike,
-) -> dict[str, Any] | None:
-    """The best that is of one of the baseline's cases. Where that is what the baseline itself measured, nothing was
-    gained: further runs of it are its noise, and its drift."""
-    header = thread.header
-    if top["is_baseline"] and len(top["entries"]) == 1:
-        return None
-    beyond = case_text(top, without=baseline_cases(header)[place])
-    told = {**_told(thread, metric, top, id_link, case_bytes), "case": words(beyond, case_bytes)}
-    stated = _stated(header, metric, place)
+def _against(thread: Thread, metric: Metric, place: int, top: CaseBest, links: Links, unlike: Unlike) -> dict[str, Any]:
+    beyond = case_text(top, without=baseline_cases(thread.header)[place])
+    told = {**_told(thread, metric, top, links), "case": words(beyond, _CASE_BYTES)}
+    stated = _stated(thread.header, metric, place)
     if stated is None:
         return {**told, "why": "the baseline states no number"}
     if not _comparable(metric, top):
@@ -124,6 +103,16 @@ def _against(
         return {**told, "why": f"the baseline itself, measured again; its number is {baseline}"}
     evidence = told["evidence"] + _apart(unlike(top["entry"], top["run"]))
     return {**told, **_change(metric, stated, top), "evidence": evidence}
+
+
+def _other(thread: Thread, metric: Metric, top: CaseBest, links: Links) -> dict[str, Any]:
+    """The best of all, of a case that the baseline does not have."""
+    differing = _differing(thread.header, top)
+    return {
+        **_told(thread, metric, top, links),
+        "why": _why_apart(thread.header, top, differing),
+        "case": words(case_text(top, first=differing), _CASE_BYTES),
+    }
 
 
 def _change(metric: Metric, stated: float, best: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,20 +142,14 @@ def _comparable(metric: Metric, best: Mapping[str, Any]) -> bool:
     return None in (best["unit"], unit_of(metric)) or best["unit"] == unit_of(metric)
 
 
-def _told(
-    thread: Thread,
-    metric: Metric,
-    best: CaseBest,
-    id_link: Callable[[str], str],
-    case_bytes: int,
-) -> dict[str, Any]:
+def _told(thread: Thread, metric: Metric, best: CaseBest, links: Links) -> dict[str, Any]:
     summary = thread.by_id[best["entry"]]
     return {
-        "value": number(metric.name, best["value"], best["unit"] or unit_of(metric), best["high"] - best["low"]),
-        "entry": id_link(best["entry"]),
+        "value": _value(metric, best),
+        "entry": entry_link(links, best["entry"]),
         "state": "" if summary["state"] in ("finished", "noted") else summary["state"],
         "confidence": summary["confidence"] or "",
-        "case": words(case_text(best), case_bytes),
+        "case": words(case_text(best), _CASE_BYTES),
         "evidence": _evidence(metric, best),
         "baseline": None,
         "delta": None,

@@ -6,14 +6,14 @@ Nothing in them depends on when they are rendered: one logbook and its links giv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.findings.claims import Claim
-from logbook_agent.findings.standing import Summary
-from logbook_agent.issue.told.best import Unlike
-from logbook_agent.issue.told.entries import KnownRuns, Told, commit_url, entry_values, snapshot_values
-from logbook_agent.issue.told.texts import BUDGETS, Room, escape, is_address, title_start
+from logbook_agent.issue.told.entries import KnownRuns, commit_url, entry_values, known_runs, snapshot_values
+from logbook_agent.issue.told.room import share, shown
+from logbook_agent.issue.told.texts import escape, is_address, title_start
 from logbook_agent.issue.told.values import IssueValues
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.record import Record
@@ -25,52 +25,44 @@ from logbook_agent.text import markdown as md
 from logbook_agent.text.links import Links
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.tables.spec import Table
+    pass
 
 _NOTHING: Mapping[str, Sequence[str]] = {}
 # What GitHub takes; counted in the units in which it is most.
 TITLE_UNITS = 256
+# What a template of a title gets to see of a value.
+_TITLE_VALUE_BYTES = 1024
+_LINK_BYTES = 4096
 
 
+@dataclass(kw_only=True)
 class IssueDocuments:
     """Texts by the project's templates. `room` is always in bytes of UTF-8; markers are no part of a text.
 
-    `declared`: the addresses that stay live. `unlike` says in what a run differs from the baseline beyond its case;
-    `settled` are the claims of the thread, the strongest first.
     Every method raises StoreError when a template does not fit.
     """
 
-    def __init__(
-        self,
-        templates: Templates,
-        header: Header,
-        links: Links,
-        summaries: Sequence[Summary],
-        unlike: Unlike = lambda _entry, _run: "",
-        settled: Sequence[Claim] = (),
-    ) -> None:
-        self._templates = templates
-        self._header = header
-        self._thread = IssueValues(header=header, links=links, summaries=summaries, unlike=unlike, settled=settled)
-        self.declared = _declared(header, links)
+    templates: Templates
+    values: IssueValues
+
+    @cached_property
+    def declared(self) -> frozenset[str]:
+        """The addresses that stay live."""
+        return _declared(self.values.header, self.values.links)
 
     def title(self) -> str:
         """On one line, of at most 256 characters; what is longer ends in `…`."""
-        scope = self._thread.scope(Room(whole=4096, prose=1024))
-        scope["title"] = md.one_line(self._header.title)
-        text = md.one_line(self._templates.render("issue_title.j2", {"logbook": scope}))
-        whole = self._plain(text)
-        if _units(whole) <= TITLE_UNITS:
-            return whole
-        for room in range(2 * TITLE_UNITS, 0, -8):
-            cut = self._plain(title_start(text, room))
-            if _units(cut) <= TITLE_UNITS:
-                return cut
-        return self._header.prefix
+        scope = shown(self.values.scope(), _TITLE_VALUE_BYTES) | {"title": md.one_line(self.values.header.title)}
+        text = md.one_line(self.templates.render("issue_title.j2", {"logbook": scope}))
+        room = 4 * TITLE_UNITS
+        while _units(title := self._plain(title_start(text, room))) > TITLE_UNITS:
+            room -= 8
+        return title or self.values.header.prefix
 
     def block(self, room: int) -> str:
         """What stands in the managed block of the issue's body."""
-        return self._fitted("issue_body.md.j2", lambda r: {"issue": self._thread.body(r)}, room)
+        values = {"issue": self.values.body(), "logbook": self.values.scope()}
+        return self._rendered("issue_body.md.j2", values, room)
 
     def update(
         self,
@@ -82,75 +74,62 @@ class IssueDocuments:
     ) -> str:
         """One comment about some entries; `later` has, by ID, what later entries say of each, `compared` what its
         comparisons come to, and `known` what is known of the runs of those whose records need not have them."""
-
         known = known or {}
-        told = [Told(self._thread, r, self._table, compared.get(r.id, ()), known.get(r.id)) for r in records]
-
-        def values(pieces: Room) -> dict[str, Any]:
-            entries = [entry_values(t, later.get(t.record.id, NO_LATER), pieces) for t in told]
-            return {"update": {"entries": entries, "logbook": self._thread.logbook}}
-
-        return self._fitted("issue_update.md.j2", values, room)
+        entries = [
+            entry_values(
+                self.values,
+                record,
+                later.get(record.id, NO_LATER),
+                compared.get(record.id, ()),
+                known.get(record.id) or known_runs(record, self.values.header, partial(table_text, self.templates)),
+            )
+            for record in records
+        ]
+        return self._rendered(
+            "issue_update.md.j2", {"update": {"entries": entries, "logbook": self.values.logbook}}, room
+        )
 
     def snapshot(self, snapshot: Snapshot, records: Sequence[Record], room: int) -> str:
         """The comment about a tag: how to repeat what it holds, and the results. `records` are the entries that it
         covers."""
-
-        def values(pieces: Room) -> dict[str, Any]:
-            return {"snapshot": snapshot_values(self._thread, snapshot, records, pieces)}
-
         urls = frozenset(u for u in (snapshot.url, commit_url(snapshot)) if u is not None and is_address(u))
-        return self._fitted("issue_snapshot.md.j2", values, room, self.declared | urls)
+        values = {"snapshot": snapshot_values(self.values, snapshot, records)}
+        return self._rendered("issue_snapshot.md.j2", values, room, self.declared | urls)
 
     def final(self, room: int) -> str:
         """The comment that closes the thread. Raises ValueError when the thread is open."""
-        if self._header.closing is None:
+        values, closing = self.values, self.values.closing()
+        if closing is None:
             raise ValueError("the thread is not closed")
-
-        def values(pieces: Room) -> dict[str, Any]:
-            thread = self._thread
-            return {
-                "final": {
-                    **(thread.closing(pieces) or {}),
-                    "best": thread.best(pieces),
-                    "criteria": thread.criteria(pieces),
-                    "snapshots": thread.snapshots(),
-                    "logbook": thread.logbook,
-                }
-            }
-
-        return self._fitted("issue_final.md.j2", values, room)
+        said = {
+            **closing,
+            "best": values.best,
+            "criteria": values.criteria(),
+            "snapshots": values.snapshots(),
+            "logbook": values.logbook,
+        }
+        return self._rendered("issue_final.md.j2", {"final": said}, room)
 
     def link_back(self, label: str) -> str:
         """The comment on a linked issue, which this thread calls `label`. Raises ValueError without an issue."""
-        issue = self._header.issue
+        issue = self.values.header.issue
         if issue is None:
             raise ValueError("the thread has no issue")
         values = {"link": {"label": escape(label), "url": issue.url}}
-        return self._fitted("issue_link.md.j2", lambda _: values, 4096)
+        return self._rendered("issue_link.md.j2", values, _LINK_BYTES)
 
-    def _fitted(
-        self,
-        template: str,
-        values: Callable[[Room], dict[str, Any]],
-        room: int,
-        declared: frozenset[str] | None = None,
+    def _rendered(
+        self, template: str, values: Mapping[str, Any], room: int, declared: frozenset[str] | None = None
     ) -> str:
-        live = self.declared if declared is None else declared
-
-        def render(prose: int) -> str:
-            pieces = Room(whole=room, prose=prose)
-            text = self._templates.render(template, {"logbook": self._thread.scope(pieces), **values(pieces)})
-            return neutral.document(text.strip("\n"), live)
-
-        return fit.fitted(render, room, BUDGETS)
-
-    def _table(self, table: Table, more_notes: Sequence[str] = ()) -> str:
-        return table_text(self._templates, table, more_notes)
+        """A document of at most `room` bytes. What no document of ours shows of the logbook takes no room in it."""
+        given = shown({"logbook": self.values.scope(), **values}, share(values, room))
+        text = neutral.document(self.templates.render(template, given).strip("\n"), declared or self.declared)
+        # A secret may stand there only once it is put together.
+        return fit.cut(self.templates.redact(text), room)
 
     def _plain(self, text: str) -> str:
         """A title neutralised: behind a word, what would open a block is text."""
-        return neutral.document(f"x {text}").removeprefix("x ").strip()
+        return self.templates.redact(neutral.document(f"x {text}").removeprefix("x ").strip())
 
 
 def _units(text: str) -> int:
@@ -159,15 +138,11 @@ def _units(text: str) -> int:
 
 def _declared(header: Header, links: Links) -> frozenset[str]:
     found = [
-        *(f.url for f in header.links),
-        *(f.back for f in header.links if f.back is not None),
-        *(s.url for s in header.snapshots),
-        *(url for s in header.snapshots if (url := commit_url(s)) is not None),
+        header.issue.url if header.issue is not None else None,
+        *(url for link in header.links for url in (link.url, link.back)),
+        *(url for snapshot in header.snapshots for url in (snapshot.url, commit_url(snapshot))),
         *(c.judgement.evidence.strip() for c in header.stop_criteria if c.judgement is not None),
+        links.view,
         *links.entries.values(),
     ]
-    if header.issue is not None:
-        found.append(header.issue.url)
-    if links.view is not None:
-        found.append(links.view)
-    return frozenset(url for url in found if is_address(url))
+    return frozenset(url for url in found if url is not None and is_address(url))

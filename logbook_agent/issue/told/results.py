@@ -2,65 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from logbook_agent.findings.standing import Summary
 from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.told.best import case_text
-from logbook_agent.issue.told.texts import cell, counted, newest, number, words
+from logbook_agent.issue.told.room import Piece, newest
+from logbook_agent.issue.told.texts import cell, counted, entry_link, left_out, number, words
 from logbook_agent.text import markdown as md
+from logbook_agent.text.links import Links
 
 _TITLE_BYTES = 200
 _CASE_BYTES = 120
 _SAME_BYTES = 600
+_WEIGHT = 4
 
 
-class Results:
-    """The rows of some entries (`only`; None: of all), each made once however often a document is rendered.
+def results(thread: Thread, links: Links, only: Collection[str] | None = None) -> Piece | None:
+    """The table of some entries (`only`; None: of all), as many of the newest as there is room for; None where there
+    are none at all."""
+    found = [s for s in thread.summaries if s["settled"] and s["runs"] and (only is None or s["id"] in only)]
+    metrics = [m.name for m in thread.header.metrics if m.primary]
+    same = _same(found)
 
-    `id_link` links an ID; `left_out` says how many there is no room for."""
+    def row(summary: Summary) -> dict[str, Any]:
+        return {"id": entry_link(links, summary["id"]), **_row(thread, summary, metrics, same)}
 
-    def __init__(
-        self,
-        thread: Thread,
-        id_link: Callable[[str], str],
-        left_out: Callable[[int, str, str], str],
-        only: Collection[str] | None = None,
-    ) -> None:
-        self._thread, self._id_link, self._left_out = thread, id_link, left_out
-        self._found = [s for s in thread.summaries if s["settled"] and s["runs"] and (only is None or s["id"] in only)]
-        self._metrics = [m.name for m in thread.header.metrics if m.primary]
-        self._same = _same(self._found)
-        self._rows: dict[str, dict[str, Any]] = {}
-
-    def values(self, room: int) -> dict[str, Any] | None:
-        """As many of the newest rows as there is room for; None when there are none at all."""
-        if not self._found:
-            return None
-        kept, left_out = newest(self._found, self._text, room)
+    def told(rows: list[Any], earlier: int) -> dict[str, Any]:
         return {
-            "columns": [cell(name) for name in self._metrics] or ["Result"],
-            "rows": [self._row(s) for s in kept],
-            "same": words(" ".join(f"{k}={v}" for k, v in self._same.items()), _SAME_BYTES),
-            "left_out": self._left_out(left_out, "earlier entry", "earlier entries"),
+            "columns": [cell(name) for name in metrics] or ["Result"],
+            "rows": rows,
+            "same": words(" ".join(f"{k}={v}" for k, v in same.items()), _SAME_BYTES),
+            "left_out": left_out(links, earlier, "earlier entry", "earlier entries"),
         }
 
-    def _row(self, summary: Summary) -> dict[str, Any]:
-        if summary["id"] not in self._rows:
-            self._rows[summary["id"]] = _row(
-                self._thread, summary, self._id_link(summary["id"]), self._metrics, self._same
-            )
-        return self._rows[summary["id"]]
-
-    def _text(self, summary: Summary) -> str:
-        row = self._row(summary)
-        return " | ".join([row["id"], row["title"], row["state"], row["confidence"], *row["cells"], row["case"], "..."])
+    return newest(found, row, told, _WEIGHT) if found else None
 
 
-def _row(
-    thread: Thread, summary: Summary, linked: str, metrics: Sequence[str], same: Collection[str]
-) -> dict[str, Any]:
+def _row(thread: Thread, summary: Summary, metrics: Sequence[str], same: Collection[str]) -> dict[str, Any]:
     state = summary["state"]
     if summary["failed_rows"]:
         state += f", {summary['failed_rows']:,} of {counted(summary['rows'], 'case')} failed"
@@ -68,7 +48,6 @@ def _row(
         state += f", superseded by {', '.join(later)}"
     cells = [_cell(summary["measured"].get(name), name) for name in metrics]
     return {
-        "id": linked,
         "title": cell(words(summary["title"], _TITLE_BYTES)),
         "state": state,
         "confidence": summary["confidence"] or "",

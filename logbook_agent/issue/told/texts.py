@@ -2,55 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Callable
 
+from logbook_agent.issue.told.room import Piece
 from logbook_agent.model.units import format_value, known
 from logbook_agent.text import fit, neutral
 from logbook_agent.text import markdown as md
+from logbook_agent.text.links import Links
 
-T = TypeVar("T")
-
-# Of prose: from what hardly anybody exceeds to what still says something.
-BUDGETS = (65_536, 32_768, 16_384, 8_192, 4_096, 2_048, 1_024, 512, 256, 128, 64)
 # Characters behind what could have room, so that the block in which a text is cut is known.
 _AHEAD = 4096
 # Stands for a blank where words shall not be told apart.
 _NO_SPACE = "\ue000"
 _ENTITY = "&#8203;"
 _ADDRESS = re.compile(r"https?://[^\s<>\\`|\x00-\x1f\x7f]+", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
-    """Bytes there are for the pieces of one document of at most `whole` bytes, each prose at most `prose`.
-
-    With every step to shorter prose, lists get a smaller share of the whole, too.
-    """
-
-    whole: int
-    prose: int
-
-    @property
-    def command(self) -> int:
-        """A command is shown whole or not at all: half of one must not be copied."""
-        return 4 * self.prose
-
-    @property
-    def table(self) -> int:
-        return self._share(45)
-
-    @property
-    def list(self) -> int:
-        return self._share(12)
-
-    def _share(self, percent: int) -> int:
-        """At most so much of the whole; a tenth of it less with each step."""
-        steps = sum(budget > self.prose for budget in BUDGETS)
-        return self.whole * percent * max(1, 10 - steps) // 1000
 
 
 def is_address(text: str) -> bool:
@@ -68,38 +34,58 @@ def link(label: str, url: str | None) -> str:
     return f"[{shown}](<{url}>)" if re.search(r"[()]", url) else f"[{shown}]({url})"
 
 
-def prose(text: str | None, room: int, *, more: str = "in the logbook") -> str:
-    """Markdown by people, as much of it as there is room for; `more` says where the rest is."""
+def entry_link(links: Links, entry_id: str) -> str:
+    """An ID, linked to where the entry stands in the pushed view."""
+    return link(entry_id, links.entry(entry_id))
+
+
+def left_out(links: Links, number: int, noun: str, plural: str) -> str:
+    """How many there is no room for, and where they stand; the empty text for none."""
+    if not number:
+        return ""
+    where = link("in the logbook", links.view) if links.view else f"in the logbook ({links.why})"
+    return f"{counted(number, noun, plural)} {where}"
+
+
+def prose(text: str | None) -> Piece | str:
+    """Markdown by people, as much of it as there is room for; the rest is in the logbook."""
     if text is None or not (text := md.clean(text)).strip():
         return ""
-    shown, left_out = _shortened(text, room)
-    return _noted(neutral.contained(shown), left_out, more)
+    return _piece(text, neutral.contained)
 
 
-def shortened(text: str, room: int, *, more: str = "in the logbook") -> str:
+def shortened(text: str, weight: int = 1) -> Piece:
     """Markdown that we made ourselves, as much of it as there is room for."""
-    return _noted(*_shortened(text.replace(_ENTITY, neutral.ZERO_WIDTH), room), more)
+    return _piece(text.replace(_ENTITY, neutral.ZERO_WIDTH), lambda shown: shown, weight)
 
 
-def _noted(text: str, left_out: int, more: str) -> str:
-    note = f"*({left_out:,} more bytes {more})*" if left_out else ""
-    return "\n\n".join(t for t in (text, note) if t)
+def _piece(text: str, safe: Callable[[str], str], weight: int = 1) -> Piece:
+    def within(room: int) -> str:
+        shown, left_out = _shortened(text, room)
+        note = f"*({left_out:,} more bytes in the logbook)*" if left_out else ""
+        return "\n\n".join(t for t in (safe(shown), note) if t)
+
+    return Piece(size=fit.size(text), within=within, weight=weight)
+
+
+def one_line(text: str | None) -> Piece | str:
+    """Markdown by people on one line, for a place within one."""
+    return Piece(size=fit.size(text), within=lambda room: line(text, room)) if text else ""
 
 
 def line(text: str | None, room: int) -> str:
-    """The same on one line, for a place within one."""
+    """The same in so many bytes."""
     if text is None or not (text := md.one_line(text)):
         return ""
     shown, left_out = _cut_line(text, room)
     note = f" … ({left_out:,} more bytes)" if left_out else ""
     # Behind a word, what would open a block is text.
-    return _inert(f"x {shown}").removeprefix("x ") + note
+    return neutral.contained(f"x {shown}").removeprefix("x ") + note
 
 
-# The same line goes into every attempt to fit a document.
-@functools.lru_cache(maxsize=4096)
-def _inert(text: str) -> str:
-    return neutral.contained(text)
+def code(text: str, behind: str = "") -> Piece:
+    """Plain text as a code span, with what stands behind it."""
+    return Piece(size=fit.size(text), within=lambda room: md.inline_code(words(text, room)) + behind)
 
 
 def words(text: str, room: int) -> str:
@@ -147,20 +133,5 @@ def number(name: str, value: float, unit: str | None, spread: float | None = Non
     return format_value(value, decimals=known(name).decimals, spread=spread) + (f" {escape(unit)}" if unit else "")
 
 
-def newest(found: Sequence[T], text: Callable[[T], str], room: int) -> tuple[list[T], int]:
-    """The last ones that have room, in their order, and how many are left out. The very last is always there."""
-    kept: list[T] = []
-    for item in reversed(found):
-        room -= fit.size(text(item)) + 1
-        if kept and room < 0:
-            break
-        kept.append(item)
-    return kept[::-1], len(found) - len(kept)
-
-
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
-def listed(texts: Iterable[str]) -> str:
-    return ", ".join(texts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,39 +12,43 @@ from logbook_agent.findings.claims import Claim, claim_text
 from logbook_agent.findings.standing import Summary
 from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.told.best import Unlike, best_lines, headline
-from logbook_agent.issue.told.results import Results
+from logbook_agent.issue.told.results import results
+from logbook_agent.issue.told.room import Piece, newest
 from logbook_agent.issue.told.texts import (
-    Room,
     counted,
+    entry_link,
     escape,
     is_address,
+    left_out,
     line,
     link,
-    listed,
-    newest,
+    one_line,
     prose,
     words,
 )
 from logbook_agent.model.header import Computed, Criterion, Header
-from logbook_agent.pages.blocks import baseline_text, config_text, metric_text, number_text, runs_text
+from logbook_agent.pages.blocks import header_values, runs_text
 from logbook_agent.text import markdown as md
+from logbook_agent.text.fit import size
 from logbook_agent.text.links import Links
 from logbook_agent.text.times import minute
 
 _TITLE_BYTES = 200
 _CASE_BYTES = 300
+_TEXT_BYTES = 4096
 # Of the settled ones in the first lines.
 _MOST_CLAIMS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class IssueValues:
-    """A logbook as an issue shows it. `summaries` are in order, the newest last; `unlike` looks at the baseline."""
+    """A logbook as an issue shows it. `summaries` are in order, the newest last; `unlike` says in what a run differs
+    from the baseline beyond its case; `settled` are the claims of the thread, the strongest first."""
 
     header: Header
     links: Links
     summaries: Sequence[Summary]
-    unlike: Unlike
+    unlike: Unlike = lambda _entry, _run: ""
     settled: Sequence[Claim] = ()
 
     @cached_property
@@ -51,123 +56,115 @@ class IssueValues:
         return Thread(self.header, self.summaries)
 
     @cached_property
-    def logbook(self) -> dict[str, Any]:
-        return {"url": self.links.view, "why": self.links.why}
+    def _plain(self) -> dict[str, Any]:
+        return header_values(self.header)
 
     @cached_property
-    def results(self) -> Results:
-        return Results(self.thread, self.id_link, self.left_out)
+    def logbook(self) -> dict[str, Any]:
+        return {"url": self.links.view, "why": self.links.why}
 
     def date(self, moment: str) -> str:
         """To the minute in the logbook's zone, on one line."""
         return md.one_line(minute(moment, self.header.zone))
 
     def id_link(self, entry_id: str) -> str:
-        return link(entry_id, self.links.entry(entry_id))
+        return entry_link(self.links, entry_id)
 
     # -- parts of several documents ----------------------------------------------------------------
 
-    def scope(self, room: Room) -> dict[str, Any]:
-        header = self.header
+    def scope(self) -> dict[str, Any]:
+        plain = self._plain
         return {
-            "topic": header.topic,
-            "title": line(header.title, room.prose),
-            "prefix": header.prefix,
-            "opened": self.date(header.opened),
-            "zone": header.zone,
-            "goal": prose(header.goal, room.prose),
-            "metrics": [line(metric_text(m), room.prose) for m in header.metrics if m.primary],
-            "secondary_metrics": [line(metric_text(m), room.prose) for m in header.metrics if not m.primary],
-            "constraints": [line(c, room.prose) for c in header.constraints],
+            **{key: plain[key] for key in ("topic", "prefix", "zone")},
+            "title": one_line(self.header.title),
+            "opened": md.one_line(plain["opened"]),
+            "goal": prose(plain["goal"]),
+            **{key: list(map(one_line, plain[key])) for key in ("metrics", "secondary_metrics", "constraints")},
         }
 
-    def baseline(self, room: Room) -> dict[str, Any] | None:
-        found = self.header.baseline
-        if found is None:
+    def baseline(self) -> dict[str, Any] | None:
+        plain = self._plain["baseline"]
+        if plain is None:
             return None
-        metrics = self.header.metrics
         return {
-            "date": line(found.date, room.prose),
-            "case": words(config_text(found.config), min(room.prose, _CASE_BYTES)),
+            **{key: one_line(plain[key]) for key in ("date", "source", "confidence")},
+            "case": words(plain["case"], _CASE_BYTES),
             "numbers": [
-                {
-                    "case": words(config_text(n.config), min(room.prose, _CASE_BYTES)),
-                    "metrics": [escape(number_text(k, v, metrics)) for k, v in n.metrics.items()],
-                }
-                for n in found.numbers
+                {"case": words(n["case"], _CASE_BYTES), "metrics": list(map(escape, n["metrics"]))}
+                for n in plain["numbers"]
             ],
-            "code_refs": [words(ref, min(room.prose, _CASE_BYTES)) for ref in found.code_refs],
-            "entry": self.id_link(found.entry) if found.entry else "",
-            "source": line(found.source, room.prose),
-            "confidence": line(found.confidence, room.prose),
-            "text": prose(found.text, room.prose),
+            "code_refs": [words(ref, _CASE_BYTES) for ref in plain["code_refs"]],
+            "entry": self.id_link(plain["entry"]) if plain["entry"] else "",
+            "text": prose(plain["text"]),
             "moves": [
                 {
-                    "at": self.date(move.at),
-                    "reason": line(move.reason, room.prose),
-                    "before": words(baseline_text(move.before, metrics), min(room.prose, _CASE_BYTES)),
+                    "at": md.one_line(move["at"]),
+                    "reason": one_line(move["reason"]),
+                    "before": words(move["before"], _CASE_BYTES),
                 }
-                for move in self.header.baseline_moves
+                for move in self._plain["baseline_moves"]
             ],
         }
 
-    def criteria(self, room: Room) -> list[dict[str, Any]]:
-        return [self._criterion(c, room) for c in self.header.stop_criteria]
+    def criteria(self) -> list[dict[str, Any]]:
+        return [self._criterion(c) for c in self.header.stop_criteria]
 
-    def _criterion(self, criterion: Criterion, room: Room) -> dict[str, Any]:
+    def _criterion(self, criterion: Criterion) -> dict[str, Any]:
         judged = criterion.judgement
         return {
-            "text": line(criterion.text, room.prose),
+            "text": one_line(criterion.text),
             "met": criterion.met,
             "judged": judged is not None,
-            "computed": _computed(criterion.computed, room),
-            "evidence": self._evidence(judged.evidence, room) if judged is not None else "",
+            "computed": _computed(criterion.computed),
+            "evidence": self._evidence(judged.evidence) if judged is not None else "",
             "by": escape(words(judged.by, _TITLE_BYTES)) if judged is not None else "",
             "at": self.date(judged.at) if judged is not None else "",
         }
 
-    def _evidence(self, evidence: str, room: Room) -> str:
+    def _evidence(self, evidence: str) -> Piece | str:
         """An address as it stands, an entry linked, other words as prose."""
         evidence = evidence.strip()
-        if is_address(evidence) or any(s["id"] == evidence for s in self.summaries):
-            return evidence if is_address(evidence) else self.id_link(evidence)
-        return line(evidence, room.prose)
+        if is_address(evidence):
+            return evidence
+        return self.id_link(evidence) if evidence in self.thread.by_id else one_line(evidence)
 
-    def closing(self, room: Room) -> dict[str, Any] | None:
+    def closing(self) -> dict[str, Any] | None:
         closing = self.header.closing
         if closing is None:
             return None
         return {
             "at": self.date(closing.at),
-            "conclusion": prose(closing.conclusion, room.prose),
-            "limitations": [line(t, room.prose) for t in closing.limitations],
-            "next_steps": [line(t, room.prose) for t in closing.next_steps],
+            "conclusion": prose(closing.conclusion),
+            "limitations": [one_line(t) for t in closing.limitations],
+            "next_steps": [one_line(t) for t in closing.next_steps],
         }
 
     def snapshots(self) -> list[dict[str, Any]]:
         return [{"name": link(s.name, s.url), "commit": s.commit, "at": self.date(s.at)} for s in self.header.snapshots]
 
-    def best(self, room: Room) -> list[dict[str, Any]]:
-        return best_lines(self.thread, self.id_link, min(room.prose, _CASE_BYTES), self.unlike)
+    @cached_property
+    def best(self) -> list[dict[str, Any]]:
+        """The best results so far, by metric."""
+        return best_lines(self.thread, self.links, self.unlike)
 
     # -- the body ----------------------------------------------------------------------------------
 
-    def body(self, room: Room) -> dict[str, Any]:
+    def body(self) -> dict[str, Any]:
         """All values of the body; what there is nothing to say of is none, or an empty list."""
         own = self.header.issue.url if self.header.issue is not None else None
         return {
-            "summary": prose(self.header.summary, room.prose),
+            "summary": prose(self.header.summary),
             "facts": self._facts(),
             "status": self._status(),
-            "baseline": self.baseline(room),
-            "best": self.best(room),
-            "criteria": self.criteria(room),
-            "results": self.results.values(room.table),
-            "decisions": self._list(self.thread.decisions, "decision", room),
-            "negative_results": self._list(self.thread.negative, "negative", room),
-            "conclusion": self.closing(room),
-            "open": self._list(self.thread.open, "next_lead", room),
-            "next_actions": self._list(self.thread.next_actions, "next_lead", room),
+            "baseline": self.baseline(),
+            "best": self.best,
+            "criteria": self.criteria(),
+            "results": results(self.thread, self.links),
+            "decisions": self._list(self.thread.decisions, "decision"),
+            "negative_results": self._list(self.thread.negative, "negative"),
+            "conclusion": self.closing(),
+            "open": self._list(self.thread.open, "next_lead"),
+            "next_actions": self._list(self.thread.next_actions, "next_lead"),
             "links": [link(f.label, f.url) for f in self.header.links if f.url != own],
             "snapshots": self.snapshots(),
             "logbook": self.logbook,
@@ -197,52 +194,43 @@ class IssueValues:
             return ["No experiments yet."]
         found = [f"Settled: {escape(claim_text(c))} ({self.id_link(c['entry'])})." for c in self.settled[:_MOST_CLAIMS]]
         if (more := len(self.settled) - _MOST_CLAIMS) > 0:
-            found.append(f"{self.left_out(more, 'further verdict', 'further verdicts')}.")
-        found.append(f"{counted(len(experiments), 'experiment')}: {listed(_states(experiments))}.")
-        found += headline(self.thread, self.id_link, self.unlike)
+            found.append(f"{left_out(self.links, more, 'further verdict', 'further verdicts')}.")
+        found.append(f"{counted(len(experiments), 'experiment')}: {', '.join(_states(experiments))}.")
+        found += headline(self.best)
         if criteria := self.header.stop_criteria:
             whole = counted(len(criteria), "stop criterion", "stop criteria")
-            found.append(f"{sum(c.met for c in criteria)} of {whole} met.")
+            found.append(f"{sum(c.met for c in criteria):,} of {whole} met.")
         if actions := self.thread.next_actions:
             found.append(f"{counted(len(actions), 'next action')} to be taken up.")
         return found
 
-    def _list(self, found: Sequence[Summary], key: str, room: Room) -> dict[str, Any]:
+    def _list(self, found: Sequence[Summary], key: str) -> Piece:
         """Entries with a text each; the newest that have room."""
-        kept, left_out = newest(found, lambda s: f"{s['title'][:_TITLE_BYTES]}{s[key] or ''}", room.list)
-        return {
-            "shown": [
-                {
-                    "id": self.id_link(s["id"]),
-                    "title": line(s["title"], min(room.prose, _TITLE_BYTES)),
-                    "state": s["state"],
-                    "opened": self.date(s["opened"]),
-                    "text": line(s[key], room.prose),
-                    "superseded_by": [self.id_link(i) for i in self.thread.superseded_by(s["id"])],
-                }
-                for s in kept
-            ],
-            "left_out": self.left_out(left_out, "earlier one", "earlier ones"),
-        }
 
-    def left_out(self, number: int, noun: str, plural: str) -> str:
-        """How many there is no room for, and where they stand; the empty text for none."""
-        if not number:
-            return ""
-        where = link("in the logbook", self.links.view) if self.links.view else f"in the logbook ({self.links.why})"
-        return f"{counted(number, noun, plural)} {where}"
+        def value(summary: Summary) -> dict[str, Any]:
+            return {
+                "id": self.id_link(summary["id"]),
+                "title": line(summary["title"], _TITLE_BYTES),
+                "state": summary["state"],
+                "opened": self.date(summary["opened"]),
+                "text": line(summary[key], _TEXT_BYTES),
+                "superseded_by": [self.id_link(i) for i in self.thread.superseded_by(summary["id"])],
+            }
+
+        def told(shown: list[Any], earlier: int) -> dict[str, Any]:
+            return {"shown": shown, "left_out": left_out(self.links, earlier, "earlier one", "earlier ones")}
+
+        return newest(found, value, told)
 
 
-def _computed(computed: Computed | None, room: Room) -> str:
+def _computed(computed: Computed | None) -> Piece | str:
     """`unmet, topk=8 was not measured`; empty where nothing was computed."""
     if computed is None:
         return ""
-    return escape(words(f"{computed.state}, {computed.reason}{runs_text(computed.evidence)}", room.prose))
+    text = f"{computed.state}, {computed.reason}{runs_text(computed.evidence)}"
+    return Piece(size=size(text), within=lambda room: escape(words(text, room)))
 
 
 def _states(summaries: Sequence[Summary]) -> list[str]:
     """`3 finished`, `1 failed`: in order of appearance."""
-    counts: dict[str, int] = {}
-    for summary in summaries:
-        counts[summary["state"]] = counts.get(summary["state"], 0) + 1
-    return [f"{count:,} {state}" for state, count in counts.items()]
+    return [f"{count:,} {state}" for state, count in Counter(s["state"] for s in summaries).items()]

@@ -61,14 +61,14 @@ class Templates:
         limits: TemplateLimits | None = None,
         redact: Callable[[str], str] | None = None,
     ) -> None:
-        self._redact = redact or by_shape().text
+        self.redact = redact or by_shape().text
         self.override = override
         self._folder = None if override is None else own_folder(override, within)
         self._limits = limits
 
     def render(self, name: str, values: Mapping[str, Any]) -> str:
         """The text of a template. Raises StoreError naming the template, the line and what is wrong."""
-        return self._redact(self._rendered(name, values))
+        return self.redact(self._rendered(name, values))
 
     def _rendered(self, name: str, values: Mapping[str, Any]) -> str:
         if self._folder is not None and (
