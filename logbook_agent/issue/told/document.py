@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from logbook_agent.issue.told.entries import KnownRuns, commit_url, entry_values, known_runs, snapshot_values
 from logbook_agent.issue.told.room import share, shown
@@ -24,8 +24,6 @@ from logbook_agent.text import fit, neutral
 from logbook_agent.text import markdown as md
 from logbook_agent.text.links import Links
 
-if TYPE_CHECKING:
-    pass
 
 _NOTHING: Mapping[str, Sequence[str]] = {}
 # What GitHub takes; counted in the units in which it is most.
