@@ -44,11 +44,8 @@ def remote_of(root: Path, environ: Mapping[str, str], name: str | None = None) -
     repository = repository_of(root)
     if repository is None:
         return None
-    found = {}
-    for line in read_git(repository.top, ["remote", "-v"], environ).lines():
-        match = _REMOTE_LINE.fullmatch(line)
-        if match is not None:
-            found[match[1]] = match[2]
+    lines = read_git(repository.top, ["remote", "-v"], environ).lines()
+    found = {match[1]: match[2] for line in lines if (match := _REMOTE_LINE.fullmatch(line)) is not None}
     if name is None and len(found) > 1 and "origin" not in found:
         raise UsageError(
             f"{len(found)} git remotes, and none is called origin: {', '.join(found)}",

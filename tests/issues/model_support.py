@@ -25,9 +25,6 @@ class Texts:
 
     entries: dict[str, EntryWanted]
 
-    def title(self) -> str:
-        return "title"
-
     def block(self, room: int) -> str:
         return "block: " + " ".join(f"{e.id}={e.digest}" for e in self.entries.values())
 

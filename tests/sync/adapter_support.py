@@ -37,7 +37,7 @@ def connect(github: Hub) -> Iterator[Connect]:
 
     yield make
     for remote in made:
-        remote.close()
+        remote._requester.close()
 
 
 def everything(error: BaseException | None) -> str:

@@ -35,11 +35,6 @@ class IssueHost:
     preview: str = "logbook sync --dry-run"
     options: str = ""
 
-    @property
-    def variable(self) -> str:
-        """Where a token for it is looked for first."""
-        return "GH_TOKEN" if self.name == "github.com" else "GH_ENTERPRISE_TOKEN"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:

@@ -30,19 +30,16 @@ _MOST_MISSED = 3
 Learnt: TypeAlias = Callable[[ExperimentIssue], ExperimentIssue]
 
 
-def _forget(_: Learnt) -> None:
-    """For who only looks."""
-
-
 @dataclass(kw_only=True)
 class Sync:
-    """One sync of one issue. `done` are the steps that were carried out; `remember` keeps what they taught."""
+    """One sync of one issue. `done` are the steps that were carried out; `remember` keeps what they taught, if anybody
+    does."""
 
     calls: Calls
     number: int
     wanted: Wanted
     documents: Documents
-    remember: Callable[[Learnt], None] = _forget
+    remember: Callable[[Learnt], None] = lambda _: None
     done: list[Step] = field(default_factory=list)
     # What the plans warned about, each once: the last one, with nothing left to do, has forgotten.
     _warnings: dict[str, None] = field(default_factory=dict)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from logbook_agent.issue.github.pace import Pace
 from logbook_agent.issue.planning import block
-from logbook_agent.issue.planning.block import LIMIT_BYTES
 from logbook_agent.issue.planning.markers import normalised
 from logbook_agent.issue.planning.values import Comment, Issue
 from logbook_agent.model.errors import AnswerLost, RateLimited, RemoteError, Unreachable
@@ -108,7 +107,7 @@ def write_block(calls: Calls, number: int, *, book: str, text: str) -> Issue:
 
     def write() -> Issue:
         body = block.spliced(calls.reading(lambda: calls.remote.issue(number)).body, book, text)
-        if size(body) > LIMIT_BYTES:
+        if size(body) > block.LIMIT_BYTES:
             raise Unreachable("people wrote in the issue while it was synced", cause="the block has less room now")
         return calls.remote.edit_issue(number, body=body)
 

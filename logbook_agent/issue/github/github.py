@@ -23,6 +23,7 @@ from logbook_agent.issue.github import answers
 from logbook_agent.issue.github.answers import UNREADABLE, Call, HostAnswer, IssueHost
 from logbook_agent.issue.github.connection import requester
 from logbook_agent.issue.github.refusals import moved, no_answer
+from logbook_agent.issue.github.token import variables
 from logbook_agent.issue.github.wire import Wire
 from logbook_agent.issue.planning.markers import normalised
 from logbook_agent.issue.planning.values import Comment, Issue, IssueState
@@ -70,7 +71,7 @@ class GitHub:
             raise BadToken(
                 f"the token for {name} is not valid",
                 cause="it is empty, or contains a space, a line break or a character other than ASCII",
-                hint=f"set {self._host.variable} to the token and nothing else, then: {self._host.again}",
+                hint=f"set {variables(name)[0]} to the token and nothing else, then: {self._host.again}",
             )
         self._repository = repository
         whole_s = max(1, math.ceil(timeout_s))
@@ -84,9 +85,6 @@ class GitHub:
             say=say,
             sleep=sleep,
         )
-
-    def close(self) -> None:
-        self._requester.close()
 
     def login(self) -> str | None:
         """Whose token it is; None when the host does not tell this kind of token."""

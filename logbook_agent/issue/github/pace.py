@@ -25,10 +25,6 @@ _REPEAT_S = 30.0
 _SLICE_S = 1.0
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(kw_only=True)
 class Pace:
     """`clock` counts seconds and never goes back; `say` takes one line; `max_wait_s` bounds the sum of all waits.
@@ -42,7 +38,7 @@ class Pace:
     sleep: Callable[[float], None] = time.sleep
     max_wait_s: float = MAX_WAIT_S
     pause_s: float = 1.0
-    utc: Callable[[], datetime] = _utc_now
+    utc: Callable[[], datetime] = lambda: datetime.now(UTC)
     again: str = "logbook sync"
     waited_s: float = 0.0
     _writes: deque[float] = field(default_factory=lambda: deque(maxlen=max(most for most, _ in WINDOWS)))

@@ -9,6 +9,7 @@ from email.utils import parsedate_to_datetime
 from shlex import quote
 
 from logbook_agent.issue.github.answers import Call, HostAnswer, IssueHost
+from logbook_agent.issue.github.token import variables
 from logbook_agent.model.errors import (
     AnswerLost,
     BadToken,
@@ -88,12 +89,12 @@ def _unknown(host: IssueHost) -> RemoteError:
         return NoToken(
             f"{host.name} needs a token",
             cause="none was found for this host",
-            hint=f"set {host.variable} or type `gh auth login`, then: {host.again}",
+            hint=f"set {variables(host.name)[0]} or type `gh auth login`, then: {host.again}",
         )
     return BadToken(
         f"{host.name} does not know the token",
         cause="it is mistyped, expired or revoked, or belongs to another host",
-        hint=f"make a new one and set {host.variable}, then: {host.again}",
+        hint=f"make a new one and set {variables(host.name)[0]}, then: {host.again}",
     )
 
 

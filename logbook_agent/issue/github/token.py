@@ -49,7 +49,7 @@ def token_for(host: str, environ: Mapping[str, str], *, confirmed: Sequence[str]
     """
     host = host.lower()
     named = _enterprise_host(environ, confirmed)
-    for name in _variables(host) if host == GITHUB_HOST or _is_named(host, named) else ():
+    for name in variables(host) if host == GITHUB_HOST or _is_named(host, named) else ():
         value = environ.get(name, "").strip()
         if value:
             return _usable(value, name, f"set {name} again, to the token and nothing else")
@@ -59,7 +59,8 @@ def token_for(host: str, environ: Mapping[str, str], *, confirmed: Sequence[str]
     raise _none(host, environ, named)
 
 
-def _variables(host: str) -> tuple[str, ...]:
+def variables(host: str) -> tuple[str, ...]:
+    """Where a token for a host is looked for."""
     return GITHUB_VARIABLES if host == GITHUB_HOST else ENTERPRISE_VARIABLES
 
 
@@ -115,7 +116,7 @@ def _usable(value: str, source: str, hint: str) -> Token:
 
 
 def _none(host: str, environ: Mapping[str, str], named: str | None) -> NoToken:
-    first, second = _variables(host)
+    first, second = variables(host)
     if host == GITHUB_HOST or _is_named(host, named) or not (environ.get(first) or environ.get(second)):
         cause = f"neither {first} nor {second} is set, and gh knows none for this host"
         hint = f"set {first}, or: gh auth login --hostname {host}"

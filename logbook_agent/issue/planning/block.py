@@ -39,8 +39,10 @@ def find(body: str, book: str) -> IssueBlock | None:
     ends = list(_lines(body, "end", book))
     if not begins and not ends:
         return None
-    if len(begins) != 1 or len(ends) != 1 or begins[0].start() > ends[0].start():
-        raise damaged(_what(len(begins), len(ends)))
+    if len(begins) != 1 or len(ends) != 1:
+        raise damaged(f"{len(begins)} begin and {len(ends)} end markers instead of one each")
+    if begins[0].start() > ends[0].start():
+        raise damaged("its end marker comes before its begin marker")
     text = body[begins[0].end() : ends[0].start()].strip("\r\n")
     marked = read_marker(begins[0][0].rstrip("\r"), book, text)
     return IssueBlock(
@@ -82,9 +84,3 @@ def damaged(what: str) -> MarkersDamaged:
 
 def _lines(body: str, kind: str, book: str) -> list[re.Match[str]]:
     return list(re.finditer(rf"^<!-- logbook:{kind} \d+ book={re.escape(book)}(?: [^\n]*)?-->[ \t]*\r?$", body, re.M))
-
-
-def _what(begins: int, ends: int) -> str:
-    if begins == ends == 1:
-        return "its end marker comes before its begin marker"
-    return f"{begins} begin and {ends} end markers instead of one each"

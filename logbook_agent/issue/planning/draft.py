@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from logbook_agent.issue.planning import markers
-from logbook_agent.issue.planning.block import LIMIT_BYTES
-from logbook_agent.issue.planning.markers import UPDATE, Marked
-from logbook_agent.issue.planning.steps import Delete, Render, Step
+from logbook_agent.issue.planning import block, markers
+from logbook_agent.issue.planning.steps import Delete, EditStep, Render, Step
 from logbook_agent.issue.planning.values import Comment, Documents, EntryWanted, Wanted, marked_name
 
 # How an entry was told: with links (l), without since it was not pushed (n), or before it was settled (o).
@@ -28,7 +26,7 @@ class ToldEntry(NamedTuple):
         return ":".join(self)
 
 
-def told_of(marked: Marked) -> tuple[ToldEntry, ...]:
+def told_of(marked: markers.Marked) -> tuple[ToldEntry, ...]:
     words = [word.split(":") for word in marked.fields.get("entries", "").split(",") if word]
     return tuple(ToldEntry(*w) for w in words if len(w) == 3)
 
@@ -38,7 +36,7 @@ class Ours:
     """A comment of ours, with what it tells."""
 
     comment: Comment
-    marked: Marked
+    marked: markers.Marked
     told: tuple[ToldEntry, ...] = ()
 
     @property
@@ -87,12 +85,18 @@ class Draft:
 
     def stamped(self, kind: str, fields: Mapping[str, str], render: Callable[[int], str]) -> Render:
         """A text with its marker, rendered when it is asked for; `render` takes the bytes it may have."""
-        room = LIMIT_BYTES - len(markers.stamped(kind, self.wanted.book, fields, "").encode())
+        room = block.LIMIT_BYTES - len(markers.stamped(kind, self.wanted.book, fields, "").encode())
         return functools.cache(lambda: markers.stamped(kind, self.wanted.book, fields, render(room)))
 
     def update(self, entries: Sequence[EntryWanted], told: Sequence[ToldEntry]) -> Render:
         fields = {"entries": ",".join(map(str, told))}
-        return self.stamped(UPDATE, fields, functools.partial(self.documents.update_of, [e.id for e in entries]))
+        ids = [entry.id for entry in entries]
+        return self.stamped(markers.UPDATE, fields, functools.partial(self.documents.update_of, ids))
+
+    def edit(self, ours: Ours, render: Render, about: tuple[str, ...] = ()) -> None:
+        """Write a comment of ours anew."""
+        kind, comment = ours.marked.kind, ours.comment
+        self.steps.append(EditStep(kind=kind, comment=comment.id, old=comment.body, about=about, render=render))
 
     def delete(self, ours: Ours, older: int) -> None:
         """Remove a duplicate, unless a person has written in it."""

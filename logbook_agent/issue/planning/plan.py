@@ -11,10 +11,8 @@ import functools
 from collections.abc import Sequence
 
 from logbook_agent.issue.planning import block, markers
-from logbook_agent.issue.planning.block import LIMIT_BYTES
 from logbook_agent.issue.planning.draft import Draft
-from logbook_agent.issue.planning.markers import FINAL, SNAPSHOT
-from logbook_agent.issue.planning.steps import Close, EditStep, Post, SyncPlan, WriteBlock
+from logbook_agent.issue.planning.steps import Close, Post, SyncPlan, WriteBlock
 from logbook_agent.issue.planning.updates import plan_updates
 from logbook_agent.issue.planning.values import Comment, Documents, Issue, Wanted
 from logbook_agent.model.errors import Rejected, StoreError
@@ -72,7 +70,7 @@ def _plan_block(draft: Draft, issue: Issue) -> None:
     if room < _LEAST_BLOCK_BYTES:
         raise Rejected(
             f"the text that people wrote in the issue leaves {max(room, 0)} bytes for ours",
-            cause=f"a body holds {LIMIT_BYTES:,} bytes",
+            cause=f"a body holds {block.LIMIT_BYTES:,} bytes",
             hint="shorten that text in the issue, then: logbook sync",
         )
     text = draft.documents.block(room)
@@ -90,10 +88,10 @@ def _plan_block(draft: Draft, issue: Issue) -> None:
 def _plan_snapshots(draft: Draft) -> None:
     for name, commit in draft.wanted.snapshots:
         fields = {"name": name, "commit": commit}
-        there = [o for o in draft.ours if o.marked.kind == SNAPSHOT and dict(o.marked.fields) == fields]
+        there = [o for o in draft.ours if o.marked.kind == markers.SNAPSHOT and dict(o.marked.fields) == fields]
         if not there:
-            render = draft.stamped(SNAPSHOT, fields, functools.partial(draft.documents.snapshot_of, name))
-            draft.steps.append(Post(kind=SNAPSHOT, about=(name,), render=render))
+            render = draft.stamped(markers.SNAPSHOT, fields, functools.partial(draft.documents.snapshot_of, name))
+            draft.steps.append(Post(kind=markers.SNAPSHOT, about=(name,), render=render))
         for ours in there[1:]:
             draft.delete(ours, there[0].comment.id)
 
@@ -106,19 +104,18 @@ def _plan_final(draft: Draft, issue: Issue) -> None:
         return
     closing = {"closing": draft.wanted.final}
     fields = closing | {"of": draft.wanted.final_of}
-    there = [o for o in draft.ours if o.marked.kind == FINAL]
+    there = [o for o in draft.ours if o.marked.kind == markers.FINAL]
     same = [o for o in there if dict(o.marked.fields) == fields]
     told = [o for o in there if closing.items() <= dict(o.marked.fields).items()]
     if not same and not (told and not any(o.marked.intact for o in told)):
         if not told:
             _plan_close(draft, issue)
-        render = draft.stamped(FINAL, fields, draft.documents.final)
+        render = draft.stamped(markers.FINAL, fields, draft.documents.final)
         last = next((o for o in reversed(there) if o.marked.intact), None)
         if last is None:
-            draft.steps.append(Post(kind=FINAL, about=(), render=render))
+            draft.steps.append(Post(kind=markers.FINAL, render=render))
         else:
-            edit = EditStep(kind=FINAL, comment=last.comment.id, old=last.comment.body, about=(), render=render)
-            draft.steps.append(edit)
+            draft.edit(last, render)
     for ours in same[1:]:
         draft.delete(ours, same[0].comment.id)
 

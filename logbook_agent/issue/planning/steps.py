@@ -113,12 +113,9 @@ class SyncPlan:
 
 def check_texts(steps: Sequence[Step]) -> None:
     """Render the first text of each kind, so that a template that does not fit is met before anything is written."""
-    first: dict[object, Step] = {}
-    for step in steps:
-        first.setdefault(step.kind if isinstance(step, Post) else type(step), step)
+    first = {(type(s), s.kind): s for s in reversed(steps) if isinstance(s, CommentStep)}
     for step in first.values():
-        if isinstance(step, CommentStep):
-            step.render()
+        step.render()
 
 
 def step_diff(step: Step) -> list[str]:

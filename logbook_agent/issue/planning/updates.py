@@ -5,27 +5,15 @@ An entry belongs to the oldest comment that tells of it; younger ones drop it, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
 
 from logbook_agent.issue.planning.draft import LINKED, OPEN, UNLINKED, Draft, Ours, ToldEntry
 from logbook_agent.issue.planning.markers import UPDATE
-from logbook_agent.issue.planning.steps import EditStep, Post
+from logbook_agent.issue.planning.steps import Post
 from logbook_agent.issue.planning.values import EntryWanted
 
 # As many entries as a reader takes in at once.
 UPDATE_ENTRIES = 10
-
-
-@dataclass(slots=True)
-class _Corrections:
-    """New entries that correct one that was told: by the comment they go into, and those that have to wait."""
-
-    placed: dict[int, list[EntryWanted]] = field(default_factory=dict)
-    waiting: set[str] = field(default_factory=set)
-
-    def holds(self, entry: EntryWanted) -> bool:
-        return entry.id in self.waiting or any(entry in found for found in self.placed.values())
 
 
 def plan_updates(draft: Draft) -> None:
@@ -36,12 +24,13 @@ def plan_updates(draft: Draft) -> None:
         if ours.is_open:
             _plan_open_duplicate(draft, ours, updates)
         else:
-            _plan_existing(draft, ours, owner, corrections.placed.get(ours.comment.id, []))
+            placed = [draft.entries[entry_id] for entry_id, at in corrections.items() if at == ours.comment.id]
+            _plan_existing(draft, ours, owner, placed)
+    placed_ids = {*owner, *corrections}
     if draft.wanted.chosen:
-        _plan_chosen(draft, updates, owner, corrections)
+        _plan_chosen(draft, updates, placed_ids)
         return
-    settled = [e for e in draft.wanted.entries if e.stage == "settled"]
-    new = [e for e in settled if e.id not in owner and not corrections.holds(e)]
+    new = [e for e in draft.wanted.entries if e.stage == "settled" and e.id not in placed_ids]
     for at in range(0, len(new), UPDATE_ENTRIES):
         _post(draft, new[at : at + UPDATE_ENTRIES])
 
@@ -57,10 +46,12 @@ def _owners(draft: Draft, updates: Sequence[Ours]) -> dict[str, Ours]:
     return owner
 
 
-def _corrections(draft: Draft, owner: Mapping[str, Ours]) -> _Corrections:
-    """A correction goes into the comment that it corrects. Where that cannot be written anew because it tells of
-    entries that are not here, it waits; where a person has edited it, it is told like any other entry."""
-    found = _Corrections()
+def _corrections(draft: Draft, owner: Mapping[str, Ours]) -> dict[str, int | None]:
+    """New entries that correct one that was told: the ID of the comment that each goes into, None where it has to wait.
+
+    That is the comment that it corrects. Where that cannot be written anew because it tells of entries that are not
+    here, the correction waits; where a person has edited it, the correction is told like any other entry."""
+    found: dict[str, int | None] = {}
     place: dict[str, Ours] = dict(owner)
     chosen = draft.wanted.chosen
     for entry in draft.wanted.entries:
@@ -70,14 +61,13 @@ def _corrections(draft: Draft, owner: Mapping[str, Ours]) -> _Corrections:
         if not target.marked.intact:
             continue
         place[entry.id] = target
+        found[entry.id] = target.comment.id
         if draft.wanted.unreadable or _unknown(draft, target):
-            found.waiting.add(entry.id)
+            found[entry.id] = None
             draft.warnings.append(
                 f"{entry.id} waits: it corrects {entry.supersedes} in {target.comment.url},"
                 f" {_why_frozen(draft, target)}"
             )
-        else:
-            found.placed.setdefault(target.comment.id, []).append(entry)
     return found
 
 
@@ -101,9 +91,7 @@ def _plan_existing(draft: Draft, ours: Ours, owner: Mapping[str, Ours], correcti
     else:
         # The whole text is made anew, with the links that are known here and no others.
         render = draft.update(entries, [_tell(draft, entry, ours, anew=True) for entry in entries])
-        about = tuple(entry.id for entry in entries)
-        edit = EditStep(kind=UPDATE, comment=ours.comment.id, old=ours.comment.body, about=about, render=render)
-        draft.steps.append(edit)
+        draft.edit(ours, render, about=tuple(entry.id for entry in entries))
 
 
 def _with_corrections(kept: Sequence[EntryWanted], corrections: Sequence[EntryWanted]) -> list[EntryWanted]:
@@ -149,13 +137,13 @@ def _plan_open_duplicate(draft: Draft, ours: Ours, updates: Sequence[Ours]) -> N
         draft.delete(ours, older.comment.id)
 
 
-def _plan_chosen(draft: Draft, updates: Sequence[Ours], owner: Mapping[str, Ours], corrections: _Corrections) -> None:
-    """The entries that were asked for, each in a comment of its own."""
+def _plan_chosen(draft: Draft, updates: Sequence[Ours], placed_ids: Collection[str]) -> None:
+    """The entries that were asked for, each in a comment of its own, unless it has its place already."""
     for entry_id in draft.wanted.chosen:
         entry = draft.entries[entry_id]
         told = _tell(draft, entry)
         told_open = told.how == OPEN and any(told in o.told for o in updates)
-        if entry_id not in owner and not corrections.holds(entry) and not told_open:
+        if entry_id not in placed_ids and not told_open:
             _post(draft, [entry])
 
 

@@ -99,12 +99,9 @@ def _changed(header: Header, closing: Closing | None) -> Header:
 
 
 def _warned(workspace: Workspace, book: Book) -> tuple[int, ...]:
-    unmet = []
     found = read(workspace, book)
-    for number, criterion in enumerate(found.header.stop_criteria, 1):
-        if not criterion.met:
-            unmet.append(number)
-            workspace.warnings.append(f"stop criterion {number} is not met: {one_line(criterion.text)[:_SHOWN]}")
+    unmet = {n: c.text for n, c in enumerate(found.header.stop_criteria, 1) if not c.met}
+    workspace.warnings += [f"stop criterion {n} is not met: {one_line(text)[:_SHOWN]}" for n, text in unmet.items()]
     unfinished = [e["id"] for e in found.summaries if e["state"] in OPEN]
     if unfinished:
         more = f" and {len(unfinished) - 5} more" if len(unfinished) > 5 else ""

@@ -12,7 +12,6 @@ from logbook_agent.issue.github.answers import LOGIN
 from logbook_agent.issue.github.calls import Calls, edit_comment
 from logbook_agent.issue.planning import markers
 from logbook_agent.issue.planning.draft import ours_of
-from logbook_agent.issue.planning.markers import book_key
 from logbook_agent.issue.planning.steps import LinkBack
 from logbook_agent.issue.planning.values import Comment
 from logbook_agent.issue.sync.gather import BookDocuments
@@ -187,7 +186,7 @@ def _without(workspace: Workspace, error: RemoteError, step: LinkBack, again: st
 
 def _posted(calls: Calls, step: LinkBack, header: Header) -> Comment:
     """The comment, whether it was there, had to follow a change, or had to be posted."""
-    number, key = parse_issue(step.url).number, book_key(header)
+    number, key = parse_issue(step.url).number, markers.book_key(header)
     issue = calls.reading(lambda: calls.remote.issue(number))
     login = calls.reading(calls.remote.login)
     comments = calls.reading(lambda: calls.remote.comments(number))

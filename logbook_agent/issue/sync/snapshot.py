@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,24 +57,25 @@ def snapshot(workspace: Workspace, request: SnapshotRequest, wire: SendOptions) 
         last_entry=next(reversed(book.entry_ids()), None),
         entries=tuple(book.resolve(entry_id) for entry_id in request.entries),
     )
-    before = _recorded(book.header, made)
-    _warn_unpushed(workspace, book, before or made)
-    who = named_by(workspace, repository)
-    calls = connect(workspace, repository, wire, named_by=who, read_only=request.dry_run)
+    made = _recorded(book.header, made) or made
+    _warn_unpushed(workspace, book, made)
+    calls = connect(workspace, repository, wire, named_by=named_by(workspace, repository), read_only=request.dry_run)
     # The token is known only now.
     _check_name(workspace, request.name)
     tried: list[str] = []
     message = None if request.dry_run else workspace.redactor.text(request.message or f"Snapshot {made.name}")
-    found = calls.safely(lambda: _tag(calls, before or made, message, wire, tried))
-    if request.dry_run:
-        return SnapshotResult(snapshot=before or made, created=found, synced=None)
-    if before is None:
-        change_header(
-            workspace,
-            book,
-            lambda h: h if _recorded(h, made) else dataclasses.replace(h, snapshots=(*h.snapshots, made)),
-        )
-    return SnapshotResult(snapshot=before or made, created=found, synced=_told(workspace, book, wire, made.name))
+    created = calls.safely(lambda: _tag(calls, made, message, wire, tried))
+    synced = None
+    if not request.dry_run:
+        change_header(workspace, book, functools.partial(_with_snapshot, made=made))
+        synced = _told(workspace, book, wire, made.name)
+    return SnapshotResult(snapshot=made, created=created, synced=synced)
+
+
+def _with_snapshot(header: Header, made: Snapshot) -> Header:
+    if _recorded(header, made) is not None:
+        return header
+    return dataclasses.replace(header, snapshots=(*header.snapshots, made))
 
 
 def _told(workspace: Workspace, book: Book, wire: SendOptions, name: str) -> SyncResult | None:

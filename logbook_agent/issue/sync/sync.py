@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from logbook_agent.entries.header import change_header
 from logbook_agent.issue.github.apply import Learnt, Sync
-from logbook_agent.issue.github.calls import Calls, with_progress
+from logbook_agent.issue.github.calls import with_progress
 from logbook_agent.issue.planning.steps import Step
 from logbook_agent.issue.sync.create import check_no_link, create_issue, first_plan, labels_of
 from logbook_agent.issue.sync.gather import BookDocuments, gather
@@ -29,7 +29,6 @@ from logbook_agent.model.header import Header
 from logbook_agent.running.provenance.commit import check_commit, commit_root
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.address import RepositoryAddress
 from logbook_agent.text.links import Links
 
 
@@ -176,37 +175,38 @@ def _shown(run: _Run) -> SyncResult:
     workspace, book, request = run.workspace, run.book, run.request
     issue = issue_of(book)
     repository = issue.repository if issue is not None else default_repository(workspace, request.repository)
-    documents = _gather(run, repository)
+    documents = gather(workspace, book, repository, chosen=request.entries, new_block=request.new_block)
     if issue is None:
         plan = first_plan(documents, repository, request.labels)
         steps = plan.steps
     else:
         calls = connect(workspace, issue.repository, run.telling, named_by=issue_line(book), read_only=True)
-        plan = _syncing(run, calls, issue.number, documents).plan()
+        plan = Sync(calls=calls, number=issue.number, wanted=documents.wanted, documents=documents).plan()
         steps = (*plan.steps, *planned_link_backs(documents))
     workspace.warnings += plan.warnings
     return _result(run, steps, documents)
 
 
 def _applied(run: _Run) -> SyncResult:
-    book, workspace = run.book, run.workspace
+    workspace, book, request = run.workspace, run.book, run.request
     issue = issue_of(book)
     if issue is None:
-        repository = default_repository(workspace, run.request.repository)
+        repository = default_repository(workspace, request.repository)
         if repository is None:
             raise UsageError(
                 "no repository to open the issue in",
                 cause="none is configured, and no git remote points to one",
                 hint='add: --repo OWNER/REPO, or set in logbook.toml: [github] repository = "OWNER/REPO"',
             )
-        who = named_by(workspace, repository, run.request.repository)
+        who = named_by(workspace, repository, request.repository)
         calls = connect(workspace, repository, run.telling, named_by=who)
-        created, issue = create_issue(workspace, book, calls, repository, run.request.labels)
+        created, issue = create_issue(workspace, book, calls, repository, request.labels)
         run.done.append(created)
     # Once it is open, another command goes on.
     calls = connect(workspace, issue.repository, run.telling, named_by=issue_line(book))
-    documents = _gather(run, issue.repository)
-    syncing = _syncing(run, calls, issue.number, documents)
+    documents = gather(workspace, book, issue.repository, chosen=request.entries, new_block=request.new_block)
+    # What was done before is part of how far it came.
+    syncing = Sync(calls=calls, number=issue.number, wanted=documents.wanted, documents=documents, done=run.done)
     syncing.remember = functools.partial(_remember, run)
     try:
         workspace.warnings += syncing.run().warnings
@@ -214,15 +214,6 @@ def _applied(run: _Run) -> SyncResult:
     except RemoteError as error:
         raise with_progress(error, len(run.done)) from None
     return _result(run, run.done, documents)
-
-
-def _gather(run: _Run, issue: RepositoryAddress | None) -> BookDocuments:
-    return gather(run.workspace, run.book, issue, chosen=run.request.entries, new_block=run.request.new_block)
-
-
-def _syncing(run: _Run, calls: Calls, number: int, documents: BookDocuments) -> Sync:
-    # What was done before is part of how far it came.
-    return Sync(calls=calls, number=number, wanted=documents.wanted, documents=documents, done=run.done)
 
 
 def _remember(run: _Run, learnt: Learnt) -> None:

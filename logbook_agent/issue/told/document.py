@@ -24,8 +24,7 @@ from logbook_agent.text import fit, neutral
 from logbook_agent.text import markdown as md
 from logbook_agent.text.links import Links
 
-
-_NOTHING: Mapping[str, Sequence[str]] = {}
+_NOTHING: Mapping[str, Any] = {}
 # What GitHub takes; counted in the units in which it is most.
 TITLE_UNITS = 256
 # What a template of a title gets to see of a value.
@@ -68,11 +67,10 @@ class IssueDocuments:
         later: Mapping[str, Mapping[str, Sequence[str]]],
         room: int,
         compared: Mapping[str, Sequence[str]] = _NOTHING,
-        known: Mapping[str, KnownRuns] | None = None,
+        known: Mapping[str, KnownRuns] = _NOTHING,
     ) -> str:
         """One comment about some entries; `later` has, by ID, what later entries say of each, `compared` what its
         comparisons come to, and `known` what is known of the runs of those whose records need not have them."""
-        known = known or {}
         entries = [
             entry_values(
                 self.values,

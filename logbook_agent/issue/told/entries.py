@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from logbook_agent.findings import facts
 from logbook_agent.findings.measured import measured
@@ -14,16 +14,13 @@ from logbook_agent.issue.told.results import results
 from logbook_agent.issue.told.room import Piece
 from logbook_agent.issue.told.texts import code, escape, line, link, one_line, prose, shortened, words
 from logbook_agent.issue.told.values import IssueValues
-from logbook_agent.model.entry import HYPOTHESIS, INTERPRETATION, NEXT_ACTION, RESULT
+from logbook_agent.model.entry import HYPOTHESIS, INTERPRETATION, NEXT_ACTION, RESULT, Field
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.record import Record
+from logbook_agent.model.run import Run
 from logbook_agent.pages.sections import LATER
 from logbook_agent.text import markdown as md
 from logbook_agent.text.words import command_line, folded
-
-if TYPE_CHECKING:
-    from logbook_agent.findings.facts import RenderTable
-    from logbook_agent.model.run import Run
 
 CHANGE = "Change"
 _NEXT_STEP = "Next step"
@@ -45,7 +42,7 @@ class KnownRuns:
     measured: Mapping[str, Any]
 
 
-def known_runs(record: Record, header: Header, render: RenderTable) -> KnownRuns:
+def known_runs(record: Record, header: Header, render: facts.RenderTable) -> KnownRuns:
     """As read from a record. `header` is that of now."""
     at_opening = header.as_of(record.id, record.entry.opened)
     return KnownRuns(said=said_of(record, header.metrics, render), measured=measured(record, at_opening))
@@ -61,7 +58,7 @@ def entry_values(
     """One entry of an update. `later`: what later entries say of it; `compared`: what its comparisons come to."""
     entry, said = record.entry, known.said
     trust = trust_in(record, said)
-    fields = _Fields(record)
+    fields = [f for f in entry.fields if f.text.strip()]
     commands = _commands(record, said.commands, said.more_commands, said.pending)
     return {
         "id": entry.id,
@@ -76,37 +73,30 @@ def entry_values(
         "completes": _link(thread, entry.completes),
         "supersedes": _link(thread, entry.supersedes),
         **{key: list(map(thread.id_link, later.get(key, ()))) for key in LATER},
-        "change": fields.take(CHANGE),
-        "hypothesis": fields.take(HYPOTHESIS),
+        "change": _take(fields, CHANGE),
+        "hypothesis": _take(fields, HYPOTHESIS),
         "commands": commands,
         "folded": len(commands) > _OPEN_COMMANDS or any(_is_long(command) for command in commands),
         "config": shortened(said.config),
-        "result": fields.take(RESULT),
+        "result": _take(fields, RESULT),
         "measured": shortened(said.result, _TABLE_WEIGHT),
         "compared": shortened(md.items(list(compared))),
         "deltas": deltas(thread.header.as_of(record.id, entry.opened), entry.id, known.measured, thread.unlike),
-        "interpretation": fields.take(INTERPRETATION),
-        "next": fields.take(NEXT_ACTION) or fields.take(_NEXT_STEP),
-        "more": fields.rest(),
+        "interpretation": _take(fields, INTERPRETATION),
+        "next": _take(fields, NEXT_ACTION, _NEXT_STEP),
+        # Those with other labels, and further ones with a label that was taken, in their order.
+        "more": [{"label": escape(words(f.label, _LABEL_BYTES)), "text": prose(f.text)} for f in fields],
     }
 
 
-class _Fields:
-    """The prose fields of an entry, each of which is shown once."""
-
-    def __init__(self, record: Record) -> None:
-        self._left = [f for f in record.entry.fields if f.text.strip()]
-
-    def take(self, label: str) -> Piece | str:
-        found = next((f for f in self._left if f.label.casefold() == label.casefold()), None)
-        if found is None:
-            return ""
-        self._left.remove(found)
-        return prose(found.text)
-
-    def rest(self) -> list[dict[str, Any]]:
-        """Fields with other labels, and further ones with a label that was taken, in their order."""
-        return [{"label": escape(words(f.label, _LABEL_BYTES)), "text": prose(f.text)} for f in self._left]
+def _take(left: list[Field], *labels: str) -> Piece | str:
+    """The prose of a field with the first of the labels that there is. Each field is shown once."""
+    for label in labels:
+        found = next((f for f in left if f.label.casefold() == label.casefold()), None)
+        if found is not None:
+            left.remove(found)
+            return prose(found.text)
+    return ""
 
 
 def _commands(record: Record, found: Sequence[facts.Executed], more: int, pending: Sequence[int]) -> list[Piece]:
