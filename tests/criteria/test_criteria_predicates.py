@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from logbook_agent.findings.criteria.evaluate import Facts, evaluate
-from logbook_agent.findings.criteria.outcome import State
+from logbook_agent.findings.criteria.outcome import MET, UNMET
 from logbook_agent.findings.criteria.predicate import PredicateError, parse
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.header import Computed, Metric
@@ -94,32 +94,32 @@ NULL_SWEEP = (
 
 
 def test_the_criteria_of_the_int8_seed() -> None:
-    assert check(INT8_PAIR, []).state is State.UNMET
+    assert check(INT8_PAIR, []).state == UNMET
     one = pair(2)
     found = check(INT8_PAIR, one)
-    assert found.state is State.MET
+    assert found.state == MET
     assert set(found.evidence) == {f"MOE-I8-001/{t.run}" for t in one}
     assert check(INT8_VERDICT, one) == Computed(
-        state=State.MET, reason="quant_mode=int8: tflops beneficial", evidence=found.evidence
+        state=MET, reason="quant_mode=int8: tflops beneficial", evidence=found.evidence
     )
     four = [t for topk in (1, 2, 4, 6) for t in pair(topk, runs=1)]
     unmet = check(INT8_SWEEP, four)
-    assert (unmet.state, unmet.reason) == (State.UNMET, "topk=8 was not measured")
+    assert (unmet.state, unmet.reason) == (UNMET, "topk=8 was not measured")
     no_control = rows("MOE-I8-002", {"quant_mode": "int8", "topk": 8}, [200.0])
     assert check(INT8_SWEEP, [*four, *no_control]).reason == "topk=8: no control with quant_mode=none"
-    assert check(INT8_SWEEP, [*four, *pair(8, runs=1)]).state is State.MET
+    assert check(INT8_SWEEP, [*four, *pair(8, runs=1)]).state == MET
 
 
 def test_what_is_not_alike_is_no_comparison() -> None:
     unlike = check(INT8_PAIR, pair(2, commit="0badc0de1"))
-    assert unlike.state is State.UNMET
+    assert unlike.state == UNMET
     assert unlike.reason == "quant_mode=int8: 0 of 1 pairs that may be compared: withheld by commit"
-    assert check(f"{INT8_PAIR[:-1]}, allow: [commit]}}", pair(2, commit="0badc0de1")).state is State.MET
+    assert check(f"{INT8_PAIR[:-1]}, allow: [commit]}}", pair(2, commit="0badc0de1")).state == MET
 
 
 def test_a_verdict_needs_repeats() -> None:
     single = check(INT8_VERDICT, pair(2, runs=1))
-    assert single.state is State.UNMET
+    assert single.state == UNMET
     assert "one run on a side" in single.reason
 
 
@@ -130,7 +130,7 @@ def test_the_base_may_be_either_side() -> None:
     four = pair(2, runs=4)
     for values in ("none, int8", "int8, none"):
         found = check(f"verdict: {{axis: quant_mode, values: [{values}]}}", four)
-        assert (found.state, "2 more pairs are needed" in found.reason) == (State.UNMET, True)
+        assert (found.state, "2 more pairs are needed" in found.reason) == (UNMET, True)
 
 
 def test_the_first_primary_metric_decides_a_verdict() -> None:
@@ -143,19 +143,19 @@ def test_the_first_primary_metric_decides_a_verdict() -> None:
         both.append(replace(trial, row=replace(trial.row, metrics=metrics)))
     question = "verdict: {{axis: quant_mode, values: [none, int8], verdicts: [{}]{}}}"
     assert check(question.format("beneficial", ""), both, more=more).reason == "quant_mode=int8: tflops beneficial"
-    assert check(question.format("regressive", ""), both, more=more).state is State.UNMET
-    assert check(question.format("regressive", ", metric: mem"), both, more=more).state is State.MET
+    assert check(question.format("regressive", ""), both, more=more).state == UNMET
+    assert check(question.format("regressive", ", metric: mem"), both, more=more).state == MET
 
 
 def test_a_number_in_another_unit_reaches_no_target() -> None:
     rows_of = {unit: rows("MOE-I8-001", {"topk": 2}, [200.0], unit=unit) for unit in ("TF/s", "GF/s", None)}
     found = {unit: check("target: {metric: tflops, at_least: 100}", own).state for unit, own in rows_of.items()}
-    assert found == {"TF/s": State.MET, "GF/s": State.UNMET, None: State.MET}
+    assert found == {"TF/s": MET, "GF/s": UNMET, None: MET}
 
 
 def test_rows_that_failed_and_those_of_runs_that_did_not_finish_count_for_nothing() -> None:
-    assert check("measured: {runs: 1}", rows("MOE-I8-001", {"topk": 2}, [200.0], failed=True)).state is State.UNMET
-    for state, outcome in (("finished", State.MET), ("failed", State.UNMET), ("interrupted", State.UNMET)):
+    assert check("measured: {runs: 1}", rows("MOE-I8-001", {"topk": 2}, [200.0], failed=True)).state == UNMET
+    for state, outcome in (("finished", MET), ("failed", UNMET), ("interrupted", UNMET)):
         assert check("measured: {runs: 1}", rows("MOE-I8-001", {"topk": 2}, [200.0], state=state)).state is outcome
 
 
@@ -166,9 +166,9 @@ def test_the_criteria_of_the_ep_seed() -> None:
 
     two = [*side(2, "none", 231.5), *side(2, "ep", 240.1)]
     unmet = check(EP_TABLES, two)
-    assert (unmet.state, unmet.reason) == (State.UNMET, "topk=8 parallel_mode=ep: no row with parallel_mode=none")
+    assert (unmet.state, unmet.reason) == (UNMET, "topk=8 parallel_mode=ep: no row with parallel_mode=none")
     eight = [*side(8, "none", 338.25), *side(8, "ep", 340.0)]
-    assert check(EP_TABLES, [*two, *eight]).state is State.MET
+    assert check(EP_TABLES, [*two, *eight]).state == MET
 
 
 def test_the_criteria_of_the_null_routing_seed() -> None:
@@ -178,10 +178,10 @@ def test_the_criteria_of_the_null_routing_seed() -> None:
     s = [t for fraction in (0.0, 0.1, 0.5, 0.9) for t in case("S", fraction)]
     m = [t for fraction in (0.0, 0.1, 0.5) for t in case("M", fraction)]
     unmet = check(NULL_SWEEP, [*s, *m])
-    assert (unmet.state, unmet.reason) == (State.UNMET, "shape=M null_route_frac=0.9 was not measured")
+    assert (unmet.state, unmet.reason) == (UNMET, "shape=M null_route_frac=0.9 was not measured")
     failed = rows("MOE-NULL-002", {"shape": "M", "null_route_frac": 0.9}, [1.0], failed=True)
-    assert check(NULL_SWEEP, [*s, *m, *failed]).state is State.UNMET
-    assert check(NULL_SWEEP, [*s, *m, *case("M", 0.9)]).state is State.MET
+    assert check(NULL_SWEEP, [*s, *m, *failed]).state == UNMET
+    assert check(NULL_SWEEP, [*s, *m, *case("M", 0.9)]).state == MET
 
 
 @pytest.mark.parametrize(
@@ -213,16 +213,16 @@ def test_a_plateau() -> None:
     text = "plateau: {metric: tflops, entries: 2}"
     best = [rows(f"MOE-I8-00{n}", {"topk": 2}, [value]) for n, value in enumerate((100.0, 120.0, 119.0, 120.5))]
     assert check(text, best[0] + best[1]).reason == "2 entries have tflops; more than 2 are needed"
-    assert check(text, best[0] + best[1] + best[2]).state is State.UNMET
+    assert check(text, best[0] + best[1] + best[2]).state == UNMET
     found = check(text, [t for part in best for t in part])
-    assert (found.state, found.reason) == (State.MET, "the last 2 entries: +0.42% against the previous best")
+    assert (found.state, found.reason) == (MET, "the last 2 entries: +0.42% against the previous best")
 
 
 def test_a_plateau_goes_by_medians_and_not_by_the_luckiest_run() -> None:
     before = rows("MOE-I8-000", {"topk": 2}, [99.0, 100.0, 110.0]) + rows("MOE-I8-000", {"topk": 4}, [90.0])
     after = rows("MOE-I8-001", {"topk": 2}, [104.0, 105.0, 105.0])
     found = check("plateau: {metric: tflops, entries: 1}", before + after)
-    assert (found.state, found.reason) == (State.UNMET, "the last entry: +5.00% against the previous best")
+    assert (found.state, found.reason) == (UNMET, "the last entry: +5.00% against the previous best")
     assert found.evidence == tuple(f"MOE-I8-001/{t.run}" for t in after)
 
 

@@ -36,6 +36,7 @@ def test_a_lucky_entry_is_pooled_with_the_others_of_its_case(started: Cli, folde
     assert (found["runs"], found["entries"], found["among_cases"]) == (4, 4, 2)
     [criterion] = started("criteria", "--json").data["criteria"]
     assert "best tflops 52.5," in criterion["computed"]["reason"]
+    assert "computed: met" in started("status").out
     text = issue(started, folder)
     assert "52.5 TF/s" in text
     assert "median of 4 runs in 4 entries [36.0, 75.0]" in text

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from logbook_agent.findings.criteria.outcome import State, met, not_computable, unmet
+from logbook_agent.findings.criteria.outcome import MET, NOT_COMPUTABLE, UNMET, met, not_computable, unmet
 from logbook_agent.findings.criteria.over_pairs import compared, swept
 from logbook_agent.findings.criteria.over_rows import measured, plateau, target
 from logbook_agent.findings.criteria.predicate import (
@@ -91,12 +91,12 @@ def _budget(budget: Budget, facts: Facts) -> Computed:
 def _several(several: Several, facts: Facts) -> Computed:
     """Of all parts the first that is not met speaks; of any the first that is."""
     outcomes = [evaluate(part, facts) for part in several.parts]
-    of = [o for o in outcomes if (o.state is State.MET) != several.every]
+    of = [o for o in outcomes if (o.state == MET) != several.every]
     if several.every:
         # What cannot be computed may yet be met; a part that is unmet decides.
-        found = next((o for o in of if o.state is State.UNMET), next(iter(of), None))
+        found = next((o for o in of if o.state == UNMET), next(iter(of), None))
     else:
-        found = next(iter(of), None) or next((o for o in outcomes if o.state is State.NOT_COMPUTABLE), None)
+        found = next(iter(of), None) or next((o for o in outcomes if o.state == NOT_COMPUTABLE), None)
     if found is not None:
         return found
     reasons = "; ".join(dict.fromkeys(o.reason for o in outcomes))

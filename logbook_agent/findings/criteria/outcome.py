@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import StrEnum
 
 from logbook_agent.model.header import Computed
 
-
-class State(StrEnum):
-    MET = "met"
-    UNMET = "unmet"
-    NOT_COMPUTABLE = "not computable"
+MET, UNMET, NOT_COMPUTABLE = "met", "unmet", "not computable"
 
 
 def met(reason: str, evidence: Iterable[str] = ()) -> Computed:
-    return Computed(state=State.MET, reason=reason, evidence=tuple(dict.fromkeys(evidence)))
+    return Computed(state=MET, reason=reason, evidence=tuple(dict.fromkeys(evidence)))
 
 
 def unmet(reason: str, evidence: Iterable[str] = ()) -> Computed:
-    return Computed(state=State.UNMET, reason=reason, evidence=tuple(dict.fromkeys(evidence)))
+    return Computed(state=UNMET, reason=reason, evidence=tuple(dict.fromkeys(evidence)))
 
 
 def not_computable(reason: str) -> Computed:
-    return Computed(state=State.NOT_COMPUTABLE, reason=reason)
+    return Computed(state=NOT_COMPUTABLE, reason=reason)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from logbook_agent.findings.criteria.outcome import State, met, not_computable, unmet
+from logbook_agent.findings.criteria.outcome import MET, met, not_computable, unmet
 from logbook_agent.findings.criteria.predicate import PairsCompared, Sweep, VerdictStated
 from logbook_agent.findings.criteria.select import Rows, combinations, reference, words
 from logbook_agent.findings.evidence.alike import Terms
@@ -29,7 +29,7 @@ def compared(predicate: PairsCompared, cases: Sequence[Case], metrics: tuple[Met
     for combination in combinations(predicate.for_each):
         for value in predicate.values[1:]:
             found = _at(predicate, rows, combination, value, metrics)
-            if found.state is not State.MET:
+            if found.state != MET:
                 return found
             evidence += found.evidence
             said.append(found.reason)
