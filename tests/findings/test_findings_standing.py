@@ -119,7 +119,7 @@ def test_the_states_that_take_back_are_named_in_one_place() -> None:
     package = REPOSITORY / "logbook_agent"
     # What IDs are called that were reserved and never used, and in a plan an entry of which there is nothing to tell.
     others = {"doctor/ids.py"}
-    others |= {"issue/planning/wanted.py", "issue/planning/plan.py", "issue/sync/gather.py"}
+    others |= {"issue/planning/values.py", "issue/planning/plan.py", "issue/sync/gather.py"}
     found = set()
     for path in package.rglob("*.py"):
         name = str(path.relative_to(package))

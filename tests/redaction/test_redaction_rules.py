@@ -14,7 +14,7 @@ import logbook_agent.text.redaction
 from logbook_agent.text.redaction import Redactor, StreamRedactor
 from logbook_agent.text.redaction.named import LineRedactor
 from logbook_agent.text.redaction.rules import BUILT_IN, ShapeFinders, compile_linear
-from tests.breadth import examples
+from tests.breadth import STRESS, examples
 from tests.redaction.kinds_support import ALL, BLOCKS, KEYS, PHRASES, TOKENS, Kind
 
 FOLDER = Path(logbook_agent.text.redaction.__file__).parent
@@ -239,3 +239,15 @@ def test_every_kind_in_a_stream_whatever_its_chunks(text: str, cuts: list[int]) 
     safe = PLAIN.text(text)
     hidden = [part for part in FRAGMENTS if part in text and part not in safe]
     assert [part for part in hidden if part.encode() in out] == []
+
+
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.id)
+def test_a_pause_at_any_place_shows_no_part_that_is_hidden(kind: Kind) -> None:
+    """What came so far is shown when nothing more comes for a while."""
+    sample = kind.sample("piece")
+    data, safe = sample.text.encode(), PLAIN.text(sample.text)
+    hidden = [part.encode() for part in sample.fragments if part not in safe]
+    for cut in range(len(data) if STRESS else min(len(data), 60)):
+        stream = StreamRedactor(PLAIN)
+        out = b"".join([stream.feed(data[:cut]), stream.flush_idle(), stream.feed(data[cut:]), stream.finish()])
+        assert not [part for part in hidden if part in out], cut

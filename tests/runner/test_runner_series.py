@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.entries.series import series
+from logbook_agent.entries import series
 from tests.conftest import Cli
 from tests.recipes.sweep_support import RECIPE, write_recipe
 

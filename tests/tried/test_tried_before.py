@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.findings.tried.keys import command_key
-from logbook_agent.running.provenance.snapshot import snapshot
+from logbook_agent.running.provenance import snapshot
 from logbook_agent.store.tried import TriedIndex
 from tests.breadth import examples
 from tests.conftest import Cli

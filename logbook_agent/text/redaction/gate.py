@@ -115,7 +115,7 @@ class Gate:
         self._triggers = tuple((lit, re.escape(lit) + rest) for lit, rest in _TRIGGERS + extra)
         # In a line that is not complete, even the start of a secret counts.
         named = (lit for lit, _ in _NAMED if len(lit) > 2)
-        self._starts = (b"-----", b":/", *self._keywords, *named, *self._extra)
+        self._starts = (b"----", b":/", *self._keywords, *named, *self._extra)
 
     def flags(self, data: bytes) -> bool:
         """Whether any line of the data may need redaction."""
@@ -162,8 +162,8 @@ class Gate:
         for keyword in (k for k in self._keywords if b" " in k):
             begun = next((n for n in range(len(keyword) - 1, 2, -1) if low.endswith(keyword[:n])), 0)
             first = min(first, len(data) - begun)
-        if (open_flag := _FLAG_OPEN.search(data)) is not None:
-            first = min(first, open_flag.start("flag"))
+        for open_end in (_FLAG_OPEN.search(data), _QUOTE_OPEN.search(data)):
+            first = min(first, open_end.start(1) if open_end is not None else first)
         # A variable may stand behind a flag (`-e NAME value`), which tells that its value follows.
         flag = _FLAG_BEFORE.search(data[: _word_start(data, first)]) if first < len(data) else None
         return first if flag is None else flag.start("flag")
@@ -209,6 +209,8 @@ def _names() -> Any:
 
 
 _FLAG_OPEN = re.compile(rb"(?:^|\s)(?P<flag>--?[A-Za-z][\w-]{0,63}[ =][ ]{0,7}[\"']?[\w.-]{0,127})$")
+# A value that the line may go on to compare with a name: `"..." == db_password`.
+_QUOTE_OPEN = re.compile(rb"""(?P<quote>["'])[^"'\n]{1,500}(?:(?P=quote)\s{0,40}(?:[!=]=?\s{0,40}[\w.-]{0,127})?)?$""")
 _FLAG_BEFORE = re.compile(rb"(?:^|\s)(?P<flag>--?[A-Za-z][\w-]{0,63}[ =][ ]{0,7}[\"']?)$")
 
 
