@@ -52,6 +52,7 @@ class TestMegablox:
     backend: ClassVar[GroupedMatmul] = BACKENDS["gmm"].load(platform="cpu")
 
     @pytest.mark.parametrize("dtype", DType)
+    @pytest.mark.sample(1)
     def test_products_of_awkward_groups(self, dtype: DType) -> None:
         operands = contract._operands(contract.ROWS, dtype)
         for name, sizes in contract.SIZES.items():
@@ -75,6 +76,7 @@ class TestMegablox:
         expected = contract._expected(self.backend, (lhs, rhs, cotangent), sizes)
         assert compare({"grad_rhs": outputs["grad_rhs"]}, {"grad_rhs": expected["grad_rhs"]}).passed
 
+    @pytest.mark.wide
     def test_several_tiles_of_every_width_and_a_rest(self) -> None:
         backend = BACKENDS["gmm"].load(platform="cpu", tile=SMALL_TILE)
         rng = np.random.default_rng(5)

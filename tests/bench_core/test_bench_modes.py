@@ -94,7 +94,7 @@ PROBLEMS = [
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_mode_agrees_with_the_oracle(problem: Problem) -> None:
     inputs = inputs_of(problem.shape, problem.dtype, request=problem.request)
     words = (problem.dtype, problem.impl, problem.quant_mode)
@@ -169,7 +169,7 @@ def test_null_slots_cost_no_expert_work() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("impl", ["baseline", "preweight", "scatter"])
-@pytest.mark.sample(1)
+@pytest.mark.wide
 def test_remat_of_experts_recomputes_and_of_combine_changes_nothing(impl: str) -> None:
     inputs = inputs_of(ODD, DType.BFLOAT16)
     programs = {}

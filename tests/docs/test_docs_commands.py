@@ -9,7 +9,10 @@ import pytest
 from docs_runner import REPOSITORY, agrees, documents, run_document, steps
 
 # Many runs of the benchmark, or many commands. README and `first-steps.md` run it in every `make test`.
-_WIDE = {"tutorial.md", "github.md", "bench-core.md", "recipes.md", "ab.md", "what-is-measured.md"}
+_WIDE = {
+    *("tutorial.md", "github.md", "bench-core.md", "recipes.md", "ab.md", "what-is-measured.md"),
+    *("cli.md", "tpu-without-a-tpu.md"),
+}
 
 
 def _parameters() -> list[object]:

@@ -247,6 +247,7 @@ def _offline(started: Cli, folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_only_records_that_changed_are_opened(started: Cli, book: Book, folder: Path) -> None:
     """In processes of their own, with the real limits."""
     for number in range(24, 301):
