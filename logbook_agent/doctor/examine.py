@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from logbook_agent.doctor.finding import STAMP, Check, Examination, Finding, finding
+from logbook_agent.doctor.finding import Check, Examination, Finding, finding
 from logbook_agent.doctor.ids import check_aliases, check_names, check_voids
 from logbook_agent.doctor.leftovers import check_index, check_lock, check_logs, check_temporary_files
 from logbook_agent.doctor.merges import check_merges
@@ -38,7 +38,7 @@ CHECKS: tuple[Check, ...] = (
 
 def examine(workspace: Workspace, book: Book, *, fix: bool) -> list[Finding]:
     """What is wrong, in the order of the checks; with `fix`, mended where that is safe."""
-    stamp = workspace.now().strftime(STAMP)
+    stamp = workspace.moment()
     examination = Examination(workspace=workspace, book=book, stamp=stamp)
     found = [f for check in FIRST for f in _run(examination, check, fix=fix)]
     if any(f.check in ("header", "newer-format", "older-format") for f in found):

@@ -18,8 +18,6 @@ Severity = Literal["error", "warning", "note"]
 # Does the mending and says what was done.
 Fix = Callable[[], str]
 DOCTOR_FIX = "logbook doctor --fix"
-# By which backups of one examination are called.
-STAMP = "%Y%m%dT%H%M%S%f"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

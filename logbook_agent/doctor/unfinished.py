@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.doctor.finding import DOCTOR_FIX, STAMP, Examination, Finding, finding
+from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, finding
 from logbook_agent.doctor.records import every_run
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.ids import id_number, run_number
@@ -117,7 +117,7 @@ def stop(
     orphans = [run for run in book.runs(entry_id) if run.exit is None and life(run) == "child"]
     if not orphans:
         raise _nothing(book, entry_id)
-    stamp = workspace.now().strftime(STAMP)
+    stamp = workspace.moment()
     found = []
     with changing(workspace, book):
         for run in orphans:

@@ -228,11 +228,6 @@ def _title(prose: Prose, what: str) -> str:
     return prose.title
 
 
-def touched(entry: Entry) -> list[str]:
-    """The entry and those whose block says something of it."""
-    return list(entry.touches)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditRequest:
     """What `edit` changes; None leaves a part as it is, an empty text removes a field. `reason` is that of the

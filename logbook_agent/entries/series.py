@@ -6,7 +6,6 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 
-from logbook_agent.entries.entries import touched
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import Locked, StoreError
 from logbook_agent.model.record import is_made
@@ -70,7 +69,7 @@ class Series:
 
     def refresh(self) -> None:
         """Bring the view up to date."""
-        refresh(self.workspace, self.book, touched(self.entry))
+        refresh(self.workspace, self.book, self.entry.touches)
         # What is wrong with the view is told once, however often it was met.
         self.workspace.warnings[:] = dict.fromkeys(self.workspace.warnings)
         self._refreshed = time.monotonic()
@@ -127,7 +126,7 @@ def _take_up(workspace: Workspace, book: Book, entry: Entry, another: str, stack
 
 
 def _close_dead_runs(workspace: Workspace, book: Book, entry: Entry) -> None:
-    stamp = workspace.now().strftime("%Y%m%dT%H%M%S%f")
+    stamp = workspace.moment()
     deadline = time.monotonic() + _ORPHAN_S
     for run in book.runs(entry.id):
         if run.exit is not None:

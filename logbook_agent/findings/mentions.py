@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from logbook_agent.findings.standing import Summary, standing_of
+from logbook_agent.findings.standing import Standing, Summary, standing_of
 from logbook_agent.findings.thread import said_by
 from logbook_agent.model.entry import DECISION, NEGATIVE_RESULT, Entry
 from logbook_agent.model.errors import StoreError
@@ -30,10 +30,10 @@ class Mentions:
         self._texts: dict[str, str] = {}
         self._said_of: dict[str | None, list[Summary]] = {}
 
-    def later(self, entry: Entry) -> dict[str, list[str]]:
-        """The entries that complete or supersede this one."""
+    def standing(self, entry: Entry) -> Standing:
+        """Where this entry stands. Of those that take it up, only those that complete or supersede it are known."""
         self._read_behind(entry)
-        return standing_of(entry.id, "noted", self._said_of.get(entry.id, ())).later
+        return standing_of(entry.id, entry.state or "noted", self._said_of.get(entry.id, ()))
 
     def keepers(self, entry: Entry) -> list[str]:
         """The entries that keep a comparison with the rows of this one."""

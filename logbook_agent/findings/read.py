@@ -181,7 +181,7 @@ class Findings:
 
     def later(self, entry: Entry) -> dict[str, list[str]]:
         """The entries that complete or supersede this one, where there are some."""
-        return self._mentions.later(entry)
+        return self._mentions.standing(entry).later
 
     def keepers(self, entry_id: str) -> list[str]:
         """The entries that keep a comparison with the rows of this one."""
@@ -195,7 +195,7 @@ class Findings:
         if entry.comparisons and entry.id not in self._kept:
             from logbook_agent.findings.comparisons.compare import kept
 
-            self._kept[entry.id] = kept(self.book, entry)
+            self._kept[entry.id] = kept(self.book, entry, lambda other: self._mentions.standing(other).why)
         return self._kept.get(entry.id, [])
 
     def compared(self, entry: Entry) -> list[str]:

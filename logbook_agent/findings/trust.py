@@ -63,13 +63,13 @@ class Trust:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """A comparison that an entry keeps, with what it comes to; `error` says why there is no answer. `withdrawn`: other
-    entries of it that were taken back (`MOE-001, which is void`), so that it settles nothing."""
+    """A comparison that an entry keeps, with what it comes to; `error` says why there is no answer. `uncounted`: other
+    entries of it that do not count (`MOE-001, which is void`), so that it settles nothing."""
 
     asked: Comparison
     answers: tuple[Answer, ...] = ()
     error: LogbookError | None = None
-    withdrawn: tuple[str, ...] = ()
+    uncounted: tuple[str, ...] = ()
 
 
 def own_answers(record: Record, metrics: Sequence[Metric]) -> tuple[Answered, ...]:

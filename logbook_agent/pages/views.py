@@ -127,7 +127,7 @@ def _parsed(workspace: Workspace, book: Book, text: str) -> dict[str, views.Bloc
 
 def _without_conflict(workspace: Workspace, book: Book, text: str) -> str:
     """A view that a merge left with conflict markers, with the hand edits of both sides, after a backup."""
-    backup = book.backup_view(workspace.now().strftime("%Y%m%dT%H%M%S%f"))
+    backup = book.backup_view(workspace.moment())
     ours, theirs = views.sides(text)
     merged, both = views.with_edits_of(ours, theirs)
     workspace.warnings.append(f"{book.view_path.name} was rebuilt; the old one is {backup}")
@@ -171,7 +171,7 @@ def _entry_block(found: Findings, blocks: Blocks, seen: Look) -> str:
 def _rebuild(workspace: Workspace, book: Book) -> None:
     text = views.build(all_blocks(workspace, book))
     if book.read_view() is not None:
-        backup = book.backup_view(workspace.now().strftime("%Y%m%dT%H%M%S%f"))
+        backup = book.backup_view(workspace.moment())
         workspace.warnings.append(f"{book.view_path.name} was rebuilt; the old one is {backup}")
     book.write_view(text)
 

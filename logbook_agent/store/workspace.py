@@ -122,6 +122,10 @@ class Workspace:
         """This moment as records store it."""
         return stamp(self.now())
 
+    def moment(self) -> str:
+        """The same for the name of a backup, exact enough that no two are called alike."""
+        return self.now().strftime("%Y%m%dT%H%M%S%f")
+
     def owner(self) -> dict[str, object]:
         """Who reserves an ID."""
         pid = os.getpid()

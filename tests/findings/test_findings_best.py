@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.conftest import Cli
 
 TARGET = json.dumps({"target": {"metric": "tflops", "at_least": 1}})
@@ -114,10 +116,10 @@ def test_a_claim_rests_on_both_sides(started: Cli, folder: Path) -> None:
     # The entry that keeps the comparison says so, too.
     note = "This settles nothing: it rests on MOE-000, which is void"
     assert note in (folder / "logbooks/moe.md").read_text()
-    assert started("show", "MOE-001", "--json").data["comparisons"][0]["withdrawn"] == ["MOE-000, which is void"]
+    assert started("show", "MOE-001", "--json").data["comparisons"][0]["uncounted"] == ["MOE-000, which is void"]
     assert started("edit", "MOE-000", "--state", "computed").code == 0
     assert note not in (folder / "logbooks/moe.md").read_text()
-    assert "withdrawn" not in started("show", "MOE-001", "--json").data["comparisons"][0]
+    assert "uncounted" not in started("show", "MOE-001", "--json").data["comparisons"][0]
     assert len(started("status", "--json").data["settled"]) == 1
     # What changes a side changes the claim, kept or not.
     more = ["--id", "MOE-000", "--repeat", "4", "--config", "size=1", "--", "sh", "-c", "echo RESULT tflops=140.$$"]
@@ -125,10 +127,20 @@ def test_a_claim_rests_on_both_sides(started: Cli, folder: Path) -> None:
     assert all("beneficial" not in c["claim"] for c in started("status", "--json").data["settled"])
 
 
-def test_a_loss_against_an_entry_that_was_taken_back_is_none(started: Cli, folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["edit", "MOE-000", "--state", "void"], "void"),
+        (["edit", "MOE-000", "--state", "abandoned"], "abandoned"),
+        (["note", "--title", "Again", "--supersedes", "MOE-000"], "superseded by MOE-002"),
+    ],
+)
+def test_a_loss_against_an_entry_that_does_not_count_is_none(
+    started: Cli, folder: Path, words: list[str], why: str
+) -> None:
     for value in (120, 100):
-        words = ["--repeat", "4", "--config", "size=1", "--", "sh", "-c", f"echo RESULT tflops={value}.$$"]
-        assert started("run", *words).code == 0
+        measured = ["--repeat", "4", "--config", "size=1", "--", "sh", "-c", f"echo RESULT tflops={value}.$$"]
+        assert started("run", *measured).code == 0
     assert started("compare", "MOE-000", "MOE-001", "--allow", "argv", "--save", "MOE-001").code == 0
 
     def losses() -> list[str]:
@@ -138,5 +150,7 @@ def test_a_loss_against_an_entry_that_was_taken_back_is_none(started: Cli, folde
         return "regressive" in (folder / "logbooks/moe.md").read_text().partition("## Negative Results Index")[2]
 
     assert (losses(), footer()) == (["regressive"], True)
-    assert started("edit", "MOE-000", "--state", "void").code == 0
-    assert (losses(), footer()) == ([], False)
+    assert started(*words).code == 0
+    assert ("regressive" in losses(), footer()) == (False, False)
+    assert f"This settles nothing: it rests on MOE-000, which is {why}" in (folder / "logbooks/moe.md").read_text()
+    assert started("status", "--json").data["settled"] == []

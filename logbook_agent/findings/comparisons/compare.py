@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from logbook_agent.findings.evidence.pairs import unlike
 from logbook_agent.findings.measured import baseline_cases, is_case
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.findings.trust import Answered
-from logbook_agent.model.entry import Comparison, Entry, entry_of, is_withdrawn
+from logbook_agent.model.entry import Comparison, Entry, entry_of
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
@@ -62,14 +62,15 @@ def compare(book: Book, asked: Comparison, *, baseline: bool = False) -> Compare
     return CompareResult(question=asked, answers=_answers(book, asked, [of_baseline, *others]), not_kept=why)
 
 
-def kept(book: Book, entry: Entry) -> list[Answered]:
-    """The questions that an entry keeps, answered from the records as they stand."""
+def kept(book: Book, entry: Entry, why: Callable[[Entry], str]) -> list[Answered]:
+    """The questions that an entry keeps, answered from the records as they stand. `why` says of an entry why it does
+    not count, and nothing where it does."""
     found = []
     for asked in entry.comparisons:
         try:
-            others = [e for e in map(book.entry, asked.entries) if e.id != entry.id and is_withdrawn(e.state)]
-            withdrawn = tuple(f"{e.id}, which is {e.state}" for e in others)
-            found.append(Answered(asked=asked, answers=compare(book, asked).answers, withdrawn=withdrawn))
+            others = [e for e in map(book.entry, asked.entries) if e.id != entry.id]
+            uncounted = tuple(f"{e.id}, which is {reason}" for e in others if (reason := why(e)))
+            found.append(Answered(asked=asked, answers=compare(book, asked).answers, uncounted=uncounted))
         except LogbookError as error:
             found.append(Answered(asked=asked, error=error))
     return found

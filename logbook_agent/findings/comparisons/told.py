@@ -37,7 +37,7 @@ def lines(kept: Answered, own_id: str) -> str:
     noted = map(md.escape, notes(answers, noise))
     more = len(found) - _SHOWN_LINES
     shown = found[:_SHOWN_LINES] + ([f"and {more} more, which `logbook compare` shows"] if more > 0 else [])
-    void = [f"This settles nothing: it rests on {md.escape(' and '.join(kept.withdrawn))}"] if kept.withdrawn else []
+    void = [f"This settles nothing: it rests on {md.escape(' and '.join(kept.uncounted))}"] if kept.uncounted else []
     return f"{_subject(asked, own_id)}:\n{md.items([*void, *shown, *noted])}"
 
 
@@ -209,8 +209,8 @@ def data(asked: Comparison, answers: Sequence[Answer]) -> dict[str, Any]:
 def kept_data(kept: Answered) -> dict[str, Any]:
     """A question that an entry keeps with its answers, or with the `error` of one that has none."""
     found = data(kept.asked, kept.answers)
-    if kept.withdrawn:
-        found["withdrawn"] = list(kept.withdrawn)
+    if kept.uncounted:
+        found["uncounted"] = list(kept.uncounted)
     return {**found, "error": kept.error.message} if kept.error is not None else found
 
 

@@ -24,15 +24,15 @@ KINDS = (VERDICT, FAILURE, MARKED)
 
 def verdicts(book: Book, entry: Entry, kept: Sequence[Answered]) -> list[Item]:
     """What the comparisons that an entry keeps found to be no gain: verdicts `regressive` and `neutral`, as they
-    stand now, each about the configuration on the other side; none from a comparison with an entry that was taken
-    back."""
+    stand now, each about the configuration on the other side; none from a comparison with an entry that does
+    not count."""
 
     @functools.cache
     def run_of(entry_id: str, number: int) -> Run:
         [run] = book.runs(entry_id, stamps=book.run_stamps(entry_id, [number]))
         return run
 
-    standing = [one for one in kept if entry.state != VOID and not one.withdrawn]
+    standing = [one for one in kept if entry.state != VOID and not one.uncounted]
     return [item for one in standing for answer in one.answers for item in _negative(entry.id, answer, run_of)]
 
 
