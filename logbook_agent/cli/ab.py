@@ -49,7 +49,7 @@ def ab_command(
         Option(
             "--until-interval",
             metavar="PART",
-            help="Add pairs until the interval is narrower than this. [the minimum effect]",
+            help="Add pairs until the interval is narrower than this, not just until the verdict is settled.",
         ),
     ] = None,
     min_effect: Annotated[
@@ -57,6 +57,12 @@ def ab_command(
     ] = None,
     max_pairs: Annotated[
         int | None, Option("--max-pairs", metavar="N", help=f"At most N pairs. [{MOST_PAIRS}]")
+    ] = None,
+    no_futility: Annotated[
+        bool, Option("--no-futility", help="Go on where the pairs scatter too far for an answer.")
+    ] = False,
+    seed: Annotated[
+        int | None, Option("--seed", metavar="N", help="Draws the order within each pair. [any; the entry states it]")
     ] = None,
     max_time: Annotated[
         Text, Option("--max-time", metavar="TIME", help="Start no pair that would end later than 30m, 2h.")
@@ -70,7 +76,7 @@ def ab_command(
     entry_id: Annotated[Text, Option("--id", metavar="ID", help="Add pairs to the A/B of this entry.")] = None,
     common: Common,
 ) -> int:
-    """Each run is a separate process, in the order AB BA AB; the entry shows the result.
+    """Each run is a separate process, the order within each pair drawn by chance; the entry shows the result.
 
     Example: logbook ab --axis quant_mode=none,int8 -- python bench.py --quant-mode {axis}
     """
@@ -81,6 +87,8 @@ def ab_command(
         repeat=repeat,
         width=read_part(until_interval, "--until-interval"),
         max_pairs=max_pairs,
+        futility=not no_futility,
+        seed=seed,
         max_time_s=parse_duration(max_time, "--max-time") if max_time is not None else None,
         minimum_effect=read_part(min_effect, "--min-effect"),
         metrics=tuple(dict.fromkeys(metric)) if metric else None,

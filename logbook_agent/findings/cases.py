@@ -12,8 +12,11 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from logbook_agent.model.record import made_again
+
 if TYPE_CHECKING:
     from logbook_agent.findings.tables.spec import Case
+    from logbook_agent.model.entry import Design
     from logbook_agent.model.record import Record
     from logbook_agent.model.run import Code, Row, Run
 
@@ -33,6 +36,7 @@ def cases(*records: Record) -> list[Case]:
     confirming = {
         (r.id, run): r.entry.recipe.metric or "" for r in records if r.entry.recipe for run in r.confirmations
     }
+    designs = {r.id: designed(r) for r in records if r.entry.design is not None}
     return [
         Case(
             entry=entry,
@@ -46,6 +50,9 @@ def cases(*records: Record) -> list[Case]:
             command=run.command,
             cwd=run.cwd,
             started=run.started,
+            ended=run.ended,
+            repeat=run.repeat,
+            design=designs.get(entry, {}).get(run.run),
             # (How busy the processors were is recorded, too, but a CPU that nobody else wants is rare.)
             contended=run.contention is not None and bool(run.contention.accelerator),
             confirms=confirming.get((entry, run.run)),
@@ -53,6 +60,17 @@ def cases(*records: Record) -> list[Case]:
         for (entry, state, run), name in zip(runs, names, strict=True)
         for row in run.rows
     ]
+
+
+def designed(record: Record) -> dict[int, Design]:
+    """The design by which each run got its place, by the number of the run; none for those that stand outside of it:
+    confirmations, and what was made again later because it had failed."""
+    design = record.entry.design
+    if design is None:
+        return {}
+    runs = [status.run for status in record.runs]
+    outside = record.confirmations | (made_again(runs) if record.entry.recipe is not None else frozenset())
+    return {r.run: design for r in runs if (r.repeat or 0) >= design.since and r.run not in outside}
 
 
 def code_names(codes: Sequence[Code | None]) -> list[str | None]:

@@ -93,6 +93,22 @@ class RecipeUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Design:
+    """In which order an entry's runs are made and how many there are to be, as stated before the first of them.
+
+    Each value is run once in a round (a pair, where there are two), in an order that `seed` draws for the round;
+    `shuffled`: all runs are mixed, not only those of a round. Rounds before the number `since` were made in the fixed
+    order AB BA. `rounds` are those planned, `looks` how often their result is looked at, the end included.
+    """
+
+    seed: int
+    since: int = 1
+    shuffled: bool = False
+    rounds: int
+    looks: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """A question about measured rows, never the answer: that is computed from the records wherever it is shown.
 
@@ -143,6 +159,7 @@ class Entry:
     aliases: tuple[str, ...] = ()
     commands: tuple[PlannedCommand, ...] = ()
     recipe: RecipeUse | None = None
+    design: Design | None = None
     comparisons: tuple[Comparison, ...] = ()
     fields: tuple[Field, ...] = ()
     extra: dict[str, object] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""`logbook ab`: runs of two values of an axis or more, in turns, until the comparison is precise or the budget ends."""
+"""`logbook ab`: runs of two values of an axis or more, in pairs, until the verdict is settled or the budget ends."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from logbook_agent.entries.series import Series, series
 from logbook_agent.findings.comparisons.compare import compare
 from logbook_agent.findings.comparisons.told import data, delta_text, evidence_text
 from logbook_agent.findings.evidence.answers import Answer, Line
-from logbook_agent.findings.evidence.compared import Compared, sides
+from logbook_agent.findings.evidence.compared import Compared, scatter_of
 from logbook_agent.findings.evidence.noise import noise_of
-from logbook_agent.findings.evidence.stopping import enough
-from logbook_agent.model.entry import Comparison, Entry
+from logbook_agent.findings.evidence.planning import FEWEST_PAIRS, is_futile, is_look, pairs_for, smallest_effect
+from logbook_agent.findings.evidence.verdict import Verdict, percent
+from logbook_agent.model.codec import encode
+from logbook_agent.model.draw import order_of_round
+from logbook_agent.model.entry import Comparison, Design, Entry
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.record import run_state
 from logbook_agent.model.stats import median
@@ -32,6 +35,7 @@ from logbook_agent.sweeps.ab_prepare import (
     found_or_new,
     keep,
     on_terms,
+    planned,
 )
 
 # So many metrics are told in a line of progress, and so many problems of the output.
@@ -41,7 +45,9 @@ _TOLD = 3
 class Stop(StrEnum):
     """Why no further pair was run."""
 
+    SETTLED = "settled"
     PRECISE = "precise"
+    FUTILE = "futile"
     PAIRS = "pairs"
     TIME = "time"
     FAILED = "failed"
@@ -57,6 +63,7 @@ class AbResult:
     axis: AbAxis
     asked: Comparison
     answers: tuple[Answer, ...]
+    design: Design
     pairs: int
     stop: Stop
     why: str
@@ -70,6 +77,7 @@ class AbResult:
             "axis": self.axis.name,
             "values": list(self.axis.values),
             "pairs": self.pairs,
+            "design": encode(self.design),
             "ran": len(made.runs),
             "stopped": {"by": self.stop.value, "why": self.why},
             **data(self.asked, self.answers),
@@ -78,7 +86,7 @@ class AbResult:
 
 
 def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
-    """Run the values in turns. Nothing is written when the request does not fit."""
+    """Run the values in pairs. Nothing is written when the request does not fit."""
     axis = parse_axis(request.axis)
     request = checked(request)
     check_command(axis, request.run.argv, request.run.config)
@@ -89,10 +97,10 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
         return found_or_new(workspace, book, request, axis)
 
     with series(workspace, book, found, display, another="leave --id out") as made:
-        return _Turns(made, request, axis, commands).carry_out()
+        return _Rounds(made, request, axis, commands).carry_out()
 
 
-class _Turns:
+class _Rounds:
     """Which run comes next, and what is known so far. A pair is one run of each value, however many there are."""
 
     def __init__(self, made: Series, request: AbRequest, axis: AbAxis, commands: Sequence[Command]) -> None:
@@ -101,12 +109,12 @@ class _Turns:
         self._made = self._in_order()
         self._durations_s: list[float] = []
         self._answers: tuple[Answer, ...] = ()
-        self._most = (request.repeat or request.max_pairs or 0) + self._pairs
+        self._design = planned(request, made.entry.design, self._pairs)
         self._began = time.monotonic()
         before = asked_of(made.workspace, made.entry, axis)
         self._asked = on_terms(before, request)
-        if self._asked != before:
-            keep(made.workspace, made.book, made.entry, self._asked, before)
+        if self._asked != before or self._design != made.entry.design:
+            self._entry = keep(made.workspace, made.book, made.entry, self._asked, before, self._design)
 
     def carry_out(self) -> AbResult:
         stopped = self._compare()
@@ -121,6 +129,7 @@ class _Turns:
             axis=self._axis,
             asked=self._asked,
             answers=self._answers,
+            design=self._design,
             pairs=self._pairs,
             stop=stop,
             why=why,
@@ -132,33 +141,43 @@ class _Turns:
         return self._made // len(self._commands)
 
     def _in_order(self) -> int:
-        """How many runs there are to go on from. Raises UsageError when they were not taken in turns: what is added
-        could not be judged in pairs."""
-        keys = [self._axis.key(v) for v in self._axis.values]
+        """How many runs there are to go on from. Raises UsageError when they were not made in the entry's order: what
+        is added could not be judged in pairs."""
         made = [r for r in self._book.runs(self._entry.id) if run_state(r, life) == "finished"]
         for position, run in enumerate(made):
-            if self._axis.value_of(run) != keys[in_turns(len(keys), position)[1]]:
+            number, value = self._next(position, self._entry.design)
+            if self._axis.value_of(run) != self._axis.key(value):
                 raise UsageError(
                     f"run {run.run} of {self._entry.id} is out of order",
-                    cause="its runs do not follow the order AB BA of an A/B of these values",
+                    cause=f"pair {number} of an A/B of these values would have {self._axis.name}={value} here",
                     hint="to start a new entry, leave --id out",
                 )
         return len(made)
+
+    def _next(self, position: int, design: Design | None) -> tuple[int, str]:
+        """Pair (from 1) and value of the run at a position (from 0)."""
+        values = self._axis.values
+        number, place = divmod(position, len(values))
+        order = in_turns(number, len(values))
+        if design is not None and number + 1 >= design.since:
+            order = order_of_round(design.seed, number + 1, len(values))
+        return number + 1, values[order[place]]
 
     def _pair(self) -> tuple[Stop, str] | None:
         """What is missing of the next pair; what ends the A/B when a run did not go well."""
         began, target = time.monotonic(), (self._pairs + 1) * len(self._commands)
         while self._made < target:
-            pair, place = in_turns(len(self._commands), self._made)
-            value = self._axis.values[place]
+            pair, value = self._next(self._made, self._design)
+            command = self._commands[self._axis.values.index(value)]
             config = {**self._request.run.config, **self._axis.config(value)}
             timeout_s = self._request.run.timeout_s
-            run = self._series.make(self._commands[place], config, repeat=pair + 1, timeout_s=timeout_s)
+            run = self._series.make(command, config, repeat=pair, timeout_s=timeout_s)
             if run is None:
                 return Stop.INTERRUPTED, self._rest()
             state = run_state(run, life)
             if state != "finished":
-                return Stop.FAILED, f"run {run.run}, {self._axis.name}={value}: {state}"
+                code = f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
+                return Stop.FAILED, f"run {run.run}, {self._axis.name}={value}: {state}{code}"
             self._made += 1
         self._durations_s.append(time.monotonic() - began)
         return None
@@ -166,13 +185,13 @@ class _Turns:
     def _rest(self) -> str:
         again = f"the same command with --id {self._entry.id}"
         if self._request.repeat is not None:
-            again += f" --repeat {self._most - self._pairs}"
+            again += f" --repeat {self._design.rounds - self._pairs}"
         return self._series.rest(self._pairs, self._budget, again, what="pairs")
 
     @property
     def _budget(self) -> str:
         """`6`, or `at most 20`."""
-        return f"{'at most ' if self._request.width else ''}{self._most}"
+        return f"{'at most ' if self._design.looks > 1 else ''}{self._design.rounds}"
 
     def _compare(self) -> tuple[Stop, str] | None:
         """Look at what there is; why this is the end, or None to go on. Before a pair is whole there is nothing."""
@@ -191,9 +210,44 @@ class _Turns:
             has_cases = any(a.lines for a in self._answers)
             nothing = "nothing was measured" if has_cases else "no case has a partner"
             return self._nothing("; ".join(reasons) or nothing)
-        if self._request.width is not None and self._is_precise(self._request.width):
-            return Stop.PRECISE, f"every interval is narrower than {_percent(self._request.width)}"
-        return self._spent()
+        if self._pairs == FEWEST_PAIRS < self._design.rounds:
+            self._forecast()
+        return (self._looked_at() if self._request.repeat is None else None) or self._spent()
+
+    def _looked_at(self) -> tuple[Stop, str] | None:
+        """Why the result is good enough, or will never be; asked after the pairs that were stated before the first."""
+        if not is_look(self._pairs, self._design.rounds):
+            return None
+        width, minimum, metrics = self._request.width, self._asked.minimum_effect, [m for _, _, m in self._compared]
+        if width is not None:
+            precise = all(narrower(m, width) for m in metrics)
+            return (Stop.PRECISE, f"every interval is narrower than {percent(width)}") if precise else None
+        left = [m for m in metrics if not (is_settled(m) or narrower(m, minimum))]
+        if not left:
+            return Stop.SETTLED, "every verdict is settled"
+        if self._request.futility and all(self._futile(m) for m in left):
+            return Stop.FUTILE, f"the budget cannot answer this: {self._needs(left[0])}"
+        return None
+
+    def _futile(self, m: Compared) -> bool:
+        design, scatter = self._design, scatter_of(m)
+        return scatter is not None and is_futile(self._asked.minimum_effect, scatter, design.rounds, looks=design.looks)
+
+    def _needs(self, m: Compared) -> str:
+        """`pairs scatter by 12%: an effect of 1% takes about 1,900 pairs, 20 can show one of 9.6%`."""
+        scatter, looks, rounds = scatter_of(m) or 0.0, self._design.looks, self._design.rounds
+        minimum = self._asked.minimum_effect
+        shown = f"{rounds} can show one of {percent(round(smallest_effect(rounds, scatter, looks=looks), 4))}"
+        if not minimum:
+            return f"pairs scatter by {scatter:.2%}; {shown}"
+        needed = pairs_for(minimum, scatter, looks=looks)
+        return f"pairs scatter by {scatter:.2%}: an effect of {percent(minimum)} takes about {needed:,} pairs, {shown}"
+
+    def _forecast(self) -> None:
+        """What the first pairs say of how many it takes, from how far they scatter."""
+        told = [f"{m.metric}: {self._needs(m)}" for _, _, m in self._compared if scatter_of(m) is not None]
+        if told:
+            self._series.display.progress(f"forecast after {self._pairs} pairs: {'; '.join(told[:_TOLD])}")
 
     def _nothing(self, why: str) -> tuple[Stop, str]:
         """With what was wrong with the output: a value that is no number (NaN) was measured in vain."""
@@ -206,14 +260,11 @@ class _Turns:
         """Every metric of every case, for each value beside the base."""
         return [(answer, line, metric) for answer in self._answers for line in answer.lines for metric in line.metrics]
 
-    def _is_precise(self, width: float) -> bool:
-        return all(m.interleaved and enough(*sides(line.pair, m.metric), width=width) for _, line, m in self._compared)
-
     def _spent(self) -> tuple[Stop, str] | None:
         """Whether the budget is: a pair that would probably not end in time is not begun."""
         width, limit_s = self._request.width, self._request.max_time_s
-        if self._pairs >= self._most:
-            left = f", and an interval is not narrower than {_percent(width)} yet" if width is not None else ""
+        if self._pairs >= self._design.rounds:
+            left = f", and an interval is not narrower than {percent(width)} yet" if width is not None else ""
             made = len(self._durations_s)
             return Stop.PAIRS, f"{made} pair{'s' if made != 1 else ''} run as planned{left}"
         if limit_s is None or not self._durations_s:
@@ -234,5 +285,13 @@ class _Turns:
         return f"pair {self._pairs} of {self._budget}: {'; '.join(told[:_TOLD])}{more}"
 
 
-def _percent(part: float) -> str:
-    return f"{100 * part:.6g}%"
+def narrower(m: Compared, width: float) -> bool:
+    """Whether the interval of a metric is narrower than this, from end to end."""
+    effect = m.judgement.effect if m.judgement is not None else None
+    return effect is not None and effect.interval is not None and effect.interval.width < width
+
+
+def is_settled(m: Compared) -> bool:
+    """Whether its verdict is one that nothing withholds."""
+    judged = m.judgement
+    return judged is not None and not m.withheld_by and judged.verdict is not Verdict.INCONCLUSIVE

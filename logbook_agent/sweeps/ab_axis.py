@@ -126,10 +126,10 @@ def _with_place(axis: AbAxis, command: Sequence[str]) -> list[str]:
     return [*words, f"--{axis.name.replace('_', '-')}", _ANY]
 
 
-def in_turns(count: int, position: int) -> tuple[int, int]:
-    """Round and value (both from 0) of the run at a position: A B, B A, A B ...; A B C, C B A, ..."""
-    number, place = divmod(position, count)
-    return number, place if number % 2 == 0 else count - 1 - place
+def in_turns(number: int, count: int) -> list[int]:
+    """The order of the values (from 0) in a round (from 0) of an A/B without a design: A B, B A, A B ...; A B C, C B
+    A."""
+    return list(range(count)) if number % 2 == 0 else list(reversed(range(count)))
 
 
 def described(axis: AbAxis) -> str:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from logbook_agent.entries.entries import check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.run import RunRequest, check_count, check_no_prose, prepared
-from logbook_agent.model.entry import Comparison, Entry
+from logbook_agent.findings.evidence.planning import FEWEST_PAIRS, looks_of
+from logbook_agent.model.draw import drawn
+from logbook_agent.model.entry import Comparison, Design, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.prepare import PROGRAM, Command, own_benchmark
 from logbook_agent.store.book import Book
@@ -23,8 +25,10 @@ class AbRequest:
     """What is compared, and for how long.
 
     `run` says how each run is made; its `argv` holds the placeholders. `repeat` pairs are made whatever comes out; else
-    pairs are added until the interval is narrower than `width` (None: the minimum effect). `minimum_effect` and
-    `metrics` None are those of the entry that is gone on with, else 1% and the primary ones.
+    pairs are added until every verdict is settled, or where there is a `width` until the interval is narrower; without
+    `futility` also where the budget cannot answer the question. `seed` draws the order of each pair (None: one that
+    nobody has chosen). `minimum_effect` and `metrics` None are those of the entry that is continued, else 1% and the
+    primary ones.
     """
 
     axis: str
@@ -32,6 +36,8 @@ class AbRequest:
     repeat: int | None = None
     width: float | None = None
     max_pairs: int | None = None
+    futility: bool = True
+    seed: int | None = None
     max_time_s: float | None = None
     minimum_effect: float | None = None
     metrics: tuple[str, ...] | None = None
@@ -57,8 +63,24 @@ def checked(request: AbRequest) -> AbRequest:
             cause="an interval has a width above zero",
             hint="--until-interval 1%",
         )
-    width = request.width or request.minimum_effect or MINIMUM_EFFECT
-    return dataclasses.replace(request, width=width, max_pairs=request.max_pairs or MOST_PAIRS)
+    return request
+
+
+def planned(request: AbRequest, before: Design | None, made: int) -> Design:
+    """The design for an entry with so many pairs and this design, as it is stated before the next run.
+
+    What was planned and not finished is finished. Whatever goes beyond that is looked at more often.
+    """
+    rounds = made + (request.repeat or request.max_pairs or MOST_PAIRS)
+    looks = 1 if request.repeat is not None else looks_of(rounds)
+    if before is None:
+        seed = request.seed if request.seed is not None else 0
+        looked_at = made >= FEWEST_PAIRS
+        return Design(seed=seed, since=made + 1, rounds=rounds, looks=looks + looked_at)
+    chosen = request.repeat is not None or request.max_pairs is not None
+    if made < before.rounds and (rounds == before.rounds or not chosen):
+        return before
+    return dataclasses.replace(before, rounds=rounds, looks=before.looks + looks)
 
 
 def with_bench(run: RunRequest) -> RunRequest:
@@ -93,7 +115,14 @@ def found_or_new(workspace: Workspace, book: Book, request: AbRequest, axis: AbA
     check_required(workspace, prose, run.label)
     asked = Comparison(references=(), axis=axis.name, base_value=axis.base, minimum_effect=MINIMUM_EFFECT)
     draft = draft_entry(workspace, prose, title=prose.title or described(axis))
-    return create_entry(workspace, book, dataclasses.replace(draft, comparisons=(on_terms(asked, request),)))
+    drawn_by = dataclasses.replace(request, seed=request.seed if request.seed is not None else any_seed(workspace))
+    draft = dataclasses.replace(draft, comparisons=(on_terms(asked, request),), design=planned(drawn_by, None, 0))
+    return create_entry(workspace, book, draft)
+
+
+def any_seed(workspace: Workspace) -> int:
+    """A seed that nobody has chosen."""
+    return int.from_bytes(drawn(workspace.moment())[:4])
 
 
 def asked_of(workspace: Workspace, entry: Entry, axis: AbAxis) -> Comparison:
@@ -119,9 +148,11 @@ def on_terms(asked: Comparison, request: AbRequest) -> Comparison:
     )
 
 
-def keep(workspace: Workspace, book: Book, entry: Entry, new: Comparison, old: Comparison) -> None:
-    """Put a question in the place of an old one."""
+def keep(workspace: Workspace, book: Book, entry: Entry, new: Comparison, old: Comparison, design: Design) -> Entry:
+    """The entry with a question in the place of an old one, and a design."""
     with book.lock():
         now = book.entry(entry.id)
-        kept = tuple(c for c in now.comparisons if c != old)
-        book.write_entry(workspace.redacted_entry(dataclasses.replace(now, comparisons=(*kept, new))))
+        kept = tuple(new if c == old else c for c in now.comparisons)
+        changed = workspace.redacted_entry(dataclasses.replace(now, comparisons=kept, design=design))
+        book.write_entry(changed)
+    return changed

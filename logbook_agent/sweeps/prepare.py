@@ -76,6 +76,8 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     found = habits(chosen, done | set(request.before) if book is not None else None)
     cost = estimate(chosen.plan, durations_s(earlier, chosen.recipe.name, chosen.scale))
     begun = resumed or _begun(workspace, request, chosen, earlier, book)
+    if begun is not None and begun.entry.design is None:
+        chosen = dataclasses.replace(chosen, plan=dataclasses.replace(chosen.plan, in_turns=True))
     failed = begun.failed if begun is not None else 0
     retries = request.retry_failed and failed > 0
     progress = progress_of(workspace, chosen, book, begun.runs if begun is not None else ())
@@ -245,6 +247,7 @@ def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: C
     draft = dataclasses.replace(
         draft_entry(workspace, Prose(), title=title),
         recipe=use,
+        design=chosen.plan.design,
         fields=tuple(Field(label=label, text=text) for label, text in texts.items() if text),
         comparisons=_asked(recipe),
     )

@@ -65,10 +65,13 @@ class Tally:
     def __init__(self, plan: SweepPlan, metric: Metric | None) -> None:
         self._plan = plan
         self._of_unit: dict[str | None, _Cases] = {}
+        # The round of each run, by its number.
+        self._repeats: dict[int, int] = {}
         self.metric = metric
 
     def add(self, key: str, run: Run) -> None:
         """Take a run of a case."""
+        self._repeats[run.run] = run.repeat or 1
         for value, unit in self.measured(run):
             self._of_unit.setdefault(unit, {}).setdefault(key, {}).setdefault(run.run, []).append(value)
 
@@ -111,6 +114,7 @@ class Tally:
         like an effect, so they are left out.
         """
         # Statistics are loaded once, at the end of a sweep.
+        from logbook_agent.findings.evidence.layout import PlacedRun
         from logbook_agent.findings.evidence.winner import winner
 
         base = self._base()
@@ -118,17 +122,19 @@ class Tally:
         chosen = [key for key in cases if key == base or not self._plan.by_key[key].is_control]
         if base is not None and base not in cases:
             return {"is_winner": False, "rival": self._name(base), "reasons": ("the base was not measured",)}
-        placed = {key: [(n, values) for n, values in sorted(cases[key].items()) if n not in again] for key in chosen}
+        placed = {
+            key: [
+                (PlacedRun(("", "", n), repeat=self._repeats[n], design=self._plan.design), values)
+                for n, values in sorted(cases[key].items())
+                if n not in again
+            ]
+            for key in chosen
+        }
         late = next((key for key in chosen if not placed[key]), None)
         if late is not None:
             why = f"all runs of {self._name(late)} were retried later: a drift of the machine would look the same"
             return {"is_winner": False, "rival": self._name(late) if late != best.key else None, "reasons": (why,)}
-        found = winner(
-            placed,
-            direction=best.metric.direction,
-            base=base,
-            shuffled=self._plan.recipe.order is Order.SHUFFLED,
-        )
+        found = winner(placed, direction=best.metric.direction, base=base)
         if again and found.best not in (None, best.key, base):
             why = f"without the retried runs, {self._name(found.best)} is the best"
             return {"is_winner": False, "rival": None, "reasons": (why,)}
@@ -149,7 +155,7 @@ class Tally:
         if found.repeats is None:
             return found.reasons
         sets = [f"--set repeats={found.repeats}"] if found.repeats > self._plan.recipe.repeats else []
-        sets += ["--set order=shuffled"] if self._plan.recipe.order is not Order.SHUFFLED else []
+        sets += ["--set order=interleaved"] if self._plan.recipe.order is Order.AS_LISTED else []
         first, *rest = found.reasons
         return (f"{first} ({' '.join(sets)})" if sets else first, *rest)
 

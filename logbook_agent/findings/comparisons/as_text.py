@@ -12,10 +12,11 @@ from logbook_agent.findings.comparisons.told import (
     number,
     verdict_text,
 )
-from logbook_agent.findings.evidence.alike import Difference, DifferenceStanding, differences_text
+from logbook_agent.findings.evidence.alike import ORDER, Difference, DifferenceStanding, differences_text
 from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared
 from logbook_agent.findings.evidence.noise import Noise, noise_of
+from logbook_agent.findings.evidence.verdict import CLAIMS, Verdict
 from logbook_agent.findings.tables.compare import IN_NOISE
 from logbook_agent.findings.tables.spec import Column, Table
 
@@ -38,6 +39,8 @@ def compared_table(answers: Sequence[Answer], noise: Noise, *, rows: int, noted:
     """One row for each metric of each pair, at most `rows`; below them what withholds verdicts, and at most `noted`
     notes."""
     every = [(a, line, m) for a in answers for line in a.lines for m in line.metrics]
+    if len(every) > rows:
+        every.sort(key=lambda one: _rank(one[2]))  # claims first: what is cut says nothing
     told = list(dict.fromkeys(name for _, line, _ in every for name in line.pair.case))
     axis = next((a.axis for a in answers), None)
     columns = [
@@ -76,16 +79,40 @@ def _row(told: Sequence[str], answer: Answer, line: Line, m: Compared, noise: No
     )
 
 
+def _rank(m: Compared) -> int:
+    """Claims, other verdicts, then what has none."""
+    word = verdict_text(m)
+    return 0 if word in CLAIMS else 1 if word == Verdict.NEUTRAL else 2
+
+
 def _withheld(every: Sequence[tuple[Answer, Line, Compared]], axis: str | None) -> list[str]:
     """What withholds verdicts, and what to type where that is meant."""
-    found = Counter(m.withheld_by for _, _, m in every if m.withheld_by)
+    found = Counter((m.withheld_by, _sides(a)) for a, _, m in every if m.withheld_by)
+    shared: dict[tuple[Difference, ...], tuple[int, tuple[str, ...]]] = {}
+    for (differences, values), count in found.items():
+        total, all_values = shared.get(differences, (0, values[:1]))
+        shared[differences] = total + count, (*all_values, *values[1:])
     return [
-        "verdict withheld"
-        + (f" in {count} of {len(every)} rows" if count < len(every) else "")
-        + f": differs in {differences_text(differences)}"
-        + _remedy(differences, axis)
-        for differences, count in found.items()
+        _withheld_text(differences, axis, values, "" if count == len(every) else f" in {count} of {len(every)} rows")
+        for differences, (count, values) in shared.items()
     ]
+
+
+def _sides(answer: Answer) -> tuple[str, str]:
+    return answer.base, answer.other
+
+
+def _withheld_text(differences: Sequence[Difference], axis: str | None, values: Sequence[str], where: str) -> str:
+    order = [d for d in differences if d.name == ORDER]
+    if not order:
+        return f"verdict withheld{where}: differs in {differences_text(differences)}{_remedy(differences, axis)}"
+    others = [d for d in differences if d.name != ORDER]
+    also = f"; it also differs in {differences_text(others)}" if others else ""
+    settle = f"logbook ab --axis {axis or 'NAME'}={','.join(dict.fromkeys(values)) if axis else 'A,B'} -- COMMAND"
+    return (
+        f"not settled{where}: {order[0].why}, so a drift of the machine would look the same{also}; "
+        f"to settle it: {settle}; to judge it all the same: --allow {ORDER}"
+    )
 
 
 def _remedy(differences: Sequence[Difference], axis: str | None) -> str:

@@ -7,19 +7,24 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from logbook_agent.findings.evidence.alike import DifferenceStanding, differences_text
+from logbook_agent.findings.evidence.alike import ORDER, DifferenceStanding, differences_text
 from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared, Numbers
+from logbook_agent.findings.evidence.family import claims_alone
+from logbook_agent.findings.evidence.layout import WHY, Lay
 from logbook_agent.findings.evidence.noise import Noise, noise_of
-from logbook_agent.findings.evidence.verdict import Basis, Verdict
+from logbook_agent.findings.evidence.verdict import CLAIMS, Basis, Verdict
 from logbook_agent.findings.trust import Answered
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import Comparison
+from logbook_agent.model.stats.sequential import ALPHA
 from logbook_agent.model.stats.summary import mad, mean, quantile, standard_deviation
 from logbook_agent.model.units import format_value, known
 from logbook_agent.text import markdown as md
 
 WITHHELD = "withheld"
+# Of what nothing withholds but the order in which the runs were made.
+NOT_SETTLED = "not settled"
 _SHOWN_LINES = 12
 # What the reader of an entry is told of beside verdicts.
 _STATED = (DifferenceStanding.ALLOWED, DifferenceStanding.IMPLIED, DifferenceStanding.NOTED)
@@ -61,6 +66,8 @@ def _line(asked: Comparison, answer: Answer, line: Line, m: Compared, noise: Noi
 
 
 def _outcome(m: Compared) -> str:
+    if verdict_text(m) == NOT_SETTLED:
+        return f"not settled, {md.escape(str(m.withheld_by[0].why))}"
     if m.withheld_by:
         return f"verdict withheld, differs in {md.escape(differences_text(m.withheld_by))}"
     return f"**{verdict_text(m)}**" if m.judgement is not None else "no verdict"
@@ -108,6 +115,12 @@ def evidence_text(m: Compared, noise: Noise) -> str:
     parts = [interval_text(m), f"{pairs} pairs" if m.interleaved else f"{m.base.runs} and {m.other.runs} runs"]
     if effect is not None and effect.interval is None and effect.basis is Basis.BETWEEN_RUNS:
         parts.append("too few for an interval")
+    if effect is not None and effect.p_value is not None and effect.interval is not None:
+        parts.append(f"p = {effect.p_value:.2g} by {'signed ranks' if m.interleaved else 'Mann-Whitney'}")
+    if m.layout is not None and m.layout.looks > 1:
+        parts.append(f"{m.layout.looks} looks")
+    if m.layout is not None and m.layout.lay is Lay.FIXED:
+        parts.append("fixed order")
     if effect is not None and effect.order_effect is not None:
         parts.append(f"order effect {effect.order_effect:+.2%}")
     if noise.marks(m):
@@ -117,7 +130,7 @@ def evidence_text(m: Compared, noise: Noise) -> str:
 
 def verdict_text(m: Compared) -> str:
     if m.withheld_by:
-        return WITHHELD
+        return NOT_SETTLED if {d.name for d in m.withheld_by} == {ORDER} else WITHHELD
     return m.judgement.verdict.value if m.judgement is not None else "none"
 
 
@@ -131,11 +144,30 @@ def notes(answers: Sequence[Answer], noise: Noise) -> list[str]:
         stated = [d for d in like.differences if d.standing in _STATED]
         of_pairs.update(f"{d.standing.value}: {differences_text([d])}" for d in stated)
         of_pairs.update([f"not known for either side: {', '.join(like.not_known)}"] if like.not_known else [])
-    of_metrics = Counter(reason for m in metrics for reason in doubts(m))
+    of_metrics = Counter(f"allowed: order ({WHY[lay]})" for m in metrics if (lay := _allowed_order(m)) is not None)
+    of_metrics.update(reason for m in metrics for reason in doubts(m))
     found = [text + _part(n, len(every), "pair") for text, n in of_pairs.items()]
     found += [text + _part(n, len(metrics), "row") for text, n in of_metrics.items()]
     scatter = [f"noise of {m}: runs of one configuration scatter by {part:.2%}" for m, part in noise.floors.items()]
-    return [*found, *_means(answers), *_left_out(answers), *_contended(answers), *scatter]
+    return [*_family(metrics), *found, *_means(answers), *_left_out(answers), *_contended(answers), *scatter]
+
+
+def _allowed_order(m: Compared) -> Lay | None:
+    """The order of runs whose verdict somebody wants all the same."""
+    is_allowed = m.layout is not None and not m.layout.is_sound and ORDER not in (d.name for d in m.withheld_by)
+    return m.layout.lay if is_allowed and m.layout is not None else None
+
+
+def _family(metrics: Sequence[Compared]) -> list[str]:
+    """How many effects are claimed, beside how many tests were made."""
+    alone, tests = claims_alone(metrics)
+    if not tests:
+        return []
+    claims = sum(m.judgement is not None and m.judgement.tests > 1 and m.judgement.verdict in CLAIMS for m in metrics)
+    text = f"{tests:,} tests held together by Benjamini-Hochberg: {claims:,} claim{'s' * (claims == 1)} an effect"
+    if alone > claims:
+        text += f"; each by itself, {alone:,} would, and up to {max(1, round(tests * ALPHA)):,} do without any effect"
+    return [text]
 
 
 def doubts(m: Compared) -> tuple[str, ...]:
@@ -249,6 +281,15 @@ def _metric_data(m: Compared, noise: Noise) -> dict[str, Any]:
         "p_value": effect.p_value if effect is not None else None,
         "basis": effect.basis.value if effect is not None else None,
         "interleaved": m.interleaved,
+        "order": m.layout.lay.value if m.layout is not None else None,
+        "test": None
+        if effect is None or effect.p_value is None
+        else "signed-rank"
+        if m.interleaved
+        else "mann-whitney",
+        "looks": m.layout.looks if m.layout is not None else None,
+        "alpha": effect.alpha if effect is not None else None,
+        "tests": m.judgement.tests if m.judgement is not None else None,
         "order_effect": effect.order_effect if effect is not None else None,
         "noise_floor": noise.floors.get(m.metric),
         "within_noise": noise.holds(m),

@@ -19,7 +19,7 @@ from logbook_agent.findings.tables.spec import Case
 from logbook_agent.running.commands.flags import differences as command_differences
 from logbook_agent.running.commands.flags import normal_name, parts
 
-ARGV, CWD, UNIT = "argv", "cwd", "unit"
+ARGV, CWD, UNIT, ORDER = "argv", "cwd", "unit", "order"
 _COMMIT, _HOST, _LAUNCHER = "commit", "host", "launcher"
 # Facts that are not told where they are missing. Without a variable or a launcher, there was none.
 _PARTLY_KNOWN = (_COMMIT, _HOST, "package:", "file:")
@@ -48,17 +48,19 @@ _WITHHOLD = (DifferenceStanding.DIFFERS, DifferenceStanding.UNKNOWN)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A name with the values of both sides as one reads them; None: that side does not tell."""
+    """A name with the values of both sides as one reads them; None: that side does not tell. `why` stands instead of
+    values for what lies between the sides: the order of their runs."""
 
     name: str
     base: str | None
     other: str | None
     standing: DifferenceStanding
+    why: str | None = None
 
 
 def differences_text(differences: Sequence[Difference]) -> str:
     """`dtype (bfloat16 | float32), commit (3357f54a5 | not known)`."""
-    return ", ".join(f"{d.name} ({_value(d.base)} | {_value(d.other)})" for d in differences)
+    return ", ".join(f"{d.name} ({d.why or f'{_value(d.base)} | {_value(d.other)}'})" for d in differences)
 
 
 def _value(text: str | None) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from logbook_agent.findings.evidence.alike import Likeness, Terms
 from logbook_agent.findings.evidence.compared import Compared, compared, stated
+from logbook_agent.findings.evidence.family import held_together
 from logbook_agent.findings.evidence.pairs import Ground, Group, Pair, Pairing, Unpaired, compare_sides, compare_values
 from logbook_agent.findings.measured import baseline_cases, is_case
 from logbook_agent.findings.tables.metrics import choose
@@ -57,7 +58,7 @@ class Answer:
 def answer_sides(base: Sequence[Case], other: Sequence[Case], names: tuple[str, str], ask: Ask) -> list[Answer]:
     """Two sets of rows, neither of them empty. Raises UsageError for names that they do not have."""
     ground = Ground([*base, *other], ask.terms)
-    return [_answer(compare_sides(ground, len(base), names), ask, metric_names(ground, ask))]
+    return _held([_answer(compare_sides(ground, len(base), names), ask, metric_names(ground, ask))])
 
 
 def answer_values(cases: Sequence[Case], ask: Ask) -> list[Answer]:
@@ -65,7 +66,16 @@ def answer_values(cases: Sequence[Case], ask: Ask) -> list[Answer]:
     when there is one value alone."""
     ground = Ground(cases, ask.terms)
     names = metric_names(ground, ask)
-    return [_answer(pairing, ask, names) for pairing in compare_values(ground, ask.base_value)]
+    return _held([_answer(pairing, ask, names) for pairing in compare_values(ground, ask.base_value)])
+
+
+def _held(answers: Sequence[Answer]) -> list[Answer]:
+    """With the verdicts of all values, cases and metrics held together."""
+    held = iter(held_together([m for answer in answers for line in answer.lines for m in line.metrics]))
+    return [
+        replace(a, lines=tuple(replace(line, metrics=tuple(next(held) for _ in line.metrics)) for line in a.lines))
+        for a in answers
+    ]
 
 
 def answer_stated(header: Header, other: Sequence[Case], reference: str, ask: Ask) -> Answer:
@@ -104,7 +114,9 @@ def _answer(pairing: Pairing, ask: Ask, names: Sequence[str]) -> Answer:
         other=pairing.other,
         axis=ask.terms.axis,
         lines=tuple(
-            Line(pair=p, metrics=tuple(compared(p, name, ask.declared, ask.minimum_effect) for name in names))
+            Line(
+                pair=p, metrics=tuple(compared(p, name, ask.declared, ask.minimum_effect, ask.terms) for name in names)
+            )
             for p in pairing.pairs
         ),
         unpaired=pairing.unpaired,

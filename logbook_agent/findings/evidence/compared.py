@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, replace
 
-from logbook_agent.findings.evidence.alike import UNIT, Difference, DifferenceStanding
+from logbook_agent.findings.evidence.alike import ORDER, UNIT, Difference, DifferenceStanding, Terms
+from logbook_agent.findings.evidence.layout import APART_S, WHY, Layout, PlacedRun, layout
 from logbook_agent.findings.evidence.pairs import Group, Pair
-from logbook_agent.findings.evidence.verdict import Judgement, Runs, judge
+from logbook_agent.findings.evidence.planning import scatter_of_pairs
+from logbook_agent.findings.evidence.verdict import Judgement, Runs, Verdict, judge
 from logbook_agent.findings.tables.frame import RunKey
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.run import Row
@@ -18,13 +19,6 @@ from logbook_agent.model.units import Direction
 
 # A run with its samples of a metric.
 RunSamples = tuple[RunKey, Sequence[float]]
-
-
-class Turns(Enum):
-    """Which side had the first run of the first pair."""
-
-    BASE_FIRST = 0
-    OTHER_FIRST = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +45,7 @@ class Numbers:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
     """One metric of a pair. `judgement` is None where there is no ratio to judge; its verdict holds only when
-    `withheld_by` is empty. `interleaved`: the runs alternated, and are judged in pairs."""
+    `withheld_by` is empty. `layout`: how the runs of the two sides lay, where both have some."""
 
     metric: str
     direction: Direction | None
@@ -60,7 +54,12 @@ class Compared:
     judgement: Judgement | None
     withheld_by: tuple[Difference, ...] = ()
     reasons: tuple[str, ...] = ()
-    interleaved: bool = False
+    layout: Layout | None = None
+
+    @property
+    def interleaved(self) -> bool:
+        """Whether it is judged by pairs."""
+        return self.layout is not None and self.layout.is_paired
 
     @property
     def unit(self) -> str | None:
@@ -81,35 +80,62 @@ class Compared:
         return b / a
 
 
-def compared(pair: Pair, metric: str, declared: Sequence[Metric], minimum_effect: float) -> Compared:
-    """A metric, or an observation by that name, of a pair."""
+def compared(
+    pair: Pair, metric: str, declared: Sequence[Metric], minimum_effect: float, terms: Terms, apart_s: float = APART_S
+) -> Compared:
+    """A metric, or an observation by that name, of a pair. `apart_s`: see `layout`."""
     (base, first), (other, last) = _measured(pair.base, metric), _measured(pair.other, metric)
     direction = _direction(pair, metric, declared)
     differs = _units_differ(base.unit, other.unit)
     missing = [f"{side} has no number: {why}" for side, n in (("base", base), ("other", other)) if (why := _missing(n))]
     reasons: Sequence[str] = [] if differs else missing
-    judgement = turns = None
+    judgement = lay = None
+    withheld = [*pair.likeness.withheld_by, *differs]
     if not differs and not missing:
-        turns = turns_of([r for r, _ in first], [r for r, _ in last])
-        judgement = judge(
-            [samples for _, samples in first],
-            [samples for _, samples in last],
-            direction=direction,
-            minimum_effect=minimum_effect,
-            paired=turns is not None,
-            other_first=turns is Turns.OTHER_FIRST,
-        )
+        lay = layout_of([r for r, _ in first], [r for r, _ in last], pair, apart_s)
+        judgement = _judged([s for _, s in first], [s for _, s in last], lay, direction, minimum_effect)
         reasons = judgement.reasons
+        if not lay.is_sound and terms.declared(ORDER) is None:
+            withheld.append(_order(lay))
     return Compared(
         metric=metric,
         direction=direction,
         base=base,
         other=other,
         judgement=judgement,
-        withheld_by=(*pair.likeness.withheld_by, *differs),
+        withheld_by=tuple(withheld),
         reasons=tuple(reasons),
-        interleaved=turns is not None,
+        layout=lay,
     )
+
+
+def layout_of(base: Sequence[RunKey], other: Sequence[RunKey], pair: Pair, apart_s: float) -> Layout:
+    """How those runs of a pair lay that measured a metric."""
+    of = {item.run: item.case for item in (*pair.base.items, *pair.other.items)}
+    placed = [[PlacedRun(key, c.ended, c.repeat, c.design) for key in side if (c := of[key])] for side in (base, other)]
+    return layout(*placed, apart_s=apart_s)
+
+
+def _judged(base: Runs, other: Runs, lay: Layout, direction: Direction | None, minimum_effect: float) -> Judgement:
+    """The verdict of runs that lay so; pairs where they are some, and none before all planned ones are there."""
+    if not lay.is_paired:
+        return judge(base, other, direction=direction, minimum_effect=minimum_effect, looks=lay.looks)
+    sides = [base[a] for a, _ in lay.pairs], [other[b] for _, b in lay.pairs]
+    found = judge(
+        *sides, direction=direction, minimum_effect=minimum_effect, other_first=lay.other_first, looks=lay.looks
+    )
+    if lay.alone:
+        notes = f"{lay.alone} run{'s' * (lay.alone > 1)} without a partner left out"
+        found = replace(found, reasons=(*found.reasons, notes))
+    if lay.rounds is not None and lay.looks == 1 and len(lay.pairs) < lay.rounds and found.effect is not None:
+        early = f"{len(lay.pairs)} of {lay.rounds} planned pairs: the result is judged when all are there"
+        found = replace(found, verdict=Verdict.INCONCLUSIVE, reasons=(early, *found.reasons))
+    return found
+
+
+def _order(lay: Layout) -> Difference:
+    """What withholds the verdict on runs that lay so."""
+    return Difference(name=ORDER, base=None, other=None, standing=DifferenceStanding.DIFFERS, why=WHY[lay.lay])
 
 
 def stated(name: str, value: float, group: Group, declared: Sequence[Metric]) -> Compared:
@@ -142,6 +168,14 @@ def sides(pair: Pair, metric: str) -> tuple[Runs, Runs]:
     return base, other
 
 
+def scatter_of(m: Compared) -> float | None:
+    """How far the pairs of a metric scatter, as a standard deviation of logarithms; None where they are too few."""
+    if m.layout is None or not m.layout.is_paired or m.judgement is None or m.judgement.effect is None:
+        return None
+    first, last = m.base.values, m.other.values
+    return scatter_of_pairs([math.log(last[b] / first[a]) for a, b in m.layout.pairs])
+
+
 def numbers(group: Group, metric: str) -> Numbers:
     """What a group measured of a metric."""
     return _measured(group, metric)[0]
@@ -164,19 +198,6 @@ def _measured(group: Group, metric: str) -> tuple[Numbers, list[RunSamples]]:
         failed=tuple(group.failed),
     )
     return found, runs
-
-
-def turns_of(base: Sequence[RunKey], other: Sequence[RunKey]) -> Turns | None:
-    """Whether the runs of two sides were taken in turns, and who began: AB BA AB ... or BA AB BA ...
-
-    Two whole pairs are needed. The last pair may want its second run, as when a series was cut off. None for
-    anything else, and for a run that holds both sides: it has no order.
-    """
-    if min(len(base), len(other)) < 2 or {*base} & {*other}:
-        return None
-    order = [side for _, side in sorted([(r, 0) for r in base] + [(r, 1) for r in other])]
-    in_turn = all(side == (order[0] + at + at // 2) % 2 for at, side in enumerate(order))
-    return Turns(order[0]) if in_turn else None
 
 
 def _runs(group: Group, metric: str) -> list[RunSamples]:

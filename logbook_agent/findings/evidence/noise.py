@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 from logbook_agent.findings.evidence.answers import Answer
 from logbook_agent.findings.evidence.compared import Compared, sides
-from logbook_agent.findings.evidence.verdict import Verdict
+from logbook_agent.findings.evidence.verdict import CLAIMS
 from logbook_agent.model.stats.noise import noise_floor, pooled_floor, within_noise
-
-_CLAIMS = (Verdict.BENEFICIAL, Verdict.REGRESSIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +29,7 @@ class Noise:
 
     def marks(self, m: Compared) -> bool:
         """Whether to say so: a verdict that there is an effect rests on pairs or ranks, and stands for itself."""
-        claims = m.judgement is not None and not m.withheld_by and m.judgement.verdict in _CLAIMS
+        claims = m.judgement is not None and not m.withheld_by and m.judgement.verdict in CLAIMS
         return not claims and bool(self.holds(m))
 
 

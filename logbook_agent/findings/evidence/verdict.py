@@ -4,12 +4,13 @@ A verdict is given for a minimum practical effect m, on the ratio of the sides:
 
     beneficial,   the test says that the sides differ (p <= alpha), the interval of the ratio does not hold 1,
     regressive    and the measured effect is at least m, the better or the worse way
-    neutral       the whole interval lies within m of 1
+    neutral       the whole interval lies within m of 1, also when the values were rounded the worst way
     inconclusive  anything else: too few runs, too much noise, no direction, values without a ratio
 
-Evidence are runs: processes that were started apart. Unpaired runs are tested by Mann-Whitney, pairs that ran
-interleaved (AB BA) by Wilcoxon's signed ranks; the interval is a bootstrap over runs or pairs. It is given from as many
-runs on as the test needs: of fewer no interval holds the truth as often as its level says. Effects are measured in
+Evidence are runs: processes that were started apart. Pairs are tested by Wilcoxon's signed ranks, and their interval
+holds each ratio which that test would not reject; unpaired runs by Mann-Whitney, with a bootstrap over runs. An
+interval is given from as many runs on as the test needs: of fewer none holds the truth as often as its level says.
+Alpha is 5% for a result that is looked at once, and less for one that is looked at on the way. Effects are measured in
 logarithms, so that swapping the sides swaps the verdict. `benchmarks/calibration.py` says how often it errs.
 """
 
@@ -20,16 +21,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from logbook_agent.findings.evidence.coarse import step_of
 from logbook_agent.model.stats import median
-from logbook_agent.model.stats.bootstrap import interval_of_median, interval_of_ratio
+from logbook_agent.model.stats.bootstrap import interval_of_ratio
+from logbook_agent.model.stats.pseudomedian import interval_of_pseudomedian, pseudomedian
 from logbook_agent.model.stats.ranks import mann_whitney, missing_paired, missing_unpaired, signed_rank
+from logbook_agent.model.stats.sequential import ALPHA, threshold
 from logbook_agent.model.units import Direction
 
 # One inner sequence of samples per run; the value of a run is the median of its samples.
 Runs = Sequence[Sequence[float]]
 
-# A difference is claimed in at most this part of comparisons without one.
-ALPHA = 0.05
 # Of a side with two runs the interval of the ratio is too narrow, however many the other side has: at 95% it holds the
 # truth in 85% when that has twenty.
 FEWEST_RUNS = 3
@@ -46,6 +48,9 @@ class Verdict(StrEnum):
     INCONCLUSIVE = "inconclusive"
 
 
+CLAIMS = (Verdict.BENEFICIAL, Verdict.REGRESSIVE)
+
+
 class Basis(StrEnum):
     """What an interval was taken over; only one between runs is evidence."""
 
@@ -55,7 +60,7 @@ class Basis(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """Of a ratio; `level` is its nominal coverage, 0.95."""
+    """Of a ratio; `level` is its nominal coverage: 0.95 for a result that is looked at once."""
 
     low: float
     high: float
@@ -70,10 +75,10 @@ class Interval:
 class Effect:
     """How two sides compare.
 
-    `ratio` is other / base of the medians of runs; of pairs it is the median of their ratios, in which a drift of the
-    machine cancels. `missing_runs` is how many more runs per side are needed before a verdict may be given (0: enough);
-    until then there is no `interval`.
-    `order_effect` of interleaved pairs says by how much the later run of a pair comes out higher (0.02: 2%).
+    `ratio` is other / base of the medians of runs; of pairs it is the pseudomedian of their ratios, in which a drift of
+    the machine cancels. `missing_runs` is how many more runs per side are needed before a verdict may be given (0:
+    enough); until then there is no `interval`. `alpha` is what the p-value is held against. `order_effect` of pairs
+    says by how much the later run of a pair comes out higher (0.02: 2%).
     """
 
     ratio: float
@@ -83,14 +88,20 @@ class Effect:
     other_runs: int
     basis: Basis
     missing_runs: int
+    alpha: float = ALPHA
     order_effect: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
+    """`tests` is the number of those that were held together with this one, `alone` the verdict if it were the only
+    one."""
+
     verdict: Verdict
     effect: Effect | None
     reasons: tuple[str, ...]
+    tests: int = 1
+    alone: Verdict | None = None
 
 
 def judge(
@@ -99,54 +110,60 @@ def judge(
     *,
     direction: Direction | None,
     minimum_effect: float = 0.01,
-    paired: bool = False,
-    other_first: bool = False,
-    alpha: float = ALPHA,
+    other_first: Sequence[bool] | None = None,
+    looks: int = 1,
+    alpha: float | None = None,
 ) -> Judgement:
     """The verdict on `other` against `base`, with its reasons.
 
-    `paired`: run i of both sides belongs together, and the first of a pair alternates: AB BA AB ..., or BA AB BA ...
-    when `other_first`. Runs of the longer side that have no partner are left out. `minimum_effect` is a fraction: 0.01
-    for 1%. ValueError for one that is not from 0 up to 1.
+    `other_first` says of each pair which side ran first: run i of both sides belongs together; None: no pairs.
+    `minimum_effect` is a fraction: 0.01 for 1%. `looks`: how often the result is looked at before all runs are made,
+    the end included; `alpha` instead states the p-value that a claim needs. ValueError for an effect that is not from
+    0 up to 1, and for pairs of which one side is missing.
     """
     if not 0 <= minimum_effect < 1:
         raise ValueError(f"a minimum effect is a fraction from 0 up to 1, not {minimum_effect}")
     found = [*problems("base", base), *problems("other", other)]
     if found:
         return Judgement(verdict=Verdict.INCONCLUSIVE, effect=None, reasons=tuple(found))
-    notes = []
-    if paired and len(base) != len(other):
-        pairs = min(len(base), len(other))
-        alone = abs(len(base) - len(other))
-        notes.append(f"{alone} run{'s' * (alone > 1)} without a partner left out")
-        base, other = base[:pairs], other[:pairs]
-    effect = measure(base, other, paired=paired, other_first=other_first, alpha=alpha)
-    verdict, reasons = _decide(effect, direction, minimum_effect, paired=paired, alpha=alpha)
-    if effect.order_effect is not None and _order_matters(base, other, alpha):
-        notes.append(
-            f"the later run of a pair differs by {effect.order_effect:+.2%}; the alternating order cancels this"
+    level = threshold(looks) if alpha is None else alpha
+    effect = measure(base, other, other_first=other_first, alpha=level)
+    verdict, reasons = _decide(effect, direction, minimum_effect, paired=other_first is not None)
+    if verdict is Verdict.NEUTRAL:
+        step = step_of([sample for run in (*base, *other) for sample in run])
+        if (
+            effect.interval is not None
+            and _within(effect.interval) + math.log1p(step) > math.log1p(minimum_effect) + ROUNDING
+        ):
+            verdict = Verdict.INCONCLUSIVE
+            reasons[0] = (
+                f"values come in steps of {step:.2g} of their size, too coarse to rule out {percent(minimum_effect)}: "
+                "print more digits, or measure for longer"
+            )
+    if effect.order_effect is not None and _order_matters(base, other, other_first or (), ALPHA):
+        reasons.append(
+            f"the later run of a pair differs by {effect.order_effect:+.2%}; that the order changes cancels this"
         )
-    return Judgement(verdict=verdict, effect=effect, reasons=(*reasons, *notes))
+    return Judgement(verdict=verdict, effect=effect, reasons=tuple(reasons))
 
 
-def measure(
-    base: Runs, other: Runs, *, paired: bool = False, other_first: bool = False, alpha: float = ALPHA
-) -> Effect:
-    """Ratio, interval and test of two sides without `problems`; as many runs of each when paired."""
+def measure(base: Runs, other: Runs, *, other_first: Sequence[bool] | None = None, alpha: float = ALPHA) -> Effect:
+    """Ratio, interval and test of two sides without `problems`; as many runs of each, and of `other_first`, when
+    paired."""
     first, last = [median(run) for run in base], [median(run) for run in other]
     ratio, order, p_value = median(last) / median(first), None, None
     bounds: tuple[float, float] | None = None
     basis = Basis.WITHIN_PROCESS if min(len(base), len(other)) < 2 else Basis.BETWEEN_RUNS
-    missing = _missing(len(base), len(other), paired=paired, alpha=alpha)
+    missing = _missing(len(base), len(other), paired=other_first is not None, alpha=alpha)
     if basis is Basis.WITHIN_PROCESS:
         enough = len(base) == len(other) and not _missing(len(base[0]), len(other[0]), paired=False, alpha=alpha)
         if enough and all(_in_range(x) for x in (*base[0], *other[0])):
             bounds = interval_of_ratio(base[0], other[0], 1 - alpha)
-    elif paired:
+    elif other_first is not None:
         logs = _pair_logs(base, other)
-        ratio, p_value, order = math.exp(median(logs)), signed_rank(logs), _order_effect(logs, other_first)
+        ratio, p_value, order = math.exp(pseudomedian(logs)), signed_rank(logs), _order_effect(logs, other_first)
         if not missing:
-            low, high = interval_of_median(logs, 1 - alpha)
+            low, high = interval_of_pseudomedian(logs, 1 - alpha)
             bounds = math.exp(low), math.exp(high)
     else:
         p_value = mann_whitney(first, last)
@@ -159,6 +176,7 @@ def measure(
         other_runs=len(other),
         basis=basis,
         missing_runs=missing,
+        alpha=alpha,
         order_effect=order,
     )
 
@@ -168,16 +186,24 @@ def _pair_logs(base: Runs, other: Runs) -> list[float]:
     return [math.log(median(b)) - math.log(median(a)) for a, b in zip(base, other, strict=True)]
 
 
-def _order_effect(logs: Sequence[float], other_first: bool) -> float:
+def _parts(logs: Sequence[float], other_first: Sequence[bool]) -> tuple[list[float], list[float]]:
+    """Those of pairs in which the base ran first, and the others."""
+    parts: tuple[list[float], list[float]] = ([], [])
+    for log, other in zip(logs, other_first, strict=True):
+        parts[other].append(log)
+    return parts
+
+
+def _order_effect(logs: Sequence[float], other_first: Sequence[bool]) -> float | None:
     # The effect stands in all pairs alike, that of the order with one sign in AB and the other in BA.
-    later, earlier = (logs[1::2], logs[::2]) if other_first else (logs[::2], logs[1::2])
-    return math.expm1((median(later) - median(earlier)) / 2)
+    base_first, turned = _parts(logs, other_first)
+    return math.expm1((median(base_first) - median(turned)) / 2) if base_first and turned else None
 
 
-def _order_matters(base: Runs, other: Runs, alpha: float) -> bool:
+def _order_matters(base: Runs, other: Runs, other_first: Sequence[bool], alpha: float) -> bool:
     """Whether AB and BA differ by more than chance."""
-    logs = _pair_logs(base, other)
-    return mann_whitney(logs[::2], logs[1::2]) <= alpha
+    parts = _parts(_pair_logs(base, other), other_first)
+    return mann_whitney(*parts) <= alpha
 
 
 def _missing(base_runs: int, other_runs: int, *, paired: bool, alpha: float) -> int:
@@ -185,9 +211,7 @@ def _missing(base_runs: int, other_runs: int, *, paired: bool, alpha: float) -> 
     return max(missing, FEWEST_RUNS - min(base_runs, other_runs))
 
 
-def _decide(
-    effect: Effect, direction: Direction | None, minimum: float, *, paired: bool, alpha: float
-) -> tuple[Verdict, list[str]]:
+def _decide(effect: Effect, direction: Direction | None, minimum: float, *, paired: bool) -> tuple[Verdict, list[str]]:
     """The rule of the module's docstring."""
     if direction is None:
         return Verdict.INCONCLUSIVE, ["the metric has no direction: which way is better is not stated"]
@@ -201,29 +225,34 @@ def _decide(
     measured, bound = math.log(effect.ratio), math.log1p(minimum)
     low, high = math.log(effect.interval.low), math.log(effect.interval.high)
     facts = _facts(effect, effect.interval, paired=paired)
-    differs = effect.p_value <= alpha and (low > 0 or high < 0)
+    differs = effect.p_value <= effect.alpha and (low > 0 or high < 0)
     if differs and abs(measured) >= bound - ROUNDING:
         better = (measured > 0) == (direction == "max")
         return (Verdict.BENEFICIAL if better else Verdict.REGRESSIVE), [facts]
-    if max(-low, high) <= bound + ROUNDING:
-        return Verdict.NEUTRAL, [f"the whole interval lies within the minimum effect of {_percent(minimum)}", facts]
+    if _within(effect.interval) <= bound + ROUNDING:
+        return Verdict.NEUTRAL, [f"the whole interval lies within the minimum effect of {percent(minimum)}", facts]
     if differs:
-        doubt = f"there is a difference; whether it reaches the minimum effect of {_percent(minimum)} is open"
+        doubt = f"there is a difference; whether it reaches the minimum effect of {percent(minimum)} is open"
     else:
-        doubt = f"no difference is shown, and one of {_percent(minimum)}, the minimum effect, is not ruled out"
+        doubt = f"no difference is shown, and one of {percent(minimum)}, the minimum effect, is not ruled out"
     return Verdict.INCONCLUSIVE, [doubt, facts]
+
+
+def _within(interval: Interval) -> float:
+    """How far the interval reaches from 1, as a logarithm."""
+    return max(-math.log(interval.low), math.log(interval.high))
 
 
 def _facts(effect: Effect, interval: Interval, *, paired: bool) -> str:
     """The numbers behind a verdict in one line."""
     runs = f"{effect.base_runs} pairs" if paired else f"{effect.base_runs} and {effect.other_runs} runs"
     return (
-        f"{effect.ratio - 1:+.2%}, {_percent(interval.level)} interval {interval.low - 1:+.2%} to "
+        f"{effect.ratio - 1:+.2%}, {percent(interval.level)} interval {interval.low - 1:+.2%} to "
         f"{interval.high - 1:+.2%}, p = {effect.p_value:.2g}, {runs}"
     )
 
 
-def _percent(part: float) -> str:
+def percent(part: float) -> str:
     """`1%`, `0.5%`, `99.95%`."""
     return f"{100 * part:.6g}%"
 

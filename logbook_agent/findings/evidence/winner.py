@@ -6,7 +6,7 @@ The best of many equal cases looks good by being chosen. So a case is named the 
     without a base   when it is better than every other case, each at alpha: then the choice needs no correction
                      (S. Gutmann and Z. Maymin, "Is the selected population the best?", Annals of Statistics 15, 1987)
 
-and only where a drift of the machine cannot make it: by pairs that ran in turns, or by runs that were mixed. Where all
+and only where the machine's own changes cannot make it: by pairs, or by runs whose order was drawn by chance. Where all
 runs of one case were made before those of the other, no case is named.
 """
 
@@ -16,16 +16,17 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from logbook_agent.findings.evidence.compared import Turns, turns_of
-from logbook_agent.findings.evidence.verdict import ALPHA, Verdict, judge
+from logbook_agent.findings.evidence.layout import WHY, PlacedRun, layout
+from logbook_agent.findings.evidence.verdict import Verdict, judge
 from logbook_agent.findings.evidence.verdict import problems as problems_of
 from logbook_agent.model.stats import median
 from logbook_agent.model.stats.ranks import missing_unpaired
+from logbook_agent.model.stats.sequential import ALPHA
 from logbook_agent.model.units import Direction
 
 K = TypeVar("K", bound=Hashable)
-# The runs of a case: the place of each in the order in which all runs were made, and its samples.
-Placed = Sequence[tuple[int, Sequence[float]]]
+# The runs of a case, each with its place and its samples, in the order in which they were started.
+Placed = Sequence[tuple[PlacedRun, Sequence[float]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +50,10 @@ def winner(
     direction: Direction | None,
     minimum_effect: float = 0.01,
     base: K | None = None,
-    shuffled: bool = False,
     alpha: float = ALPHA,
 ) -> Selection[K]:
-    """The winner among the cases of a sweep, or none; `base` is the key of the case to beat.
-
-    `shuffled`: the order was drawn by chance, so runs are mixed wherever they stand. KeyError for a base that is no
-    case.
-    """
+    """The winner among the cases of a sweep, or none; `base` is the key of the case to beat. KeyError for a base that
+    is no case."""
     if base is not None and base not in cases:
         raise KeyError(base)
     values = {key: median([median(run) for run in runs]) for key, runs in _sound(cases).items()}
@@ -73,7 +70,7 @@ def winner(
     # Without a base the choice needs no correction, see above.
     level = alpha / (len(values) - 1) if base is not None else alpha
     for rival in rivals:
-        found = _against(cases, best, rival, direction, minimum_effect, shuffled=shuffled, alpha=level)
+        found = _against(cases, best, rival, direction, minimum_effect, alpha=level)
         if found.winner is None:
             break
     how = [_how(len(values) - 1, has_base=base is not None)] if found.winner is not None else []
@@ -108,7 +105,6 @@ def _against(
     direction: Direction | None,
     minimum_effect: float,
     *,
-    shuffled: bool,
     alpha: float,
 ) -> Selection[K]:
     """The best case against one other."""
@@ -117,25 +113,20 @@ def _against(
     if min(len(first), len(last)) < 2:
         reason = f"one run of a case is not enough, {fewest} of each could be"
         return Selection(best=best, rival=rival, repeats=fewest, reasons=(reason,))
-    turns = None if shuffled else turns_of(*([("", "", place) for place, _ in runs] for runs in (first, last)))
-    if turns is None and not shuffled and _apart(first, last):
-        reason = "all runs of one case were made before those of another: a drift of the machine would look the same"
+    lay = layout([p for p, _ in first], [p for p, _ in last])
+    if not lay.is_sound:
         repeats = max(fewest, len(first), len(last))
+        reason = f"{WHY[lay.lay]}: a drift of the machine would look the same"
         return Selection(best=best, rival=rival, repeats=repeats, reasons=(reason,))
+    sides = [[samples for _, samples in runs] for runs in (first, last)]
+    if lay.is_paired:
+        sides = [[side[pair[at]] for pair in lay.pairs] for at, side in enumerate(sides)]
     judgement = judge(
-        [samples for _, samples in first],
-        [samples for _, samples in last],
+        *sides,
         direction=direction,
         minimum_effect=minimum_effect,
-        paired=turns is not None,
-        other_first=turns is Turns.OTHER_FIRST,
+        other_first=lay.other_first if lay.is_paired else None,
         alpha=alpha,
     )
     won = judgement.verdict is Verdict.BENEFICIAL
     return Selection(winner=best if won else None, best=best, rival=rival, reasons=judgement.reasons)
-
-
-def _apart(one: Placed, other: Placed) -> bool:
-    """Whether all runs of one case were made before the first of the other."""
-    places = [[place for place, _ in runs] for runs in (one, other)]
-    return max(places[0]) < min(places[1]) or max(places[1]) < min(places[0])

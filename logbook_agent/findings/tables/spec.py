@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from logbook_agent.model.entry import Design
 from logbook_agent.model.run import Row, Scalar
 
 
@@ -18,7 +19,8 @@ class Case:
     `state` is how its run ended; None: not told. Cases of several states are no repeats of each other.
     `command` measured it (without a launcher's prefix), in the folder `cwd`; `contended`: others held an accelerator
     when it started, as far as that was seen. `confirms`: it is a fresh run of the case that came out best of a sweep
-    by this metric (empty: not known which; None: it is none).
+    by this metric (empty: not known which; None: it is none). `repeat` is the round it was made in, and `design` says
+    how its place in the round was drawn; None: it was not.
     """
 
     entry: str
@@ -30,6 +32,9 @@ class Case:
     command: tuple[str, ...] = ()
     cwd: str | None = None
     started: str = ""
+    ended: str | None = None
+    repeat: int | None = None
+    design: Design | None = None
     contended: bool = False
     confirms: str | None = None
 

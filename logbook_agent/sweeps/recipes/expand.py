@@ -6,6 +6,7 @@ case. Commands are put together one at a time, when they are asked for.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import math
@@ -13,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from logbook_agent.model.draw import drawn
+from logbook_agent.model.entry import Design
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.sweeps.recipes.problem import RecipeProblem
 from logbook_agent.sweeps.recipes.recipe import Control, Order, Recipe
@@ -49,11 +52,20 @@ class PlannedRun:
 @dataclass(frozen=True, kw_only=True)
 class SweepPlan:
     """The runs of a recipe in order. Iterating puts each command together anew. `varied` are the keys that an axis or a
-    control sets."""
+    control sets. `in_turns`: interleaved cases take turns, A B and B A, as in sweeps that state no design."""
 
     recipe: Recipe
     varied: tuple[str, ...]
     cases: tuple[PlannedCase, ...]
+    in_turns: bool = False
+
+    @property
+    def design(self) -> Design | None:
+        """What the entry states of the order in which the runs are made; None where nothing is drawn by chance."""
+        recipe = self.recipe
+        if recipe.order is Order.AS_LISTED or recipe.repeats < 2 or self.in_turns:
+            return None
+        return Design(seed=recipe.seed, shuffled=recipe.order is Order.SHUFFLED, rounds=recipe.repeats)
 
     def __len__(self) -> int:
         return len(self.cases) * self.recipe.repeats
@@ -84,8 +96,15 @@ class SweepPlan:
 
     @cached_property
     def digest(self) -> str:
-        """What two plans share that run the same: every command with its variables, in order."""
+        """What two plans share that run the same: every command with its variables, in order (interleaved ones as if
+        they took turns, and the seed that draws their order)."""
         import hashlib
+
+        if self.recipe.order is Order.INTERLEAVED and not self.in_turns:
+            turns = dataclasses.replace(self, in_turns=True).digest
+            return (
+                hashlib.sha256(f"{turns} {self.recipe.seed}".encode()).hexdigest()[:32] if self.recipe.seed else turns
+            )
 
         found = hashlib.sha256(repr((self.recipe.command.shell, self.recipe.timeout_s)).encode())
         for run in self:
@@ -98,9 +117,16 @@ class SweepPlan:
         repeats = range(1, self.recipe.repeats + 1)
         if self.recipe.order is Order.INTERLEAVED:
             groups = compared_groups(self)
+            if not self.in_turns:
+                return [place for group in groups for r in repeats for place in self._drawn([(i, r) for i in group])]
             return [(i, r) for group in groups for r in repeats for i in (group if r % 2 else reversed(group))]
         listed = [(i, r) for i in range(len(self.cases)) for r in repeats]
-        return _shuffled(listed, self) if self.recipe.order is Order.SHUFFLED else listed
+        return self._drawn(listed) if self.recipe.order is Order.SHUFFLED else listed
+
+    def _drawn(self, listed: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """An order that depends on the seed and the cases alone, whatever Python it is."""
+        seed, cases = self.recipe.seed, self.cases
+        return sorted(listed, key=lambda place: drawn(f"{seed} {place[1]} {cases[place[0]].key}"))
 
 
 def expand(recipe: Recipe) -> SweepPlan:
@@ -179,17 +205,6 @@ def compared_groups(plan: SweepPlan) -> list[list[int]]:
     for index, case in enumerate(plan.cases):
         by_control.setdefault(case.controls[0] if case.controls else case.key, []).append(index)
     return list(by_control.values())
-
-
-def _shuffled(listed: list[tuple[int, int]], plan: SweepPlan) -> list[tuple[int, int]]:
-    """An order that depends on the seed and the cases alone, whatever Python it is."""
-    import hashlib
-
-    def rank(item: tuple[int, int]) -> bytes:
-        index, repeat = item
-        return hashlib.sha256(f"{plan.recipe.seed} {repeat} {plan.cases[index].key}".encode()).digest()
-
-    return sorted(listed, key=rank)
 
 
 def describe(plan: SweepPlan, case: PlannedCase) -> str:

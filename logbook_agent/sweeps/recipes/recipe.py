@@ -17,8 +17,9 @@ DEFAULT_MAX_CASES = 1000
 class Order(StrEnum):
     """In which order the runs are made.
 
-    `as-listed`: case by case, repeats together. `interleaved`: cases that are compared stand side by side, A B in
-    odd repeats and B A in even ones, so that a drift hits both alike. `shuffled`: by a seed.
+    `as-listed`: case by case, repeats together. `interleaved`: cases that are compared stand side by side, each repeat
+    in an order of its own that is drawn by a seed, so that nothing the machine does meets one of them more often.
+    `shuffled`: all runs mixed, by a seed.
     """
 
     AS_LISTED = "as-listed"

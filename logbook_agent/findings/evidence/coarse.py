@@ -1,0 +1,34 @@
+"""In which step values were reported: what was printed as 0.10 may be 0.096 or 0.104."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from decimal import Decimal
+
+from logbook_agent.model.stats import median
+
+# So many digits a number has that was printed in full.
+_FULL_DIGITS = 12
+
+
+def step_of(values: Sequence[float]) -> float:
+    """The step relative to the size of the values: the last digit that any of them has, or, where few values come up
+    again and again, the smallest difference between two of them (a timer's tick). 0 where neither shows."""
+    size = median([abs(value) for value in values])
+    if not size:
+        return 0.0
+    ticks = sorted(set(values))
+    digits = min(_last_place(value) for value in ticks)
+    gap = 0.0
+    if 1 < len(ticks) <= len(values) / 2:
+        gap = min(b - a for a, b in itertools.pairwise(ticks))
+    return max(digits, gap) / size
+
+
+def _last_place(value: float) -> float:
+    """0.01 for 0.25; 0 for a number in full precision. A whole number may have been counted: its last place is 1."""
+    number = Decimal(repr(value)).normalize()
+    _, digits, exponent = number.as_tuple()
+    assert isinstance(exponent, int)  # noqa: S101
+    return 0.0 if len(digits) >= _FULL_DIGITS else 10.0 ** min(exponent, 0)

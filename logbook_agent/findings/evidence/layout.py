@@ -1,0 +1,163 @@
+"""How the runs of two sides lay in time, and whether a drift of the machine could look like an effect.
+
+A verdict rests on runs whose order cannot make it:
+
+    drawn        pairs, the order within each drawn by chance: whatever the machine does, it meets either side as often
+    shuffled     all runs mixed by chance
+    fixed-order  pairs AB BA AB ...: a steady drift cancels; what comes back every few runs may not
+
+In any other order the machine's own changes may be what is measured, so numbers are shown and no verdict is given:
+
+    one-first    pairs, and the same side always ran first
+    blocked      all runs of one side were made before those of the other
+    apart        pairs whose two runs lie too far from each other in time
+    one-run      both sides were measured in the same runs, always in the same order
+    mixed        anything else, which nobody drew by chance
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from logbook_agent.findings.tables.frame import RunKey
+from logbook_agent.model.entry import Design
+
+# The two runs of a pair in a fixed order lie no further apart, unless the caller says otherwise.
+APART_S = 600.0
+
+
+class Lay(StrEnum):
+    """How runs lay."""
+
+    DRAWN = "drawn"
+    SHUFFLED = "shuffled"
+    FIXED = "fixed-order"
+    ONE_FIRST = "one-first"
+    BLOCKED = "blocked"
+    APART = "apart"
+    ONE_RUN = "one-run"
+    MIXED = "mixed"
+
+
+SOUND = (Lay.DRAWN, Lay.SHUFFLED, Lay.FIXED)
+# Why no verdict follows from runs that lay so.
+WHY = {
+    Lay.ONE_FIRST: "the same side always ran first",
+    Lay.BLOCKED: "all runs of one side were made before those of the other",
+    Lay.APART: "the two runs of a pair lie too far apart in time",
+    Lay.ONE_RUN: "both sides were measured in the same runs, one always before the other",
+    Lay.MIXED: "the order of the runs was not drawn by chance",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How the runs of two sides lay.
+
+    `pairs` are the places, in base and in other, of the two runs of each pair; `other_first` says of each which ran
+    first. Empty where runs are no pairs. `alone`: so many runs have no partner. `looks`: how often the result is looked
+    at; `rounds`: how many are planned, where that was stated.
+    """
+
+    lay: Lay
+    pairs: tuple[tuple[int, int], ...] = ()
+    other_first: tuple[bool, ...] = ()
+    alone: int = 0
+    looks: int = 1
+    rounds: int | None = None
+
+    @property
+    def is_sound(self) -> bool:
+        return self.lay in SOUND
+
+    @property
+    def is_paired(self) -> bool:
+        return bool(self.pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedRun:
+    """A run, where it stands, and what put it there: its round, in an order drawn by a design."""
+
+    key: RunKey
+    ended: str | None = None
+    repeat: int | None = None
+    design: Design | None = None
+
+
+def layout(first: Sequence[PlacedRun], last: Sequence[PlacedRun], *, apart_s: float = APART_S) -> Layout:
+    """How the runs of base and other lay, each side in the order in which its runs were started."""
+    if {p.key for p in first} & {p.key for p in last}:
+        return Layout(lay=Lay.ONE_RUN)
+    designs = {p.key[1]: p.design for p in (*first, *last)}
+    found = [p.design for p in (*first, *last) if p.design is not None]
+    if len(found) == len(first) + len(last) and (len(designs) == 1 or not any(d.shuffled for d in found)):
+        return _designed(first, last, [d for d in designs.values() if d is not None])
+    order = sorted([(p.key, 0, at) for at, p in enumerate(first)] + [(p.key, 1, at) for at, p in enumerate(last)])
+    sides = [side for _, side, _ in order]
+    if min(len(first), len(last)) > 1 and all(a != b for a, b in zip(sides[::2], sides[1::2], strict=False)):
+        return _paired(first, last, list(zip(order[::2], order[1::2], strict=False)), apart_s)
+    changes = sum(a != b for a, b in itertools.pairwise(sides))
+    return Layout(lay=Lay.BLOCKED if changes <= 1 else Lay.MIXED)
+
+
+def _designed(first: Sequence[PlacedRun], last: Sequence[PlacedRun], designs: Sequence[Design]) -> Layout:
+    """Of runs that designs put into their order, one in each entry."""
+    looks, rounds = max(d.looks for d in designs), sum(d.rounds for d in designs)
+    if designs[0].shuffled:
+        return Layout(lay=Lay.SHUFFLED, looks=looks, rounds=rounds)
+    of = [{(p.key[1], p.repeat): at for at, p in enumerate(side)} for side in (first, last)]
+    both = [place for place in of[0] if place in of[1]]
+    pairs = tuple((of[0][r], of[1][r]) for r in both)
+    return Layout(
+        lay=Lay.DRAWN,
+        pairs=pairs,
+        other_first=tuple(last[b].key < first[a].key for a, b in pairs),
+        alone=len(first) + len(last) - 2 * len(pairs),
+        looks=looks,
+        rounds=rounds,
+    )
+
+
+_Chunk = tuple[tuple[RunKey, int, int], tuple[RunKey, int, int]]
+
+
+def _paired(first: Sequence[PlacedRun], last: Sequence[PlacedRun], chunks: Sequence[_Chunk], apart_s: float) -> Layout:
+    """Of runs that stand in pairs, one after the other."""
+    pairs = tuple((a[2], b[2]) if a[1] == 0 else (b[2], a[2]) for a, b in chunks)
+    other_first = tuple(a[1] == 1 for a, _ in chunks)
+    drawn = [first[a].design is not None and first[a].design == last[b].design for a, b in pairs]
+    fixed = [o for o, by_chance in zip(other_first, drawn, strict=True) if not by_chance]
+    lay = Lay.FIXED if fixed else Lay.DRAWN
+    if len(set(fixed)) == 1 and len(fixed) > 1:
+        lay = Lay.ONE_FIRST
+    elif any(a == b for a, b in itertools.pairwise(fixed)):
+        lay = Lay.MIXED
+    elif any(_gap_s(first[a], last[b]) > apart_s for (a, b), d in zip(pairs, drawn, strict=True) if not d):
+        lay = Lay.APART
+    designs = {p.design for p in (*first, *last) if p.design is not None}
+    # Pairs of `logbook ab` are numbered; whoever makes some by hand may look after each, and nobody says how often.
+    looks = 1 if all(p.repeat is not None for p in (*first, *last)) else max(1, len(pairs) - 5)
+    return Layout(
+        lay=lay,
+        pairs=pairs,
+        other_first=other_first,
+        alone=len(first) + len(last) - 2 * len(pairs),
+        looks=max([looks, *(d.looks for d in designs)]),
+        rounds=max((d.rounds for d in designs), default=None),
+    )
+
+
+def _gap_s(one: PlacedRun, two: PlacedRun) -> float:
+    """From the end of the earlier run to the start of the later one, in seconds; 0 where that is not known."""
+    early, late = sorted((one, two), key=lambda p: p.key)
+    try:
+        return (
+            datetime.fromisoformat(late.key[0]) - datetime.fromisoformat(early.ended or early.key[0])
+        ).total_seconds()
+    except (ValueError, TypeError):
+        return 0.0

@@ -1,0 +1,62 @@
+"""How many pairs a question takes: from how far pairs scatter, never from which way they point.
+
+Of N pairs whose ratios scatter by s (the standard deviation of their logarithms) the interval reaches about z s /
+sqrt(N) to either side, 2% more for a rank test. An effect e is shown in four of five experiments when
+(z + 0.84) s / sqrt(N) = log(1 + e): J. Cohen, Statistical Power Analysis for the Behavioral Sciences (1988), 2.4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from logbook_agent.model.stats.distributions import normal_quantile_above
+from logbook_agent.model.stats.pseudomedian import central_spread
+from logbook_agent.model.stats.ranks import missing_paired
+from logbook_agent.model.stats.sequential import ALPHA, threshold
+
+# Against the best test of normal noise the signed ranks need 5% more pairs.
+_RANKS = math.sqrt(math.pi / 3)
+_POWER = 0.8
+# The fewest pairs on which a verdict can rest, when their number was fixed before the first.
+FEWEST_PAIRS = missing_paired(0, ALPHA)
+# An A/B whose number of pairs is not fixed is looked at after these, and after every second pair from then on.
+FIRST_LOOK = 8
+# It is given up when the budget holds less than one in so many of the pairs that it would take.
+_FUTILE = 4
+
+
+def looks_of(most: int) -> int:
+    """How often an A/B of at most so many pairs is looked at: after 8, 10, 12 pairs ..., and at its end."""
+    return 1 if most <= FIRST_LOOK else 1 + math.ceil((most - FIRST_LOOK) / 2)
+
+
+def is_look(pairs: int, most: int) -> bool:
+    """Whether the result is looked at after so many pairs."""
+    return pairs >= most or (pairs >= FIRST_LOOK and (pairs - FIRST_LOOK) % 2 == 0)
+
+
+def pairs_for(effect: float, scatter: float, *, looks: int = 1) -> int:
+    """How many pairs show an effect (a fraction above 0) in four of five experiments."""
+    needed = (_distance(looks) * scatter / math.log1p(effect)) ** 2
+    return max(missing_paired(0, threshold(looks)), math.ceil(needed))
+
+
+def smallest_effect(pairs: int, scatter: float, *, looks: int = 1) -> float:
+    """The smallest effect that so many pairs show in four of five experiments."""
+    return math.expm1(_distance(looks) * scatter / math.sqrt(pairs))
+
+
+def is_futile(effect: float, scatter: float, most: int, *, looks: int) -> bool:
+    """Whether a budget of so many pairs is hopelessly small for an effect."""
+    return effect > 0 and pairs_for(effect, scatter, looks=looks) > _FUTILE * most
+
+
+def scatter_of_pairs(logs: Sequence[float]) -> float | None:
+    """How far pairs scatter, from the logarithms of their ratios; None of fewer than three."""
+    return central_spread(logs) if len(logs) > 2 else None
+
+
+def _distance(looks: int) -> float:
+    alpha = threshold(looks)
+    return _RANKS * (normal_quantile_above(alpha / 2) + normal_quantile_above(1 - _POWER))

@@ -1,0 +1,27 @@
+"""How clear a result has to be that is looked at more than once.
+
+Whoever looks after every few pairs and stops when a difference shows finds one in any noise. A constant threshold keeps
+the chance of that at 5% over all looks: S. J. Pocock, "Group sequential methods in the design and analysis of clinical
+trials", Biometrika 64 (1977). The thresholds are his, two-sided, for looks after equal numbers of values.
+"""
+
+from __future__ import annotations
+
+ALPHA = 0.05
+# By the number of looks, from one on: C. Jennison and B. W. Turnbull, Group Sequential Methods (2000), table 2.1, as
+# probabilities.
+_POCOCK = (
+    *(0.0500, 0.0294, 0.0221, 0.0182, 0.0158, 0.0142, 0.0130, 0.0120, 0.0112, 0.0106),
+    *(0.0101, 0.0097, 0.0093, 0.0090, 0.0086, 0.0084, 0.0081, 0.0079, 0.0077, 0.0075),
+)
+
+
+def threshold(looks: int) -> float:
+    """The p-value that a claim needs at each of so many looks, so that in noise at most 5% of them make one.
+
+    Beyond twenty looks the last threshold is divided by their number, which is stricter than it has to be.
+    """
+    if looks < 1:
+        raise ValueError(f"a result is looked at once or more, not {looks} times")
+    most = len(_POCOCK)
+    return _POCOCK[looks - 1] if looks <= most else _POCOCK[-1] * most / looks
