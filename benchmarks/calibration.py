@@ -76,13 +76,10 @@ def grid(outcomes: Sequence[Outcome]) -> str:
 def power_lines(outcomes: Sequence[Outcome]) -> str:
     lines = ["| true effect, design | noise | asked | part | pairs (median) |", "| --- | --- | --- | ---: | ---: |"]
     asked = {"found": "found", "neutral": "called neutral"}
-    lines += [
-        f"| {o.cell.experiment.name if o.cell.experiment.effect else 'none, ' + o.cell.experiment.name} | {
-            o.cell.model
-        } "
-        f"| {asked[o.cell.asked]} | {o.part:.1%} | {o.median_pairs:g} |"
-        for o in outcomes
-    ]
+    for o in outcomes:
+        e, model = o.cell.experiment, o.cell.model
+        name = e.name if e.effect else f"none, {e.name}"
+        lines.append(f"| {name} | {model} | {asked[o.cell.asked]} | {o.part:.1%} | {o.median_pairs:g} |")
     return "\n".join(lines)
 
 

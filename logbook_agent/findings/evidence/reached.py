@@ -18,7 +18,7 @@ def bears_out(reaching: int, runs: int, cases: int = 1) -> bool:
     """Whether so many of the runs of a case settle that it reaches a number; it is the best of so many cases."""
     if runs < FEWEST_RUNS:
         return False
-    chance = sum(math.comb(runs, k) for k in range(reaching, runs + 1)) / 2**runs
+    chance: float = sum(math.comb(runs, k) for k in range(reaching, runs + 1)) / 2**runs
     return chance <= threshold(runs - FEWEST_RUNS + 1) / cases
 
 
