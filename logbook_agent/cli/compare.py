@@ -12,9 +12,10 @@ from logbook_agent.entries.comparison import keep
 from logbook_agent.findings.comparisons.as_text import compared_text
 from logbook_agent.findings.comparisons.compare import compare
 from logbook_agent.findings.comparisons.told import data
-from logbook_agent.model.entry import Comparison, entry_of
+from logbook_agent.model.entry import APART_S, Comparison, entry_of
 from logbook_agent.model.values import parse_value
 from logbook_agent.pages.blocks import blocks_of
+from logbook_agent.running.prepare import parse_duration
 
 
 def compare_command(
@@ -38,6 +39,9 @@ def compare_command(
         Texts, Option("--implied", metavar="NAME", help="A difference that the axis implies; repeatable.")
     ] = None,
     min_effect: Annotated[str, Option("--min-effect", metavar="PART", help="The smallest effect that matters.")] = "1%",
+    apart: Annotated[
+        Text, Option("--apart", metavar="TIME", help="Runs further apart are no pair, and two sittings. [10m]")
+    ] = None,
     where: Annotated[Texts, Option("--where", metavar="K=V", help="Only rows with this value; repeatable.")] = None,
     save: Annotated[
         Text, Option("--save", metavar="ID", help="Save the comparison in this entry, which then shows it.")
@@ -58,6 +62,7 @@ def compare_command(
         allowed=tuple(dict.fromkeys(allow or ())),
         implied=tuple(dict.fromkeys(implied or ())),
         minimum_effect=read_part(min_effect, "--min-effect") or 0.0,
+        apart_s=parse_duration(apart, "--apart") if apart is not None else APART_S,
     )
     book = space.book(entry_of(references[0]))
     found = compare(book, asked, baseline=baseline)

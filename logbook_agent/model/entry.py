@@ -51,6 +51,10 @@ _SETTLED: frozenset[State] = frozenset({"finished", "failed", "timeout", "interr
 OPEN: tuple[State, ...] = ("running", "orphaned", "blocked", "planned")
 
 
+# Between two runs that lie further apart, nobody knows what the machine did.
+APART_S = 600.0
+
+
 def is_withdrawn(state: State | None) -> bool:
     """Whether an entry in this state was taken back. (`findings.standing` says what follows from it.)"""
     return state in (VOID, ABANDONED)
@@ -114,7 +118,8 @@ class Comparison:
 
     `references` are `ID`, `ID/RUN` or `ID:LABEL`: two, of which the first is the base; or with an `axis` any number,
     whose rows are compared by its values, against `base_value` (None: the first). `allowed` and `implied` are
-    differences that are meant, by name; `metrics` empty means the primary ones; `minimum_effect` is a fraction.
+    differences that are meant, by name; `metrics` empty means the primary ones; `minimum_effect` is a fraction. Runs
+    that lie more than `apart_s` seconds apart are no pair unless chance drew their order, and are two sittings.
     """
 
     references: tuple[str, ...]
@@ -125,6 +130,7 @@ class Comparison:
     allowed: tuple[str, ...] = ()
     implied: tuple[str, ...] = ()
     minimum_effect: float = 0.01
+    apart_s: float = APART_S
 
     @property
     def entries(self) -> tuple[str, ...]:
