@@ -119,6 +119,7 @@ def shown(
         **later,
         "fields": [{"label": f.label, "text": f.text} for f in entry.fields if f.text],
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
+        "design": encode(entry.design) if entry.design is not None else None,
         "comparisons": _comparisons(kept),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, book) for s in record.runs],
     }
