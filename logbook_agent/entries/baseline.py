@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from logbook_agent.entries.header import change_header
 from logbook_agent.findings.cases import cases
 from logbook_agent.findings.measured import is_case, represented, unit_of
 from logbook_agent.findings.tables.build import repeats
@@ -20,6 +19,7 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import Scalar, is_number, parse_value, row_key
 from logbook_agent.pages.blocks import config_text
+from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
@@ -61,7 +61,8 @@ def move(workspace: Workspace, book: Book, request: MoveRequest) -> Header:
     new = _baseline(workspace, book, request)
     ids = book.entry_ids()
     event = BaselineMove(at=workspace.stamp(), reason=reason, last_entry=ids[-1] if ids else None)
-    return change_header(workspace, book, lambda header: _moved(header, new, event))
+    with changing(workspace, book):
+        return book.change_header(lambda header: _moved(header, new, event))
 
 
 def _moved(header: Header, new: Baseline, event: BaselineMove) -> Header:

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from logbook_agent.entries.header import change_header
 from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import is_withdrawn
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.header import Criterion, CriterionJudgement, Header
 from logbook_agent.model.ids import parse_id
+from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.parse import parse_yaml
 from logbook_agent.store.workspace import Workspace
@@ -71,7 +71,8 @@ def change_criteria(workspace: Workspace, request: CriteriaRequest) -> Book:
         return header
 
     if steps:
-        change_header(workspace, book, changed)
+        with changing(workspace, book):
+            book.change_header(changed)
     return book
 
 

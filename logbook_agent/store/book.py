@@ -191,6 +191,13 @@ class Book:
         self._header = header
         return header
 
+    def change_header(self, change: Callable[[Header], Header]) -> Header:
+        """Rewrite the header, starting from what is on disk now."""
+        with self.lock():
+            before = self.reread_header()
+            header = clean_record(change(before), self.redactor)
+            return before if header == before else self.write_header(header)
+
     def _unknown(self, entry_id: str) -> NotFound:
         ids = self.entry_ids()
         if not ids:

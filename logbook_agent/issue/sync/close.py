@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from logbook_agent.entries.header import change_header
 from logbook_agent.findings.read import read
 from logbook_agent.issue.sync.place import SendOptions, typed
 from logbook_agent.issue.sync.sync import SyncResult, sync_after
 from logbook_agent.model.entry import OPEN
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Closing, Header
+from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
@@ -53,7 +53,8 @@ def close(
         workspace.warnings.append(f"to open the issue again, open it there: {book.header.issue.url}")
     if dry_run:
         return CloseResult(book=book, header=_changed(book.header, closing), unmet=unmet, synced=None)
-    header = change_header(workspace, book, lambda h: _changed(h, closing))
+    with changing(workspace, book):
+        header = book.change_header(lambda h: _changed(h, closing))
     synced = None
     if not local and header.issue is not None:
         # What was said stands in the header now.

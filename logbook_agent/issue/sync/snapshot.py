@@ -8,13 +8,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from logbook_agent.entries.header import change_header
 from logbook_agent.issue.github.calls import Calls
 from logbook_agent.issue.pushed import GitRemote, dirty_outside, head_commit, pushed_commit, remote_of
 from logbook_agent.issue.sync.place import SendOptions, connect, default_repository, links_of, named_by, typed
 from logbook_agent.issue.sync.sync import SyncResult, sync_after
 from logbook_agent.model.errors import Rejected, StoreError, Taken, UsageError
 from logbook_agent.model.header import Header, Snapshot
+from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import RepositoryAddress, parse_remote, tree
@@ -67,7 +67,8 @@ def snapshot(workspace: Workspace, request: SnapshotRequest, wire: SendOptions) 
     created = calls.safely(lambda: _tag(calls, made, message, wire, tried))
     synced = None
     if not request.dry_run:
-        change_header(workspace, book, functools.partial(_with_snapshot, made=made))
+        with changing(workspace, book):
+            book.change_header(functools.partial(_with_snapshot, made=made))
         synced = _told(workspace, book, wire, made.name)
     return SnapshotResult(snapshot=made, created=created, synced=synced)
 
