@@ -20,7 +20,7 @@ ROOMS: dict[str, str] = {
     "findings": "model text store running",
     "pages": "model text store findings",
     "entries": "model text store running findings pages",
-    "sweeps": "model text store running findings pages entries",
+    "sweeps": "model text store running findings entries",
     "start": "model text store findings pages sweeps",
     "doctor": "model text store running pages",
     "issue": "model text store running findings pages",
@@ -28,7 +28,7 @@ ROOMS: dict[str, str] = {
     "cli": "model text store running findings pages entries sweeps start doctor issue",
 }
 # Of the 78 pairs that could be.
-MOST_PAIRS = 60
+MOST_PAIRS = 59
 BENCH = (
     {"__main__"},
     {"cli"},

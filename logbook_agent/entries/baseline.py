@@ -18,11 +18,11 @@ from logbook_agent.model.header import Baseline, BaselineMove, BaselineNumbers, 
 from logbook_agent.model.record import Record
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import Scalar, is_number, parse_value, row_key
-from logbook_agent.pages.blocks import config_text
 from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
+from logbook_agent.text.words import assignments
 
 # A baseline of more cases than this is a sweep whose case was not named.
 _MOST_CASES = 24
@@ -214,8 +214,8 @@ def _check_rows(record: Record, groups: Sequence[Repeats], wanted: Mapping[str, 
         )
     if wanted and not any(is_case(g.cases[0].row.config, wanted) for g in groups):
         raise UsageError(
-            f"no row of {record.id} has {config_text(dict(wanted))}",
-            cause=f"its rows have {_some([config_text(g.cases[0].row.config) or 'no config' for g in groups])}",
+            f"no row of {record.id} has {assignments(dict(wanted))}",
+            cause=f"its rows have {_some([assignments(g.cases[0].row.config) or 'no config' for g in groups])}",
             hint=f"see them: logbook table {record.id}",
         )
 

@@ -19,6 +19,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md
 from logbook_agent.text.times import minute
+from logbook_agent.text.words import assignments
 
 if TYPE_CHECKING:
     from logbook_agent.findings.tables.spec import Table
@@ -115,7 +116,7 @@ def table_text(templates: Templates, table: Table, more_notes: Sequence[str] = (
     columns = [{"name": c.name, "numeric": c.numeric} for c in table.columns]
     notes = [*(md.escape(n) for n in table.notes), *more_notes]
     if table.constants:
-        shared = md.inline_code(" ".join(f"{name}={value}" for name, value in table.constants.items()))
+        shared = md.inline_code(assignments(table.constants))
         notes.insert(0, f"same in all rows: {shared}")
     values = {"columns": columns, "rows": table.rows, "notes": notes, "constants": table.constants}
     return templates.render("table.md.j2", {"table": values}).rstrip("\n")
@@ -134,10 +135,6 @@ def number_text(name: str, value: float, metrics: Sequence[Metric]) -> str:
     declared = next((m for m in metrics if m.name == name), None)
     unit = (declared.unit if declared else None) or known(name).unit
     return f"{name} {format_value(value, decimals=known(name).decimals)}" + (f" {unit}" if unit else "")
-
-
-def config_text(config: Mapping[str, Any]) -> str:
-    return " ".join(f"{k}={v}" for k, v in config.items())
 
 
 def _links(header: Header) -> list[dict[str, str]]:
@@ -189,11 +186,11 @@ def baseline_text(baseline: Baseline | None, metrics: Sequence[Metric]) -> str:
         return "none"
     numbers = [
         " ".join(
-            t for t in (config_text(n.config), ", ".join(number_text(k, v, metrics) for k, v in n.metrics.items())) if t
+            t for t in (assignments(n.config), ", ".join(number_text(k, v, metrics) for k, v in n.metrics.items())) if t
         )
         for n in baseline.numbers
     ]
-    found = [config_text(baseline.config), *numbers, baseline.entry or ""]
+    found = [assignments(baseline.config), *numbers, baseline.entry or ""]
     return md.one_line("; ".join(t for t in found if t)) or "a baseline without case and numbers"
 
 
@@ -225,10 +222,10 @@ def header_values(header: Header) -> dict[str, Any]:
         else {
             "date": baseline.date,
             "code_refs": list(baseline.code_refs),
-            "case": config_text(baseline.config),
+            "case": assignments(baseline.config),
             "numbers": [
                 {
-                    "case": config_text(n.config),
+                    "case": assignments(n.config),
                     "metrics": [number_text(k, v, header.metrics) for k, v in n.metrics.items()],
                 }
                 for n in baseline.numbers

@@ -23,10 +23,10 @@ from logbook_agent.model.entry import Entry, State
 from logbook_agent.model.record import Record, RunStatus, latest_states, record_of, run_state, runs_are_left, state_with
 from logbook_agent.model.version import __version__
 from logbook_agent.pages.blocks import Blocks
-from logbook_agent.pages.templating.environment import builtin_folder
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import life
+from logbook_agent.store.reading import builtin_folder
 from logbook_agent.store.runs_index import are_settled
 from logbook_agent.store.workspace import Workspace
 
