@@ -22,12 +22,12 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import RunStatus, is_made, run_state
 from logbook_agent.model.run import Run, Scalar
-from logbook_agent.running.commands.title import title_of
 from logbook_agent.running.execution import Display
 from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.commands.title import title_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from logbook_agent.model.entry import ABANDONED, NEGATIVE_RESULT, VOID
 from logbook_agent.model.record import Record, RunStatus, has_failed, is_made
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import Scalar, canonical, parse_scalar
-from logbook_agent.running.commands.flags import flags, parts
+from logbook_agent.text.commands.flags import flags, parts
 from logbook_agent.text.markdown import cut_line, lead
 from logbook_agent.text.words import planned_words
 

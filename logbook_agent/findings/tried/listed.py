@@ -12,7 +12,7 @@ from logbook_agent.findings.trust import Answered
 from logbook_agent.model.entry import VOID, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import canonical
-from logbook_agent.running.commands.flags import normal_name
+from logbook_agent.text.commands.flags import normal_name
 
 if TYPE_CHECKING:
     from logbook_agent.findings.evidence.answers import Answer
