@@ -18,13 +18,13 @@ from typing import Any, Literal
 from logbook_agent.entries import entries as writing
 from logbook_agent.entries.run import RunRequest, RunResult
 from logbook_agent.entries.run import run as run_experiment
+from logbook_agent.entries.start import StartRequest
+from logbook_agent.entries.start import start as start_logbook
 from logbook_agent.findings.reading import search
 from logbook_agent.findings.status import status
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.values import Scalar
-from logbook_agent.start.start import StartRequest
-from logbook_agent.start.start import start as start_logbook
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 

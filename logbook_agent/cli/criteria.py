@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import getpass
 import shlex
 from collections.abc import Mapping
@@ -36,8 +37,8 @@ def criteria_command(
     The list has exit code 1 while a criterion is not met; signing a judgement has exit code 0.
     Example: logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8]}'
     """
+    from logbook_agent.entries.criteria import CriteriaRequest, JudgeRequest, change_criteria, criteria
     from logbook_agent.findings.read import read
-    from logbook_agent.start.criteria import CriteriaRequest, JudgeRequest, change_criteria, criteria
 
     space = common.space()
     if met is not None and unmet is not None:
@@ -59,14 +60,18 @@ def criteria_command(
             hint="add: --met N (logbook criteria)",
         )
     request = CriteriaRequest(
-        recipe=recipe,
         add=prose(add) or "" if add is not None else None,
         predicate=_numbered(predicate, adds=add is not None) if predicate is not None else None,
         judgement=JudgeRequest(number=number, met=met is not None, evidence=evidence, by=by or _name(space.environ))
         if number is not None
         else None,
     )
-    book = change_criteria(space, request)
+    book = space.book()
+    if recipe is not None:
+        from logbook_agent.sweeps.header_recipe import criteria_of_recipe
+
+        request = dataclasses.replace(request, of_recipe=criteria_of_recipe(space, recipe))
+    change_criteria(space, book, request)
     found = criteria(read(space, book).header)
     lines = [f"{'[x]' if c['met'] else '[ ]'} {c['number']}. {c['text']}{_signed(c)}" for c in found]
     data = {"logbook": book.topic, "met": all(c["met"] for c in found), "criteria": found}

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
 from logbook_agent.cli.options import JsonOption, RootOption, Text, Texts, prose, workspace
 from logbook_agent.cli.output import emit
-from logbook_agent.start.start import StartRequest, start
-from logbook_agent.store.workspace import naming, sweep_command
+from logbook_agent.entries.start import StartRequest, start
+from logbook_agent.entries.stated import read_header_file
+from logbook_agent.model.errors import UsageError
+from logbook_agent.store.workspace import Workspace, naming, sweep_command
 
 
 def start_command(
@@ -74,9 +76,7 @@ def start_command(
         matrix=matrix or (),
         command_templates=command_template or (),
         zone=zone,
-        file=Path(from_file) if from_file else None,
-        recipe=recipe,
-        scale=scale,
+        stated=_stated(space, from_file, recipe, scale),
     )
     book = start(space, request)
     data = {
@@ -92,3 +92,20 @@ def start_command(
         onward = sweep_command(recipe, scale=scale, named=named)
     text = f"started {book.topic} ({book.header.prefix}): {book.view_path}\nnext: {onward}"
     emit("start", data, text, as_json=as_json, warnings=space.warnings)
+
+
+def _stated(space: Workspace, from_file: str | None, recipe: str | None, scale: str | None) -> dict[str, Any]:
+    """What recipe and file state."""
+    file = read_header_file(Path(from_file)) if from_file else {}
+    if recipe is not None:
+        # Only this needs to know recipes.
+        from logbook_agent.sweeps.header_recipe import header_of_recipe
+
+        return header_of_recipe(space, recipe, scale, file)
+    if scale is not None:
+        raise UsageError(
+            "--scale without --recipe",
+            cause="--scale selects a scale of a recipe",
+            hint=f"logbook start --recipe NAME --scale {scale}",
+        )
+    return file

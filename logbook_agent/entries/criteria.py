@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,6 @@ from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.parse import parse_yaml
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps.chosen import choose_any
 from logbook_agent.text.markdown import clean, one_line
 
 Step = Callable[[Header], Header]
@@ -38,10 +37,10 @@ class JudgeRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriteriaRequest:
-    """What is to change: the criteria of a recipe and one in words are added, then a predicate is set (number and YAML;
-    None stands for the criterion that is added), then one is judged."""
+    """What is to change: those of a recipe and one in words are added, then a predicate is set (number and YAML; None
+    stands for the criterion that is added), then one is judged."""
 
-    recipe: str | None = None
+    of_recipe: Sequence[Criterion] = ()
     add: str | None = None
     predicate: tuple[int | None, str] | None = None
     judgement: JudgeRequest | None = None
@@ -52,12 +51,11 @@ def criteria(header: Header) -> list[dict[str, Any]]:
     return [_line(number, criterion) for number, criterion in enumerate(header.stop_criteria, 1)]
 
 
-def change_criteria(workspace: Workspace, request: CriteriaRequest) -> Book:
+def change_criteria(workspace: Workspace, book: Book, request: CriteriaRequest) -> None:
     """Everything that is asked for in one write, or nothing: it is checked before. Raises UsageError."""
-    book = workspace.book()
     steps: list[Step] = []
-    if request.recipe is not None:
-        steps.append(_add_of_recipe(workspace, request.recipe))
+    if request.of_recipe:
+        steps.append(_add_lacking(request.of_recipe))
     if request.add is not None:
         steps.append(_add(request.add))
     if request.predicate is not None:
@@ -73,7 +71,6 @@ def change_criteria(workspace: Workspace, request: CriteriaRequest) -> Book:
     if steps:
         with changing(workspace, book):
             book.change_header(changed)
-    return book
 
 
 def _judge(workspace: Workspace, book: Book, request: JudgeRequest) -> Step:
@@ -91,17 +88,12 @@ def _add(text: str) -> Step:
     return lambda h: dataclasses.replace(h, stop_criteria=(*h.stop_criteria, Criterion(text=said)))
 
 
-def _add_of_recipe(workspace: Workspace, name: str) -> Step:
-    """The criteria of a recipe, which must have some, as far as the logbook has none of the same words."""
-    recipe = choose_any(workspace, name, scale=None, sets=()).recipe
-    if not recipe.criteria:
-        raise UsageError(
-            f"the recipe {name} states no criteria", cause="it has no key `criteria`", hint="logbook sweep"
-        )
+def _add_lacking(criteria: Sequence[Criterion]) -> Step:
+    """Further criteria, as far as the logbook has none of the same words."""
 
     def changed(header: Header) -> Header:
         known = {c.text for c in header.stop_criteria}
-        more = [c for c in recipe.criteria if c.text not in known]
+        more = [c for c in criteria if c.text not in known]
         return dataclasses.replace(header, stop_criteria=(*header.stop_criteria, *more))
 
     return changed
