@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from logbook_agent.cli.display import LineDisplay
 from logbook_agent.cli.options import Common, Text, Texts
-from logbook_agent.cli.output import columns, emit
+from logbook_agent.cli.output import LineDisplay, columns, emit
 from logbook_agent.cli.sweep_display import (
     plan_data,
     plan_text,

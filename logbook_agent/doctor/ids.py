@@ -10,8 +10,7 @@ from pathlib import Path
 
 from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix, finding
 from logbook_agent.doctor.renumber import move_runs, readable, renumbered
-from logbook_agent.model.entry import Entry
-from logbook_agent.model.ids import format_id, id_number
+from logbook_agent.model.entry import Entry, format_id, id_number
 
 _NUMBERED = re.compile(r"(?P<head>[A-Za-z][A-Za-z0-9-]*)-(?P<digits>[0-9]{1,9})")
 

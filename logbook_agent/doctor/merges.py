@@ -22,9 +22,8 @@ from logbook_agent.doctor.renumber import (
     twin_of,
 )
 from logbook_agent.doctor.sides import Conflicts, Sides, conflicts_in, content
-from logbook_agent.model.entry import Entry
+from logbook_agent.model.entry import Entry, id_number, run_number
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.ids import id_number, run_number
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
 from logbook_agent.store.files import (

@@ -11,8 +11,7 @@ from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix, 
 from logbook_agent.doctor.leftovers import OLD_S, age_s
 from logbook_agent.doctor.records import names, runs_in
 from logbook_agent.doctor.renumber import move_runs, readable, readdress, run_at
-from logbook_agent.model.entry import Entry
-from logbook_agent.model.ids import id_number, run_number
+from logbook_agent.model.entry import Entry, id_number, run_number
 from logbook_agent.model.run import Run
 from logbook_agent.running.provenance.merges import in_head
 from logbook_agent.store.files import remove_folder

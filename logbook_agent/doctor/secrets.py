@@ -18,7 +18,7 @@ from logbook_agent.store.parse import parse_json, parse_yaml
 from logbook_agent.store.reading import RUN_BYTES, open_file
 from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.redaction import Redactor
+from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.scan import Place, in_record, in_text
 
 _PIECE_BYTES = 8 * 2**20

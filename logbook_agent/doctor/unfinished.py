@@ -12,8 +12,8 @@ from pathlib import Path
 
 from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, finding
 from logbook_agent.doctor.records import every_run
+from logbook_agent.model.entry import id_number, run_number
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.model.ids import id_number, run_number
 from logbook_agent.model.run import Process, Run
 from logbook_agent.pages.views import changing
 from logbook_agent.running.launch.process import Graces, signal_group

@@ -10,10 +10,9 @@ from typing import Any
 
 from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.codec import encode
-from logbook_agent.model.entry import is_withdrawn
+from logbook_agent.model.entry import is_withdrawn, parse_id
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.header import Criterion, CriterionJudgement, Header
-from logbook_agent.model.ids import parse_id
 from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.parse import parse_yaml

@@ -10,9 +10,9 @@ from typing import Any, cast
 from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.checks import checked_baseline
 from logbook_agent.model.codec import CodecError, decode
+from logbook_agent.model.entry import PREFIX, TOPIC
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Baseline, CommandTemplate, Criterion, Link, MatrixAxis, Metric
-from logbook_agent.model.ids import PREFIX, TOPIC
 from logbook_agent.model.units import DIRECTIONS, UNITS, Direction, known
 from logbook_agent.store.parse import parse_yaml
 from logbook_agent.text.markdown import clean

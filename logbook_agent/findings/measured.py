@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from logbook_agent.findings.case import keyed_cases
 from logbook_agent.findings.cases import cases as cases_of
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Header, Metric
@@ -77,6 +76,7 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
     ):
         return {}
     # Imported where rows are met, as in `cases`.
+    from logbook_agent.findings.case import keyed_cases
     from logbook_agent.findings.tables.build import repeats
     from logbook_agent.findings.tables.spec import Repeats
 

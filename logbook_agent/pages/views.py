@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import is_listed
-from logbook_agent.findings.tried.hints import remember
+from logbook_agent.findings.tried.keys import remember
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.look import Look, look, said_in

@@ -19,8 +19,8 @@ from logbook_agent.store.processes import life
 from logbook_agent.store.reading import open_file
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.flags import flags
-from logbook_agent.text.redaction import Redactor
 from logbook_agent.text.redaction.plain import redacted
+from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.times import stamp
 
 _CHUNK = 2**20

@@ -27,7 +27,7 @@ import logbook_agent.cli.reading
 import logbook_agent.cli.render
 import logbook_agent.cli.run  # noqa: F401
 from logbook_agent.cli import main
-from logbook_agent.model.ids import id_number
+from logbook_agent.model.entry import id_number
 from logbook_agent.store.book import Book
 from logbook_agent.text.marked import parse
 
