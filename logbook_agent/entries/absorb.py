@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from logbook_agent.entries.fields import with_earlier_hypothesis
+from logbook_agent.entries.drafts import with_earlier_hypothesis
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.entry import Entry, id_number
 from logbook_agent.model.errors import StoreError

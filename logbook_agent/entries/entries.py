@@ -7,19 +7,22 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.entries.fields import edited_fields, parse_field, with_earlier_hypothesis, with_place_for_result
+from logbook_agent.entries.drafts import (
+    Prose,
+    check_required,
+    create_entry,
+    draft_entry,
+    edited_fields,
+    with_earlier_hypothesis,
+    with_place_for_result,
+    with_relations,
+)
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.read import read
 from logbook_agent.findings.said import is_long
 from logbook_agent.model.entry import (
-    HYPOTHESIS,
-    INTERPRETATION,
-    KINDS,
-    NEXT_ACTION,
-    RESULT,
     SETTABLE_STATES,
     Entry,
-    Field,
     PlannedCommand,
     SettableState,
     is_withdrawn,
@@ -37,110 +40,6 @@ from logbook_agent.text.words import planned_words, shell_syntax
 
 # Of a long entry, so many runs show what a template makes of it.
 _LAST_RUNS = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prose:
-    """What a person says about an entry, in the options that `run`, `plan`, `note` and `edit` share."""
-
-    title: str | None = None
-    hypothesis: str | None = None
-    result: str | None = None
-    interpretation: str | None = None
-    next_action: str | None = None
-    fields: Sequence[str] = ()
-    continues: str | None = None
-    completes: str | None = None
-    supersedes: str | None = None
-
-    def field_list(self) -> list[Field]:
-        """The fields that are set, in the order of the form."""
-        return list(edited_fields((), self.given(), append=False))
-
-    def given(self) -> list[tuple[str, str]]:
-        """Labels and texts that were given; free ones come where the form has its middle (before
-        Interpretation)."""
-        front = [(HYPOTHESIS, self.hypothesis), (RESULT, self.result)]
-        free = [(f.label, f.text) for f in map(parse_field, self.fields)]
-        back = [(INTERPRETATION, self.interpretation), (NEXT_ACTION, self.next_action)]
-        return [(label, text) for label, text in (*front, *free, *back) if text is not None]
-
-
-def with_relations(book: Book, prose: Prose, own_id: str | None = None) -> Prose:
-    """The prose with the present IDs of the entries it refers to (a former ID is accepted).
-
-    Raises NotFound when one does not exist, UsageError when it is not an earlier one.
-    """
-    names = ("continues", "completes", "supersedes")
-    targets = {name: book.resolve(target) for name in names if (target := getattr(prose, name)) is not None}
-    order = book.entry_ids() if targets and own_id is not None else []
-    for target in targets.values():
-        if own_id in order and order.index(target) >= order.index(own_id):
-            raise UsageError(
-                f"{own_id} cannot refer to {target}",
-                cause="an entry continues, completes or supersedes an earlier one",
-                hint=f"say it the other way round: logbook edit {target} --supersedes {own_id}",
-            )
-    return dataclasses.replace(prose, **targets)
-
-
-def check_required(workspace: Workspace, prose: Prose, label: str | None) -> None:
-    """Raises UsageError when the project demands something that was not given."""
-    given = {
-        "title": prose.title,
-        "hypothesis": prose.hypothesis,
-        "interpretation": prose.interpretation,
-        "next": prose.next_action,
-        "label": label,
-    }
-    missing = [name for name in workspace.config.require if not given[name]]
-    if missing:
-        where = workspace.config.file.name if workspace.config.file else "the settings"
-        raise UsageError(
-            f"this project requires --{missing[0]}" + "".join(f" and --{m}" for m in missing[1:]),
-            cause=f"`require` in {where}",
-            hint=f"add: --{missing[0]} '...' (text, @FILE or - for standard input)",
-        )
-
-
-def create_entry(workspace: Workspace, book: Book, draft: Entry) -> Entry:
-    """Reserve the next ID and write the entry; what it compares are its own rows. A template that does not fit is met
-    before that."""
-    draft = workspace.redacted_entry(draft)
-    blocks_of(workspace, book).entry(record_of(draft, (), life))
-    entry_id, warning = book.reserve_id(workspace.owner())
-    if warning:
-        workspace.warnings.append(warning)
-    asked = tuple(dataclasses.replace(c, references=(entry_id,)) for c in draft.comparisons)
-    entry = dataclasses.replace(draft, id=entry_id, comparisons=asked)
-    book.write_entry(entry)
-    return entry
-
-
-def draft_entry(
-    workspace: Workspace,
-    prose: Prose,
-    *,
-    title: str,
-    kind: str = "experiment",
-    state: SettableState | None = None,
-    commands: Sequence[PlannedCommand] = (),
-) -> Entry:
-    """An entry without an ID yet."""
-    if kind not in KINDS:
-        raise UsageError(f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint="--kind note")
-    return Entry(
-        id="",
-        title=one_line(title),
-        opened=workspace.stamp(),
-        kind=kind,
-        state=state,
-        continues=prose.continues,
-        completes=prose.completes,
-        supersedes=prose.supersedes,
-        commands=tuple(commands),
-        fields=tuple(prose.field_list()),
-    )
 
 
 def plan(

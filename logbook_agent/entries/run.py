@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.entries.entries import (
+from logbook_agent.entries.drafts import (
     Prose,
     check_required,
     create_entry,
@@ -17,7 +17,7 @@ from logbook_agent.entries.entries import (
 )
 from logbook_agent.entries.series import Series, series
 from logbook_agent.entries.tried_before import tried_before
-from logbook_agent.findings.reading import brief_run
+from logbook_agent.findings.said import brief_run
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import RunStatus, is_made, run_state

@@ -1,16 +1,12 @@
-"""The rows of runs as cases of a table, each with the facts of its run that keep unlike rows apart.
-
-Rows are repeats of one case, wherever in the thread they were measured, when they agree in config, in the facts of
-their runs (environment, code, packages, launcher; the host where it is the device), in the devices, and in what their
-commands say beyond config. It is what `evidence.pairs` keeps apart within one comparison, as a key that the index can
-hold.
-"""
+"""The rows of runs as cases of a table, each with the facts of its run that keep unlike rows apart."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from logbook_agent.model.record import mended
 
 if TYPE_CHECKING:
     from logbook_agent.findings.tables.spec import Case
@@ -19,8 +15,6 @@ if TYPE_CHECKING:
 
 # What this tool adds to the software of a run says nothing about what ran.
 _TOOL = "logbook-agent"
-# Of the digest that is the key of a case.
-_DIGITS = 16
 
 
 def cases(*records: Record) -> list[Case]:
@@ -53,6 +47,18 @@ def cases(*records: Record) -> list[Case]:
         for (entry, state, run), name in zip(runs, names, strict=True)
         for row in run.rows
     ]
+
+
+def without_mended(record: Record) -> Record:
+    """The record without the failed runs of a sweep that were made again: the later ones stand in their place."""
+    if record.entry.recipe is None:
+        return record
+    left_out = mended([s.run for s in record.runs])
+    return (
+        dataclasses.replace(record, runs=tuple(s for s in record.runs if s.run.run not in left_out))
+        if left_out
+        else record
+    )
 
 
 def code_names(codes: Sequence[Code | None]) -> list[str | None]:

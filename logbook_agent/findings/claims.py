@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from logbook_agent import __version__
-from logbook_agent.findings.standing import Summary
-from logbook_agent.findings.thread import Thread
+from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.model.codec import encode
 from logbook_agent.model.digest import digest
 from logbook_agent.model.errors import LogbookError

@@ -177,14 +177,6 @@ def _counted(record: Record) -> list[Run]:
     return [run for run in runs if is_made(run) and run.run not in left_out]
 
 
-def without_mended(record: Record) -> Record:
-    """The record without the failed runs of a sweep that were made again: the later ones stand in their place."""
-    if record.entry.recipe is None:
-        return record
-    left_out = mended([s.run for s in record.runs])
-    return replace(record, runs=tuple(s for s in record.runs if s.run.run not in left_out)) if left_out else record
-
-
 def row_counts(record: Record) -> tuple[int, int]:
     """How many rows count, and how many of them failed. A row of a run of a sweep's plan that ended badly has,
     whatever it says."""

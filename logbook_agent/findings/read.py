@@ -12,8 +12,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.findings.standing import Summary, standings
-from logbook_agent.findings.thread import Mentions, Thread, said_by
+from logbook_agent.findings.thread import Mentions, Summary, Thread, said_by, standings
 from logbook_agent.model.entry import Entry, is_withdrawn, settled
 from logbook_agent.model.errors import NotFound, StoreError
 from logbook_agent.model.header import Header

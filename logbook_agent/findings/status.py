@@ -11,8 +11,7 @@ from logbook_agent.findings.best import CaseBest, MetricBest, bests
 from logbook_agent.findings.claims import Claim, claim_text
 from logbook_agent.findings.measured import baseline_cases
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.standing import Summary
-from logbook_agent.findings.thread import Thread
+from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import BaselineNumbers, Criterion, Header, Link
 from logbook_agent.store.book import Book

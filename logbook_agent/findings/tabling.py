@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from logbook_agent.findings.cases import cases
-from logbook_agent.findings.measured import without_mended
+from logbook_agent.findings.cases import cases, without_mended
 from logbook_agent.findings.read import read
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import Case, Table, TableSpec

@@ -1,18 +1,78 @@
-"""What a thread says as a whole, and entries of one another, from what is known of each entry: its summary, or what its
-file alone says."""
+"""Which entries of a thread count, what later entries make of earlier ones, and what the thread says as a whole; from
+what is known of each entry: its summary, or what its file alone says.
+
+An entry that somebody took back (`void` or `abandoned`) counts for nothing: neither what it measured, nor what it says
+of other entries. One that an entry which was not taken back supersedes counts no more, but what it says of others
+stays. Every other entry counts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
-from logbook_agent.findings.standing import Standing, Summary, standing_of, standings
-from logbook_agent.model.entry import DECISION, NEGATIVE_RESULT, OPEN, VOID, Entry, is_up_to
+from logbook_agent.model.entry import DECISION, NEGATIVE_RESULT, OPEN, VOID, Entry, State, is_up_to, is_withdrawn
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.store.book import Book
+
+# What is known of an entry, as plain data: at least its `id`, its `state` (its own is enough: what runs make of it
+# takes nothing back) and the IDs of those that it `continues`, `completes` and `supersedes`, or None.
+Summary: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where an entry stands. The tuples are IDs of entries that stand themselves, in their order.
+
+    `taken_up_by`: those that continue, complete or supersede it.
+    """
+
+    withdrawn: State | None = None
+    superseded_by: tuple[str, ...] = ()
+    completed_by: tuple[str, ...] = ()
+    taken_up_by: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> bool:
+        """Whether what it measured may be told, ranked and judged by."""
+        return not self.why
+
+    @property
+    def why(self) -> str:
+        """Why it does not count: `void`, `abandoned`, `superseded by MOE-004`; empty where it does."""
+        if self.withdrawn is not None:
+            return self.withdrawn
+        return f"superseded by {', '.join(self.superseded_by)}" if self.superseded_by else ""
+
+    @property
+    def later(self) -> dict[str, list[str]]:
+        """What its page says of it: `completed_by` and `superseded_by`, where there are some."""
+        found = {"completed_by": [*self.completed_by], "superseded_by": [*self.superseded_by]}
+        return {name: ids for name, ids in found.items() if ids}
+
+
+def standing_of(entry_id: str, state: State, said: Iterable[Summary]) -> Standing:
+    """One entry among what others say. `said` may hold anything, itself included."""
+    others = [s for s in said if s["id"] != entry_id and not is_withdrawn(s["state"])]
+    return Standing(
+        withdrawn=state if is_withdrawn(state) else None,
+        superseded_by=tuple(s["id"] for s in others if s["supersedes"] == entry_id),
+        completed_by=tuple(s["id"] for s in others if s["completes"] == entry_id),
+        taken_up_by=tuple(s["id"] for s in others if entry_id in (s["continues"], s["completes"], s["supersedes"])),
+    )
+
+
+def standings(said: Iterable[Summary]) -> dict[str, Standing]:
+    """Every entry's standing, by its ID."""
+    all_ = list(said)
+    about: dict[str, list[Summary]] = {}
+    for one in all_:
+        for target in {one["continues"], one["completes"], one["supersedes"]} - {None}:
+            about.setdefault(target, []).append(one)
+    return {s["id"]: standing_of(s["id"], s["state"], about.get(s["id"], ())) for s in all_}
 
 
 def said_by(entry: Entry) -> dict[str, Any]:

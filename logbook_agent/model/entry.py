@@ -55,7 +55,7 @@ OPEN: tuple[State, ...] = ("running", "orphaned", "blocked", "planned")
 
 
 def is_withdrawn(state: State | None) -> bool:
-    """Whether an entry in this state was taken back. (`findings.standing` says what follows from it.)"""
+    """Whether an entry in this state was taken back. (`findings.thread` says what follows from it.)"""
     return state in (VOID, ABANDONED)
 
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.said import Said, said_in_parts, said_of, trust_in, with_rest
-from logbook_agent.findings.standing import Summary
-from logbook_agent.findings.thread import Thread
+from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.model.header import Baseline, BaselineMove, Criterion, Header, Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.units import format_value, known

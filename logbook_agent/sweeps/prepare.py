@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.entries.entries import Prose, create_entry, draft_entry
+from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.model.entry import Comparison, Entry, Field, RecipeUse, is_withdrawn
 from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.model.header import Metric

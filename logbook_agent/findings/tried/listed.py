@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.findings.standing import Summary
+from logbook_agent.findings.thread import Summary
 from logbook_agent.findings.tried.keys import FAILURE, MARKED, VERDICT, Item, command_key, item_of
 from logbook_agent.findings.trust import Answered
 from logbook_agent.model.entry import VOID, Entry

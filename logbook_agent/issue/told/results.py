@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from logbook_agent.findings.standing import Summary
-from logbook_agent.findings.thread import Thread
+from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.issue.told.best import case_text
 from logbook_agent.issue.told.room import Piece, newest
 from logbook_agent.issue.told.texts import cell, counted, entry_link, left_out, number, words

@@ -9,8 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from logbook_agent.findings.claims import Claim, claim_text
-from logbook_agent.findings.standing import Summary
-from logbook_agent.findings.thread import Thread
+from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.issue.told.best import Unlike, best_lines, headline
 from logbook_agent.issue.told.results import results
 from logbook_agent.issue.told.room import Piece, newest
