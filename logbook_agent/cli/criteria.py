@@ -13,6 +13,7 @@ from typer import Option
 from logbook_agent.cli.options import Common, Text, Texts, prose
 from logbook_agent.cli.output import emit
 from logbook_agent.model.errors import UsageError
+from logbook_agent.text.words import listed
 
 _SHOWN_EVIDENCE = 3
 
@@ -111,7 +112,6 @@ def _signed(criterion: dict[str, Any]) -> str:
     computed = criterion["computed"]
     if computed is not None:
         evidence = list(computed.get("evidence", ()))
-        more = f" and {len(evidence) - _SHOWN_EVIDENCE} more" if len(evidence) > _SHOWN_EVIDENCE else ""
-        runs = f" [{', '.join(evidence[:_SHOWN_EVIDENCE])}{more}]" if evidence else ""
+        runs = f" [{listed(evidence, _SHOWN_EVIDENCE)}]" if evidence else ""
         said.append(f"computed: {computed['state']}, {computed['reason']}{runs}")
     return f" ({'; '.join(said)})" if said else ""

@@ -18,6 +18,7 @@ from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.running.prepare import parse_duration
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean
+from logbook_agent.text.words import listed
 
 MaxWaitOption = Annotated[
     str, Option("--max-wait", metavar="TIME", help="Longest total wait for the host: 90s, 15m, 1h.")
@@ -136,8 +137,7 @@ def sync_text(result: SyncResult, *, dry_run: bool, most: int | None = _SHOWN_LI
         lines.append(_counted(len(result.steps), "written"))
         lines += [f"- {step}" for step in result.steps]
     if result.waiting:
-        more = f" and {len(result.waiting) - 5} more" if len(result.waiting) > 5 else ""
-        lines.append(f"not finished, so not posted: {', '.join(result.waiting[:5])}{more}")
+        lines.append(f"not finished, so not posted: {listed(result.waiting, 5)}")
     if result.links.commit is None:
         lines.append(f"links: {result.links.why}")
     if result.would_commit:

@@ -11,6 +11,7 @@ from pathlib import Path
 from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix, finding
 from logbook_agent.doctor.renumber import move_runs, readable, renumbered
 from logbook_agent.model.entry import Entry, format_id, id_number
+from logbook_agent.text.words import listed
 
 _NUMBERED = re.compile(r"(?P<head>[A-Za-z][A-Za-z0-9-]*)-(?P<digits>[0-9]{1,9})")
 
@@ -159,6 +160,5 @@ def check_voids(examination: Examination) -> Iterator[Finding]:
     """IDs whose command died before it wrote an entry: a gap, and nothing to mend."""
     found = [void.id for void in examination.book.voids()]
     if found:
-        shown = ", ".join(found[:6]) + (f" and {len(found) - 6} more" if len(found) > 6 else "")
-        said = f"{shown}: reserved by a command that died; not used again"
+        said = f"{listed(found, 6)}: reserved by a command that died; not used again"
         yield finding("note", "void", None, said, items=tuple(found))

@@ -20,6 +20,7 @@ from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.scan import Place, in_record, in_text
+from logbook_agent.text.words import listed
 
 _PIECE_BYTES = 8 * 2**20
 _HISTORY_S = 600.0
@@ -146,7 +147,6 @@ def _first_commit(place: Repository, sha: str, environ: Mapping[str, str]) -> st
 
 
 def _finding(holds: str, places: list[Place], mend: str, path: Path | None = None) -> Finding:
-    said = [f"{p.kind} ({f'line {p.line}' if p.line is not None else p.key or 'in a name'})" for p in places[:_SHOWN]]
-    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
+    said = [f"{p.kind} ({f'line {p.line}' if p.line is not None else p.key or 'in a name'})" for p in places]
     kinds = tuple(dict.fromkeys(p.kind for p in places))
-    return finding("error", "secrets", path, f"{holds} {', '.join(said)}{more}", mend, items=kinds)
+    return finding("error", "secrets", path, f"{holds} {listed(said, _SHOWN)}", mend, items=kinds)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, finding
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.views import all_blocks, render
 from logbook_agent.text import marked as views
 from logbook_agent.text.marked import Block
+from logbook_agent.text.words import listed
 
 _CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ")
 _SHOWN = 6
@@ -92,7 +93,7 @@ def _out_of_date(examination: Examination, text: str, there: Mapping[str, Block]
         (surplus, "in the view without an entry"),
     ):
         if names:
-            message, mend = f"{_names(names)}: {what}", f"logbook render, or {DOCTOR_FIX}"
+            message, mend = f"{listed(names, _SHOWN)}: {what}", f"logbook render, or {DOCTOR_FIX}"
             line = text.count("\n", 0, there[names[0]].start) + 1 if names[0] in there else None
             fix = functools.partial(_render, examination, "rendered")
             yield finding("warning", "view-block", book.view_path, message, mend, fix, line=line, items=tuple(names))
@@ -107,8 +108,3 @@ def _is_running(examination: Examination, entry_id: str) -> bool:
         return examination.book.record(entry_id).state in ("running", "orphaned")
     except StoreError:
         return False
-
-
-def _names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

@@ -22,7 +22,7 @@ from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
-from logbook_agent.text.words import assignments
+from logbook_agent.text.words import assignments, listed
 
 # A baseline of more cases than this is a sweep whose case was not named.
 _MOST_CASES = 24
@@ -183,7 +183,7 @@ def _only(record: Record, reference: str) -> Record:
         there = [f"{record.id}/{s.run.run}" for s in record.runs]
         raise UsageError(
             f"no run {reference}",
-            cause=f"{record.id} has {_some(there) or 'none'}",
+            cause=f"{record.id} has {listed(there, 3, '; ') or 'none'}",
             hint=f"--entry {there[-1]}" if there else f"logbook show {record.id}",
         )
     return dataclasses.replace(record, runs=runs)
@@ -213,9 +213,10 @@ def _check_rows(record: Record, groups: Sequence[Repeats], wanted: Mapping[str, 
             hint=f"logbook show {record.id}",
         )
     if wanted and not any(is_case(g.cases[0].row.config, wanted) for g in groups):
+        there = [assignments(g.cases[0].row.config) or "no config" for g in groups]
         raise UsageError(
-            f"no row of {record.id} has {assignments(dict(wanted))}",
-            cause=f"its rows have {_some([assignments(g.cases[0].row.config) or 'no config' for g in groups])}",
+            f"no row of {record.id} has {assignments(wanted)}",
+            cause=f"its rows have {listed(there, 3, '; ')}",
             hint=f"see them: logbook table {record.id}",
         )
 
@@ -226,7 +227,7 @@ def _check_cases(record: Record, by_case: Mapping[object, Sequence[tuple[dict[st
             differ = _differ([group for _, group in found])
             raise UsageError(
                 f"rows of {record.id} in the same case differ",
-                cause=f"they differ in {_some(differ)}",
+                cause=f"they differ in {listed(differ, 3, '; ')}",
                 hint=f"select one: --config {differ[0]}=V"
                 if differ and differ[0] in found[0][1].cases[0].row.config
                 else f"name a run: --entry {record.id}/{found[0][1].cases[0].run}"
@@ -248,7 +249,3 @@ def _differ(groups: Sequence[Repeats]) -> list[str]:
     return [k for k in keys if len({c.get(k) for c in configs}) > 1] + list(
         dict.fromkeys(k for g in groups for k in (*g.apart, *(["label"] if g.cases[0].label else [])))
     )
-
-
-def _some(texts: Sequence[str]) -> str:
-    return "; ".join(texts[:3]) + (f" and {len(texts) - 3} more" if len(texts) > 3 else "")

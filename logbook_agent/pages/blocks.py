@@ -18,7 +18,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md
 from logbook_agent.text.times import minute
-from logbook_agent.text.words import assignments
+from logbook_agent.text.words import assignments, listed
 
 if TYPE_CHECKING:
     from logbook_agent.findings.tables.spec import Table
@@ -146,9 +146,7 @@ def _links(header: Header) -> list[dict[str, str]]:
 
 def runs_text(evidence: Sequence[str]) -> str:
     """` [MOE-I8-003/1, MOE-I8-003/2, MOE-I8-003/4 and 4 more]`; empty without any."""
-    more = len(evidence) - _SHOWN_EVIDENCE
-    shown = ", ".join(evidence[:_SHOWN_EVIDENCE]) + (f" and {more} more" if more > 0 else "")
-    return f" [{shown}]" if shown else ""
+    return f" [{listed(evidence, _SHOWN_EVIDENCE)}]" if evidence else ""
 
 
 def _criterion_text(criterion: Criterion) -> str:

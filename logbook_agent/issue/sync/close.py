@@ -16,6 +16,7 @@ from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
+from logbook_agent.text.words import listed
 
 _SHOWN = 80
 
@@ -105,6 +106,5 @@ def _warned(workspace: Workspace, book: Book) -> tuple[int, ...]:
     workspace.warnings += [f"stop criterion {n} is not met: {one_line(text)[:_SHOWN]}" for n, text in unmet.items()]
     unfinished = [e["id"] for e in found.summaries if e["state"] in OPEN]
     if unfinished:
-        more = f" and {len(unfinished) - 5} more" if len(unfinished) > 5 else ""
-        workspace.warnings.append(f"not finished: {', '.join(unfinished[:5])}{more}")
+        workspace.warnings.append(f"not finished: {listed(unfinished, 5)}")
     return tuple(unmet)

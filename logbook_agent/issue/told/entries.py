@@ -20,7 +20,7 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
 from logbook_agent.pages.sections import LATER
 from logbook_agent.text import markdown as md
-from logbook_agent.text.words import command_line, folded
+from logbook_agent.text.words import command_line, folded, listed
 
 CHANGE = "Change"
 _NEXT_STEP = "Next step"
@@ -193,9 +193,7 @@ def _gathered(found: Sequence[tuple[str, str]], runs: int) -> list[Piece]:
 
 
 def _only(ids: Sequence[str]) -> str:
-    distinct = list(dict.fromkeys(ids))
-    more = f" and {len(distinct) - 5} more" if len(distinct) > 5 else ""
-    return f" ({', '.join(distinct[:5])}{more})"
+    return f" ({listed(list(dict.fromkeys(ids)), 5)})"
 
 
 def _code(run: Run) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from logbook_agent.model.values import canonical
 from logbook_agent.sweeps.recipes.expand import SweepPlan
 from logbook_agent.sweeps.recipes.overrides import pair_of
-from logbook_agent.sweeps.recipes.problem import RecipeProblem, listed, suggestion, unknown
+from logbook_agent.sweeps.recipes.problem import SHOWN_NAMES, RecipeProblem, suggestion, unknown
 from logbook_agent.sweeps.recipes.stages import Stage
+from logbook_agent.text.words import listed
 
 _OPTION = re.compile(r"--set (\w+)=([^?]*)")
 _ADVICE = "write: "
@@ -53,7 +54,7 @@ def check_baseline(stage: Stage, plan: SweepPlan, place: str) -> None:
             raise RecipeProblem(
                 f"no case of {stage.recipe} has {key}={canonical(value)}",
                 place=f"{place}.{key}",
-                cause=f"{key} is {listed(values)}",
+                cause=f"{key} is {listed(values, SHOWN_NAMES)}",
                 hint=suggestion(canonical(value), values) or f"write: baseline: {{{key}: {values[0]}}}",
             )
         configs = left
