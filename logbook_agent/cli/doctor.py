@@ -163,7 +163,7 @@ def prune_command(
 
     The oldest go first; the head and the tail of each output stay in its record. Example: logbook prune --max-bytes 1G
     """
-    from logbook_agent.doctor.prune import prune
+    from logbook_agent.doctor.leftovers import prune
 
     if keep_days is not None and keep_days < 0:
         raise UsageError(

@@ -9,8 +9,8 @@ from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit
-from logbook_agent.issue.sync.hosts import ALWAYS, VARIABLE, confirm_host, forget_host, is_confirmed, known_hosts
 from logbook_agent.issue.sync.link import link
+from logbook_agent.issue.sync.place import ALWAYS, VARIABLE, confirm_host, forget_host, is_confirmed, known_hosts
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace

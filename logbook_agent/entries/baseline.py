@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from logbook_agent.entries.stated import stated_baseline
 from logbook_agent.findings.cases import cases
 from logbook_agent.findings.measured import is_case, represented, unit_of
 from logbook_agent.findings.tables.build import repeats
 from logbook_agent.findings.tables.spec import Repeats
-from logbook_agent.model.checks import stated_baseline
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Baseline, BaselineMove, BaselineNumbers, Header

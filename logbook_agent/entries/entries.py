@@ -1,4 +1,4 @@
-"""Writing entries: `plan`, `note` and `edit`."""
+"""Writing entries: `plan`, `note` and `edit`; and what a person may say of the confidence in one."""
 
 from __future__ import annotations
 
@@ -20,14 +20,18 @@ from logbook_agent.entries.drafts import (
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.read import read
 from logbook_agent.findings.said import is_long
+from logbook_agent.findings.trust import trust_of
 from logbook_agent.model.entry import (
+    CONFIDENCES,
     SETTABLE_STATES,
+    Confidence,
     Entry,
     PlannedCommand,
     SettableState,
     is_withdrawn,
 )
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record, record_of
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.views import changing
@@ -141,9 +145,6 @@ class EditRequest:
 
 def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Book, Entry]:
     """Change prose, confidence or state of an entry. Facts of runs cannot be edited."""
-    # Runs and notes have no use for them.
-    from logbook_agent.entries.confidence import stated_confidence
-
     book = workspace.book(entry_id)
     prose = with_relations(book, request.prose, entry_id)
     with changing(workspace, book), book.lock():
@@ -208,3 +209,51 @@ def _state(given: str | None, old: SettableState | None, *, has_runs: bool) -> S
             hint="plan the rest as a separate entry: logbook plan --title '...' --continues ID",
         )
     return given
+
+
+COMPUTED = "computed"
+
+
+def stated_confidence(
+    record: Record, metrics: Sequence[Metric], given: str | None, reason: str | None
+) -> tuple[Confidence | None, str | None]:
+    """The confidence of an entry and its reason after `edit --confidence GIVEN --reason REASON`.
+
+    Raises UsageError for a word that is none, and for one above what its runs show without a reason.
+    """
+    old = record.entry.confidence, record.entry.confidence_reason
+    reason = one_line(reason) if reason is not None else None
+    if given is None and reason is None:
+        return old
+    if given is None:
+        given = record.entry.confidence or COMPUTED
+    if given == COMPUTED:
+        if reason:
+            raise UsageError(
+                f"the confidence of {record.id} is computed, so it takes no reason",
+                cause="--reason explains a confidence that a person states",
+                hint=f"logbook edit {record.id} --confidence replicated --reason '...'",
+            )
+        return None, None
+    word = next((c for c in CONFIDENCES if c == given), None)
+    if word is None:
+        raise UsageError(
+            f"unknown confidence {given!r}",
+            cause=f"it is one of {', '.join(CONFIDENCES)}, or {COMPUTED}",
+            hint="--confidence exploratory",
+        )
+    if not reason and not (reason is None and word == old[0]):
+        _check_raised(record, metrics, word)
+    return word, reason or (old[1] if reason is None and word == old[0] else None)
+
+
+def _check_raised(record: Record, metrics: Sequence[Metric], word: Confidence) -> None:
+    trust = trust_of(record, metrics)
+    computed: Confidence = trust.computed if trust is not None else "exploratory"
+    if CONFIDENCES.index(word) > CONFIDENCES.index(computed):
+        why = "; ".join(trust.reasons[:1]) if trust is not None else "nothing was run"
+        raise UsageError(
+            f"{word} is more than the runs of {record.id} show, and needs a reason",
+            cause=f"computed: {computed} ({why})",
+            hint=f"logbook edit {record.id} --confidence {word} --reason '...'",
+        )

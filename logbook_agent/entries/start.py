@@ -16,8 +16,8 @@ from logbook_agent.entries.stated import (
     parse_link,
     parse_metric,
     parse_template,
+    stated_baseline,
 )
-from logbook_agent.model.checks import stated_baseline
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import (
     Baseline,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from logbook_agent import __version__
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.model.codec import encode
-from logbook_agent.model.digest import digest
 from logbook_agent.model.errors import LogbookError
+from logbook_agent.model.record import digest
 from logbook_agent.store.book import Book
 from logbook_agent.text.words import assignments
 
