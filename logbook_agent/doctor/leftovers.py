@@ -14,7 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, finding
+from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import index_file, records
@@ -35,7 +35,7 @@ def check_temporary_files(examination: Examination) -> Iterator[Finding]:
         if age_s(path) >= OLD_S:
             message = "left by an interrupted write; the file it was meant for is intact"
             fix = functools.partial(examination.remove, path)
-            yield finding("warning", "temporary-file", path, message, f"{DOCTOR_FIX} removes it", fix)
+            yield Finding("warning", "temporary-file", path, message, f"{DOCTOR_FIX} removes it", fix)
 
 
 def _temporary_files(folder: str) -> Iterator[str]:
@@ -57,7 +57,7 @@ def check_lock(examination: Examination) -> Iterator[Finding]:
         with locked(path, within=examination.book.root, timeout_s=_LOCK_S):
             pass
     except StoreError as error:
-        yield finding("warning", "lock", path, error.message, error.hint)
+        yield Finding("warning", "lock", path, error.message, error.hint)
 
 
 def check_index(examination: Examination) -> Iterator[Finding]:
@@ -71,7 +71,7 @@ def check_index(examination: Examination) -> Iterator[Finding]:
         return "deleted; the next `logbook list` makes a new one"
 
     mend = f"{DOCTOR_FIX} deletes it; it is only a cache"
-    yield finding("warning", "index", path, f"the index is damaged: {problem}", mend, fix)
+    yield Finding("warning", "index", path, f"the index is damaged: {problem}", mend, fix)
 
 
 def age_s(path: Path) -> float:
@@ -106,10 +106,10 @@ def check_logs(examination: Examination) -> Iterator[Finding]:
             if size != run.output.log_bytes:
                 message = f"the log has {size} bytes; {run.output.log_bytes} were written"
                 mend = "it was changed after the run; the excerpt and the rows in run.json are what was seen"
-                yield finding("warning", "log", book.log_path(entry_id, run.run), message, mend)
+                yield Finding("warning", "log", book.log_path(entry_id, run.run), message, mend)
     if missing:
         said = f"{missing} {'logs are' if missing > 1 else 'log is'} not here: on another machine, or pruned"
-        yield finding("note", "missing-logs", None, said)
+        yield Finding("note", "missing-logs", None, said)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix, finding
+from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix
 from logbook_agent.doctor.leftovers import OLD_S, age_s
 from logbook_agent.doctor.records import names, runs_in
 from logbook_agent.doctor.renumber import move_runs, readable, readdress, run_at
@@ -45,7 +45,7 @@ def check_runs(examination: Examination) -> Iterator[Finding]:
 
 
 def _lost(folder: Path, message: str, mend: str, fix: Fix | None = None) -> Finding:
-    return finding("error", "orphaned-runs", folder, message, mend, fix)
+    return Finding("error", "orphaned-runs", folder, message, mend, fix)
 
 
 # -- runs of no entry --------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ def _check_run(examination: Examination, entry_id: str, folder: Path) -> Iterato
         book = examination.book
         if not folder.name.startswith(".") and folder not in (book.sweep_csv(entry_id), book.sweep_log(entry_id)):
             message = f"{folder.name} is not a run: runs are folders 01, 02 ..."
-            yield finding("warning", "run-name", folder, message, "move it out of runs/")
+            yield Finding("warning", "run-name", folder, message, "move it out of runs/")
         return
     path = folder / "run.json"
     if path in examination.reported:
@@ -103,10 +103,10 @@ def _without_record(examination: Examination, folder: Path) -> Iterator[Finding]
     inside = [p for p in folder.iterdir() if not p.name.startswith(".")]
     if inside and in_head(folder / "run.json"):
         typed = f"git restore -- {examination.shown(folder / 'run.json')}"
-        yield finding("error", "run-record", folder, "its run.json is gone", typed)
+        yield Finding("error", "run-record", folder, "its run.json is gone", typed)
     elif (folder / "output.log").exists():
         mend = "restore run.json from where it was lost, or delete the folder"
-        yield finding("error", "run-record", folder, "an output without a run.json", mend)
+        yield Finding("error", "run-record", folder, "an output without a run.json", mend)
     elif age_s(folder) >= OLD_S:
         # `run` makes the folder, looks at the code, and then writes the record.
         def fix() -> str:
@@ -121,7 +121,7 @@ def _without_record(examination: Examination, folder: Path) -> Iterator[Finding]
             return "removed"
 
         message = "a run that was cut off before anything started"
-        yield finding("warning", "run-record", folder, message, f"{DOCTOR_FIX} removes the folder", fix)
+        yield Finding("warning", "run-record", folder, message, f"{DOCTOR_FIX} removes the folder", fix)
 
 
 def _misplaced(examination: Examination, folder: Path, run: Run) -> Finding:
@@ -152,4 +152,4 @@ def _misplaced(examination: Examination, folder: Path, run: Run) -> Finding:
 
 
 def _place(path: Path, message: str, mend: str, fix: Fix | None) -> Finding:
-    return finding("error", "run-place", path, message, mend, fix)
+    return Finding("error", "run-place", path, message, mend, fix)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from logbook_agent.doctor.finding import Finding, finding
+from logbook_agent.doctor.finding import Finding
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.running.provenance.git_calls import GitError, GitProcesses, read_git
 from logbook_agent.store.book import Book
@@ -39,7 +39,7 @@ def _in_files(book: Book, redactor: Redactor) -> Iterator[Finding]:
         try:
             places = _places(path, book.root, redactor)
         except StoreError as error:
-            yield finding("warning", "secrets", path, f"not checked: {error.message}", error.hint)
+            yield Finding("warning", "secrets", path, f"not checked: {error.message}", error.hint)
             continue
         if places:
             mend = f"{_REVOKE}, then remove it from the file; what git tracks stays in its history"
@@ -149,4 +149,4 @@ def _first_commit(place: Repository, sha: str, environ: Mapping[str, str]) -> st
 def _finding(holds: str, places: list[Place], mend: str, path: Path | None = None) -> Finding:
     said = [f"{p.kind} ({f'line {p.line}' if p.line is not None else p.key or 'in a name'})" for p in places]
     kinds = tuple(dict.fromkeys(p.kind for p in places))
-    return finding("error", "secrets", path, f"{holds} {listed(said, _SHOWN)}", mend, items=kinds)
+    return Finding("error", "secrets", path, f"{holds} {listed(said, _SHOWN)}", mend, items=kinds)

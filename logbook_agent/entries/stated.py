@@ -15,6 +15,7 @@ from logbook_agent.model.entry import CONFIDENCES, PREFIX, TOPIC
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Baseline, CommandTemplate, Criterion, Link, MatrixAxis, Metric
 from logbook_agent.model.units import DIRECTIONS, UNITS, Direction, known
+from logbook_agent.model.values import as_written
 from logbook_agent.store.parse import parse_yaml
 from logbook_agent.text.markdown import clean
 
@@ -181,14 +182,8 @@ def _item(item: Any, short: Callable[[str], Any], cls: type | None, key: str) ->
 def _values_as_written(value: Any) -> Any:
     """YAML reads `values: [2, 4, 8]` of an axis as numbers; planned values are kept as written."""
     if isinstance(value, dict) and isinstance(value.get("values"), list):
-        return {**value, "values": [_as_written(v) for v in value["values"]]}
+        return {**value, "values": [as_written(v) for v in value["values"]]}
     return value
-
-
-def _as_written(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
 
 
 def _dates_as_text(value: Any) -> Any:

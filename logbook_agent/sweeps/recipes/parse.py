@@ -11,7 +11,7 @@ from logbook_agent.model.entry import PlannedCommand
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Criterion, Metric
 from logbook_agent.model.units import DIRECTIONS, known
-from logbook_agent.model.values import canonical
+from logbook_agent.model.values import as_written, canonical
 from logbook_agent.sweeps.recipes.axes import CASES, parse_axis
 from logbook_agent.sweeps.recipes.overrides import at_scale, with_values
 from logbook_agent.sweeps.recipes.placed import Placed
@@ -53,7 +53,7 @@ def parse_recipe(data: Any, *, scale: str | None = None, sets: Sequence[str] = (
         order=_order(top.get("order", Order.AS_LISTED.value)),
         seed=top.count("seed", 0, least=0),
         timeout_s=top.get("timeout_s").given(Placed.number),
-        env={name: parse_text(_word(text.value), text.place) for name, text in top.get("env").items()},
+        env={name: parse_text(as_written(text.value), text.place) for name, text in top.get("env").items()},
         confirm=top.count("confirm", 1, least=0),
         limits=top.get("limits").given(_limits) or Limits(),
         scales=tuple(scales),
@@ -159,15 +159,8 @@ def _template(top: Placed) -> Template:
 
 def _item(part: Placed) -> Text | Flags:
     if not isinstance(part.value, dict):
-        return parse_text(_word(part.value), part.place)
+        return parse_text(as_written(part.value), part.place)
     return Flags(keys=part.only(("flags",)).get("flags").texts())
-
-
-def _word(value: Any) -> str:
-    """A word that YAML may have read as a number or switch."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
 
 
 def _command(part: Placed) -> PlannedCommand:
@@ -183,7 +176,7 @@ def _command(part: Placed) -> PlannedCommand:
             cause="a command is a list of words, or text for the shell",
             hint="- {label: Allocate, argv: [tool, allocate]}",
         )
-    words = (str(shell),) if argv is None else tuple(map(_word, argv))
+    words = (str(shell),) if argv is None else tuple(map(as_written, argv))
     return PlannedCommand(label=part.get("label").value, argv=words, shell=argv is None)
 
 
