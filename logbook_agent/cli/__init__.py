@@ -55,7 +55,7 @@ SUBCOMMANDS = (
     Subcommand("baseline", "header", "Show the baseline and how it moved; move it, with a reason."),
     Subcommand("criteria", "header", "Which stop criteria are met; sign a judgement on one."),
     Subcommand("sync", "sync", "Bring the GitHub issue up to date, exactly once."),
-    Subcommand("link", "link", "Link the experiment issue, or a prior or related one; confirm a host."),
+    Subcommand("link", "sync", "Link the experiment issue, or a prior or related one; confirm a host."),
     Subcommand("snapshot", "close", "Tag the pushed commit and tell the issue how to reproduce it."),
     Subcommand("close", "close", "Close a thread: conclusion, limitations, next steps."),
     Subcommand("render", "view", "Render the whole view again."),
