@@ -36,7 +36,7 @@ class Subcommand:
 
 
 SUBCOMMANDS = (
-    Subcommand("start", "start", "Start a logbook: scope, metrics, baseline, stop criteria, an ID prefix."),
+    Subcommand("start", "header", "Start a logbook: scope, metrics, baseline, stop criteria, an ID prefix."),
     Subcommand("run", "run", "Run a command as an experiment: next ID, live output, full record."),
     Subcommand("bench", "run", "Run the in-house MoE benchmark as an experiment."),
     Subcommand("plan", "entries", "Write down an experiment to be run later with `run --id`."),

@@ -14,8 +14,7 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.sweeps.chosen import Chosen, ChosenStages, common_scales, has_stages, list_recipes
 from logbook_agent.sweeps.prepare import Prepared, SweepRequest, prepare_sweep
-from logbook_agent.sweeps.recipes.estimate import Estimate
-from logbook_agent.sweeps.recipes.expand import PlannedRun, SweepPlan, describe_run
+from logbook_agent.sweeps.recipes.expand import Estimate, PlannedRun, SweepPlan, describe_run
 from logbook_agent.sweeps.recipes.stages import StagedRecipe
 from logbook_agent.sweeps.result import SweepResult
 from logbook_agent.sweeps.stages import PreparedStages, StagesResult, prepare_stages, sweep_stages

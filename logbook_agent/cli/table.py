@@ -16,9 +16,8 @@ from logbook_agent.findings.comparisons.compare import compare
 from logbook_agent.findings.comparisons.told import data
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.export import to_csv
-from logbook_agent.findings.tables.naming import parse_axes, parse_metrics
 from logbook_agent.findings.tables.spec import TableSpec
-from logbook_agent.findings.tabling import table
+from logbook_agent.findings.tabling import parse_axes, parse_metrics, table
 from logbook_agent.model.entry import Comparison, entry_of
 from logbook_agent.model.values import parse_pair, parse_value
 from logbook_agent.pages.blocks import blocks_of

@@ -85,13 +85,8 @@ class Examination:
 
     def git_add(self) -> str:
         """What to type when conflicts of this logbook are mended."""
-        places = [self.shown(self.book.folder), self.shown(self.book.view_path)]
+        places = [self.workspace.shown(self.book.folder), self.workspace.shown(self.book.view_path)]
         return f"git add -- {shlex.join(places)}"
-
-    def shown(self, path: Path) -> str:
-        """A path as it is typed here."""
-        cwd = self.workspace.cwd
-        return path.relative_to(cwd).as_posix() if path.is_relative_to(cwd) else str(path)
 
 
 Check = Callable[[Examination], Iterator[Finding]]

@@ -121,7 +121,7 @@ def _by_hand(examination: Examination, path: str, sides: Sides) -> Finding:
         lines = content(examination.book, file).split(b"\n")
         line = next((n for n, text in enumerate(lines, 1) if text.startswith(b"<<<<<<< ")), None)
     what = "both sides changed it" if sides.ours is not None and sides.theirs is not None else "one side removed it"
-    typed = f"git add -- {examination.shown(file)}"
+    typed = f"git add -- {examination.workspace.shown(file)}"
     mend = f"resolve it in the file, then type: {typed}" if line or not file.exists() else typed
     return Finding("error", "merge", file, f"in conflict: {what}", mend, line=line)
 

@@ -60,7 +60,7 @@ def _of_no_entry(examination: Examination, folder: Path) -> Finding | None:
         fix = functools.partial(move_runs, examination, folder, heirs[0])
         return _lost(folder, f"{message}: it is now {heirs[0]}", f"{DOCTOR_FIX} moves them there", fix)
     if in_head(book.entry_path(entry_id)):
-        return _lost(folder, message, f"git restore -- {examination.shown(book.entry_path(entry_id))}")
+        return _lost(folder, message, f"git restore -- {examination.workspace.shown(book.entry_path(entry_id))}")
     runs = [run for path in sorted(folder.glob("*/run.json")) if (run := run_at(path.parent)) is not None]
     if not runs:
         if age_s(folder) < OLD_S:
@@ -102,7 +102,7 @@ def _check_run(examination: Examination, entry_id: str, folder: Path) -> Iterato
 def _without_record(examination: Examination, folder: Path) -> Iterator[Finding]:
     inside = [p for p in folder.iterdir() if not p.name.startswith(".")]
     if inside and in_head(folder / "run.json"):
-        typed = f"git restore -- {examination.shown(folder / 'run.json')}"
+        typed = f"git restore -- {examination.workspace.shown(folder / 'run.json')}"
         yield Finding("error", "run-record", folder, "its run.json is gone", typed)
     elif (folder / "output.log").exists():
         mend = "restore run.json from where it was lost, or delete the folder"
@@ -138,9 +138,9 @@ def _misplaced(examination: Examination, folder: Path, run: Run) -> Finding:
 
         def move() -> str:
             examination.rename(folder, place)
-            return f"moved to {examination.shown(place)}"
+            return f"moved to {examination.workspace.shown(place)}"
 
-        return _place(path, said, f"{DOCTOR_FIX} moves it to {examination.shown(place)}", move)
+        return _place(path, said, f"{DOCTOR_FIX} moves it to {examination.workspace.shown(place)}", move)
     if not known or formerly:
 
         def correct() -> str:

@@ -45,10 +45,6 @@ class Prose:
     completes: str | None = None
     supersedes: str | None = None
 
-    def field_list(self) -> list[Field]:
-        """The fields that are set, in the order of the form."""
-        return list(edited_fields((), self.given(), append=False))
-
     def given(self) -> list[tuple[str, str]]:
         """Labels and texts that were given; free ones come where the form has its middle (before
         Interpretation)."""
@@ -131,7 +127,7 @@ def draft_entry(
         completes=prose.completes,
         supersedes=prose.supersedes,
         commands=tuple(commands),
-        fields=tuple(prose.field_list()),
+        fields=edited_fields((), prose.given(), append=False),
     )
 
 

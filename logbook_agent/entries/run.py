@@ -8,13 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.entries.drafts import (
-    Prose,
-    check_required,
-    create_entry,
-    draft_entry,
-    with_relations,
-)
+from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.series import Series, series
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.said import brief_run

@@ -19,13 +19,7 @@ from logbook_agent.entries.stated import (
     stated_baseline,
 )
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import (
-    Baseline,
-    BaselineNumbers,
-    Criterion,
-    Header,
-    Metric,
-)
+from logbook_agent.model.header import Baseline, BaselineNumbers, Criterion, Header, Metric
 from logbook_agent.model.values import Scalar, parse_value
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.templates import templates_of

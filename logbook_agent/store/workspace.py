@@ -118,6 +118,10 @@ class Workspace:
         known = secrets_in(self.environ, config.secrets)
         return Redactor(secrets=known, extra_names=config.secrets, extra_rules=config.secret_rules)
 
+    def shown(self, path: Path) -> str:
+        """A path as it is typed here."""
+        return path.relative_to(self.cwd).as_posix() if path.is_relative_to(self.cwd) else str(path)
+
     def stamp(self) -> str:
         """This moment as records store it."""
         return stamp(self.now())

@@ -11,8 +11,7 @@ from logbook_agent.findings.measured import measured
 from logbook_agent.findings.said import Said, said_of, trust_in
 from logbook_agent.issue.told.best import deltas
 from logbook_agent.issue.told.results import results
-from logbook_agent.issue.told.room import Piece
-from logbook_agent.issue.told.texts import code, escape, line, link, one_line, prose, shortened, words
+from logbook_agent.issue.told.texts import Piece, code, escape, line, link, one_line, prose, shortened, words
 from logbook_agent.issue.told.values import IssueValues
 from logbook_agent.model.entry import HYPOTHESIS, INTERPRETATION, NEXT_ACTION, RESULT, Field
 from logbook_agent.model.header import Header, Snapshot

@@ -7,8 +7,7 @@ from typing import Any
 
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.issue.told.best import case_text
-from logbook_agent.issue.told.room import Piece, newest
-from logbook_agent.issue.told.texts import cell, counted, entry_link, left_out, number, words
+from logbook_agent.issue.told.texts import Piece, cell, counted, entry_link, left_out, newest, number, words
 from logbook_agent.text import markdown as md
 from logbook_agent.text.links import Links
 from logbook_agent.text.words import assignments

@@ -12,8 +12,8 @@ from logbook_agent.findings.claims import Claim, claim_text
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.issue.told.best import Unlike, best_lines, headline
 from logbook_agent.issue.told.results import results
-from logbook_agent.issue.told.room import Piece, newest
 from logbook_agent.issue.told.texts import (
+    Piece,
     counted,
     entry_link,
     escape,
@@ -21,6 +21,7 @@ from logbook_agent.issue.told.texts import (
     left_out,
     line,
     link,
+    newest,
     one_line,
     prose,
     words,
