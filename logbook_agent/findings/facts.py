@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from logbook_agent.findings.cases import cases, code_names, launcher_text, short
-from logbook_agent.findings.measured import without_mended
+from logbook_agent.findings.cases import cases, code_names, launcher_text, short, without_mended
 from logbook_agent.model.entry import Design, Entry, PlannedCommand
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record, RunStatus
