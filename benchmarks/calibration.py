@@ -1,103 +1,104 @@
-"""How often a verdict is wrong: simulated comparisons, judged by the `judge` and `winner` of logbook_agent itself.
+"""How often a verdict is wrong: simulated experiments, ordered, judged and held together by logbook_agent itself.
 
-    make calibrate                             (or: python benchmarks/calibration.py --comparisons 2000 --save FILE)
+    make calibrate                         (or: python benchmarks/calibration.py --trials 500 --only "20 pairs" --save
+    FILE)
 
-Design. A run is one number (the median of its samples). The runs of a comparison have an order, as on a machine, and
-noise by one of MODELS in simulation.py, in the logarithm of the value. Designs, by how runs are ordered and judged:
+A run is one number. What the machine does to the runs of a series is in machines.py, which shares nothing with
+logbook_agent; what is run in which order, and what is asked of it, is in simulation.py. Every trial has a random
+generator of its own, seeded by --seed, its cell and its number.
 
-    pairs N            N pairs in the order AB BA AB BA ..., judged as pairs
-    pairs until 1%     the same, after each AB BA `enough` is asked from the 6th pair on; at most 60 pairs
-    interleaved N      the same order, N runs a side, judged as if unpaired
-    blocked N          all of A, then all of B, judged unpaired: what drift does when nobody interleaves
+Targets, each in every cell that it is about:
 
-Sweeps of 100 cases run in the orders of a recipe, and the `winner` that `logbook sweep` calls judges them.
+    A/A        a claim in at most 5.9%: 5%, and three standard errors of 5,000 trials
+    coverage   95% intervals of 20 pairs hold the truth in at least 93%
+    power      20 pairs find what the version before found in 20 pairs, less two points
+    coarse     a true effect that the values are too coarse for is called neutral in at most 5%
+    winners    of 10, 100 and 1,000 equal cases one is named in at most 5.9%
 
-Targets: an A/A comparison gets a verdict other than neutral or inconclusive in at most 5% (not held for blocked runs
-of a machine that changes, which no test can tell from an effect); of a true 3% at 1% noise 95% are found within 10
-pairs; of best-of-100 sweeps without an effect 95% name no winner. A comparison has a random generator of its own,
-seeded by --seed, its cell and its number. Nothing was tuned on the seed reported.
+With --save the figures go to a JSON file, and with --document the table to the place for it in a document.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import multiprocessing
 import os
 import platform
 import random
+import re
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from pathlib import Path
 
-from simulation import MODELS, Outcome, SweepOutcome, cells, run_cell, run_sweep, sweeps
+from machines import MODELS
+from simulation import Cell, Outcome, coverage, every_cell, false_claims, power, run_cell, winners
 
 from logbook_agent.findings.evidence.verdict import judge
 
-
-def share(hits: int, of: int) -> str:
-    """`1.2% (0.8 to 1.8)`: with the 95% score interval of E. B. Wilson, JASA 22 (1927)."""
-    z, part = 1.959964, hits / of
-    middle = (part + z * z / (2 * of)) / (1 + z * z / of)
-    half = z * math.sqrt(part * (1 - part) / of + z * z / (4 * of * of)) / (1 + z * z / of)
-    return f"{part:.1%} ({100 * max(0.0, middle - half):.1f} to {100 * min(1.0, middle + half):.1f})"
+_PLACE = re.compile(r"(<!-- calibrate -->\n).*?(<!-- /calibrate -->)", re.DOTALL)
+# One trial of these takes as long as many others.
+_LONG = {"100 values, 14 pairs": 10, "asked after every pair, up to 50": 2}
 
 
-def grid(outcomes: Sequence[Outcome], value: Callable[[Outcome], str]) -> str:
-    """One row per model, one column per design."""
-    designs = list(dict.fromkeys(o.cell.design.name for o in outcomes))
-    found = {(o.cell.model, o.cell.design.name): value(o) for o in outcomes}
-    lines = [f"| noise | {' | '.join(designs)} |", "| --- |" + " ---: |" * len(designs)]
-    lines += [f"| {model} | {' | '.join(found[model, design] for design in designs)} |" for model in MODELS]
+def trials_of(cell: Cell, trials: int) -> int:
+    """How many trials a cell gets: fewer where one takes very long, which the table says."""
+    values = cell.experiment.values
+    if cell.asked == "named":
+        return max(20, trials * 10 // values // 2)
+    return max(20, trials // _LONG.get(cell.experiment.name, 1))
+
+
+def missed(o: Outcome) -> bool:
+    """Whether a cell is beyond its limit by more than chance: three standard errors of fewer trials are more."""
+    cell, slack = o.cell, 0.0
+    if o.trials < 5000:
+        slack = 3 * ((0.05 * 0.95 / o.trials) ** 0.5 - (0.05 * 0.95 / 5000) ** 0.5)
+    if cell.most is not None:
+        return o.part > cell.most + slack
+    return cell.least is not None and o.part < cell.least - slack
+
+
+def grid(outcomes: Sequence[Outcome]) -> str:
+    """One row per machine, one column per experiment."""
+    names = list(dict.fromkeys(o.cell.experiment.name for o in outcomes))
+    found = {(o.cell.model, o.cell.experiment.name): o for o in outcomes}
+    trials = {name: next(o.trials for o in outcomes if o.cell.experiment.name == name) for name in names}
+    lines = [f"| machine | {' | '.join(names)} |", "| --- |" + " ---: |" * len(names)]
+    for model in MODELS:
+        own = [found.get((model, name)) for name in names]
+        if any(own):
+            shown = ["" if o is None else f"{o.part:.1%}" for o in own]
+            lines.append(f"| {model} | {' | '.join(shown)} |")
+    return "\n".join([*lines, f"| trials | {' | '.join(f'{trials[name]:,}' for name in names)} |"])
+
+
+def power_lines(outcomes: Sequence[Outcome]) -> str:
+    lines = ["| true effect, design | noise | asked | part | pairs (median) |", "| --- | --- | --- | ---: | ---: |"]
+    asked = {"found": "found", "neutral": "called neutral"}
+    for o in outcomes:
+        e, model = o.cell.experiment, o.cell.model
+        name = e.name if e.effect else f"none, {e.name}"
+        lines.append(f"| {name} | {model} | {asked[o.cell.asked]} | {o.part:.1%} | {o.median_pairs:g} |")
     return "\n".join(lines)
 
 
-def sweep_line(o: SweepOutcome) -> str:
-    against = "the base" if o.sweep.has_base else "all others"
-    better = f"{o.sweep.better} by {o.sweep.effect:.0%}" if o.sweep.effect else "none"
-    right = share(o.right, o.repeats) if o.sweep.has_winner else ""
-    return (
-        f"| {better} | {o.sweep.model} | {o.sweep.order} | {o.sweep.repeats} | {against} "
-        f"| {share(o.named, o.repeats)} | {right} |"
-    )
+def report(outcomes: Sequence[Outcome]) -> str:
+    """The figures as Markdown."""
+    of = {o.cell.name: o for o in outcomes}
 
+    def those(cells: Sequence[Cell]) -> list[Outcome]:
+        return [of[c.name] for c in cells if c.name in of]
 
-def missed(outcomes: Sequence[Outcome], swept: Sequence[SweepOutcome]) -> list[str]:
-    """The targets of the module's docstring that this run did not reach."""
-    found = []
-    for o in outcomes:
-        part, target = o.asked / o.comparisons, o.cell.target
-        if target is not None and (part > target if o.cell.asked == "claimed" else part < target):
-            found.append(f"{o.cell.name}: {o.cell.asked} {part:.1%}, target {target:.0%}")
-    found += [
-        f"{o.sweep.name}: named {o.named}" for o in swept if not o.sweep.has_winner and o.named > 0.05 * o.repeats
-    ]
-    return found
-
-
-def report(outcomes: Sequence[Outcome], swept: Sequence[SweepOutcome]) -> str:
-    def of(part: str) -> list[Outcome]:
-        return [o for o in outcomes if o.cell.part == part]
-
-    def asked(o: Outcome) -> str:
-        return f"{o.asked / o.comparisons:.1%}"
-
-    head = "| better | noise | order | runs | against | names a winner | and the right one |"
+    rest = [o for o in outcomes if o.cell.asked == "neutral" and o.cell.most is not None]
     parts = [
-        ("A/A: verdicts that claim an effect", grid(of("A/A"), lambda o: share(o.asked, o.comparisons))),
-        ("A/A: verdicts that are neutral", grid(of("A/A"), lambda o: f"{o.counts['neutral'] / o.comparisons:.1%}")),
-        ("A/A: 95% intervals that hold the truth", grid(of("A/A"), lambda o: f"{o.covered / o.comparisons:.1%}")),
-        ("A/A: runs per side", grid(of("A/A"), lambda o: f"{o.mean_runs:.1f}")),
-        ("A true 3% that is found", grid(of("3%"), asked)),
-        ("A true 1%, the minimum effect itself, called neutral", grid(of("1%"), asked)),
-        (
-            "Sweeps of 100 cases",
-            "\n".join([head, "| --- | --- | --- | ---: | --- | ---: | ---: |", *map(sweep_line, swept)]),
-        ),
+        ("Experiments without any effect that claimed one", grid, those(false_claims())),
+        ("95% intervals of 20 pairs that hold the truth", grid, those(coverage())),
+        ("What is found", power_lines, those(power())),
+        ("Values too coarse for the effect, called neutral", power_lines, rest),
+        ("Sweeps of equal cases that named a winner", grid, those(winners())),
     ]
-    return "\n\n".join(f"{title}\n\n{table}" for title, table in parts)
+    return "\n\n".join(f"{title}:\n\n{table(found)}" for title, table, found in parts if found)
 
 
 def speed() -> dict[str, float]:
@@ -105,12 +106,13 @@ def speed() -> dict[str, float]:
     found = {}
     rng = random.Random(1)
     for paired in (True, False):
-        for runs in (1, 4, 6, 10, 20, 40):
+        for runs in (6, 10, 20, 40):
             samples = []
             for _ in range(51):
                 base, other = ([[rng.lognormvariate(0, 0.01)] for _ in range(runs)] for _ in range(2))
+                first = [bool(rng.getrandbits(1)) for _ in range(runs)] if paired else None
                 began = time.process_time()
-                judge(base, other, direction="max", paired=paired)
+                judge(base, other, direction="max", other_first=first)
                 samples.append(1000 * (time.process_time() - began))
             # The first call fills the tables that all others use.
             found[f"{'pairs' if paired else 'unpaired'} {runs}"] = sorted(samples[1:])[25]
@@ -119,30 +121,39 @@ def speed() -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--comparisons", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=20261120)
+    parser.add_argument("--trials", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=20261122)
+    parser.add_argument("--only", action="append", default=[], help="cells whose name holds this; repeatable")
     parser.add_argument("--save", type=Path)
+    parser.add_argument("--document", type=Path)
     options = parser.parse_args()
     began = time.perf_counter()
     fast = speed()
+    cells = [c for c in every_cell() if not options.only or any(word in c.name for word in options.only)]
+    tasks = [(cell, trials_of(cell, options.trials), options.seed) for cell in cells]
     with multiprocessing.Pool(os.cpu_count()) as pool:
-        outcomes = pool.map(run_cell, [(cell, options.comparisons, options.seed) for cell in cells()], chunksize=1)
-        swept = pool.map(run_sweep, [(sweep, options.comparisons, options.seed) for sweep in sweeps()], chunksize=1)
+        outcomes = pool.map(run_cell, tasks, chunksize=1)
     wall_s = time.perf_counter() - began
-    print(f"{options.comparisons} comparisons a cell, seed {options.seed}, {wall_s:.0f} s on {os.cpu_count()} cores\n")
-    print(report(outcomes, swept))
-    print("\n`judge`, ms a call: " + ", ".join(f"{name}: {ms:.2f}" for name, ms in fast.items()))
-    print("\nTargets missed: " + ("; ".join(missed(outcomes, swept)) or "none"))
+    beyond = [f"{o.cell.name}: {o.part:.1%} of {o.trials}" for o in outcomes if missed(o)]
+    head = f"Seed {options.seed}; limits missed: {'; '.join(beyond) or 'none'}."
+    text = f"{head}\n\n{report(outcomes)}\n"
+    print(f"{wall_s:.0f} s on {os.cpu_count()} cores; `judge`, ms a call: {fast}\n\n{text}")
     if options.save is not None:
         document = {
             "facts": {"machine": platform.machine(), "cpus": os.cpu_count(), "python": platform.python_version()},
             "seed": options.seed,
             "wall_s": wall_s,
             "judge_ms": fast,
-            "comparisons": [asdict(o) | {"design": o.cell.design.name} for o in outcomes],
-            "sweeps": [asdict(o) for o in swept],
+            "cells": [
+                {"cell": o.cell.name, "trials": o.trials, "hits": o.hits, "median_pairs": o.median_pairs}
+                | {"most": o.cell.most, "least": o.cell.least}
+                for o in outcomes
+            ],
         }
         options.save.write_text(json.dumps(document, indent=1) + "\n")
+    if options.document is not None:
+        page = options.document.read_text(encoding="utf-8")
+        options.document.write_text(_PLACE.sub(lambda m: f"{m[1]}{text}{m[2]}", page), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ rows of other entries do not.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from logbook_agent.model.entry import CONFIDENCES, Comparison, Confidence, Entry
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
+from logbook_agent.model.stats import median
 
 if TYPE_CHECKING:
     from logbook_agent.findings.evidence.answers import Answer
@@ -163,6 +165,7 @@ def _trials(answer: Answer) -> Iterator[InSetting]:
                 setting=_setting(line.pair.other.items[0].case, [*line.pair.case]),
                 runs=sides(line.pair, m.metric)[1],
                 verdict=m.judgement.verdict if judged and m.judgement is not None else None,
+                sittings=m.sittings,
             )
 
 
@@ -187,7 +190,13 @@ def _of_repeats(record: Record, metrics: Sequence[Metric]) -> Iterator[Conclusio
     if all(len(runs) < 2 for _, runs in measured):
         return
     varied = _varied([case for case, _ in measured])
-    trials = _apart([InSetting(setting=_setting(case, varied), runs=runs) for case, runs in measured])
+    trials = _apart(
+        [
+            InSetting(setting=_setting(group[0], varied), runs=runs, sittings=_sittings(group, runs, name))
+            for group, runs in found
+            if runs
+        ]
+    )
     concluded = [confidence([trial]) for trial in trials]
     if len(trials) > 1 and all(one.confidence != "exploratory" for one in concluded):
         widest = max(range(len(trials)), key=lambda at: noise_floor(trials[at].runs) or 0.0)
@@ -209,6 +218,18 @@ def _runs(group: Sequence[Case], metric: str) -> list[list[float]]:
         if measurement is not None and measurement.samples and case.row.failed is None:
             found.setdefault(case.run, []).extend(measurement.samples)
     return list(found.values())
+
+
+def _sittings(group: Sequence[Case], runs: Sequence[Sequence[float]], metric: str | None) -> list[list[float]]:
+    """The logarithms of what the runs of a case measured, by sitting; nothing where they have none."""
+    from logbook_agent.findings.evidence.layout import sittings
+
+    measured = {c.run: c for c in group if metric in c.row.metrics and c.row.failed is None}
+    values = [median(list(run)) for run in runs]
+    if len(measured) != len(values) or not all(v > 0 for v in values):
+        return []
+    places = sittings([(c.started, c.ended) for c in measured.values()])
+    return [[math.log(values[at]) for at in own] for own in places]
 
 
 def _varied(cases: Sequence[Case]) -> list[str]:

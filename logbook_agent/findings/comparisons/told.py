@@ -124,7 +124,7 @@ def evidence_text(m: Compared, noise: Noise) -> str:
     if effect is not None and effect.order_effect is not None:
         parts.append(f"order effect {effect.order_effect:+.2%}")
     if noise.marks(m):
-        parts.append(f"within the noise of {noise.floors[m.metric]:.2%}")
+        parts.append(f"within the noise of {noise.floors[m.metric].part:.2%}")
     return ", ".join(part for part in parts if part)
 
 
@@ -148,7 +148,9 @@ def notes(answers: Sequence[Answer], noise: Noise) -> list[str]:
     of_metrics.update(reason for m in metrics for reason in doubts(m))
     found = [text + _part(n, len(every), "pair") for text, n in of_pairs.items()]
     found += [text + _part(n, len(metrics), "row") for text, n in of_metrics.items()]
-    scatter = [f"noise of {m}: runs of one configuration scatter by {part:.2%}" for m, part in noise.floors.items()]
+    scatter = [
+        f"noise of {m}: runs of one configuration scatter by {floor.part:.2%}" for m, floor in noise.floors.items()
+    ]
     return [*_family(metrics), *found, *_means(answers), *_left_out(answers), *_contended(answers), *scatter]
 
 
@@ -291,7 +293,7 @@ def _metric_data(m: Compared, noise: Noise) -> dict[str, Any]:
         "alpha": effect.alpha if effect is not None else None,
         "tests": m.judgement.tests if m.judgement is not None else None,
         "order_effect": effect.order_effect if effect is not None else None,
-        "noise_floor": noise.floors.get(m.metric),
+        "noise_floor": floor.part if (floor := noise.floors.get(m.metric)) is not None else None,
         "within_noise": noise.holds(m),
         "missing_runs": effect.missing_runs if effect is not None else None,
         "verdict": None if m.withheld_by or m.judgement is None else m.judgement.verdict.value,

@@ -10,6 +10,7 @@ from logbook_agent.findings.criteria.predicate import PairsCompared, Sweep, Verd
 from logbook_agent.findings.criteria.select import Rows, combinations, reference, words
 from logbook_agent.findings.evidence.alike import Terms
 from logbook_agent.findings.evidence.answers import Answer, Ask, Line, answer_values
+from logbook_agent.findings.evidence.verdict import Verdict
 from logbook_agent.findings.tables.frame import show
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.errors import UsageError
@@ -19,7 +20,7 @@ from logbook_agent.model.values import Scalar
 
 def compared(predicate: PairsCompared, cases: Sequence[Case], metrics: tuple[Metric, ...]) -> Computed:
     """Enough pairs with numbers on both sides, for each other value and every combination; where verdicts are asked
-    for, pairs with one of these."""
+    for, every pair that matches has one of these, and no two of them contradict each other."""
     rows = Rows(cases)
     missing = rows.missing([predicate.axis, *predicate.where, *predicate.for_each])
     if missing is not None:
@@ -68,6 +69,13 @@ def _at(
     good = [line for line in _lines(answers) if _holds(line, verdicts)]
     if len(good) < predicate.cases:
         return unmet(f"{place}: {_why(answers, len(good), predicate.cases, verdicts)}", _runs(_lines(answers)))
+    if verdicts is not None and (open_ones := len(_lines(answers)) - len(good)):
+        every = len(_lines(answers))
+        return unmet(f"{place}: {open_ones} of {every} matching pairs have no such verdict", _runs(_lines(answers)))
+    if {Verdict.BENEFICIAL, Verdict.REGRESSIVE} <= {
+        m.judgement.verdict for x in good for m in x.metrics if m.judgement
+    }:
+        return unmet(f"{place}: the verdicts contradict each other: {_verdicts(good)}", _runs(good))
     what = _verdicts(good) if verdicts is not None else f"{len(good)} pair{'s' * (len(good) != 1)} may be compared"
     return met(f"{place}: {what}", _runs(good))
 
@@ -93,8 +101,10 @@ def _why(answers: Sequence[Answer], good: int, wanted: int, verdicts: Sequence[s
 
 
 def _verdicts(lines: Iterable[Line]) -> str:
-    found = [f"{m.metric} {m.judgement.verdict}" for line in lines for m in line.metrics if m.judgement is not None]
-    return ", ".join(dict.fromkeys(found))
+    found = [(m, m.judgement.verdict) for line in lines for m in line.metrics if m.judgement is not None]
+    looks = max((m.layout.looks for m, _ in found if m.layout is not None), default=1)
+    said = ", ".join(dict.fromkeys(f"{m.metric} {verdict}" for m, verdict in found))
+    return said + (f" (judged for {looks} looks)" if looks > 1 else "")
 
 
 def swept(predicate: Sweep, cases: Sequence[Case], metrics: tuple[Metric, ...]) -> Computed:

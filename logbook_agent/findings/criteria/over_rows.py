@@ -13,6 +13,7 @@ from logbook_agent.findings.criteria.select import Rows, combinations, reference
 from logbook_agent.findings.evidence.alike import Terms
 from logbook_agent.findings.evidence.compared import numbers
 from logbook_agent.findings.evidence.pairs import Ground, Group
+from logbook_agent.findings.evidence.reached import bears_out, runs_needed
 from logbook_agent.findings.tables.frame import Item
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.header import Computed, Metric, metric_named
@@ -38,7 +39,8 @@ def measured(predicate: Measured, cases: Sequence[Case]) -> Computed:
 
 
 def target(predicate: Target, cases: Sequence[Case], metrics: Sequence[Metric]) -> Computed:
-    """The best of the cases, each by the median over its runs, against the number."""
+    """The best of the cases, each by the median over its runs, against the number. One lucky run reaches nothing: the
+    runs have to settle it, or fresh ones of the case that came out best have to confirm it."""
     rows = Rows(cases)
     if (missing := rows.missing(predicate.where)) is not None:
         return missing
@@ -46,9 +48,10 @@ def target(predicate: Target, cases: Sequence[Case], metrics: Sequence[Metric]) 
     wanted = predicate.at_least if predicate.at_least is not None else predicate.at_most
     assert wanted is not None  # noqa: S101  one of the two is there
     unit = metric_named(predicate.metric, metrics).unit
+    groups = _groups(rows.choose(predicate.where, predicate.device))
     found = [
         (told.median, group)
-        for group, runs in _speaking(_groups(rows.choose(predicate.where, predicate.device)), predicate.metric)
+        for group, runs in _speaking(groups, predicate.metric)
         if (told := numbers(group, predicate.metric)).median is not None
         and (unit is None or told.unit in (None, unit))
         and runs >= predicate.runs
@@ -59,7 +62,22 @@ def target(predicate: Target, cases: Sequence[Case], metrics: Sequence[Metric]) 
     reached = value >= wanted if direction == "max" else value <= wanted
     sign = "at least" if direction == "max" else "at most"
     reason = f"best {predicate.metric} {value:.6g}, wanted {sign} {wanted:g}"
-    return (met if reached else unmet)(reason, [reference(i.case) for i in group.items])
+    evidence = [reference(i.case) for i in group.items]
+    if not reached:
+        return unmet(reason, evidence)
+    values = numbers(group, predicate.metric).values
+    reaching = sum(v >= wanted if direction == "max" else v <= wanted for v in values)
+    if not _is_confirmed(group, predicate.metric) and not bears_out(reaching, len(values), len(groups)):
+        many = f" (the best of {len(groups)} cases)" if len(groups) > 1 else ""
+        runs_text = f"{reaching} of {len(values)} run{'s' * (len(values) != 1)}"
+        more = runs_needed(reaching, len(values), len(groups))
+        return unmet(f"{reason}: {runs_text}{many} reached it, {more} more that do would settle it", evidence)
+    return met(reason, evidence)
+
+
+def _is_confirmed(group: Group, metric: str) -> bool:
+    """Whether its runs were made because the case had come out best."""
+    return all(item.case.confirms in ("", metric) for item in group.items)
 
 
 def plateau(predicate: Plateau, cases: Sequence[Case], metrics: Sequence[Metric]) -> Computed:

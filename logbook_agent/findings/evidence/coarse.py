@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -20,6 +21,8 @@ def step_of(values: Sequence[float]) -> float:
         return 0.0
     ticks = sorted(set(values))
     digits = min(_last_place(value) for value in ticks)
+    if len(ticks) == 1 and not digits and len(values) > 1:
+        return math.inf  # a fraction in full precision that never varies: a tick, of which nobody sees how long it is
     gap = 0.0
     if 1 < len(ticks) <= len(values) / 2:
         gap = min(b - a for a, b in itertools.pairwise(ticks))

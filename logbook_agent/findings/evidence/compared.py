@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from logbook_agent.findings.evidence.alike import ORDER, UNIT, Difference, DifferenceStanding, Terms
-from logbook_agent.findings.evidence.layout import APART_S, WHY, Layout, PlacedRun, layout
+from logbook_agent.findings.evidence.layout import APART_S, WHY, Layout, PlacedRun, layout, sittings
 from logbook_agent.findings.evidence.pairs import Group, Pair
 from logbook_agent.findings.evidence.planning import scatter_of_pairs
 from logbook_agent.findings.evidence.verdict import Judgement, Runs, Verdict, judge
@@ -45,7 +45,8 @@ class Numbers:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
     """One metric of a pair. `judgement` is None where there is no ratio to judge; its verdict holds only when
-    `withheld_by` is empty. `layout`: how the runs of the two sides lay, where both have some."""
+    `withheld_by` is empty. `layout`: how the runs of the two sides lay, where both have some. `sittings`: of a verdict
+    by pairs the logarithm of the ratio of each pair, those of one sitting together."""
 
     metric: str
     direction: Direction | None
@@ -55,6 +56,7 @@ class Compared:
     withheld_by: tuple[Difference, ...] = ()
     reasons: tuple[str, ...] = ()
     layout: Layout | None = None
+    sittings: tuple[tuple[float, ...], ...] = ()
 
     @property
     def interleaved(self) -> bool:
@@ -106,7 +108,23 @@ def compared(
         withheld_by=tuple(withheld),
         reasons=tuple(reasons),
         layout=lay,
+        sittings=_sittings(pair, lay, first, last, apart_s) if judgement and lay and _is_settled(judgement) else (),
     )
+
+
+def _is_settled(judgement: Judgement) -> bool:
+    return judgement.verdict is not Verdict.INCONCLUSIVE
+
+
+def _sittings(
+    pair: Pair, lay: Layout, first: Sequence[RunSamples], last: Sequence[RunSamples], apart_s: float
+) -> tuple[tuple[float, ...], ...]:
+    """The logarithms of the ratios of pairs, by sitting; nothing where runs are no pairs."""
+    of = {item.run: item.case for item in (*pair.base.items, *pair.other.items)}
+    runs = [(first[a], last[b]) for a, b in lay.pairs]
+    times = [(min(one[0], two[0])[0], of[max(one[0], two[0])].ended) for one, two in runs]
+    logs = [math.log(median(two[1])) - math.log(median(one[1])) for one, two in runs]
+    return tuple(tuple(logs[at] for at in places) for places in sittings(times, apart_s=apart_s))
 
 
 def layout_of(base: Sequence[RunKey], other: Sequence[RunKey], pair: Pair, apart_s: float) -> Layout:

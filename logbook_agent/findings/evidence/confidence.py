@@ -1,19 +1,25 @@
 """How far a claim is borne out: exploratory, replicated or stable, with the reasons.
 
-exploratory   one run, or runs that do not agree
-replicated    independent repeats that agree: they settle a verdict other than inconclusive; or, where nothing is
-              compared, they scatter by no more than the minimum effect
+exploratory   one run, or runs that do not agree, or that were all made in one sitting
+replicated    separate processes that agree in two sittings, set apart in time: they settle a verdict other than
+              inconclusive; or, where nothing is compared, they scatter by no more than the minimum effect
 stable        the same verdict in all settings tried, of which two differ in shape, seed or device
+
+Repetition belongs where variation arises: what the machine, its caches and the compiler did in one sitting, all runs of
+it share. T. Kalibera and R. Jones, "Rigorous benchmarking in reasonable time", ISMM 2013.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from itertools import combinations
 
+from logbook_agent.findings.evidence.layout import APART_S
 from logbook_agent.findings.evidence.verdict import Runs, Verdict
 from logbook_agent.model.entry import Confidence
+from logbook_agent.model.stats import median
 from logbook_agent.model.stats.noise import noise_floor
 
 
@@ -28,11 +34,13 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InSetting:
-    """The claim in one setting: the runs that bear it, and their verdict (None: nothing was compared)."""
+    """The claim in one setting: the runs that bear it, and their verdict (None: nothing was compared). `sittings` are
+    the logarithms of what they measured, or of the ratios of their pairs, those of one sitting together."""
 
     setting: Setting
     runs: Runs
     verdict: Verdict | None = None
+    sittings: Sequence[Sequence[float]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +55,7 @@ def confidence(claim: Sequence[InSetting], *, minimum_effect: float = 0.01) -> C
         return Conclusion(confidence="exploratory", reasons=("nothing was run",))
     settled = [t for t in claim if t.verdict not in (None, Verdict.INCONCLUSIVE) and len(t.runs) > 1]
     if settled:
-        return _of_verdicts(settled, still_open=len(claim) - len(settled))
+        return _of_verdicts(settled, still_open=len(claim) - len(settled), minimum_effect=minimum_effect)
     found = [_agreement(tested, minimum_effect) for tested in claim]
     agreed = [reason for agrees, reason in found if agrees]
     if agreed:
@@ -55,8 +63,12 @@ def confidence(claim: Sequence[InSetting], *, minimum_effect: float = 0.01) -> C
     return Conclusion(confidence="exploratory", reasons=tuple(reason for _, reason in found))
 
 
-def _of_verdicts(settled: Sequence[InSetting], still_open: int) -> Conclusion:
+def _of_verdicts(settled: Sequence[InSetting], still_open: int, minimum_effect: float) -> Conclusion:
     """Of settings that each have a verdict, beside so many that have none."""
+    alone = [t for t in settled if not _again(t, minimum_effect)]
+    if alone:
+        reasons = [_once(t) for t in alone]
+        return Conclusion(confidence="exploratory", reasons=tuple(dict.fromkeys(reasons)))
     reasons = [f"{t.verdict} by {len(t.runs)} runs{_at(t.setting)}" for t in settled]
     if still_open:
         reasons.insert(0, f"not settled in {still_open} of {len(settled) + still_open} settings")
@@ -90,10 +102,37 @@ def _agreement(tested: InSetting, minimum_effect: float) -> tuple[bool, str]:
     if spread is None:
         return False, f"the runs{at} have values without a ratio"
     agrees = spread <= minimum_effect
-    return agrees, (
+    text = (
         f"{len(tested.runs)} runs{at} scatter by {spread:.2%}, {'within' if agrees else 'more than'} "
         f"the minimum effect ({minimum_effect:.2%})"
     )
+    if agrees and len(_full(tested)) < _SITTINGS:
+        return False, f"{text}, {_ANOTHER}"
+    return agrees, text
+
+
+# So many sittings, with so many runs or pairs each, make a replication.
+_SITTINGS, _IN_EACH = 2, 2
+_ANOTHER = f"in one sitting: another, {APART_S / 60:g} minutes or more later, would replicate it"
+
+
+def _full(tested: InSetting) -> list[Sequence[float]]:
+    return [sitting for sitting in tested.sittings if len(sitting) >= _IN_EACH]
+
+
+def _again(tested: InSetting, minimum_effect: float) -> bool:
+    """Whether what one sitting showed came out in another one, too."""
+    centres = [median(list(sitting)) for sitting in _full(tested)]
+    if len(centres) < _SITTINGS:
+        return False
+    if tested.verdict is Verdict.NEUTRAL:
+        return all(abs(centre) <= math.log1p(minimum_effect) for centre in centres)
+    return len({centre > 0 for centre in centres}) == 1
+
+
+def _once(tested: InSetting) -> str:
+    found = f"{tested.verdict} by {len(tested.runs)} runs{_at(tested.setting)}"
+    return f"{found}, but sittings disagree" if len(_full(tested)) >= _SITTINGS else f"{found}, {_ANOTHER}"
 
 
 def _at(setting: Setting) -> str:

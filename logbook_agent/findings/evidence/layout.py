@@ -26,7 +26,8 @@ from enum import StrEnum
 from logbook_agent.findings.tables.frame import RunKey
 from logbook_agent.model.entry import Design
 
-# The two runs of a pair in a fixed order lie no further apart, unless the caller says otherwise.
+# Between two runs that lie further apart, nobody knows what the machine did: the two runs of a pair in a fixed order
+# may not, and two sittings have to.
 APART_S = 600.0
 
 
@@ -155,9 +156,26 @@ def _paired(first: Sequence[PlacedRun], last: Sequence[PlacedRun], chunks: Seque
 def _gap_s(one: PlacedRun, two: PlacedRun) -> float:
     """From the end of the earlier run to the start of the later one, in seconds; 0 where that is not known."""
     early, late = sorted((one, two), key=lambda p: p.key)
+    return gap_s(early.ended or early.key[0], late.key[0])
+
+
+def gap_s(ended: str, started: str) -> float:
+    """Seconds from one time of a record to another; 0 where one is none."""
     try:
-        return (
-            datetime.fromisoformat(late.key[0]) - datetime.fromisoformat(early.ended or early.key[0])
-        ).total_seconds()
+        return (datetime.fromisoformat(started) - datetime.fromisoformat(ended)).total_seconds()
     except (ValueError, TypeError):
         return 0.0
+
+
+def sittings(times: Sequence[tuple[str, str | None]], *, apart_s: float = APART_S) -> list[list[int]]:
+    """The places of runs that were made in one sitting, by when each started and ended, in the order of their starts.
+    Another sitting begins with each run that was started so much later than all before it had ended."""
+    found: list[list[int]] = []
+    last = ""
+    for at in sorted(range(len(times)), key=lambda at: times[at][0]):
+        started, ended = times[at]
+        if not found or gap_s(last, started) > apart_s:
+            found.append([])
+        found[-1].append(at)
+        last = max(last, ended or started)
+    return found

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from logbook_agent.findings.evidence.answers import Answer
 from logbook_agent.findings.evidence.compared import Compared, sides
 from logbook_agent.findings.evidence.verdict import CLAIMS
-from logbook_agent.model.stats.noise import noise_floor, pooled_floor, within_noise
+from logbook_agent.model.stats.noise import Floor, noise_floor, pooled_floor, within_noise
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
     """The noise floor of each metric, pooled over every configuration of a comparison that has several runs."""
 
-    floors: dict[str, float]
+    floors: dict[str, Floor]
 
     def holds(self, m: Compared) -> bool | None:
         """Whether the effect of a metric is within the noise; None where either is not known.

@@ -136,9 +136,11 @@ def judge(
             and _within(effect.interval) + math.log1p(step) > math.log1p(minimum_effect) + ROUNDING
         ):
             verdict = Verdict.INCONCLUSIVE
+            steps = (
+                f"values come in steps of {step:.2g} of their size" if step < math.inf else "every value is the same"
+            )
             reasons[0] = (
-                f"values come in steps of {step:.2g} of their size, too coarse to rule out {percent(minimum_effect)}: "
-                "print more digits, or measure for longer"
+                f"{steps}, too coarse to rule out {percent(minimum_effect)}: print more digits, or measure for longer"
             )
     if effect.order_effect is not None and _order_matters(base, other, other_first or (), ALPHA):
         reasons.append(

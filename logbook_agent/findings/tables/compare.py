@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from logbook_agent.findings.tables.reading import Reading
 from logbook_agent.model.units import format_delta
+
+if TYPE_CHECKING:
+    from logbook_agent.model.stats.noise import Floor
 
 Kind = Literal["delta", "ratio"]
 BASE = "base"
@@ -55,7 +58,7 @@ class ColumnComparison:
 
 
 def compared(
-    name: str, kind: Kind, base: Readings, last: Readings, floor: float | None, *, base_row: int | None = None
+    name: str, kind: Kind, base: Readings, last: Readings, floor: Floor | None, *, base_row: int | None = None
 ) -> ColumnComparison:
     """The second column against the first, row by row. `floor` is the noise floor of the metric, where it is known."""
     quotients = tuple(quotient(a, b) for a, b in zip(base, last, strict=True))
@@ -63,7 +66,7 @@ def compared(
     return ColumnComparison(name=name, kind=kind, quotients=quotients, base_row=base_row, noisy=noisy)
 
 
-def floor_of(readings: Sequence[Reading | None]) -> float | None:
+def floor_of(readings: Sequence[Reading | None]) -> Floor | None:
     """The noise floor of a metric, pooled over the cells that hold several runs; None where none does."""
     from logbook_agent.model.stats.noise import noise_floor, pooled_floor
 
@@ -71,7 +74,7 @@ def floor_of(readings: Sequence[Reading | None]) -> float | None:
     return pooled_floor([(floor, runs) for floor, runs in floors if floor is not None])
 
 
-def _noisy(quotients: Sequence[float | None], base: Readings, last: Readings, floor: float | None) -> frozenset[int]:
+def _noisy(quotients: Sequence[float | None], base: Readings, last: Readings, floor: Floor | None) -> frozenset[int]:
     if floor is None:
         return frozenset()
     from logbook_agent.model.stats.noise import within_noise

@@ -27,7 +27,7 @@ def noise_notes(comparisons: Sequence[ColumnComparison], grid: Grid, metrics: Se
     if not any(c.noisy for c in comparisons):
         return []
     floors = {m.name: floor_of([r for column in grid.readings(m.name) for r in column]) for m in metrics}
-    told = ", ".join(f"{floor:.2%} in {name}" for name, floor in floors.items() if floor is not None)
+    told = ", ".join(f"{floor.part:.2%} in {name}" for name, floor in floors.items() if floor is not None)
     return [f"{IN_NOISE} within the noise: runs of one cell scatter by {told}"]
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from logbook_agent.model.stats.distributions import normal_quantile_above
+from logbook_agent.model.stats.distributions import t_quantile_above
 from logbook_agent.model.stats.summary import median, standard_deviation
 
 
@@ -22,26 +23,34 @@ def noise_floor(runs: Sequence[Sequence[float]]) -> float | None:
     return standard_deviation([math.log(m) for m in medians])
 
 
-def pooled_floor(floors: Sequence[tuple[float, int]]) -> float | None:
+class Floor(NamedTuple):
+    """A relative spread, and on how many degrees of freedom its estimate rests."""
+
+    part: float
+    freedom: int
+
+
+def pooled_floor(floors: Sequence[tuple[float, int]]) -> Floor | None:
     """One floor for several configurations, from their (floor, runs): the root of the mean of squares, each with the
     weight of its degrees of freedom. None when no configuration has two runs."""
     counted = [(floor, runs - 1) for floor, runs in floors if runs > 1]
     if not counted:
         return None
-    return math.sqrt(math.fsum(f * f * free for f, free in counted) / sum(free for _, free in counted))
+    freedom = sum(free for _, free in counted)
+    return Floor(math.sqrt(math.fsum(f * f * free for f, free in counted) / freedom), freedom)
 
 
-def within_noise(ratio: float, floor: float, base_runs: int, other_runs: int, alpha: float = 0.05) -> bool:
+def within_noise(ratio: float, floor: Floor, base_runs: int, other_runs: int, alpha: float = 0.05) -> bool:
     """Whether two sides of one configuration come out so far apart in more than `alpha` of all comparisons.
 
     The medians of n and m runs of normal noise scatter by sqrt(pi / 2) * sqrt(1/n + 1/m) floors; of one or two runs a
-    median is a mean, and the first root falls away. Such a mark is a hint for reading a table, not a test.
+    median is a mean, and the first root falls away. How many floors that is Student's t says, because the floor is an
+    estimate, too. Such a mark is a hint for reading a table, not a test.
     """
     if ratio <= 0:
         return False
-    return abs(math.log(ratio)) <= normal_quantile_above(alpha / 2) * floor * math.sqrt(
-        _of(base_runs) + _of(other_runs)
-    )
+    reach = t_quantile_above(alpha / 2, floor.freedom) * floor.part
+    return abs(math.log(ratio)) <= reach * math.sqrt(_of(base_runs) + _of(other_runs))
 
 
 def _of(runs: int) -> float:
