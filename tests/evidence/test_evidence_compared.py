@@ -52,7 +52,9 @@ def test_a_pair_that_was_cut_off_is_left_out() -> None:
     assert m.judgement.effect is not None
     assert m.judgement.effect.ratio == pytest.approx(1.1)
     assert m.reasons[-1] == "1 run without a partner left out"
-    assert evidence_text(m, noise_of([])).endswith("6 pairs, p = 0.031 by signed ranks, fixed order, order effect +0.00%")
+    assert evidence_text(m, noise_of([])).endswith(
+        "6 pairs, p = 0.031 by signed ranks, fixed order, order effect +0.00%"
+    )
 
 
 def test_a_run_that_holds_both_sides_has_no_order() -> None:

@@ -48,7 +48,19 @@ def test_like_for_like(case: dict[str, Any]) -> None:
 
 def test_the_matrix_is_well_formed() -> None:
     """A misspelt key in the matrix would expect nothing."""
-    known = {"name", "why", "axis", "declare", "allow", "base", "other", "laid", "outcome", "not_known", *LISTS.values()}
+    known = {
+        "name",
+        "why",
+        "axis",
+        "declare",
+        "allow",
+        "base",
+        "other",
+        "laid",
+        "outcome",
+        "not_known",
+        *LISTS.values(),
+    }
     assert [p["name"] for p in PAIRS if not p["why"] or p["outcome"] not in ("alike", "withheld")] == []
     assert {key for p in PAIRS for key in p} <= known
     assert len({p["name"] for p in PAIRS}) == len(PAIRS) >= 24

@@ -133,7 +133,8 @@ def test_a_case_that_failed_before_it_told_the_axis_is_listed() -> None:
 
 def test_a_real_effect_is_found_and_repeats_of_several_entries_count() -> None:
     trials = [
-        trial(i, {"mode": m}, (1 if m == "a" else 1.1) * (1 + i / 1e4), entry=f"T-{i}") for i, m in enumerate("abba" * 3)
+        trial(i, {"mode": m}, (1 if m == "a" else 1.1) * (1 + i / 1e4), entry=f"T-{i}")
+        for i, m in enumerate("abba" * 3)
     ]
     m = only(on_axis(trials))
     assert m.judgement is not None
@@ -171,7 +172,7 @@ def test_what_is_within_the_noise_is_marked_and_a_verdict_is_not() -> None:
     trials += [trial(22, {"mode": "a", "topk": 4}, 1.0), trial(23, {"mode": "b", "topk": 4}, 1.5)]
     answer = on_axis(trials)
     noise = noise_of([answer])
-    assert noise.floors == {"t": pytest.approx(0.017, abs=0.001)}
+    assert noise.floors == {"t": (pytest.approx(0.017, abs=0.001), 6)}, "three degrees of freedom on either side"
     found = [m for line in answer.lines for m in line.metrics]
     assert [noise.holds(m) for m in found] == [False, True, False]
     assert [noise.marks(m) for m in found] == [False, True, False]
@@ -194,4 +195,4 @@ def test_the_noise_of_a_run_that_prints_several_cases_is_that_of_each() -> None:
     for run, (mode, quiet, wild) in enumerate([("a", 1.0, 1.0), ("b", 1.0, 1.3), ("a", 1.001, 1.4), ("b", 1.001, 1.0)]):
         trials += [trial(run, {"mode": mode, "topk": 1}, wild), trial(run, {"mode": mode, "topk": 2}, quiet)]
     [floor] = noise_of([on_axis(trials)]).floors.values()
-    assert floor == pytest.approx(0.150, abs=0.001)
+    assert floor == (pytest.approx(0.150, abs=0.001), 4)

@@ -227,7 +227,13 @@ def test_a_small_p_value_alone_claims_nothing() -> None:
     assert judgement.verdict is Verdict.INCONCLUSIVE
 
 
-@given(positive, positive, st.booleans(), st.lists(st.booleans(), min_size=12, max_size=12), st.sampled_from([1.0, 1.01, 1.2]))
+@given(
+    positive,
+    positive,
+    st.booleans(),
+    st.lists(st.booleans(), min_size=12, max_size=12),
+    st.sampled_from([1.0, 1.01, 1.2]),
+)
 def test_swapping_the_sides_swaps_the_verdict(
     base: list[list[float]], other: list[list[float]], paired: bool, first: list[bool], scale: float
 ) -> None:
