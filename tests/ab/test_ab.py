@@ -19,6 +19,8 @@ speed=100; [ "$2" = int8 ] && speed=106; [ "$2" = int4 ] && speed=97
 echo "METRIC tflops=$speed.$((LOGBOOK_RUN * ${3:-7} % 10)) TF/s"
 """
 AB = ("ab", "--axis", "quant_mode=none,int8")
+# Draws AB BA BA AB BA BA BA AB BA AB.
+SEED = ("--seed", "5")
 COMMAND = ("--", "sh", "bench.sh", "--quant-mode", "{axis}")
 
 
@@ -34,23 +36,23 @@ def values(folder: Path, entry_id: str = "MOE-000") -> list[object]:
 
 
 def test_pairs_are_added_until_the_interval_is_narrow(ready: Cli, folder: Path) -> None:
-    answer = ready(*AB, "--until-interval", "1.5%", "--title", "Both modes", *COMMAND)
+    answer = ready(*AB, *SEED, "--until-interval", "1.5%", "--title", "Both modes", *COMMAND)
     assert answer.code == 0, answer.err
     first, second = answer.out.splitlines()
-    assert first == "MOE-000: 6 pairs; stopped: every interval is narrower than 1.5%"
+    assert first == "MOE-000: 8 pairs; stopped: every interval is narrower than 1.5%"
     assert second.startswith("tflops: none 100.")
     assert second.endswith(": beneficial")
-    assert "6 pairs, order effect " in second
+    assert "8 pairs, p = 0.0078 by signed ranks, 7 looks, order effect " in second
     assert answer.err.splitlines()[0].startswith("pair 1 of at most 20: tflops +")
-    assert values(folder)[:6] == ["none", "int8", "int8", "none", "none", "int8"]
-    assert len(values(folder)) == 12
+    assert values(folder)[:6] == ["none", "int8", "int8", "none", "int8", "none"]
+    assert len(values(folder)) == 16
     view = (folder / "logbooks/moe.md").read_text()
     assert "MOE-000 Both modes (confidence: replicated)" in view
-    assert "6 pairs, order effect" in view
+    assert "8 pairs, p = 0.0078 by signed ranks, 7 looks, order effect" in view
     assert "): **beneficial**" in view
     assert "- Confidence: replicated (computed: none → int8: beneficial by 6 runs)" in view
     [line] = ready("list", "--json").data
-    assert line["result"].startswith("12 rows, tflops 100.")
+    assert line["result"].startswith("16 rows, tflops 100.")
     assert line["result"].endswith(", beneficial")
 
 
@@ -77,9 +79,13 @@ def test_a_fixed_number_of_pairs_and_a_higher_bar(ready: Cli) -> None:
 
 
 def test_three_values_each_against_the_first(ready: Cli, folder: Path) -> None:
-    answer = ready("ab", "--axis", "quant_mode=none,int8,int4", "--repeat", "6", "--", "sh", "bench.sh", "x", "{axis}")
+    three = ("ab", "--axis", "quant_mode=none,int8,int4", *SEED, "--repeat", "6")
+    answer = ready(*three, "--", "sh", "bench.sh", "x", "{axis}")
     assert [line.rpartition(": ")[2] for line in answer.out.splitlines()[1:]] == ["beneficial", "regressive"]
-    assert values(folder)[:6] == ["none", "int8", "int4", "int4", "int8", "none"]
+    # Drawn for each round anew: ABC CBA BAC ACB.
+    rounds = [values(folder)[at : at + 3] for at in range(0, 12, 3)]
+    assert rounds[:2] == [["none", "int8", "int4"], ["int4", "int8", "none"]]
+    assert rounds[2:] == [["int8", "none", "int4"], ["none", "int4", "int8"]]
 
 
 def test_a_variable_needs_no_place_in_the_command(ready: Cli) -> None:
@@ -92,9 +98,9 @@ def test_a_variable_needs_no_place_in_the_command(ready: Cli) -> None:
 
 def test_a_side_that_fails_ends_it_and_its_code_is_ours(ready: Cli, folder: Path) -> None:
     script = "[ {axis} = none ] || exit 3; echo METRIC tflops=1"
-    answer = ready(*AB, "--", "sh", "-c", script)
+    answer = ready(*AB, *SEED, "--", "sh", "-c", script)
     assert answer.code == 3
-    assert answer.out == "MOE-000: 0 pairs; stopped: run 2, quant_mode=int8: failed\n"
+    assert answer.out == "MOE-000: 0 pairs; stopped: run 2, quant_mode=int8: failed, exit code 3\n"
     assert ready("list", "--json").data[0]["state"] == "failed"
     assert len(values(folder)) == 2
 
@@ -102,7 +108,7 @@ def test_a_side_that_fails_ends_it_and_its_code_is_ours(ready: Cli, folder: Path
 def test_a_first_pair_that_was_cut_off_is_completed(ready: Cli, folder: Path) -> None:
     """The second run of all fails: nothing can be compared yet, and --id goes on."""
     (folder / "bench.sh").write_text('[ "$LOGBOOK_RUN" -ne 2 ] || exit 3\n' + BENCH)
-    assert ready(*AB, *COMMAND).code == 3
+    assert ready(*AB, *SEED, "--repeat", "6", *COMMAND).code == 3
     answer = ready(*AB, "--id", "MOE-000", "--repeat", "6", *COMMAND)
     assert (answer.code, answer.out.splitlines()[0]) == (0, "MOE-000: 6 pairs; stopped: 6 pairs run as planned")
     assert answer.err.splitlines()[0].startswith("pair 1 of 6: tflops +")
@@ -111,10 +117,12 @@ def test_a_first_pair_that_was_cut_off_is_completed(ready: Cli, folder: Path) ->
 
 
 def test_going_on_looks_first_at_what_there_is(ready: Cli, folder: Path) -> None:
-    assert ready(*AB, "--repeat", "6", *COMMAND).code == 0
+    """What is there is held against as much as all looks to come need; where that is enough, nothing is run."""
+    assert ready(*AB, *SEED, "--repeat", "10", *COMMAND).code == 0
     answer = ready(*AB, "--id", "MOE-000", "--until-interval", "1.5%", *COMMAND)
-    assert answer.out.startswith("MOE-000: 6 pairs; stopped: every interval is narrower than 1.5%\n")
-    assert len(values(folder)) == 12
+    assert answer.out.startswith("MOE-000: 10 pairs; stopped: every interval is narrower than 1.5%\n")
+    assert "13 looks" in answer.out, "one at the end of the first, and after 8, 10, ... 30 pairs"
+    assert len(values(folder)) == 20
 
 
 def test_a_value_that_is_no_number_is_told(ready: Cli) -> None:
@@ -130,17 +138,19 @@ def test_a_value_that_is_no_number_is_told(ready: Cli) -> None:
 
 def test_four_pairs_from_either_side_and_a_fifth_that_was_cut_off(ready: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text('[ "$LOGBOOK_RUN" -ne 10 ] || exit 3\n' + BENCH)
-    assert ready(*AB, "--repeat", "5", *COMMAND).code == 3
+    assert ready(*AB, *SEED, "--repeat", "5", *COMMAND).code == 3
     for base in ("none", "int8"):
         found = ready("compare", "MOE-000", "--axis", "quant_mode", "--base", base, "--json").data
         [metric] = found["comparisons"][0]["pairs"][0]["metrics"]
         assert (metric["verdict"], metric["interleaved"], metric["interval"]) == ("inconclusive", True, None)
-        assert (metric["base"]["runs"], metric["other"]["runs"]) == ((5, 4) if base == "none" else (4, 5))
+        # In the fifth pair int8 ran first.
+        assert (metric["base"]["runs"], metric["other"]["runs"]) == ((4, 5) if base == "none" else (5, 4))
         reasons = [
+            "4 of 5 planned pairs: the result is judged when all are there",
             "2 more pairs are needed before an effect can be told from chance",
             "1 run without a partner left out",
         ]
-        assert metric["reasons"][:2] == reasons
+        assert metric["reasons"][:3] == reasons
 
 
 def test_a_command_that_ignores_the_axis_is_met_after_one_pair(ready: Cli) -> None:
@@ -196,7 +206,7 @@ def test_what_does_not_fit_is_refused_and_nothing_run(
 def test_ctrl_c_keeps_what_is_there_and_id_goes_on_in_turn(ready: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text('[ "$LOGBOOK_RUN" -ne 4 ] || { : > waits; exec sleep 60; }\n' + BENCH)
     process = subprocess.Popen(
-        [*LOGBOOK, *AB, *COMMAND], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*LOGBOOK, *AB, *SEED, *COMMAND], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     until = time.monotonic() + 20
     while not (folder / "waits").exists() and time.monotonic() < until:
@@ -208,16 +218,17 @@ def test_ctrl_c_keeps_what_is_there_and_id_goes_on_in_turn(ready: Cli, folder: P
     stopped = f"interrupted after 1 of at most 20 pairs; to make the rest: {again}"
     assert out.startswith(f"MOE-000: 1 pair; stopped: {stopped}\n")
     assert ready("list", "--json").data[0]["state"] == "interrupted"
-    answer = ready(*AB, "--id", "MOE-000", "--repeat", "5", *COMMAND)
+    answer = ready(*AB, "--id", "MOE-000", "--repeat", "7", *COMMAND)
     assert answer.code == 0, answer.err
-    assert answer.out.startswith("MOE-000: 6 pairs; stopped: 5 pairs run as planned\n")
+    assert answer.out.startswith("MOE-000: 8 pairs; stopped: 7 pairs run as planned\n")
     assert answer.out.splitlines()[1].endswith(": beneficial")
-    assert values(folder)[:6] == ["none", "int8", "int8", "none", "none", "none"]
+    assert "8 looks" in answer.out, "the seven that were planned at first count, too"
+    assert values(folder)[:6] == ["none", "int8", "int8", "none", "none", "int8"]
     assert ready("list", "--json").data[0]["state"] == "finished"
 
 
 def test_only_the_same_comparison_is_gone_on_with(ready: Cli) -> None:
-    assert ready(*AB, "--repeat", "1", *COMMAND).code == 0
+    assert ready(*AB, *SEED, "--repeat", "1", *COMMAND).code == 0
     for words, said in (
         (("--axis", "mode=none,int8"), "MOE-000 is not an A/B of mode against none"),
         (("--axis", "quant_mode=int8,none"), "MOE-000 is not an A/B of quant_mode against int8"),
@@ -229,8 +240,8 @@ def test_only_the_same_comparison_is_gone_on_with(ready: Cli) -> None:
 
 
 def test_going_on_may_change_the_terms(ready: Cli) -> None:
-    assert ready(*AB, "--repeat", "1", *COMMAND).code == 0
-    answer = ready(*AB, "--id", "MOE-000", "--repeat", "5", "--min-effect", "8%", "--json", *COMMAND)
-    assert (answer.data["pairs"], answer.data["minimum_effect"]) == (6, 0.08)
+    assert ready(*AB, *SEED, "--repeat", "1", *COMMAND).code == 0
+    answer = ready(*AB, "--id", "MOE-000", "--repeat", "6", "--min-effect", "8%", "--json", *COMMAND)
+    assert (answer.data["pairs"], answer.data["minimum_effect"]) == (7, 0.08)
     assert len(ready("show", "MOE-000", "--json").data["comparisons"]) == 1
     assert "): **neutral**" in ready("show", "MOE-000").out

@@ -5,19 +5,25 @@ from __future__ import annotations
 import pytest
 
 from logbook_agent.entries.run import RunRequest
-from logbook_agent.findings.evidence.compared import Turns, turns_of
+from logbook_agent.findings.evidence.layout import Lay, PlacedRun, layout
 from logbook_agent.sweeps.ab_axis import in_turns
 from logbook_agent.sweeps.ab_prepare import with_bench
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])
 def test_every_value_alternates_with_the_first(count: int) -> None:
+    """The order of older A/Bs, which state no design."""
     # Also with a last round that was cut off.
     for made in range(4 * count, 5 * count + 1):
-        runs = [("", "MOE-000", n) for n in range(made)]
-        sides = [[r for n, r in enumerate(runs) if in_turns(count, n)[1] == value] for value in range(count)]
-        assert {turns_of(sides[0], side) for side in sides[1:]} == {Turns.BASE_FIRST}
-        assert {turns_of(side, sides[0]) for side in sides[1:]} == {Turns.OTHER_FIRST}
+        order = [value for number in range(5) for value in in_turns(number, count)][:made]
+        sides = [
+            [PlacedRun(("", "MOE-000", run)) for run, v in enumerate(order) if v == value] for value in range(count)
+        ]
+        for side in sides[1:]:
+            one, turned = layout(sides[0], side), layout(side, sides[0])
+            assert one.lay is turned.lay is Lay.FIXED
+            assert one.other_first == tuple(bool(n % 2) for n in range(len(one.pairs)))
+            assert turned.other_first == tuple(not first for first in one.other_first)
 
 
 def test_the_benchmark_is_this_pythons_own() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from logbook_agent.findings.comparisons.told import data, evidence_text
 from logbook_agent.findings.evidence.alike import DifferenceStanding, Terms
 from logbook_agent.findings.evidence.answers import Ask, answer_values
-from logbook_agent.findings.evidence.compared import turns_of
+from logbook_agent.findings.evidence.layout import Lay, PlacedRun, layout
 from logbook_agent.findings.evidence.noise import noise_of
 from logbook_agent.findings.evidence.verdict import Verdict
 from logbook_agent.findings.tables.spec import Case
@@ -52,13 +52,15 @@ def test_a_pair_that_was_cut_off_is_left_out() -> None:
     assert m.judgement.effect is not None
     assert m.judgement.effect.ratio == pytest.approx(1.1)
     assert m.reasons[-1] == "1 run without a partner left out"
-    assert evidence_text(m, noise_of([])).endswith("6 pairs, order effect +0.00%")
+    assert evidence_text(m, noise_of([])).endswith(
+        "6 pairs, p = 0.031 by signed ranks, fixed order, order effect +0.00%"
+    )
 
 
 def test_a_run_that_holds_both_sides_has_no_order() -> None:
-    a, b = [("", "T", 1), ("", "T", 3)], [("", "T", 1), ("", "T", 2)]
-    assert turns_of(a, b) is None
-    assert turns_of(b, a) is None
+    a, b = ([PlacedRun(("", "T", run)) for run in runs] for runs in ((1, 3), (1, 2)))
+    assert layout(a, b).lay is layout(b, a).lay is Lay.ONE_RUN
+    assert not layout(a, b).is_paired
 
 
 def with_metric(found: Case, *, unit: str | None = None, direction: str | None = None, name: str = "t") -> Case:

@@ -10,6 +10,7 @@ from logbook_agent.findings.comparisons.as_text import compared_table
 from logbook_agent.findings.comparisons.told import notes
 from logbook_agent.findings.evidence.alike import DifferenceStanding, Terms
 from logbook_agent.findings.evidence.answers import Ask, answer_sides, answer_values
+from logbook_agent.findings.evidence.layout import Lay
 from logbook_agent.findings.evidence.noise import noise_of
 from logbook_agent.findings.evidence.verdict import Verdict
 from logbook_agent.model.errors import UsageError
@@ -59,26 +60,31 @@ def test_the_code_that_both_sides_have_pairs_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("order", "interleaved"),
+    ("order", "lay", "pairs", "alone"),
     [
-        ("abbaab", True),
-        ("abbaa", True),
-        ("abba", True),
-        ("abbab", False),
-        ("abbaaa", False),
-        ("aaabbb", False),
-        ("ababab", False),
-        ("abb", False),
-        ("ab", False),
+        ("abbaab", Lay.FIXED, 3, 0),
+        ("abbaa", Lay.FIXED, 2, 1),
+        ("abba", Lay.FIXED, 2, 0),
+        ("abbab", Lay.FIXED, 2, 1),
+        ("ababab", Lay.ONE_FIRST, 3, 0),
+        ("ababba", Lay.MIXED, 3, 0),
+        ("abbaaa", Lay.MIXED, 0, 0),
+        ("aaabbb", Lay.BLOCKED, 0, 0),
+        ("abb", Lay.BLOCKED, 0, 0),
+        ("ab", Lay.BLOCKED, 0, 0),
+        ("aba", Lay.MIXED, 0, 0),
     ],
 )
-def test_runs_taken_in_turns_are_judged_in_pairs(order: str, interleaved: bool) -> None:
+def test_runs_taken_in_turns_are_judged_in_pairs(order: str, lay: Lay, pairs: int, alone: int) -> None:
     trials = [trial(i, {"mode": m}, 1 + i / 100) for i, m in enumerate(order)]
     for base in "ab":
         [answer] = answer_values(trials, Ask(terms=Terms(axis="mode"), base_value=base, declared=DECLARED))
         m = only(answer)
-        assert m.interleaved is interleaved
+        assert m.layout is not None
+        assert (m.layout.lay, len(m.layout.pairs), m.layout.alone) == (lay, pairs, alone)
+        assert m.interleaved is bool(pairs)
         assert m.base.runs == order.count(base)
+        assert [d.name for d in m.withheld_by] == ([] if lay is Lay.FIXED else ["order"])
 
 
 def test_seeds_become_repeats_when_allowed_and_the_answer_says_so() -> None:
@@ -127,12 +133,14 @@ def test_a_case_that_failed_before_it_told_the_axis_is_listed() -> None:
 
 def test_a_real_effect_is_found_and_repeats_of_several_entries_count() -> None:
     trials = [
-        trial(i, {"mode": m}, (1 if m == "a" else 1.1) * (1 + i / 1e4), entry=f"T-{i}") for i, m in enumerate("ab" * 5)
+        trial(i, {"mode": m}, (1 if m == "a" else 1.1) * (1 + i / 1e4), entry=f"T-{i}")
+        for i, m in enumerate("abba" * 3)
     ]
     m = only(on_axis(trials))
     assert m.judgement is not None
     assert m.judgement.verdict is Verdict.BENEFICIAL
-    assert (m.base.runs, m.other.runs) == (5, 5)
+    assert not m.withheld_by
+    assert (m.base.runs, m.other.runs) == (6, 6)
 
 
 def test_runs_beside_others_are_counted() -> None:
@@ -164,7 +172,7 @@ def test_what_is_within_the_noise_is_marked_and_a_verdict_is_not() -> None:
     trials += [trial(22, {"mode": "a", "topk": 4}, 1.0), trial(23, {"mode": "b", "topk": 4}, 1.5)]
     answer = on_axis(trials)
     noise = noise_of([answer])
-    assert noise.floors == {"t": pytest.approx(0.017, abs=0.001)}
+    assert noise.floors == {"t": (pytest.approx(0.017, abs=0.001), 6)}, "three degrees of freedom on either side"
     found = [m for line in answer.lines for m in line.metrics]
     assert [noise.holds(m) for m in found] == [False, True, False]
     assert [noise.marks(m) for m in found] == [False, True, False]
@@ -187,4 +195,4 @@ def test_the_noise_of_a_run_that_prints_several_cases_is_that_of_each() -> None:
     for run, (mode, quiet, wild) in enumerate([("a", 1.0, 1.0), ("b", 1.0, 1.3), ("a", 1.001, 1.4), ("b", 1.001, 1.0)]):
         trials += [trial(run, {"mode": mode, "topk": 1}, wild), trial(run, {"mode": mode, "topk": 2}, quiet)]
     [floor] = noise_of([on_axis(trials)]).floors.values()
-    assert floor == pytest.approx(0.150, abs=0.001)
+    assert floor == (pytest.approx(0.150, abs=0.001), 4)

@@ -103,10 +103,10 @@ def _sides(answer: Answer) -> tuple[str, str]:
 
 
 def _withheld_text(differences: Sequence[Difference], axis: str | None, values: Sequence[str], where: str) -> str:
-    order = [d for d in differences if d.name == ORDER]
+    order = [d for d in differences if d.is_order]
     if not order:
         return f"verdict withheld{where}: differs in {differences_text(differences)}{_remedy(differences, axis)}"
-    others = [d for d in differences if d.name != ORDER]
+    others = [d for d in differences if not d.is_order]
     also = f"; it also differs in {differences_text(others)}" if others else ""
     settle = f"logbook ab --axis {axis or 'NAME'}={','.join(dict.fromkeys(values)) if axis else 'A,B'} -- COMMAND"
     return (

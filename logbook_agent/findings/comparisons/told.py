@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from logbook_agent.findings.evidence.alike import ORDER, DifferenceStanding, differences_text
+from logbook_agent.findings.evidence.alike import DifferenceStanding, differences_text
 from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared, Numbers
 from logbook_agent.findings.evidence.family import claims_alone
@@ -130,7 +130,7 @@ def evidence_text(m: Compared, noise: Noise) -> str:
 
 def verdict_text(m: Compared) -> str:
     if m.withheld_by:
-        return NOT_SETTLED if {d.name for d in m.withheld_by} == {ORDER} else WITHHELD
+        return NOT_SETTLED if m.is_alike else WITHHELD
     return m.judgement.verdict.value if m.judgement is not None else "none"
 
 
@@ -156,7 +156,7 @@ def notes(answers: Sequence[Answer], noise: Noise) -> list[str]:
 
 def _allowed_order(m: Compared) -> Lay | None:
     """The order of runs whose verdict somebody wants all the same."""
-    is_allowed = m.layout is not None and not m.layout.is_sound and ORDER not in (d.name for d in m.withheld_by)
+    is_allowed = m.layout is not None and not m.layout.is_sound and not any(d.is_order for d in m.withheld_by)
     return m.layout.lay if is_allowed and m.layout is not None else None
 
 

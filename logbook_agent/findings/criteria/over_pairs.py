@@ -81,13 +81,13 @@ def _at(
 
 
 def _holds(line: Line, verdicts: Sequence[str] | None) -> bool:
-    """Some metric of the pair has a ratio, or a verdict of these, that nothing withholds."""
-    for metric in line.metrics:
-        if metric.withheld_by or metric.ratio is None:
-            continue
-        if verdicts is None or (metric.judgement is not None and metric.judgement.verdict in verdicts):
-            return True
-    return False
+    """Some metric of the pair has a ratio of what is alike, or a verdict of these that nothing withholds."""
+    if verdicts is None:
+        return any(metric.is_alike and metric.ratio is not None for metric in line.metrics)
+    return any(
+        metric.judgement is not None and not metric.withheld_by and metric.judgement.verdict in verdicts
+        for metric in line.metrics
+    )
 
 
 def _why(answers: Sequence[Answer], good: int, wanted: int, verdicts: Sequence[str] | None) -> str:

@@ -57,6 +57,11 @@ class Difference:
     standing: DifferenceStanding
     why: str | None = None
 
+    @property
+    def is_order(self) -> bool:
+        """Whether it is the order of the runs, and no config key by that name."""
+        return self.name == ORDER and self.why is not None
+
 
 def differences_text(differences: Sequence[Difference]) -> str:
     """`dtype (bfloat16 | float32), commit (3357f54a5 | not known)`."""

@@ -64,6 +64,11 @@ class Compared:
         return self.layout is not None and self.layout.is_paired
 
     @property
+    def is_alike(self) -> bool:
+        """Whether like stands beside like: the order of runs withholds the verdict, and not the numbers."""
+        return all(d.is_order for d in self.withheld_by)
+
+    @property
     def unit(self) -> str | None:
         return self.base.unit or self.other.unit
 
@@ -97,7 +102,7 @@ def compared(
         lay = layout_of([r for r, _ in first], [r for r, _ in last], pair, apart_s)
         judgement = _judged([s for _, s in first], [s for _, s in last], lay, direction, minimum_effect)
         reasons = judgement.reasons
-        if not lay.is_sound and terms.declared(ORDER) is None:
+        if not lay.is_sound and ORDER not in (*terms.allowed, *terms.implied):
             withheld.append(_order(lay))
     return Compared(
         metric=metric,
