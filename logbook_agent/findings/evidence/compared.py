@@ -12,6 +12,7 @@ from logbook_agent.findings.evidence.pairs import Group, Pair
 from logbook_agent.findings.evidence.planning import scatter_of_pairs
 from logbook_agent.findings.evidence.verdict import Judgement, Runs, Verdict, judge
 from logbook_agent.findings.tables.frame import RunKey
+from logbook_agent.model.entry import APART_S
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.run import Row
 from logbook_agent.model.stats import median
@@ -88,7 +89,7 @@ class Compared:
 
 
 def compared(
-    pair: Pair, metric: str, declared: Sequence[Metric], minimum_effect: float, terms: Terms, apart_s: float
+    pair: Pair, metric: str, declared: Sequence[Metric], minimum_effect: float, terms: Terms, apart_s: float = APART_S
 ) -> Compared:
     """A metric, or an observation by that name, of a pair. `apart_s`: see `layout`."""
     (base, first), (other, last) = _measured(pair.base, metric), _measured(pair.other, metric)
