@@ -13,7 +13,7 @@ from machines import MODELS
 from logbook_agent.findings.evidence.alike import Likeness
 from logbook_agent.findings.evidence.compared import Compared, Numbers
 from logbook_agent.findings.evidence.family import held_together
-from logbook_agent.findings.evidence.layout import Layout, PlacedRun, layout
+from logbook_agent.findings.evidence.layout import Arrangement, PlacedRun, layout
 from logbook_agent.findings.evidence.pairs import Group, Pair
 from logbook_agent.findings.evidence.planning import is_look, looks_of
 from logbook_agent.findings.evidence.verdict import CLAIMS, Judgement, Verdict, judge
@@ -186,7 +186,7 @@ def _compared(base: Made, other: Made) -> Compared:
     )
 
 
-def _judgement(base: Made, other: Made, lay: Layout) -> Judgement:
+def _judgement(base: Made, other: Made, lay: Arrangement) -> Judgement:
     if not lay.is_sound:
         return Judgement(verdict=Verdict.INCONCLUSIVE, effect=None, reasons=(lay.lay,))
     sides: Sequence[list[list[float]]] = [[samples for _, samples in side] for side in (base, other)]

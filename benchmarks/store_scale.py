@@ -24,9 +24,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from logbook_agent.model.entry import Entry, Field
+from logbook_agent.model.entry import Entry, Field, format_id
 from logbook_agent.model.header import Header, Metric
-from logbook_agent.model.ids import format_id
 from logbook_agent.model.run import Code, Device, Exit, Host, Measurement, Output, Process, Row, Run
 from logbook_agent.store.book import Book, create
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.model.version import __version__
-
 if TYPE_CHECKING:
     from logbook_agent.api import Logbook
+
+__version__ = "0.1.0"
 
 __all__ = ["Logbook", "__version__"]
 

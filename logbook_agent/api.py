@@ -16,15 +16,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from logbook_agent.entries import entries as writing
+from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.run import RunRequest, RunResult
 from logbook_agent.entries.run import run as run_experiment
+from logbook_agent.entries.start import StartRequest
+from logbook_agent.entries.start import start as start_logbook
 from logbook_agent.findings.reading import search
 from logbook_agent.findings.status import status
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.values import Scalar
-from logbook_agent.start.start import StartRequest
-from logbook_agent.start.start import start as start_logbook
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
@@ -98,7 +99,7 @@ class Logbook:
         """Run a command as an experiment; its output is passed on to stderr."""
         request = RunRequest(
             argv=argv,
-            prose=writing.Prose(title=title, hypothesis=hypothesis),
+            prose=Prose(title=title, hypothesis=hypothesis),
             label=label,
             config=config or {},
             env=env or {},
@@ -110,7 +111,7 @@ class Logbook:
 
     def note(self, title: str, *, kind: str = "note", fields: Mapping[str, str] | None = None) -> str:
         """Add an entry without a command; its ID."""
-        prose = writing.Prose(title=title, fields=tuple(f"{k}={v}" for k, v in (fields or {}).items()))
+        prose = Prose(title=title, fields=tuple(f"{k}={v}" for k, v in (fields or {}).items()))
         return writing.note(self._workspace, prose, kind=kind)[1].id
 
     def edit(
@@ -122,7 +123,7 @@ class Logbook:
         fields: Mapping[str, str] | None = None,
     ) -> None:
         """Change prose of an entry; an empty text removes a field."""
-        prose = writing.Prose(
+        prose = Prose(
             interpretation=interpretation,
             next_action=next_action,
             fields=tuple(f"{k}={v}" for k, v in (fields or {}).items()),

@@ -8,9 +8,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from logbook_agent.cli.display import LineDisplay
 from logbook_agent.cli.options import Common, Text, Texts, Words, read_part
-from logbook_agent.cli.output import emit
+from logbook_agent.cli.output import LineDisplay, emit
 from logbook_agent.cli.run import How, OnOption
 from logbook_agent.findings.comparisons.told import (
     change_text,

@@ -61,7 +61,7 @@ def summary_command(
 
     Without a text, print the current one. Example: logbook summary "int8 loses on this CPU at every shape"
     """
-    from logbook_agent.entries.header import summarise
+    from logbook_agent.entries.start import summarise
 
     space = common.space()
     book = space.book()

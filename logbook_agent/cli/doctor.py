@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Option
@@ -100,7 +99,7 @@ def _place(space: Workspace, finding: Finding) -> str:
     path = finding.path
     if path is None:
         return ""
-    shown = path.relative_to(space.cwd) if path.is_relative_to(space.cwd) else path
+    shown = space.shown(path)
     return f"{shown}:{finding.line}: " if finding.line is not None else f"{shown}: "
 
 
@@ -163,7 +162,7 @@ def prune_command(
 
     The oldest go first; the head and the tail of each output stay in its record. Example: logbook prune --max-bytes 1G
     """
-    from logbook_agent.doctor.prune import prune
+    from logbook_agent.doctor.leftovers import prune
 
     if keep_days is not None and keep_days < 0:
         raise UsageError(
@@ -174,16 +173,12 @@ def prune_command(
     done = prune(space, space.book(), keep_days=keep_days, max_bytes=limit, dry_run=dry_run)
     data = done.data(dry_run=dry_run)
     verb = "would delete" if dry_run else "deleted"
-    lines = [f"{verb} {_relative(space, log.path)}" for log in done.deleted]
+    lines = [f"{verb} {space.shown(log.path)}" for log in done.deleted]
     lines.append(
         f"{verb} {len(done.deleted)} logs of {_size(data['deleted_bytes'])};"
         f" {done.kept} of {_size(done.kept_bytes)} {'would be ' if dry_run else ''}left"
     )
     emit("prune", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
-
-
-def _relative(space: Workspace, path: Path) -> Path:
-    return path.relative_to(space.cwd) if path.is_relative_to(space.cwd) else path
 
 
 def _bytes(text: str) -> int:

@@ -16,7 +16,7 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.store.workspace import Workspace, utc_now
 
 if TYPE_CHECKING:
-    from logbook_agent.entries.entries import Prose
+    from logbook_agent.entries.drafts import Prose
 
 # The clock and sleep that waits go by; empty: this machine's. Tests put their own here.
 timing: dict[str, Callable[..., Any]] = {}
@@ -103,7 +103,7 @@ class Words:
     def read(self, *, result: str | None = None) -> Prose:
         """Each text read."""
         # Here, because commands that only read have no use for it.
-        from logbook_agent.entries.entries import Prose
+        from logbook_agent.entries.drafts import Prose
 
         return Prose(
             title=prose(self.title),

@@ -9,10 +9,9 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from logbook_agent.cli.display import LiveDisplay
 from logbook_agent.cli.options import Common, Text, Texts, Words
-from logbook_agent.cli.output import emit, say
-from logbook_agent.entries.entries import Prose
+from logbook_agent.cli.output import LiveDisplay, emit, say
+from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.run import RunRequest, RunResult, run
 from logbook_agent.model.units import format_value, known
 from logbook_agent.model.values import parse_value

@@ -13,11 +13,10 @@ from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit
 from logbook_agent.findings.read import read
 from logbook_agent.findings.tried.keys import MARKED, Item
-from logbook_agent.findings.tried.listed import chosen
-from logbook_agent.findings.tried.texts import outcome_text, where_text
+from logbook_agent.findings.tried.listed import chosen, outcome_text, where_text
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import parse_pair
-from logbook_agent.running.commands.flags import normal_name
+from logbook_agent.text.commands.flags import normal_name
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.times import minute
 from logbook_agent.text.words import assignments

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from logbook_agent.doctor.finding import Check, Examination, Finding, finding
+from logbook_agent.doctor.finding import Check, Examination, Finding
 from logbook_agent.doctor.ids import check_aliases, check_names, check_voids
 from logbook_agent.doctor.leftovers import check_index, check_lock, check_logs, check_temporary_files
 from logbook_agent.doctor.merges import check_merges
@@ -53,7 +53,7 @@ def _run(examination: Examination, check: Check, *, fix: bool) -> list[Finding]:
     except StoreError as error:
         # The folder or file that all of a check rests on. The other checks go on.
         where = examination.book.folder
-        return [finding("error", "unreadable", where, error.message, error.hint or error.cause)]
+        return [Finding("error", "unreadable", where, error.message, error.hint or error.cause)]
     return [_mended(f) for f in found] if fix else found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,21 +20,23 @@ Fix = Callable[[], str]
 DOCTOR_FIX = "logbook doctor --fix"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong, where, and how it is mended: `mend` says what to type, or what `--fix` does.
+    """How bad, found by which check, where, what is wrong, how it is mended (`mend` says what to type, or what `--fix`
+    does), and what mends it.
 
     `items` are the names it is about when there are several; `mended` says what was done.
     """
 
-    check: str
     severity: Severity
+    check: str
+    path: Path | None
     message: str
     mend: str = ""
-    path: Path | None = None
+    fix: Fix | None = None
+    _: KW_ONLY
     line: int | None = None
     items: tuple[str, ...] = ()
-    fix: Fix | None = None
     mended: str | None = None
 
     @property
@@ -54,23 +56,6 @@ class Finding:
             "fixable": self.fix is not None,
             "mended": self.mended,
         }
-
-
-def finding(
-    severity: Severity,
-    check: str,
-    path: Path | None,
-    message: str,
-    mend: str = "",
-    fix: Fix | None = None,
-    *,
-    line: int | None = None,
-    items: tuple[str, ...] = (),
-) -> Finding:
-    """How bad, found by which check, where, what is wrong, how it is mended, and what mends it."""
-    return Finding(
-        check=check, severity=severity, message=message, mend=mend, path=path, line=line, items=items, fix=fix
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,13 +85,8 @@ class Examination:
 
     def git_add(self) -> str:
         """What to type when conflicts of this logbook are mended."""
-        places = [self.shown(self.book.folder), self.shown(self.book.view_path)]
+        places = [self.workspace.shown(self.book.folder), self.workspace.shown(self.book.view_path)]
         return f"git add -- {shlex.join(places)}"
-
-    def shown(self, path: Path) -> str:
-        """A path as it is typed here."""
-        cwd = self.workspace.cwd
-        return path.relative_to(cwd).as_posix() if path.is_relative_to(cwd) else str(path)
 
 
 Check = Callable[[Examination], Iterator[Finding]]

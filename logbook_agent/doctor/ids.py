@@ -8,10 +8,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix, finding
+from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix
 from logbook_agent.doctor.renumber import move_runs, readable, renumbered
-from logbook_agent.model.entry import Entry
-from logbook_agent.model.ids import format_id, id_number
+from logbook_agent.model.entry import Entry, format_id, id_number
+from logbook_agent.text.words import listed
 
 _NUMBERED = re.compile(r"(?P<head>[A-Za-z][A-Za-z0-9-]*)-(?P<digits>[0-9]{1,9})")
 
@@ -40,7 +40,7 @@ def check_names(examination: Examination) -> Iterator[Finding]:
 
 
 def _foreign(path: Path, why: str) -> Finding:
-    return finding("warning", "entry-name", path, why, "move it out of entries/")
+    return Finding("warning", "entry-name", path, why, "move it out of entries/")
 
 
 def _misnamed(examination: Examination, path: Path, entry: Entry) -> Finding:
@@ -104,7 +104,7 @@ def _malformed(examination: Examination, path: Path, entry: Entry) -> Finding:
     match = _NUMBERED.fullmatch(path.stem)
     if match is None or match["head"].upper() != book.header.prefix:
         message = f"{entry.id} is not an ID of this logbook ({book.header.prefix})"
-        return finding("error", "entry-name", path, message, "move it, with its runs, to the logbook it belongs to")
+        return Finding("error", "entry-name", path, message, "move it, with its runs, to the logbook it belongs to")
     right = format_id(book.header.prefix, int(match["digits"]))
 
     def fix() -> str:
@@ -133,7 +133,7 @@ def rename_entry(examination: Examination, path: Path, entry: Entry) -> None:
 
 
 def _wrong_name(path: Path, message: str, mend: str, fix: Fix) -> Finding:
-    return finding("error", "entry-name", path, message, mend, fix)
+    return Finding("error", "entry-name", path, message, mend, fix)
 
 
 def check_aliases(examination: Examination) -> Iterator[Finding]:
@@ -148,18 +148,17 @@ def check_aliases(examination: Examination) -> Iterator[Finding]:
     for alias, claimants in claims.items():
         if alias in ids:
             message = f"{alias} is an entry and the former ID of {', '.join(claimants)}; commands take the entry"
-            yield finding("note", "alias", None, message, items=(alias, *claimants))
+            yield Finding("note", "alias", None, message, items=(alias, *claimants))
         elif len(claimants) > 1:
             message = f"{alias} is the former ID of {' and '.join(claimants)}; commands take {claimants[0]}"
             mend = f"remove it from `aliases` in all but one of them: entries/{claimants[-1]}.yaml"
             path = book.entry_path(claimants[-1])
-            yield finding("warning", "alias", path, message, mend, items=(alias, *claimants))
+            yield Finding("warning", "alias", path, message, mend, items=(alias, *claimants))
 
 
 def check_voids(examination: Examination) -> Iterator[Finding]:
     """IDs whose command died before it wrote an entry: a gap, and nothing to mend."""
     found = [void.id for void in examination.book.voids()]
     if found:
-        shown = ", ".join(found[:6]) + (f" and {len(found) - 6} more" if len(found) > 6 else "")
-        said = f"{shown}: reserved by a command that died; not used again"
-        yield finding("note", "void", None, said, items=tuple(found))
+        said = f"{listed(found, 6)}: reserved by a command that died; not used again"
+        yield Finding("note", "void", None, said, items=tuple(found))

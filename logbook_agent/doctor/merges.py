@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, finding
+from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding
 from logbook_agent.doctor.renumber import (
     entry_in,
     readable,
@@ -22,9 +22,8 @@ from logbook_agent.doctor.renumber import (
     twin_of,
 )
 from logbook_agent.doctor.sides import Conflicts, Sides, conflicts_in, content
-from logbook_agent.model.entry import Entry
+from logbook_agent.model.entry import Entry, id_number, run_number
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.ids import id_number, run_number
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
 from logbook_agent.store.files import (
@@ -96,10 +95,10 @@ def _two_entries(mend: _Mend, entry_id: str, ours: Entry, theirs: Entry) -> Find
     if twin is not None and _is_ours(there, ours, theirs) and not mend.runs_left(entry_id):
         mend.relations[entry_id] = twin
         message = f"{entry_id} named two entries; theirs is now {twin}, and git does not know yet"
-        return finding("note", "merge", path, message, examination.git_add())
+        return Finding("note", "merge", path, message, examination.git_add())
     message = f"{entry_id} names two entries since a merge: ours {ours.title!r}, theirs {theirs.title!r}"
     mended = f"{DOCTOR_FIX} keeps ours and gives theirs the next free ID"
-    return finding("error", "merge", path, message, mended, functools.partial(mend.renumber, entry_id, ours, theirs))
+    return Finding("error", "merge", path, message, mended, functools.partial(mend.renumber, entry_id, ours, theirs))
 
 
 def _two_runs(mend: _Mend, entry_id: str, number: int) -> Finding:
@@ -109,10 +108,10 @@ def _two_runs(mend: _Mend, entry_id: str, number: int) -> Finding:
     if done is not None and not mend.marked(entry_id, number):
         where = f"run {done.run} of {done.entry}"
         message = f"run {number} of {entry_id} was two runs; theirs is now {where}, and git does not know yet"
-        return finding("note", "merge", path, message, examination.git_add())
+        return Finding("note", "merge", path, message, examination.git_add())
     mended = f"{DOCTOR_FIX} keeps ours and gives theirs the next number"
     fix = functools.partial(mend.renumber_run, entry_id, number)
-    return finding("error", "merge", path, f"run {number} of {entry_id} is two runs since a merge", mended, fix)
+    return Finding("error", "merge", path, f"run {number} of {entry_id} is two runs since a merge", mended, fix)
 
 
 def _by_hand(examination: Examination, path: str, sides: Sides) -> Finding:
@@ -122,9 +121,9 @@ def _by_hand(examination: Examination, path: str, sides: Sides) -> Finding:
         lines = content(examination.book, file).split(b"\n")
         line = next((n for n, text in enumerate(lines, 1) if text.startswith(b"<<<<<<< ")), None)
     what = "both sides changed it" if sides.ours is not None and sides.theirs is not None else "one side removed it"
-    typed = f"git add -- {examination.shown(file)}"
+    typed = f"git add -- {examination.workspace.shown(file)}"
     mend = f"resolve it in the file, then type: {typed}" if line or not file.exists() else typed
-    return finding("error", "merge", file, f"in conflict: {what}", mend, line=line)
+    return Finding("error", "merge", file, f"in conflict: {what}", mend, line=line)
 
 
 @dataclass(slots=True, kw_only=True)

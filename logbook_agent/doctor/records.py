@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.doctor.finding import Examination, Finding, finding
+from logbook_agent.doctor.finding import Examination, Finding
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
@@ -96,4 +96,4 @@ def unreadable(path: Path, error: StoreError, *, check: str) -> Finding:
         check = "older-format"
     elif error.hint.startswith("upgrade"):
         check = "newer-format"
-    return finding("error", check, path, error.message, error.hint or error.cause, line=getattr(error, "line", None))
+    return Finding("error", check, path, error.message, error.hint or error.cause, line=getattr(error, "line", None))

@@ -11,9 +11,8 @@ from types import MappingProxyType
 from typing import Any
 
 from logbook_agent.doctor.finding import Examination
-from logbook_agent.model.entry import Entry, entry_of
+from logbook_agent.model.entry import Entry, entry_of, run_number
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.ids import run_number
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
 

@@ -7,16 +7,15 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix, finding
+from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix
 from logbook_agent.doctor.leftovers import OLD_S, age_s
 from logbook_agent.doctor.records import names, runs_in
 from logbook_agent.doctor.renumber import move_runs, readable, readdress, run_at
-from logbook_agent.model.entry import Entry
-from logbook_agent.model.ids import id_number, run_number
+from logbook_agent.model.entry import Entry, id_number, run_number
 from logbook_agent.model.run import Run
-from logbook_agent.running.commands.title import title_of
 from logbook_agent.running.provenance.merges import in_head
 from logbook_agent.store.files import remove_folder
+from logbook_agent.text.commands.title import title_of
 
 
 def check_runs(examination: Examination) -> Iterator[Finding]:
@@ -46,7 +45,7 @@ def check_runs(examination: Examination) -> Iterator[Finding]:
 
 
 def _lost(folder: Path, message: str, mend: str, fix: Fix | None = None) -> Finding:
-    return finding("error", "orphaned-runs", folder, message, mend, fix)
+    return Finding("error", "orphaned-runs", folder, message, mend, fix)
 
 
 # -- runs of no entry --------------------------------------------------------------------------------
@@ -61,7 +60,7 @@ def _of_no_entry(examination: Examination, folder: Path) -> Finding | None:
         fix = functools.partial(move_runs, examination, folder, heirs[0])
         return _lost(folder, f"{message}: it is now {heirs[0]}", f"{DOCTOR_FIX} moves them there", fix)
     if in_head(book.entry_path(entry_id)):
-        return _lost(folder, message, f"git restore -- {examination.shown(book.entry_path(entry_id))}")
+        return _lost(folder, message, f"git restore -- {examination.workspace.shown(book.entry_path(entry_id))}")
     runs = [run for path in sorted(folder.glob("*/run.json")) if (run := run_at(path.parent)) is not None]
     if not runs:
         if age_s(folder) < OLD_S:
@@ -86,7 +85,7 @@ def _check_run(examination: Examination, entry_id: str, folder: Path) -> Iterato
         book = examination.book
         if not folder.name.startswith(".") and folder not in (book.sweep_csv(entry_id), book.sweep_log(entry_id)):
             message = f"{folder.name} is not a run: runs are folders 01, 02 ..."
-            yield finding("warning", "run-name", folder, message, "move it out of runs/")
+            yield Finding("warning", "run-name", folder, message, "move it out of runs/")
         return
     path = folder / "run.json"
     if path in examination.reported:
@@ -103,11 +102,11 @@ def _check_run(examination: Examination, entry_id: str, folder: Path) -> Iterato
 def _without_record(examination: Examination, folder: Path) -> Iterator[Finding]:
     inside = [p for p in folder.iterdir() if not p.name.startswith(".")]
     if inside and in_head(folder / "run.json"):
-        typed = f"git restore -- {examination.shown(folder / 'run.json')}"
-        yield finding("error", "run-record", folder, "its run.json is gone", typed)
+        typed = f"git restore -- {examination.workspace.shown(folder / 'run.json')}"
+        yield Finding("error", "run-record", folder, "its run.json is gone", typed)
     elif (folder / "output.log").exists():
         mend = "restore run.json from where it was lost, or delete the folder"
-        yield finding("error", "run-record", folder, "an output without a run.json", mend)
+        yield Finding("error", "run-record", folder, "an output without a run.json", mend)
     elif age_s(folder) >= OLD_S:
         # `run` makes the folder, looks at the code, and then writes the record.
         def fix() -> str:
@@ -122,7 +121,7 @@ def _without_record(examination: Examination, folder: Path) -> Iterator[Finding]
             return "removed"
 
         message = "a run that was cut off before anything started"
-        yield finding("warning", "run-record", folder, message, f"{DOCTOR_FIX} removes the folder", fix)
+        yield Finding("warning", "run-record", folder, message, f"{DOCTOR_FIX} removes the folder", fix)
 
 
 def _misplaced(examination: Examination, folder: Path, run: Run) -> Finding:
@@ -139,9 +138,9 @@ def _misplaced(examination: Examination, folder: Path, run: Run) -> Finding:
 
         def move() -> str:
             examination.rename(folder, place)
-            return f"moved to {examination.shown(place)}"
+            return f"moved to {examination.workspace.shown(place)}"
 
-        return _place(path, said, f"{DOCTOR_FIX} moves it to {examination.shown(place)}", move)
+        return _place(path, said, f"{DOCTOR_FIX} moves it to {examination.workspace.shown(place)}", move)
     if not known or formerly:
 
         def correct() -> str:
@@ -153,4 +152,4 @@ def _misplaced(examination: Examination, folder: Path, run: Run) -> Finding:
 
 
 def _place(path: Path, message: str, mend: str, fix: Fix | None) -> Finding:
-    return finding("error", "run-place", path, message, mend, fix)
+    return Finding("error", "run-place", path, message, mend, fix)

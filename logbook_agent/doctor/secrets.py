@@ -1,4 +1,5 @@
-"""`doctor --secrets`: the files of a logbook that hold a secret, now or in git's history. It changes nothing.
+"""`doctor --secrets`: the files of a logbook that hold a secret, now or in git's history: the places and
+kinds, never the values. It changes nothing.
 
 Earlier versions knew fewer kinds of secrets, and people and other programs write files, too.
 """
@@ -6,11 +7,13 @@ Earlier versions knew fewer kinds of secrets, and people and other programs writ
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from logbook_agent.doctor.finding import Finding, finding
+from logbook_agent.doctor.finding import Finding
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.running.provenance.git_calls import GitError, GitProcesses, read_git
 from logbook_agent.store.book import Book
@@ -18,8 +21,64 @@ from logbook_agent.store.parse import parse_json, parse_yaml
 from logbook_agent.store.reading import RUN_BYTES, open_file
 from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.redaction import Redactor
-from logbook_agent.text.redaction.scan import Place, in_record, in_text
+from logbook_agent.text.redaction import rules
+from logbook_agent.text.redaction.plain import redacted
+from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.words import listed
+
+_MARK = re.compile(r"\[redacted:[a-z0-9-]+\]|\$[A-Za-z_]\w*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a secret stands: a line (from 1) of a text, or a key of a record; `kind` is what it is."""
+
+    kind: str
+    line: int | None = None
+    key: str | None = None
+
+
+def in_text(data: bytes, redactor: Redactor) -> list[Place]:
+    """The lines of a text that hold a secret, with each kind once a line."""
+    found = []
+    line, at = 1, 0
+    for start in redactor.gate.flagged_lines(data):
+        line += data.count(b"\n", at, start)
+        at = start
+        end = data.find(b"\n", start)
+        text = data[start : end if end >= 0 else len(data)].decode("utf-8", "surrogateescape")
+        found += [Place(kind=kind, line=line) for kind in dict.fromkeys(_kinds(text, redactor))]
+    return found
+
+
+def _kinds(text: str, redactor: Redactor) -> Iterator[str]:
+    if rules.KEY_BEGINS.search(text) is not None:
+        yield "private-key"
+    shown = redactor.known(text)
+    yield from (
+        f"${secret.name}" for secret in redactor.secrets if shown.count(secret.shown) > text.count(secret.shown)
+    )
+    yield from (kind for _, kind in redactor.secrets_in_text(shown))
+
+
+def in_record(plain: Any, redactor: Redactor) -> list[Place]:
+    """The keys of plain data whose values hold a secret: they are known by their neighbours, too."""
+    clean = redacted(plain, redactor)
+    return [] if clean is plain else list(_differences(plain, clean))
+
+
+def _differences(before: Any, after: Any, key: str = "") -> Iterator[Place]:
+    if isinstance(before, dict) and isinstance(after, dict) and list(before) == list(after):
+        for name, value in before.items():
+            yield from _differences(value, after[name], f"{key}.{name}" if key else str(name))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for place, value in enumerate(before):
+            yield from _differences(value, after[place], f"{key}[{place}]")
+    elif before != after:
+        # A name may be a secret itself: of a mapping with such a one only the place of the mapping is shown.
+        marks = [mark for mark in _MARK.findall(str(after)) if mark not in str(before)]
+        yield Place(kind=marks[0].removeprefix("[redacted:").rstrip("]") if marks else "secret", key=key or None)
+
 
 _PIECE_BYTES = 8 * 2**20
 _HISTORY_S = 600.0
@@ -38,7 +97,7 @@ def _in_files(book: Book, redactor: Redactor) -> Iterator[Finding]:
         try:
             places = _places(path, book.root, redactor)
         except StoreError as error:
-            yield finding("warning", "secrets", path, f"not checked: {error.message}", error.hint)
+            yield Finding("warning", "secrets", path, f"not checked: {error.message}", error.hint)
             continue
         if places:
             mend = f"{_REVOKE}, then remove it from the file; what git tracks stays in its history"
@@ -146,7 +205,6 @@ def _first_commit(place: Repository, sha: str, environ: Mapping[str, str]) -> st
 
 
 def _finding(holds: str, places: list[Place], mend: str, path: Path | None = None) -> Finding:
-    said = [f"{p.kind} ({f'line {p.line}' if p.line is not None else p.key or 'in a name'})" for p in places[:_SHOWN]]
-    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
+    said = [f"{p.kind} ({f'line {p.line}' if p.line is not None else p.key or 'in a name'})" for p in places]
     kinds = tuple(dict.fromkeys(p.kind for p in places))
-    return finding("error", "secrets", path, f"{holds} {', '.join(said)}{more}", mend, items=kinds)
+    return Finding("error", "secrets", path, f"{holds} {listed(said, _SHOWN)}", mend, items=kinds)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, finding
+from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding
 from logbook_agent.doctor.records import every_run
+from logbook_agent.model.entry import id_number, run_number
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.model.ids import id_number, run_number
 from logbook_agent.model.run import Process, Run
 from logbook_agent.pages.views import changing
 from logbook_agent.running.launch.process import Graces, signal_group
@@ -42,7 +42,7 @@ def check_unfinished(examination: Examination) -> Iterator[Finding]:
             yield _interrupted(examination, run, found.path) if state == "gone" else _orphaned(run, found.path)
     if elsewhere:
         said = f"{elsewhere} unfinished {'runs' if elsewhere > 1 else 'run'} on another host"
-        yield finding("note", "unfinished", None, said, "logbook doctor, on that host")
+        yield Finding("note", "unfinished", None, said, "logbook doctor, on that host")
 
 
 def _interrupted(examination: Examination, run: Run, path: Path) -> Finding:
@@ -53,14 +53,14 @@ def _interrupted(examination: Examination, run: Run, path: Path) -> Finding:
         return f"finished as interrupted, with {len(done.rows)} row{'' if len(done.rows) == 1 else 's'} from its log"
 
     message = f"run {run.run} of {run.entry} was cut off: its tool and its command are gone"
-    return finding("warning", "interrupted", path, message, f"{DOCTOR_FIX} finishes its record from its log", fix)
+    return Finding("warning", "interrupted", path, message, f"{DOCTOR_FIX} finishes its record from its log", fix)
 
 
 def _orphaned(run: Run, path: Path) -> Finding:
     pid = run.child.pid if run.child is not None else None
     message = f"run {run.run} of {run.entry}: its tool is gone, its command (pid {pid}) still runs"
     mend = f"wait for it to end and type {DOCTOR_FIX}, or end it: logbook doctor --stop {run.entry}"
-    return finding("warning", "orphaned", path, message, mend)
+    return Finding("warning", "orphaned", path, message, mend)
 
 
 def check_markers(examination: Examination) -> Iterator[Finding]:
@@ -73,7 +73,7 @@ def check_markers(examination: Examination) -> Iterator[Finding]:
         if why is not None:
             fix = functools.partial(examination.remove, marker)
             message = f"marks a run as in progress, but {why}"
-            yield finding("warning", "marker", marker, message, f"{DOCTOR_FIX} removes it", fix)
+            yield Finding("warning", "marker", marker, message, f"{DOCTOR_FIX} removes it", fix)
 
 
 def _why_not(examination: Examination, name: str) -> str | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, finding
+from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.views import all_blocks, render
 from logbook_agent.text import marked as views
 from logbook_agent.text.marked import Block
+from logbook_agent.text.words import listed
 
 _CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ")
 _SHOWN = 6
@@ -34,7 +35,7 @@ def check_view(examination: Examination) -> Iterator[Finding]:
 def _rebuild(examination: Examination, message: str, line: int | None) -> Finding:
     mend = f"{DOCTOR_FIX} rebuilds it" + (", after a backup" if line is not None else "")
     fix = functools.partial(_render, examination, "rebuilt")
-    return finding("error", "view", examination.book.view_path, message, mend, fix, line=line)
+    return Finding("error", "view", examination.book.view_path, message, mend, fix, line=line)
 
 
 def _stray(examination: Examination, stray: str) -> Finding:
@@ -45,7 +46,7 @@ def _stray(examination: Examination, stray: str) -> Finding:
         " logbook render --discard-edits, after a backup"
     )
     line = int(place.removeprefix("line "))
-    return finding("error", "view", examination.book.view_path, problem, mend, line=line)
+    return Finding("error", "view", examination.book.view_path, problem, mend, line=line)
 
 
 def _render(examination: Examination, done: str) -> str:
@@ -66,7 +67,7 @@ def _edited(examination: Examination, text: str, there: Mapping[str, Block]) -> 
                 " logbook render --discard-edits drops them, after a backup"
             )
             line, path = text.count("\n", 0, block.start) + 1, examination.book.view_path
-            yield finding("warning", "edited-block", path, message, mend, line=line, items=(block.name,))
+            yield Finding("warning", "edited-block", path, message, mend, line=line, items=(block.name,))
 
 
 def _out_of_date(examination: Examination, text: str, there: Mapping[str, Block]) -> Iterator[Finding]:
@@ -77,7 +78,7 @@ def _out_of_date(examination: Examination, text: str, there: Mapping[str, Block]
     except StoreError as error:
         # A template of the project, say. The other checks do without it.
         message = f"cannot be rendered: {error.message} ({error.cause})"
-        yield finding("error", "view-block", book.view_path, message, error.hint)
+        yield Finding("error", "view-block", book.view_path, message, error.hint)
         return
     del examination.workspace.warnings[said:]  # of damaged records another check tells
     ids = set(book.entry_ids())
@@ -92,10 +93,10 @@ def _out_of_date(examination: Examination, text: str, there: Mapping[str, Block]
         (surplus, "in the view without an entry"),
     ):
         if names:
-            message, mend = f"{_names(names)}: {what}", f"logbook render, or {DOCTOR_FIX}"
+            message, mend = f"{listed(names, _SHOWN)}: {what}", f"logbook render, or {DOCTOR_FIX}"
             line = text.count("\n", 0, there[names[0]].start) + 1 if names[0] in there else None
             fix = functools.partial(_render, examination, "rendered")
-            yield finding("warning", "view-block", book.view_path, message, mend, fix, line=line, items=tuple(names))
+            yield Finding("warning", "view-block", book.view_path, message, mend, fix, line=line, items=tuple(names))
 
 
 def _is_running(examination: Examination, entry_id: str) -> bool:
@@ -107,8 +108,3 @@ def _is_running(examination: Examination, entry_id: str) -> bool:
         return examination.book.record(entry_id).state in ("running", "orphaned")
     except StoreError:
         return False
-
-
-def _names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from logbook_agent.entries.fields import with_earlier_hypothesis
+from logbook_agent.entries.drafts import with_earlier_hypothesis
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.model.entry import Entry
+from logbook_agent.model.entry import Entry, id_number
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.ids import id_number
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.hand_edits import StandingText, TakenEdit, read_own, take
 from logbook_agent.pages.views import FOOTER, HEADER, changing

@@ -7,22 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from logbook_agent.entries.header import change_header
+from logbook_agent.entries.stated import stated_baseline
 from logbook_agent.findings.cases import cases
 from logbook_agent.findings.measured import is_case, represented, unit_of
 from logbook_agent.findings.tables.build import repeats
 from logbook_agent.findings.tables.spec import Repeats
-from logbook_agent.model.checks import stated_baseline
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Baseline, BaselineMove, BaselineNumbers, Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import Scalar, is_number, parse_value, row_key
-from logbook_agent.pages.blocks import config_text
+from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
+from logbook_agent.text.words import assignments, listed
 
 # A baseline of more cases than this is a sweep whose case was not named.
 _MOST_CASES = 24
@@ -61,7 +61,8 @@ def move(workspace: Workspace, book: Book, request: MoveRequest) -> Header:
     new = _baseline(workspace, book, request)
     ids = book.entry_ids()
     event = BaselineMove(at=workspace.stamp(), reason=reason, last_entry=ids[-1] if ids else None)
-    return change_header(workspace, book, lambda header: _moved(header, new, event))
+    with changing(workspace, book):
+        return book.change_header(lambda header: _moved(header, new, event))
 
 
 def _moved(header: Header, new: Baseline, event: BaselineMove) -> Header:
@@ -182,7 +183,7 @@ def _only(record: Record, reference: str) -> Record:
         there = [f"{record.id}/{s.run.run}" for s in record.runs]
         raise UsageError(
             f"no run {reference}",
-            cause=f"{record.id} has {_some(there) or 'none'}",
+            cause=f"{record.id} has {listed(there, 3, '; ') or 'none'}",
             hint=f"--entry {there[-1]}" if there else f"logbook show {record.id}",
         )
     return dataclasses.replace(record, runs=runs)
@@ -212,9 +213,10 @@ def _check_rows(record: Record, groups: Sequence[Repeats], wanted: Mapping[str, 
             hint=f"logbook show {record.id}",
         )
     if wanted and not any(is_case(g.cases[0].row.config, wanted) for g in groups):
+        there = [assignments(g.cases[0].row.config) or "no config" for g in groups]
         raise UsageError(
-            f"no row of {record.id} has {config_text(dict(wanted))}",
-            cause=f"its rows have {_some([config_text(g.cases[0].row.config) or 'no config' for g in groups])}",
+            f"no row of {record.id} has {assignments(wanted)}",
+            cause=f"its rows have {listed(there, 3, '; ')}",
             hint=f"see them: logbook table {record.id}",
         )
 
@@ -225,7 +227,7 @@ def _check_cases(record: Record, by_case: Mapping[object, Sequence[tuple[dict[st
             differ = _differ([group for _, group in found])
             raise UsageError(
                 f"rows of {record.id} in the same case differ",
-                cause=f"they differ in {_some(differ)}",
+                cause=f"they differ in {listed(differ, 3, '; ')}",
                 hint=f"select one: --config {differ[0]}=V"
                 if differ and differ[0] in found[0][1].cases[0].row.config
                 else f"name a run: --entry {record.id}/{found[0][1].cases[0].run}"
@@ -247,7 +249,3 @@ def _differ(groups: Sequence[Repeats]) -> list[str]:
     return [k for k in keys if len({c.get(k) for c in configs}) > 1] + list(
         dict.fromkeys(k for g in groups for k in (*g.apart, *(["label"] if g.cases[0].label else [])))
     )
-
-
-def _some(texts: Sequence[str]) -> str:
-    return "; ".join(texts[:3]) + (f" and {len(texts) - 3} more" if len(texts) > 3 else "")

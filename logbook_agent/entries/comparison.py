@@ -16,7 +16,7 @@ def keep(workspace: Workspace, book: Book, entry_id: str, compared: CompareResul
     """Store the question, never the numbers, with an entry whose rows it is about; its present ID. The view follows.
 
     The other entries must be earlier ones that have come to an end: then what the entry says changes only when one of
-    these is run again, and whoever does that renders this entry, too (`findings.mentions`). Asking the same
+    these is run again, and whoever does that renders this entry, too (`findings.thread`). Asking the same
     again replaces what was asked before. Raises UsageError for a question that the entry cannot keep.
     """
     asked = compared.question

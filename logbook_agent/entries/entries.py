@@ -1,4 +1,4 @@
-"""Writing entries: `plan`, `note` and `edit`."""
+"""Writing entries: `plan`, `note` and `edit`; and what a person may say of the confidence in one."""
 
 from __future__ import annotations
 
@@ -7,24 +7,31 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.entries.fields import edited_fields, parse_field, with_earlier_hypothesis, with_place_for_result
+from logbook_agent.entries.drafts import (
+    Prose,
+    check_required,
+    create_entry,
+    draft_entry,
+    edited_fields,
+    with_earlier_hypothesis,
+    with_place_for_result,
+    with_relations,
+)
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.read import read
 from logbook_agent.findings.said import is_long
+from logbook_agent.findings.trust import trust_of
 from logbook_agent.model.entry import (
-    HYPOTHESIS,
-    INTERPRETATION,
-    KINDS,
-    NEXT_ACTION,
-    RESULT,
+    CONFIDENCES,
     SETTABLE_STATES,
+    Confidence,
     Entry,
-    Field,
     PlannedCommand,
     SettableState,
     is_withdrawn,
 )
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record, record_of
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.views import changing
@@ -37,110 +44,6 @@ from logbook_agent.text.words import planned_words, shell_syntax
 
 # Of a long entry, so many runs show what a template makes of it.
 _LAST_RUNS = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prose:
-    """What a person says about an entry, in the options that `run`, `plan`, `note` and `edit` share."""
-
-    title: str | None = None
-    hypothesis: str | None = None
-    result: str | None = None
-    interpretation: str | None = None
-    next_action: str | None = None
-    fields: Sequence[str] = ()
-    continues: str | None = None
-    completes: str | None = None
-    supersedes: str | None = None
-
-    def field_list(self) -> list[Field]:
-        """The fields that are set, in the order of the form."""
-        return list(edited_fields((), self.given(), append=False))
-
-    def given(self) -> list[tuple[str, str]]:
-        """Labels and texts that were given; free ones come where the form has its middle (before
-        Interpretation)."""
-        front = [(HYPOTHESIS, self.hypothesis), (RESULT, self.result)]
-        free = [(f.label, f.text) for f in map(parse_field, self.fields)]
-        back = [(INTERPRETATION, self.interpretation), (NEXT_ACTION, self.next_action)]
-        return [(label, text) for label, text in (*front, *free, *back) if text is not None]
-
-
-def with_relations(book: Book, prose: Prose, own_id: str | None = None) -> Prose:
-    """The prose with the present IDs of the entries it refers to (a former ID is accepted).
-
-    Raises NotFound when one does not exist, UsageError when it is not an earlier one.
-    """
-    names = ("continues", "completes", "supersedes")
-    targets = {name: book.resolve(target) for name in names if (target := getattr(prose, name)) is not None}
-    order = book.entry_ids() if targets and own_id is not None else []
-    for target in targets.values():
-        if own_id in order and order.index(target) >= order.index(own_id):
-            raise UsageError(
-                f"{own_id} cannot refer to {target}",
-                cause="an entry continues, completes or supersedes an earlier one",
-                hint=f"say it the other way round: logbook edit {target} --supersedes {own_id}",
-            )
-    return dataclasses.replace(prose, **targets)
-
-
-def check_required(workspace: Workspace, prose: Prose, label: str | None) -> None:
-    """Raises UsageError when the project demands something that was not given."""
-    given = {
-        "title": prose.title,
-        "hypothesis": prose.hypothesis,
-        "interpretation": prose.interpretation,
-        "next": prose.next_action,
-        "label": label,
-    }
-    missing = [name for name in workspace.config.require if not given[name]]
-    if missing:
-        where = workspace.config.file.name if workspace.config.file else "the settings"
-        raise UsageError(
-            f"this project requires --{missing[0]}" + "".join(f" and --{m}" for m in missing[1:]),
-            cause=f"`require` in {where}",
-            hint=f"add: --{missing[0]} '...' (text, @FILE or - for standard input)",
-        )
-
-
-def create_entry(workspace: Workspace, book: Book, draft: Entry) -> Entry:
-    """Reserve the next ID and write the entry; what it compares are its own rows. A template that does not fit is met
-    before that."""
-    draft = workspace.redacted_entry(draft)
-    blocks_of(workspace, book).entry(record_of(draft, (), life))
-    entry_id, warning = book.reserve_id(workspace.owner())
-    if warning:
-        workspace.warnings.append(warning)
-    asked = tuple(dataclasses.replace(c, references=(entry_id,)) for c in draft.comparisons)
-    entry = dataclasses.replace(draft, id=entry_id, comparisons=asked)
-    book.write_entry(entry)
-    return entry
-
-
-def draft_entry(
-    workspace: Workspace,
-    prose: Prose,
-    *,
-    title: str,
-    kind: str = "experiment",
-    state: SettableState | None = None,
-    commands: Sequence[PlannedCommand] = (),
-) -> Entry:
-    """An entry without an ID yet."""
-    if kind not in KINDS:
-        raise UsageError(f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint="--kind note")
-    return Entry(
-        id="",
-        title=one_line(title),
-        opened=workspace.stamp(),
-        kind=kind,
-        state=state,
-        continues=prose.continues,
-        completes=prose.completes,
-        supersedes=prose.supersedes,
-        commands=tuple(commands),
-        fields=tuple(prose.field_list()),
-    )
 
 
 def plan(
@@ -242,9 +145,6 @@ class EditRequest:
 
 def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Book, Entry]:
     """Change prose, confidence or state of an entry. Facts of runs cannot be edited."""
-    # Runs and notes have no use for them.
-    from logbook_agent.entries.confidence import stated_confidence
-
     book = workspace.book(entry_id)
     prose = with_relations(book, request.prose, entry_id)
     with changing(workspace, book), book.lock():
@@ -309,3 +209,51 @@ def _state(given: str | None, old: SettableState | None, *, has_runs: bool) -> S
             hint="plan the rest as a separate entry: logbook plan --title '...' --continues ID",
         )
     return given
+
+
+COMPUTED = "computed"
+
+
+def stated_confidence(
+    record: Record, metrics: Sequence[Metric], given: str | None, reason: str | None
+) -> tuple[Confidence | None, str | None]:
+    """The confidence of an entry and its reason after `edit --confidence GIVEN --reason REASON`.
+
+    Raises UsageError for a word that is none, and for one above what its runs show without a reason.
+    """
+    old = record.entry.confidence, record.entry.confidence_reason
+    reason = one_line(reason) if reason is not None else None
+    if given is None and reason is None:
+        return old
+    if given is None:
+        given = record.entry.confidence or COMPUTED
+    if given == COMPUTED:
+        if reason:
+            raise UsageError(
+                f"the confidence of {record.id} is computed, so it takes no reason",
+                cause="--reason explains a confidence that a person states",
+                hint=f"logbook edit {record.id} --confidence replicated --reason '...'",
+            )
+        return None, None
+    word = next((c for c in CONFIDENCES if c == given), None)
+    if word is None:
+        raise UsageError(
+            f"unknown confidence {given!r}",
+            cause=f"it is one of {', '.join(CONFIDENCES)}, or {COMPUTED}",
+            hint="--confidence exploratory",
+        )
+    if not reason and not (reason is None and word == old[0]):
+        _check_raised(record, metrics, word)
+    return word, reason or (old[1] if reason is None and word == old[0] else None)
+
+
+def _check_raised(record: Record, metrics: Sequence[Metric], word: Confidence) -> None:
+    trust = trust_of(record, metrics)
+    computed: Confidence = trust.computed if trust is not None else "exploratory"
+    if CONFIDENCES.index(word) > CONFIDENCES.index(computed):
+        why = "; ".join(trust.reasons[:1]) if trust is not None else "nothing was run"
+        raise UsageError(
+            f"{word} is more than the runs of {record.id} show, and needs a reason",
+            cause=f"computed: {computed} ({why})",
+            hint=f"logbook edit {record.id} --confidence {word} --reason '...'",
+        )

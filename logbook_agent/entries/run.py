@@ -8,26 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.entries.entries import (
-    Prose,
-    check_required,
-    create_entry,
-    draft_entry,
-    with_relations,
-)
+from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.series import Series, series
 from logbook_agent.entries.tried_before import tried_before
-from logbook_agent.findings.reading import brief_run
+from logbook_agent.findings.said import brief_run
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import RunStatus, is_made, run_state
 from logbook_agent.model.run import Run, Scalar
-from logbook_agent.running.commands.title import title_of
 from logbook_agent.running.execution import Display
 from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.commands.title import title_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

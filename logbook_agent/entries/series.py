@@ -15,7 +15,6 @@ from logbook_agent.running.execution import Display, RunPlan, run_once
 from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.prepare import Command
-from logbook_agent.running.recover import finish
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import locked, make_folder
 from logbook_agent.store.processes import life
@@ -126,6 +125,9 @@ def _take_up(workspace: Workspace, book: Book, entry: Entry, another: str, stack
 
 
 def _close_dead_runs(workspace: Workspace, book: Book, entry: Entry) -> None:
+    # Reads the log of a run again; most series have none to close.
+    from logbook_agent.running.recover import finish
+
     stamp = workspace.moment()
     deadline = time.monotonic() + _ORPHAN_S
     for run in book.runs(entry.id):

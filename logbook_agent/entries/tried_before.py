@@ -8,7 +8,6 @@ from functools import cached_property
 from itertools import pairwise
 
 from logbook_agent.findings.read import read
-from logbook_agent.findings.tried.hints import is_indexed, readable_record
 from logbook_agent.findings.tried.keys import (
     COMPARED,
     FAILURE,
@@ -16,10 +15,11 @@ from logbook_agent.findings.tried.keys import (
     Item,
     command_key,
     contradicts,
+    is_indexed,
     items_of,
     planned_commands,
+    readable_record,
 )
-from logbook_agent.findings.tried.texts import outcomes_text
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record, RunStatus
@@ -78,6 +78,9 @@ class _Looking:
 
     def found(self, own_id: str | None, measured: bool) -> Iterator[tuple[bool, str]]:
         """Whether it is a negative outcome, and what to say. A failure that a newer entry got over is none."""
+        # Most commands were not tried before.
+        from logbook_agent.findings.tried.listed import outcomes_text
+
         mended = False
         for hint in self._hints(own_id, measured):
             record = readable_record(self._book, hint.id)

@@ -1,10 +1,4 @@
-"""The rows of runs as cases of a table, each with the facts of its run that keep unlike rows apart.
-
-Rows are repeats of one case, wherever in the thread they were measured, when they agree in config, in the facts of
-their runs (environment, code, packages, launcher; the host where it is the device), in the devices, and in what their
-commands say beyond config. It is what `evidence.pairs` keeps apart within one comparison, as a key that the index can
-hold.
-"""
+"""The rows of runs as cases of a table, each with the facts of its run that keep unlike rows apart."""
 
 from __future__ import annotations
 
@@ -12,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from logbook_agent.model.record import made_again
+from logbook_agent.model.record import made_again, mended
 
 if TYPE_CHECKING:
     from logbook_agent.findings.tables.spec import Case
@@ -22,8 +16,6 @@ if TYPE_CHECKING:
 
 # What this tool adds to the software of a run says nothing about what ran.
 _TOOL = "logbook-agent"
-# Of the digest that is the key of a case.
-_DIGITS = 16
 
 
 def cases(*records: Record) -> list[Case]:
@@ -71,6 +63,18 @@ def designed(record: Record) -> dict[int, Design]:
     runs = [status.run for status in record.runs]
     outside = record.confirmations | (made_again(runs) if record.entry.recipe is not None else frozenset())
     return {r.run: design for r in runs if (r.repeat or 0) >= design.since and r.run not in outside}
+
+
+def without_mended(record: Record) -> Record:
+    """The record without the failed runs of a sweep that were made again: the later ones stand in their place."""
+    if record.entry.recipe is None:
+        return record
+    left_out = mended([s.run for s in record.runs])
+    return (
+        dataclasses.replace(record, runs=tuple(s for s in record.runs if s.run.run not in left_out))
+        if left_out
+        else record
+    )
 
 
 def code_names(codes: Sequence[Code | None]) -> list[str | None]:

@@ -8,13 +8,13 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from logbook_agent.findings.standing import Summary
-from logbook_agent.findings.thread import Thread
+from logbook_agent import __version__
+from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.model.codec import encode
-from logbook_agent.model.digest import digest
 from logbook_agent.model.errors import LogbookError
-from logbook_agent.model.version import __version__
+from logbook_agent.model.record import digest
 from logbook_agent.store.book import Book
+from logbook_agent.text.words import assignments
 
 if TYPE_CHECKING:
     from logbook_agent.findings.evidence.answers import Answer
@@ -28,7 +28,7 @@ _ORDER = ("beneficial", "regressive", "neutral")
 # Of one entry; a sweep may compare very many cases.
 _MOST = 20
 # Of what is kept: a new number whenever the same records give something else.
-_FORM = 1
+_FORM = 2
 
 
 def claims_of(entry_id: str, answers: Iterable[Answer]) -> list[Claim]:
@@ -47,7 +47,7 @@ def claims_of(entry_id: str, answers: Iterable[Answer]) -> list[Claim]:
                         "axis": answer.axis,
                         "base": answer.base,
                         "other": answer.other,
-                        "case": " ".join(f"{k}={v}" for k, v in line.pair.case.items()),
+                        "case": assignments(line.pair.case),
                         "metric": m.metric,
                         "ratio": judged.effect.ratio,
                         "low": interval.low if interval is not None else None,

@@ -7,9 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from logbook_agent.findings.cases import cases, code_names, launcher_text, short
-from logbook_agent.findings.measured import without_mended
-from logbook_agent.model.entry import Entry, PlannedCommand
+from logbook_agent.findings.cases import cases, code_names, launcher_text, short, without_mended
+from logbook_agent.model.entry import Design, Entry, PlannedCommand
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.values import spelt
@@ -138,7 +137,18 @@ def config_section(record: Record, table: Table | None) -> str:
     measured = [r for r in runs if r.rows] or runs
     lines += _per_run("devices", [devices_text(r) for r in measured], measured)
     lines += _software_lines(measured)
+    lines += _order_lines(record.entry.design)
     return md.items(lines) if lines else ""
+
+
+def _order_lines(design: Design | None) -> list[str]:
+    """How the order of the runs was drawn, and what was planned of it."""
+    if design is None:
+        return []
+    drawn = "all runs mixed" if design.shuffled else "drawn anew for each round"
+    since = f" from round {design.since} on, taking turns before" if design.since > 1 else ""
+    looks = f", looked at {design.looks} times" if design.looks > 1 else ""
+    return [f"order: {drawn}{since} by seed {design.seed}; {design.rounds} rounds planned{looks}"]
 
 
 def _per_run(name: str, texts: list[str], runs: Sequence[Run], *, differs: bool = True) -> list[str]:

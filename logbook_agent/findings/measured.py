@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from logbook_agent.findings.case import keyed_cases
 from logbook_agent.findings.cases import cases as cases_of
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Header, Metric
@@ -77,6 +76,7 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
     ):
         return {}
     # Imported where rows are met, as in `cases`.
+    from logbook_agent.findings.case import keyed_cases
     from logbook_agent.findings.tables.build import repeats
     from logbook_agent.findings.tables.spec import Repeats
 
@@ -175,14 +175,6 @@ def _counted(record: Record) -> list[Run]:
         return runs
     left_out = record.confirmations | mended(runs)
     return [run for run in runs if is_made(run) and run.run not in left_out]
-
-
-def without_mended(record: Record) -> Record:
-    """The record without the failed runs of a sweep that were made again: the later ones stand in their place."""
-    if record.entry.recipe is None:
-        return record
-    left_out = mended([s.run for s in record.runs])
-    return replace(record, runs=tuple(s for s in record.runs if s.run.run not in left_out)) if left_out else record
 
 
 def row_counts(record: Record) -> tuple[int, int]:

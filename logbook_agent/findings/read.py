@@ -12,9 +12,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.findings.mentions import Mentions
-from logbook_agent.findings.standing import Summary, standings
-from logbook_agent.findings.thread import Thread, said_by
+from logbook_agent.findings.thread import Mentions, Summary, Thread, said_by, standings
 from logbook_agent.model.entry import Entry, is_withdrawn, settled
 from logbook_agent.model.errors import NotFound, StoreError
 from logbook_agent.model.header import Header
@@ -157,7 +155,7 @@ class Findings:
         """With what the comparisons that an entry keeps found to be no gain among its negative results."""
         if not summary["comparisons"]:
             return summary
-        from logbook_agent.findings.tried.texts import verdict_lines
+        from logbook_agent.findings.tried.listed import verdict_lines
 
         verdicts = verdict_lines(self.verdicts(self.entry(summary["id"])))
         return {**summary, "negative": "; ".join(filter(None, [summary["negative"], *verdicts])) or None}

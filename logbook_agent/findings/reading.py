@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from logbook_agent.findings.facts import executed, planned
 from logbook_agent.findings.measured import counted_rows
+from logbook_agent.findings.said import brief_run
 from logbook_agent.findings.trust import Answered, own_answers, trust_of
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import KINDS, State
@@ -21,7 +22,7 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import one_line
 
 if TYPE_CHECKING:
-    from logbook_agent.model.run import Row
+    pass
 
 STATES: tuple[State, ...] = get_args(State)
 # What a line of `list` holds.
@@ -119,6 +120,7 @@ def shown(
         **later,
         "fields": [{"label": f.label, "text": f.text} for f in entry.fields if f.text],
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
+        "design": encode(entry.design) if entry.design is not None else None,
         "comparisons": _comparisons(kept),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, book) for s in record.runs],
     }
@@ -130,43 +132,6 @@ def _comparisons(kept: Sequence[Answered]) -> list[dict[str, Any]]:
     from logbook_agent.findings.comparisons.told import kept_data
 
     return list(map(kept_data, kept))
-
-
-def brief_run(status: RunStatus, book: Book) -> dict[str, Any]:
-    """A run as an agent needs it to go on: command, outcome, rows as medians, end of the output."""
-    run = status.run
-    output = run.output
-    failed = status.state != "finished"
-    return {
-        "run": run.run,
-        "label": run.label,
-        "state": status.state,
-        "command": executed(run),
-        "started": run.started,
-        "duration_s": run.duration_s,
-        "exit": encode(run.exit) if run.exit is not None else None,
-        "commit": run.code.commit if run.code is not None else None,
-        "rows": [brief_row(row) for row in run.rows],
-        "tail": list((output.error_tail if failed else ()) or output.tail)[-10:] if output is not None else [],
-        "problems": list(run.problems),
-        "log": str(book.log_path(run.entry, run.run)),
-    }
-
-
-def brief_row(row: Row) -> dict[str, Any]:
-    """A row with the median and the number of samples of each metric."""
-    found: dict[str, Any] = {"config": row.config}
-    if row.metrics:
-        found["metrics"] = {
-            name: {"median": median(m.samples), "n": len(m.samples), "unit": m.unit} for name, m in row.metrics.items()
-        }
-    if row.observations:
-        found["observations"] = row.observations
-    if row.labels:
-        found["labels"] = row.labels
-    if row.failed is not None:
-        found["failed"] = encode(row.failed)
-    return found
 
 
 def search(workspace: Workspace, book: Book, text: str) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
-"""What the block of an entry says of its runs.
+"""What the block of an entry says of its runs; and a run in brief, as data.
 
-It follows from all runs, so that one more may change any part of it. The block of a long entry therefore has two parts:
+A block follows from all runs, so that one more may change any part of it. That of a long entry therefore has two parts:
 the first covers the runs up to the last multiple of the step, stays the same while runs are added, and can be kept; the
 other covers the few runs after it. How many runs the first part covers follows from their number alone, so that a block
 that is rendered again says the same.
@@ -10,11 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from logbook_agent.findings import facts
 from logbook_agent.findings.trust import Answered, Trust, borne_out, trust_with
+from logbook_agent.model.codec import encode
 from logbook_agent.model.header import Metric
-from logbook_agent.model.record import Record
+from logbook_agent.model.record import Record, RunStatus
+from logbook_agent.model.run import Row
+from logbook_agent.model.stats import median
+from logbook_agent.store.book import Book
 
 # From so many runs on, the block of an entry has two parts; the first covers a multiple of the step.
 LONG, STEP = 1000, 100
@@ -96,6 +101,43 @@ def said_in_parts(record: Record, metrics: Sequence[Metric], render: facts.Rende
 def trust_in(record: Record, said: Said) -> Trust | None:
     """The confidence in an entry, of whose runs this is said."""
     return trust_with(record.entry, said.runs, said.borne)
+
+
+def brief_run(status: RunStatus, book: Book) -> dict[str, Any]:
+    """A run as an agent needs it to go on: command, outcome, rows as medians, end of the output."""
+    run = status.run
+    output = run.output
+    failed = status.state != "finished"
+    return {
+        "run": run.run,
+        "label": run.label,
+        "state": status.state,
+        "command": facts.executed(run),
+        "started": run.started,
+        "duration_s": run.duration_s,
+        "exit": encode(run.exit) if run.exit is not None else None,
+        "commit": run.code.commit if run.code is not None else None,
+        "rows": [brief_row(row) for row in run.rows],
+        "tail": list((output.error_tail if failed else ()) or output.tail)[-10:] if output is not None else [],
+        "problems": list(run.problems),
+        "log": str(book.log_path(run.entry, run.run)),
+    }
+
+
+def brief_row(row: Row) -> dict[str, Any]:
+    """A row with the median and the number of samples of each metric."""
+    found: dict[str, Any] = {"config": row.config}
+    if row.metrics:
+        found["metrics"] = {
+            name: {"median": median(m.samples), "n": len(m.samples), "unit": m.unit} for name, m in row.metrics.items()
+        }
+    if row.observations:
+        found["observations"] = row.observations
+    if row.labels:
+        found["labels"] = row.labels
+    if row.failed is not None:
+        found["failed"] = encode(row.failed)
+    return found
 
 
 def _all_commands(first: Said, rest: Said) -> tuple[tuple[facts.Executed, ...], int]:

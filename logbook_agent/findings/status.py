@@ -11,13 +11,13 @@ from logbook_agent.findings.best import CaseBest, MetricBest, bests
 from logbook_agent.findings.claims import Claim, claim_text
 from logbook_agent.findings.measured import baseline_cases
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.standing import Summary
-from logbook_agent.findings.thread import Thread
+from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import BaselineNumbers, Criterion, Header, Link
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import one_line
+from logbook_agent.text.words import assignments
 
 LIMIT_BYTES = 8000
 # Room for the envelope of the answer: schema, warnings.
@@ -141,7 +141,7 @@ def _baseline(header: Header, cut: _Cutter) -> dict[str, Any] | None:
         return None
     plain = {
         "date": baseline.date,
-        "case": cut.text(" ".join(f"{k}={v}" for k, v in baseline.config.items())) or None,
+        "case": cut.text(assignments(baseline.config)) or None,
         "numbers": cut.first("baseline.numbers", [_numbers(n, cut) for n in baseline.numbers]),
         "entry": baseline.entry,
         "source": cut.text(baseline.source),
@@ -206,14 +206,10 @@ def _case(of: MetricBest, best: CaseBest, cut: _Cutter) -> dict[str, Any]:
         "in_sweep": best["in_sweep"],
         **({"is_baseline": True} if best["is_baseline"] else {}),
         "label": cut.text(best["label"]),
-        "config": cut.text(_words(best["config"])),
-        **({"apart": cut.text(_words(best["apart"]))} if best["apart"] else {}),
+        "config": cut.text(assignments(best["config"])),
+        **({"apart": cut.text(assignments(best["apart"]))} if best["apart"] else {}),
         "among_cases": of.among,
     }
-
-
-def _words(values: Mapping[str, Any]) -> str:
-    return " ".join(f"{k}={v}" for k, v in values.items())
 
 
 def _claim(claim: Claim, cut: _Cutter) -> dict[str, Any]:

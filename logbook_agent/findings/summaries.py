@@ -10,16 +10,15 @@ from logbook_agent.findings.reading import line_of
 from logbook_agent.findings.thread import said_by
 from logbook_agent.findings.tried.keys import finished, items_of, keys_of
 from logbook_agent.findings.trust import own_answers
-from logbook_agent.model.digest import digest, record_digest
 from logbook_agent.model.entry import settled
 from logbook_agent.model.header import Header
-from logbook_agent.model.record import Record
+from logbook_agent.model.record import Record, digest, record_digest
 from logbook_agent.text.markdown import lead, one_line
 
 # No answer shows more of a text than this.
 TEXT_CHARS = 600
 # Of what is stored: a new number whenever `summary_of` says something else of the same entry.
-FORM = 14
+FORM = 15
 
 
 def summary_of(record: Record, header: Header) -> dict[str, Any]:

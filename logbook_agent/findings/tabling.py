@@ -1,11 +1,11 @@
-"""`logbook table`: the rows of entries as one table."""
+"""`logbook table`: the rows of entries as one table, and columns under names of one's own: `shape=tokens,hidden`,
+`TF/s=tflops`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from logbook_agent.findings.cases import cases
-from logbook_agent.findings.measured import without_mended
+from logbook_agent.findings.cases import cases, without_mended
 from logbook_agent.findings.read import read
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import Case, Table, TableSpec
@@ -36,3 +36,55 @@ def table(workspace: Workspace, entry_ids: Sequence[str], spec: TableSpec) -> tu
             hint=f"logbook show {entry_ids[0]}",
         )
     return book, found, tabulate(found, spec, declared=book.header.metrics)
+
+
+def parse_axes(texts: Iterable[str]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """The axes of `KEY` and `NEWNAME=KEY[,KEY...]`, and which of them stand for which keys."""
+    axes, joined = [], {}
+    for text in texts:
+        name, keys = _named(text, "--axis", "--axis shape=tokens,hidden")
+        axes.append(name)
+        if keys != [name]:
+            joined[name] = tuple(keys)
+    _once("--axis", axes)
+    return tuple(axes), joined
+
+
+def parse_metrics(texts: Iterable[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The metrics of `NAME` and `NEWNAME=NAME`, and the headings of those that have another."""
+    metrics, titles = [], {}
+    for text in texts:
+        title, names = _named(text, "--metric", "--metric TF/s=tflops")
+        if len(names) > 1:
+            raise UsageError(
+                f"--metric {text!r} names several metrics",
+                cause="a column shows one metric",
+                hint=" ".join(f"--metric {name}" for name in names),
+            )
+        metrics.append(names[0])
+        if title != names[0]:
+            titles[names[0]] = title
+    _once("--metric", [titles.get(name, name) for name in dict.fromkeys(metrics)])
+    return tuple(metrics), titles
+
+
+def _named(text: str, option: str, example: str) -> tuple[str, list[str]]:
+    name, equals, rest = (part.strip() for part in text.partition("="))
+    keys = [key.strip() for key in rest.split(",")] if equals else [name]
+    if not name or not all(keys) or "=" in rest:
+        raise UsageError(
+            f"{option} {text!r} is neither a name nor NEWNAME=NAME",
+            cause="a name is missing, or there is more than one =",
+            hint=example,
+        )
+    return name, keys
+
+
+def _once(option: str, names: list[str]) -> None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(
+            f"{option} {twice} is given twice",
+            cause="two columns would have the same heading",
+            hint="leave one out, or give it another name: NEWNAME=NAME",
+        )

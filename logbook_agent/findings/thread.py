@@ -1,16 +1,78 @@
-"""What a thread says as a whole, from what is known of each entry: its summary, or what its file alone says."""
+"""Which entries of a thread count, what later entries make of earlier ones, and what the thread says as a whole; from
+what is known of each entry: its summary, or what its file alone says.
+
+An entry that somebody took back (`void` or `abandoned`) counts for nothing: neither what it measured, nor what it says
+of other entries. One that an entry which was not taken back supersedes counts no more, but what it says of others
+stays. Every other entry counts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
-from logbook_agent.findings.standing import Standing, Summary, standings
-from logbook_agent.model.entry import DECISION, NEGATIVE_RESULT, OPEN, VOID, Entry
+from logbook_agent.model.entry import DECISION, NEGATIVE_RESULT, OPEN, VOID, Entry, State, is_up_to, is_withdrawn
+from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Header, Snapshot
-from logbook_agent.model.ids import is_up_to
+from logbook_agent.store.book import Book
+
+# What is known of an entry, as plain data: at least its `id`, its `state` (its own is enough: what runs make of it
+# takes nothing back) and the IDs of those that it `continues`, `completes` and `supersedes`, or None.
+Summary: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where an entry stands. The tuples are IDs of entries that stand themselves, in their order.
+
+    `taken_up_by`: those that continue, complete or supersede it.
+    """
+
+    withdrawn: State | None = None
+    superseded_by: tuple[str, ...] = ()
+    completed_by: tuple[str, ...] = ()
+    taken_up_by: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> bool:
+        """Whether what it measured may be told, ranked and judged by."""
+        return not self.why
+
+    @property
+    def why(self) -> str:
+        """Why it does not count: `void`, `abandoned`, `superseded by MOE-004`; empty where it does."""
+        if self.withdrawn is not None:
+            return self.withdrawn
+        return f"superseded by {', '.join(self.superseded_by)}" if self.superseded_by else ""
+
+    @property
+    def later(self) -> dict[str, list[str]]:
+        """What its page says of it: `completed_by` and `superseded_by`, where there are some."""
+        found = {"completed_by": [*self.completed_by], "superseded_by": [*self.superseded_by]}
+        return {name: ids for name, ids in found.items() if ids}
+
+
+def standing_of(entry_id: str, state: State, said: Iterable[Summary]) -> Standing:
+    """One entry among what others say. `said` may hold anything, itself included."""
+    others = [s for s in said if s["id"] != entry_id and not is_withdrawn(s["state"])]
+    return Standing(
+        withdrawn=state if is_withdrawn(state) else None,
+        superseded_by=tuple(s["id"] for s in others if s["supersedes"] == entry_id),
+        completed_by=tuple(s["id"] for s in others if s["completes"] == entry_id),
+        taken_up_by=tuple(s["id"] for s in others if entry_id in (s["continues"], s["completes"], s["supersedes"])),
+    )
+
+
+def standings(said: Iterable[Summary]) -> dict[str, Standing]:
+    """Every entry's standing, by its ID."""
+    all_ = list(said)
+    about: dict[str, list[Summary]] = {}
+    for one in all_:
+        for target in {one["continues"], one["completes"], one["supersedes"]} - {None}:
+            about.setdefault(target, []).append(one)
+    return {s["id"]: standing_of(s["id"], s["state"], about.get(s["id"], ())) for s in all_}
 
 
 def said_by(entry: Entry) -> dict[str, Any]:
@@ -101,3 +163,66 @@ class Thread:
     @staticmethod
     def _is_left(standing: Standing) -> bool:
         return standing.withdrawn is None and not standing.taken_up_by
+
+
+# A file without any of these says nothing of other entries, and nothing for the lists below a view.
+_RELATIONS = ("\nsupersedes:", "\ncompletes:")
+_KEEPS = "\ncomparisons:"
+_LISTED = (DECISION.casefold(), NEGATIVE_RESULT.casefold())
+
+
+class Mentions:
+    """The entries in their order. `read` gives one of them. A file is read once, and parsed where it says something.
+
+    An entry speaks of earlier ones, so that of a new entry no other file is read; but one that was renumbered may be
+    older than those that its new number comes after. What cannot be read is reported where it is shown.
+    """
+
+    def __init__(self, book: Book, order: Sequence[str], read: Callable[[str], Entry]) -> None:
+        self._book, self._order, self._read = book, order, read
+        self._place = {entry_id: place for place, entry_id in enumerate(order)}
+        self._unread = len(order)
+        self._texts: dict[str, str] = {}
+        self._said_of: dict[str | None, list[Summary]] = {}
+
+    def standing(self, entry: Entry) -> Standing:
+        """Where this entry stands. Of those that take it up, only those that complete or supersede it are known."""
+        self._read_behind(entry)
+        return standing_of(entry.id, entry.state or "noted", self._said_of.get(entry.id, ()))
+
+    def keepers(self, entry: Entry) -> list[str]:
+        """The entries that keep a comparison with the rows of this one."""
+        self._read_behind(entry)
+        found = [self._parsed(i) for i, text in self._texts.items() if _KEEPS in text and entry.id in text]
+        return [e.id for e in found if e is not None and any(entry.id in c.entries for c in e.comparisons)]
+
+    def entries(self) -> list[Entry]:
+        """Every entry that says something of others, or for the lists below a view."""
+        self._read_back_to(0)
+        found = (self._parsed(i) for i in self._order if i in self._texts)
+        return [entry for entry in found if entry is not None]
+
+    def _read_behind(self, entry: Entry) -> None:
+        self._read_back_to(0 if entry.aliases else self._place.get(entry.id, -1) + 1)
+
+    def _read_back_to(self, first: int) -> None:
+        for entry_id in reversed(self._order[first : self._unread]):
+            try:
+                text = self._book.entry_text(entry_id)
+            except StoreError:
+                continue
+            folded = text.casefold()
+            if not any(key in folded for key in (*_RELATIONS, _KEEPS, *_LISTED)):
+                continue
+            self._texts[entry_id] = text
+            entry = self._parsed(entry_id) if any(key in text for key in _RELATIONS) else None
+            if entry is not None:
+                for target in {entry.completes, entry.supersedes} - {None}:
+                    self._said_of.setdefault(target, []).insert(0, said_by(entry))
+        self._unread = min(self._unread, first)
+
+    def _parsed(self, entry_id: str) -> Entry | None:
+        try:
+            return self._read(entry_id)
+        except StoreError:
+            return None

@@ -136,7 +136,7 @@ def _of_comparisons(answered: Sequence[Answered]) -> Iterator[Conclusion]:
         for answer in one.answers:
             trials = list(_trials(answer))
             if trials:
-                found = confidence(_apart(trials), minimum_effect=one.asked.minimum_effect)
+                found = confidence(_apart(trials), minimum_effect=one.asked.minimum_effect, apart_s=one.asked.apart_s)
                 about = f"{answer.base} → {answer.other}: {found.reasons[0]}"
                 yield replace(found, reasons=(about, *found.reasons[1:]))
 

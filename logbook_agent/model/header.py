@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from logbook_agent.model.ids import is_up_to
+from logbook_agent.model.entry import is_up_to
 from logbook_agent.model.units import Direction, known
 from logbook_agent.model.values import Scalar
 

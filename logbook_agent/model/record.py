@@ -1,11 +1,15 @@
-"""A record is an entry with its runs; its state follows from them."""
+"""A record is an entry with its runs; its state follows from them. By its digest a change is known without rendering
+anything."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import NEXT_ACTION, Entry, PlannedCommand, State
 
 if TYPE_CHECKING:
@@ -163,3 +167,17 @@ def _attempts(runs: Sequence[Run]) -> dict[_Place, list[Run]]:
         config = tuple(sorted((name, repr(value)) for name, value in run.config.items()))
         found.setdefault((run.label, config, run.repeat or 1), []).append(run)
     return found
+
+
+DIGITS = 16
+
+
+def digest(*parts: object) -> str:
+    """Of plain data; equal data have equal digests, whatever the order of their keys."""
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:DIGITS]
+
+
+def record_digest(record: Record) -> str:
+    """Of an entry, its runs and the state that follows from them."""
+    return digest(encode(record.entry), [encode(s.run) for s in record.runs], record.state)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from logbook_agent.model.errors import UsageError
 
@@ -56,9 +57,14 @@ def is_not_finite(text: object) -> bool:
     return isinstance(text, str) and _NOT_FINITE.fullmatch(text) is not None
 
 
+def as_written(value: Any) -> str:
+    """A word that YAML may have read as a number or switch."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def spelt(value: Scalar) -> str:
     """A value as one types it: as it was given, if it was not true, false or null."""
-    return canonical(value) if value is None or isinstance(value, bool) else str(value)
+    return "null" if value is None else as_written(value)
 
 
 def canonical(value: Scalar) -> str:

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.said import Said, said_in_parts, said_of, trust_in, with_rest
-from logbook_agent.findings.standing import Summary
-from logbook_agent.findings.thread import Thread
+from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.model.header import Baseline, BaselineMove, Criterion, Header, Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.units import format_value, known
@@ -19,6 +18,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md
 from logbook_agent.text.times import minute
+from logbook_agent.text.words import assignments, listed
 
 if TYPE_CHECKING:
     from logbook_agent.findings.tables.spec import Table
@@ -115,7 +115,7 @@ def table_text(templates: Templates, table: Table, more_notes: Sequence[str] = (
     columns = [{"name": c.name, "numeric": c.numeric} for c in table.columns]
     notes = [*(md.escape(n) for n in table.notes), *more_notes]
     if table.constants:
-        shared = md.inline_code(" ".join(f"{name}={value}" for name, value in table.constants.items()))
+        shared = md.inline_code(assignments(table.constants))
         notes.insert(0, f"same in all rows: {shared}")
     values = {"columns": columns, "rows": table.rows, "notes": notes, "constants": table.constants}
     return templates.render("table.md.j2", {"table": values}).rstrip("\n")
@@ -136,10 +136,6 @@ def number_text(name: str, value: float, metrics: Sequence[Metric]) -> str:
     return f"{name} {format_value(value, decimals=known(name).decimals)}" + (f" {unit}" if unit else "")
 
 
-def config_text(config: Mapping[str, Any]) -> str:
-    return " ".join(f"{k}={v}" for k, v in config.items())
-
-
 def _links(header: Header) -> list[dict[str, str]]:
     """The experiment issue, what `start` and `link` named, and the snapshots."""
     issue = header.issue.url if header.issue is not None else None
@@ -150,9 +146,7 @@ def _links(header: Header) -> list[dict[str, str]]:
 
 def runs_text(evidence: Sequence[str]) -> str:
     """` [MOE-I8-003/1, MOE-I8-003/2, MOE-I8-003/4 and 4 more]`; empty without any."""
-    more = len(evidence) - _SHOWN_EVIDENCE
-    shown = ", ".join(evidence[:_SHOWN_EVIDENCE]) + (f" and {more} more" if more > 0 else "")
-    return f" [{shown}]" if shown else ""
+    return f" [{listed(evidence, _SHOWN_EVIDENCE)}]" if evidence else ""
 
 
 def _criterion_text(criterion: Criterion) -> str:
@@ -189,11 +183,11 @@ def baseline_text(baseline: Baseline | None, metrics: Sequence[Metric]) -> str:
         return "none"
     numbers = [
         " ".join(
-            t for t in (config_text(n.config), ", ".join(number_text(k, v, metrics) for k, v in n.metrics.items())) if t
+            t for t in (assignments(n.config), ", ".join(number_text(k, v, metrics) for k, v in n.metrics.items())) if t
         )
         for n in baseline.numbers
     ]
-    found = [config_text(baseline.config), *numbers, baseline.entry or ""]
+    found = [assignments(baseline.config), *numbers, baseline.entry or ""]
     return md.one_line("; ".join(t for t in found if t)) or "a baseline without case and numbers"
 
 
@@ -225,10 +219,10 @@ def header_values(header: Header) -> dict[str, Any]:
         else {
             "date": baseline.date,
             "code_refs": list(baseline.code_refs),
-            "case": config_text(baseline.config),
+            "case": assignments(baseline.config),
             "numbers": [
                 {
-                    "case": config_text(n.config),
+                    "case": assignments(n.config),
                     "metrics": [number_text(k, v, header.metrics) for k, v in n.metrics.items()],
                 }
                 for n in baseline.numbers

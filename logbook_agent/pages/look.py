@@ -16,17 +16,17 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from logbook_agent import __version__
 from logbook_agent.findings.said import Said, first_part, is_long
 from logbook_agent.findings.tried.keys import mark_of
 from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.entry import Entry, State
 from logbook_agent.model.record import Record, RunStatus, latest_states, record_of, run_state, runs_are_left, state_with
-from logbook_agent.model.version import __version__
 from logbook_agent.pages.blocks import Blocks
-from logbook_agent.pages.templating.environment import builtin_folder
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import life
+from logbook_agent.store.reading import builtin_folder
 from logbook_agent.store.runs_index import are_settled
 from logbook_agent.store.workspace import Workspace
 

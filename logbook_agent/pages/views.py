@@ -7,12 +7,13 @@ from contextlib import contextmanager
 
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import is_listed
-from logbook_agent.findings.tried.hints import remember
+from logbook_agent.findings.tried.keys import remember
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.look import Look, look, said_in
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
+from logbook_agent.store.processes import on_all_cores
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import marked as views
 
@@ -137,9 +138,6 @@ def _without_conflict(workspace: Workspace, book: Book, text: str) -> str:
 
 def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
     """Every block of the view by its name, rendered from the records; what cannot be read is warned about."""
-    # A command that records one entry renders that alone.
-    from logbook_agent.store.parallel import on_all_cores
-
     found = read(workspace, book)
     blocks = Blocks(templates_of(workspace), found.header)
     # Here, so that no fork reads what entries say of one another again.

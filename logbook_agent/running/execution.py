@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+from logbook_agent import __version__
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Code, Env, Exit, Output, Process, Run, Scalar
-from logbook_agent.model.version import __version__
-from logbook_agent.running.commands.flags import flags
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.output import OutputLog
 from logbook_agent.running.launch.process import Job, Outcome
@@ -34,6 +33,7 @@ from logbook_agent.store.processes import life, this_process
 from logbook_agent.store.reading import read_bytes
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.commands.flags import flags
 
 Stream = Literal["stdout", "stderr"]
 _RESULT_FILE_BYTES = 64 * 1024 * 1024

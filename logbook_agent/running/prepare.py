@@ -14,8 +14,8 @@ from types import MappingProxyType
 
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
 from logbook_agent.model.run import Launch
-from logbook_agent.running.commands.launchers import Launched, launchers_from, recognise, wrap
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.commands.launchers import Launched, launchers_from, recognise, wrap
 from logbook_agent.text.words import split_env_word, split_env_words
 
 _DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h|d)?")

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Exit, Output, Run
-from logbook_agent.running.commands.flags import flags
 from logbook_agent.running.launch.output import HEAD_LINES, TAIL_LINES, Excerpt, LineCollector
 from logbook_agent.running.results.lines import LineSplitter
 from logbook_agent.running.results.reader import ResultReader
@@ -19,8 +18,9 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.processes import life
 from logbook_agent.store.reading import open_file
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.redaction import Redactor
+from logbook_agent.text.commands.flags import flags
 from logbook_agent.text.redaction.plain import redacted
+from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.times import stamp
 
 _CHUNK = 2**20

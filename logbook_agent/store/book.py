@@ -12,19 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.model.entry import Entry
+from logbook_agent import __version__
+from logbook_agent.model.entry import Entry, id_number, parse_id, run_number, sorted_ids, typed_id
 from logbook_agent.model.errors import LogbookError, NotFound, RecordError, StoreError, Taken
 from logbook_agent.model.header import Header
-from logbook_agent.model.ids import id_number, parse_id, run_number, sorted_ids, typed_id
 from logbook_agent.model.record import Record, record_of
-from logbook_agent.model.version import __version__
 from logbook_agent.store import records
 from logbook_agent.store.files import copy, create_folder, locked, make_folder, remove, write_text
 from logbook_agent.store.ids import Void, reservations_of, reserve, voids
 from logbook_agent.store.processes import life
 from logbook_agent.store.reading import VIEW_BYTES, names_in, read_text
-from logbook_agent.text.redaction import Redactor, by_shape
 from logbook_agent.text.redaction.plain import clean_record, clean_run
+from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
@@ -190,6 +189,13 @@ class Book:
         self.header_changed = True
         self._header = header
         return header
+
+    def change_header(self, change: Callable[[Header], Header]) -> Header:
+        """Rewrite the header, starting from what is on disk now."""
+        with self.lock():
+            before = self.reread_header()
+            header = clean_record(change(before), self.redactor)
+            return before if header == before else self.write_header(header)
 
     def _unknown(self, entry_id: str) -> NotFound:
         ids = self.entry_ids()

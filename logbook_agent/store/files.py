@@ -49,21 +49,20 @@ def write_pieces(
     check_target(path, within)
     temporary: str | None = None
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-        with os.fdopen(descriptor, "wb") as handle:
-            handle.writelines(pieces)
-            handle.flush()
-            if durable:
-                os.fsync(handle.fileno())
-        # mkstemp makes files private; a record is as readable as what a text editor would write.
-        if not private:
-            Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(path)
-        temporary = None
-        if durable and not derived:
-            _sync_folder(path.parent)
-    except OSError as error:
-        raise write_error(path, error) from error
+        with _told(path):
+            descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+            with os.fdopen(descriptor, "wb") as handle:
+                handle.writelines(pieces)
+                handle.flush()
+                if durable:
+                    os.fsync(handle.fileno())
+            # mkstemp makes files private; a record is as readable as what a text editor would write.
+            if not private:
+                Path(temporary).chmod(0o666 & ~_umask())
+            Path(temporary).replace(path)
+            temporary = None
+            if durable and not derived:
+                _sync_folder(path.parent)
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
@@ -77,12 +76,11 @@ def write_text(path: Path, text: str, *, within: Path, durable: bool = True, der
 def create_exclusive(path: Path, data: bytes, *, within: Path) -> bool:
     """Create `path` with `data` unless it exists; False when it does."""
     check_place(path, within)
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    except FileExistsError:
-        return False
-    except OSError as error:
-        raise write_error(path, error) from error
+    with _told(path):
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        except FileExistsError:
+            return False
     with os.fdopen(descriptor, "wb") as handle:
         handle.write(data)
     return True
@@ -97,10 +95,8 @@ def create_log(path: Path, *, within: Path) -> int:
 def open_lock(path: Path, *, within: Path) -> int:
     """The descriptor of a lock file, which is created when it is missing."""
     check_target(path, within)
-    try:
+    with _told(path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise write_error(path, error) from error
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
@@ -113,40 +109,33 @@ def make_folder(path: Path, *, within: Path, private: bool = False) -> None:
     alone."""
     if path != within:
         check_place(path / "file", within)
-    try:
+    with _told(path):
         path.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
-    except OSError as error:
-        raise write_error(path, error) from error
 
 
 def create_folder(path: Path, *, within: Path) -> bool:
     """Create a folder unless something of its name exists; False when it does."""
     check_place(path, within)
-    try:
-        path.mkdir()
-    except FileExistsError:
-        return False
-    except OSError as error:
-        raise write_error(path, error) from error
+    with _told(path):
+        try:
+            path.mkdir()
+        except FileExistsError:
+            return False
     return True
 
 
 def remove(path: Path, *, within: Path) -> None:
     """Remove a file, or a link itself, if it is there."""
     check_place(path, within)
-    try:
+    with _told(path):
         path.unlink(missing_ok=True)
-    except OSError as error:
-        raise write_error(path, error) from error
 
 
 def remove_folder(path: Path, *, within: Path) -> None:
     """Remove an empty folder."""
     check_place(path, within)
-    try:
+    with _told(path):
         path.rmdir()
-    except OSError as error:
-        raise write_error(path, error) from error
 
 
 def remove_tree(path: Path, *, within: Path) -> None:
@@ -159,10 +148,8 @@ def move(old: Path, new: Path, *, within: Path) -> None:
     """Move a file or folder. What stands there already is the business of the caller."""
     check_place(old, within)
     check_place(new, within)
-    try:
+    with _told(new):
         old.rename(new)
-    except OSError as error:
-        raise write_error(new, error) from error
 
 
 def copy(path: Path, new: Path, *, within: Path, durable: bool = False) -> None:
@@ -180,12 +167,17 @@ def pieces_of(path: Path, *, within: Path) -> Iterator[bytes]:
         yield from iter(lambda: file.read(_PIECE_BYTES), b"")
 
 
-def write_error(path: Path, error: OSError) -> StoreError:
-    return StoreError(
-        f"cannot write {path}: {error.strerror or error}",
-        cause="the disk is full, read-only, or the folder belongs to somebody else",
-        hint=f"look at: df -h {path.parent} ; ls -ld {path.parent}",
-    )
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Errors of the file system as a StoreError about the file that is written."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"cannot write {path}: {error.strerror or error}",
+            cause="the disk is full, read-only, or the folder belongs to somebody else",
+            hint=f"look at: df -h {path.parent} ; ls -ld {path.parent}",
+        ) from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from logbook_agent.model.entry import format_id, id_number, sorted_ids
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.ids import format_id, id_number, sorted_ids
 from logbook_agent.store.files import create_exclusive, make_folder
 from logbook_agent.store.parse import parse_json
 from logbook_agent.store.processes import is_alive

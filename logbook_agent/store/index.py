@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.model.ids import run_number
+from logbook_agent.model.entry import run_number
 from logbook_agent.store import index_file, tried
 
 if TYPE_CHECKING:

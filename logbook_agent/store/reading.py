@@ -30,6 +30,13 @@ SETTINGS_BYTES = 2**20
 PROSE_BYTES = 16 * 2**20
 RUN_BYTES = 256 * 2**20
 VIEW_BYTES = 256 * 2**20
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def builtin_folder(name: str) -> Path:
+    """`templates` or `recipes`: inside the wheel, or at the top of a source checkout."""
+    packed = _PACKAGE / "_data" / name
+    return packed if packed.is_dir() else _PACKAGE.parent / name
 
 
 def check_place(path: Path, within: Path) -> None:

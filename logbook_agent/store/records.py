@@ -14,20 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from logbook_agent.model.codec import CodecError, decode, encode
-from logbook_agent.model.entry import Entry
+from logbook_agent.model.entry import PREFIX, TOPIC, Entry, parse_id
 from logbook_agent.model.entry import entry_of as entry_named
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
-from logbook_agent.model.ids import PREFIX, TOPIC, parse_id
 from logbook_agent.store.files import write_atomic
 from logbook_agent.store.parse import line_of, parse_json, parse_yaml, place_of
 from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, read_text, text_of
-from logbook_agent.text.redaction import by_shape
 from logbook_agent.text.redaction.plain import clean_run
+from logbook_agent.text.redaction.redactor import by_shape
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
-    from logbook_agent.text.redaction import Redactor
+    from logbook_agent.text.redaction.redactor import Redactor
 
 T = TypeVar("T")
 FORMAT = 1

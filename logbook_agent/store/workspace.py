@@ -12,17 +12,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.model.entry import Entry
+from logbook_agent.model.entry import Entry, parse_id, typed_id
 from logbook_agent.model.errors import NotFound, StoreError, UsageError
 from logbook_agent.model.header import Header
-from logbook_agent.model.ids import parse_id, typed_id
 from logbook_agent.store.book import Book, books, create
 from logbook_agent.store.config import Config, load_config
 from logbook_agent.store.processes import create_time
 from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
-from logbook_agent.text.redaction import Redactor, secrets_in
 from logbook_agent.text.redaction.plain import clean_record, clean_run, redacted
+from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.secrets import secrets_in
 from logbook_agent.text.times import stamp
 
 if TYPE_CHECKING:
@@ -117,6 +117,10 @@ class Workspace:
         config = self.config
         known = secrets_in(self.environ, config.secrets)
         return Redactor(secrets=known, extra_names=config.secrets, extra_rules=config.secret_rules)
+
+    def shown(self, path: Path) -> str:
+        """A path as it is typed here."""
+        return path.relative_to(self.cwd).as_posix() if path.is_relative_to(self.cwd) else str(path)
 
     def stamp(self) -> str:
         """This moment as records store it."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.model.values import canonical, parse_scalar
-from logbook_agent.running.commands.flags import flags, normal_name
+from logbook_agent.text.commands.flags import flags, normal_name
 from logbook_agent.text.words import command_line
 
 _ENV = "env:"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from logbook_agent.entries.entries import check_required, create_entry, draft_entry, with_relations
+from logbook_agent.entries.drafts import check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.run import RunRequest, check_count, check_no_prose, prepared
 from logbook_agent.findings.evidence.planning import FEWEST_PAIRS, looks_of
 from logbook_agent.model.draw import drawn

@@ -1,19 +1,20 @@
-"""One recipe chosen, at a scale, expanded and checked; and the list of all there are."""
+"""One recipe chosen, at a scale, expanded and checked, its problems told where they were typed; and all there are."""
 
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.model.errors import LogbookError, NotFound, UsageError
+from logbook_agent.model.values import canonical
 from logbook_agent.store.workspace import Workspace, sweep_command
 from logbook_agent.sweeps.recipe_files import RecipeData, RecipeFile, find_recipe, read_recipe, recipe_files
-from logbook_agent.sweeps.recipes.blame import blamed_on_sets, blamed_on_stage, check_baseline
 from logbook_agent.sweeps.recipes.expand import SweepPlan, expand
-from logbook_agent.sweeps.recipes.overrides import at_scale, axis_names, settable_keys
+from logbook_agent.sweeps.recipes.overrides import at_scale, axis_names, pair_of, settable_keys
 from logbook_agent.sweeps.recipes.parse import TOP_KEYS, parse_recipe
-from logbook_agent.sweeps.recipes.problem import RecipeProblem, misplaced
+from logbook_agent.sweeps.recipes.problem import SHOWN_NAMES, RecipeProblem, misplaced, suggestion, unknown
 from logbook_agent.sweeps.recipes.recipe import Recipe
 from logbook_agent.sweeps.recipes.rules import Severity, Violation, violations
 from logbook_agent.sweeps.recipes.stages import (
@@ -25,6 +26,7 @@ from logbook_agent.sweeps.recipes.stages import (
     shared_out,
     stage_sets,
 )
+from logbook_agent.text.words import listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,3 +231,51 @@ def _settable(found: RecipeData, scale: str | None) -> Settable:
         parse_recipe(found.data, scale=scale)
         data = at_scale(found.data, scale, TOP_KEYS)
         return Settable(keys=tuple(settable_keys(data)), axes=tuple(axis_names(data)))
+
+
+_OPTION = re.compile(r"--set (\w+)=([^?]*)")
+_ADVICE = "write: "
+
+
+def blamed_on_sets(error: RecipeProblem, sets: Sequence[str]) -> RecipeProblem:
+    """The problem of a recipe that fits without what was typed: told of `--set`, not of a line of the file."""
+    key = error.place.rpartition(".")[2].split("[")[0]
+    own = [text for text in sets if pair_of(text)[0] == key]
+    error.reword(f"{' '.join(f'--set {text}' for text in own or sets)}: {error.message}")
+    if own and error.hint.startswith(_ADVICE):
+        error.hint = f"--set {key}={error.hint.split()[-1]}"
+    error.place = ""
+    return error
+
+
+def blamed_on_stage(error: RecipeProblem, text: str, place: str) -> RecipeProblem:
+    """The problem of a value that a stage sets, at its place there, and in the words of a file."""
+    key = pair_of(text)[0]
+    error.place = f"{place}.{key}"
+    error.reword(error.message.removeprefix(f"--set {text}: "))
+    error.hint = _OPTION.sub(lambda found: f"set: {{{found[1]}: {_item(found[2])}}}", error.hint)
+    return error
+
+
+def _item(text: str) -> str:
+    return f"[{text.replace(',', ', ')}]" if "," in text else text
+
+
+def check_baseline(stage: Stage, plan: SweepPlan, place: str) -> None:
+    """A stage's baseline is a case of its plan. Raises RecipeProblem."""
+    if stage.baseline is None:
+        return
+    configs = [plan.config(case) for case in plan.cases]
+    for key, value in stage.baseline.items():
+        if key not in configs[0]:
+            raise unknown("key", key, configs[0], place=f"{place}.{key}")
+        left = [config for config in configs if canonical(config[key]) == canonical(value)]
+        if not left:
+            values = list(dict.fromkeys(canonical(config[key]) for config in configs))
+            raise RecipeProblem(
+                f"no case of {stage.recipe} has {key}={canonical(value)}",
+                place=f"{place}.{key}",
+                cause=f"{key} is {listed(values, SHOWN_NAMES)}",
+                hint=suggestion(canonical(value), values) or f"write: baseline: {{{key}: {values[0]}}}",
+            )
+        configs = left

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.entries.entries import Prose, create_entry, draft_entry
+from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.model.entry import Comparison, Entry, Field, RecipeUse, is_withdrawn
 from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.model.header import Metric
@@ -19,8 +19,7 @@ from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace, naming, sweep_command
 from logbook_agent.sweeps.chosen import Chosen, choose_recipe, habits
-from logbook_agent.sweeps.recipes.estimate import Estimate, estimate
-from logbook_agent.sweeps.recipes.expand import PlannedRun
+from logbook_agent.sweeps.recipes.expand import Estimate, PlannedRun, estimate
 from logbook_agent.sweeps.recipes.recipe import Recipe
 from logbook_agent.sweeps.recipes.rules import Violation
 from logbook_agent.sweeps.state import EarlierSweep, Progress, durations_s, earlier_sweeps

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.model.errors import NotFound, StoreError, UsageError
-from logbook_agent.pages.templating.environment import builtin_folder
 from logbook_agent.store.parse import line_of, parse_yaml
-from logbook_agent.store.reading import read_text
+from logbook_agent.store.reading import builtin_folder, read_text
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.recipes.problem import RecipeProblem, suggestion

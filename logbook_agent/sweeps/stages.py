@@ -9,7 +9,6 @@ from typing import Any
 from logbook_agent.findings.measured import is_case
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import canonical
-from logbook_agent.pages.blocks import config_text
 from logbook_agent.running.execution import Display
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.chosen import ChosenStages, choose_stages, of_stage
@@ -18,6 +17,7 @@ from logbook_agent.sweeps.recipes.rules import Violation
 from logbook_agent.sweeps.recipes.stages import Stage
 from logbook_agent.sweeps.result import SweepResult
 from logbook_agent.sweeps.sweep import sweep
+from logbook_agent.text.words import assignments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,12 +137,12 @@ def _new_baseline(workspace: Workspace, result: SweepResult, stage: Stage, name:
     if stage.baseline is None or (there is not None and (there.numbers or there.entry is not None)):
         return None
     if there is not None and there.config and not is_case(stage.baseline, there.config):
-        workspace.warnings.append(f"the baseline stays {config_text(there.config)}, not {config_text(stage.baseline)}")
+        workspace.warnings.append(f"the baseline stays {assignments(there.config)}, not {assignments(stage.baseline)}")
         return None
     # It reads tables, which nothing else here needs.
     from logbook_agent.entries.baseline import MoveRequest, move
 
-    case = config_text(stage.baseline)
+    case = assignments(stage.baseline)
     request = MoveRequest(
         entry_id=result.series.entry.id,
         config=[f"{key}={canonical(value)}" for key, value in stage.baseline.items()],

@@ -23,7 +23,6 @@ from logbook_agent.running.prepare import prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.chosen import Chosen
-from logbook_agent.sweeps.log import write_log
 from logbook_agent.sweeps.prepare import (
     SweepRequest,
     check_commands,
@@ -34,7 +33,7 @@ from logbook_agent.sweeps.prepare import (
     progress_of,
 )
 from logbook_agent.sweeps.recipes.expand import PlannedRun, describe_run
-from logbook_agent.sweeps.result import SweepResult, row_problems, write_csv
+from logbook_agent.sweeps.result import SweepResult, row_problems, write_csv, write_log
 from logbook_agent.sweeps.state import Progress, how_ended, with_failed_row
 from logbook_agent.sweeps.tally import Best, Tally
 

@@ -57,6 +57,12 @@ def assignments(values: Mapping[str, object]) -> str:
     return " ".join(f"{name}={value}" for name, value in values.items())
 
 
+def listed(texts: Sequence[str], most: int, joint: str = ", ") -> str:
+    """`2, 4, 8 and 3 more`: as many as are shown, and how many others there are."""
+    more = len(texts) - most
+    return joint.join(texts[:most]) + (f" and {more} more" if more > 0 else "")
+
+
 def command_line(argv: Sequence[str], env: Mapping[str, str] | None = None, *, shell: bool = False) -> str:
     """Shell text that runs `argv` with `env` when pasted: `K='v' cmd 'a b'`.
 

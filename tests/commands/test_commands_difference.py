@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.running.commands.flags import differences, parts
+from logbook_agent.text.commands.flags import differences, parts
 
 
 def told(base: str, other: str, keys: str = "", switches: str = "") -> list[tuple[str, str | None, str | None]]:

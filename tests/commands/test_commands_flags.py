@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.running.commands.flags import flags
-from logbook_agent.running.commands.script import simple_commands
-from logbook_agent.running.commands.title import TITLE_CHARS, title_of
+from logbook_agent.text.commands.flags import flags
+from logbook_agent.text.commands.script import simple_commands
+from logbook_agent.text.commands.title import TITLE_CHARS, title_of
 
 LOOP = (
     "set -euo pipefail; for pm in none ep; do for tk in 2 8; do .venv/bin/python lib/bench_moe_hillclimb.py "

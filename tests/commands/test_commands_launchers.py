@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.model.errors import UsageError
-from logbook_agent.running.commands.flags import flags
-from logbook_agent.running.commands.launchers import launchers_from, recognise, wrap
+from logbook_agent.text.commands.flags import flags
+from logbook_agent.text.commands.launchers import launchers_from, recognise, wrap
 
 TPU = (
     "RAY_AUTH_MODE=token uv run scripts/ray/dev_tpu.py --config infra/x.yaml --tpu-name {name} "

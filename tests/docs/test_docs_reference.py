@@ -16,6 +16,7 @@ from typer.main import get_command
 from bench_core.cli import app as bench_app
 from logbook_agent.api import Logbook
 from logbook_agent.cli import SUBCOMMANDS, build
+from logbook_agent.entries.stated import _FILE_KEYS
 from logbook_agent.findings.tables.spec import Column, Table
 from logbook_agent.findings.thread import Thread, said_by
 from logbook_agent.model import entry as entries
@@ -30,7 +31,6 @@ from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.environment import environment
 from logbook_agent.pages.templating.templates import NAMES, Templates
 from logbook_agent.running.provenance.snapshot import PATTERNS
-from logbook_agent.start.stated import _FILE_KEYS
 from logbook_agent.store.config import REQUIRABLE, Config, GitHubConfig
 from logbook_agent.store.user_config import UserConfig
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.model.ids import typed_id
+from logbook_agent.model.entry import typed_id
 from tests.conftest import Cli, FixedClock
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.findings.standing import Summary, standings
+from logbook_agent.findings.thread import Summary, standings
 from logbook_agent.model.entry import State
 from tests.conftest import REPOSITORY, Cli
 

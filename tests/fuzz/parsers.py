@@ -30,8 +30,9 @@ from logbook_agent.sweeps.recipes.expand import expand
 from logbook_agent.sweeps.recipes.parse import parse_recipe
 from logbook_agent.sweeps.recipes.stages import is_staged, parse_staged
 from logbook_agent.text import marked as views
-from logbook_agent.text.redaction import Redactor, Secret
 from logbook_agent.text.redaction.plain import clean_run, redacted
+from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.secrets import Secret
 from tests.fuzz.mutations import SECRET
 from tests.fuzz.values import Document
 

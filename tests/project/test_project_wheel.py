@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.pages.templating.templates import NAMES, builtin_folder
+from logbook_agent.pages.templating.templates import NAMES
+from logbook_agent.store.reading import builtin_folder
 from tests.conftest import REPOSITORY
 
 

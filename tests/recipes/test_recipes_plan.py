@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from logbook_agent.model.errors import UsageError
-from logbook_agent.sweeps.recipes.estimate import estimate
-from logbook_agent.sweeps.recipes.expand import SweepPlan, describe, expand
+from logbook_agent.sweeps.recipes.expand import SweepPlan, describe, estimate, expand
 from logbook_agent.sweeps.recipes.parse import parse_recipe
 from logbook_agent.sweeps.recipes.problem import RecipeProblem
 from logbook_agent.sweeps.recipes.rules import violations

@@ -11,8 +11,8 @@ from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_cla
 from hypothesis import Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
-from logbook_agent.text.redaction import Redactor
 from logbook_agent.text.redaction.names import is_reference, is_secret_value
+from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.rules import entropy
 from tests.breadth import examples
 from tests.redaction.kinds_support import ALL, ALNUM, Maker

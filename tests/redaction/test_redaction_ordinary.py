@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.text.redaction import Redactor, StreamRedactor
 from logbook_agent.text.redaction.named import LineRedactor
+from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.stream import StreamRedactor
 from tests.breadth import wide
 from tests.redaction.ordinary_support import KINDS, lines
 

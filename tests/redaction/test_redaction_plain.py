@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from logbook_agent.text.redaction import Redactor, Secret
 from logbook_agent.text.redaction.plain import _Cleaner, _found, redacted
+from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.secrets import Secret
 from tests.breadth import examples
 
 GITHUB = "gh" + "p_abcdefghijklmnopqrstuvwxyz0123456789"

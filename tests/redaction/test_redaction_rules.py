@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import logbook_agent.text.redaction
-from logbook_agent.text.redaction import Redactor, StreamRedactor
 from logbook_agent.text.redaction.named import LineRedactor
+from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.rules import BUILT_IN, ShapeFinders, compile_linear
+from logbook_agent.text.redaction.stream import StreamRedactor
 from tests.breadth import STRESS, examples
 from tests.redaction.kinds_support import ALL, BLOCKS, KEYS, PHRASES, TOKENS, Kind
 

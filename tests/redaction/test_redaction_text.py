@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.text.redaction import Redactor, Secret, is_secret_name, secrets_in
 from logbook_agent.text.redaction.named import LineRedactor
+from logbook_agent.text.redaction.names import is_secret_name
+from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.secrets import Secret, secrets_in
 from tests.breadth import examples
 
 # Made up, and put together so that no scanner takes this file for a leak.

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from logbook_agent.running.launch.output import OutputLog
 from logbook_agent.store.files import create_log
-from logbook_agent.text.redaction import Redactor, Secret
+from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.secrets import Secret
 from tests.breadth import examples
 
 TOKEN = "correct-horse-battery"
@@ -164,7 +165,8 @@ def test_excerpts_do_not_depend_on_chunks(data: st.DataObject) -> None:
 TOOL = """
 import os, sys
 from pathlib import Path
-from logbook_agent.text.redaction import Redactor, Secret
+from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.secrets import Secret
 from logbook_agent.store.processes import own_peak_bytes
 from logbook_agent.running.launch.process import Job
 from logbook_agent.running.results.lines import LineSplitter

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.cli.display import progress_line
+from logbook_agent.cli.output import progress_line
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
 from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.launch.signals import Ladder

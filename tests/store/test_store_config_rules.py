@@ -11,7 +11,7 @@ import pytest
 from logbook_agent.model.errors import SettingError, UsageError
 from logbook_agent.store.config import load_config
 from logbook_agent.store.config_rules import MOST_RULES, secret_rules
-from logbook_agent.text.redaction import Redactor
+from logbook_agent.text.redaction.redactor import Redactor
 from tests.conftest import Cli
 
 ACME = {"id": "acme-token", "regex": r"\bacme_([a-z0-9]{12,})", "keywords": ["ACME_"]}

@@ -37,7 +37,7 @@ READERS = {
     "running/provenance/git.py": "the files that the user's command names",
     "pages/templating/environment.py": "links within the folder of templates are resolved first",
     "pages/templating/confined_child.py": "/proc",
-    "start/stated.py": "--from names the file",
+    "entries/stated.py": "--from names the file",
     "cli/options.py": "@FILE names the file",
     "cli/__init__.py": "/dev/null",
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.cli import main
-from logbook_agent.model.ids import id_number
+from logbook_agent.model.entry import id_number
 from logbook_agent.store.book import Book
 from logbook_agent.text.marked import parse
 from tests.stress.harness import PREFIX, fork

@@ -7,7 +7,7 @@ import sys
 
 CODE = """
 import os
-from logbook_agent.store.parallel import on_all_cores
+from logbook_agent.store.processes import on_all_cores
 os.cpu_count = lambda: 4
 here = os.getpid()
 items = list(range(5000))

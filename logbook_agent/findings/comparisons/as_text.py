@@ -111,7 +111,7 @@ def _withheld_text(differences: Sequence[Difference], axis: str | None, values: 
     settle = f"logbook ab --axis {axis or 'NAME'}={','.join(dict.fromkeys(values)) if axis else 'A,B'} -- COMMAND"
     return (
         f"not settled{where}: {order[0].why}, so a drift of the machine would look the same{also}; "
-        f"to settle it: {settle}; to judge it all the same: --allow {ORDER}"
+        f"to settle it: {settle}; to judge it all the same: {' '.join(f'--allow {d.name}' for d in differences)}"
     )
 
 

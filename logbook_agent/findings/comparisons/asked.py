@@ -72,6 +72,7 @@ def ask_of(asked: Comparison, declared: Sequence[Metric]) -> Ask:
         metrics=asked.metrics,
         base_value=asked.base_value,
         minimum_effect=asked.minimum_effect,
+        apart_s=asked.apart_s,
         declared=tuple(declared),
     )
 

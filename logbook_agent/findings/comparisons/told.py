@@ -236,6 +236,7 @@ def data(asked: Comparison, answers: Sequence[Answer]) -> dict[str, Any]:
         "allowed": list(asked.allowed),
         "implied": list(asked.implied),
         "minimum_effect": asked.minimum_effect,
+        "apart_s": asked.apart_s,
         "comparisons": [_answer_data(answer, noise) for answer in answers],
     }
 

@@ -16,8 +16,8 @@ from enum import StrEnum
 
 from logbook_agent.findings.tables.frame import ABSENT, Frame, Item, key_of, listed, on_accelerator, show
 from logbook_agent.findings.tables.spec import Case
-from logbook_agent.running.commands.flags import differences as command_differences
-from logbook_agent.running.commands.flags import normal_name, parts
+from logbook_agent.text.commands.flags import differences as command_differences
+from logbook_agent.text.commands.flags import normal_name, parts
 
 ARGV, CWD, UNIT, ORDER = "argv", "cwd", "unit", "order"
 _COMMIT, _HOST, _LAUNCHER = "commit", "host", "launcher"

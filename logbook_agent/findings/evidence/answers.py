@@ -13,17 +13,20 @@ from logbook_agent.findings.evidence.pairs import Ground, Group, Pair, Pairing, 
 from logbook_agent.findings.measured import baseline_cases, is_case
 from logbook_agent.findings.tables.metrics import choose
 from logbook_agent.findings.tables.spec import Case, TableSpec
+from logbook_agent.model.entry import APART_S
 from logbook_agent.model.header import Header, Metric
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """What is asked: of which metrics (empty: the primary ones), on which terms, from which effect on it matters."""
+    """What is asked: of which metrics (empty: the primary ones), on which terms, from which effect on it matters, and
+    how far apart runs may lie (see `Comparison`)."""
 
     terms: Terms
     metrics: tuple[str, ...] = ()
     base_value: str | None = None
     minimum_effect: float = 0.01
+    apart_s: float = APART_S
     declared: tuple[Metric, ...] = ()
 
 
@@ -109,15 +112,13 @@ def metric_names(ground: Ground, ask: Ask) -> list[str]:
 
 
 def _answer(pairing: Pairing, ask: Ask, names: Sequence[str]) -> Answer:
+    def of(pair: Pair) -> tuple[Compared, ...]:
+        return tuple(compared(pair, n, ask.declared, ask.minimum_effect, ask.terms, ask.apart_s) for n in names)
+
     return Answer(
         base=pairing.base,
         other=pairing.other,
         axis=ask.terms.axis,
-        lines=tuple(
-            Line(
-                pair=p, metrics=tuple(compared(p, name, ask.declared, ask.minimum_effect, ask.terms) for name in names)
-            )
-            for p in pairing.pairs
-        ),
+        lines=tuple(Line(pair=pair, metrics=of(pair)) for pair in pairing.pairs),
         unpaired=pairing.unpaired,
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from logbook_agent.findings.evidence.alike import ORDER, UNIT, Difference, DifferenceStanding, Terms
-from logbook_agent.findings.evidence.layout import APART_S, WHY, Layout, PlacedRun, layout, sittings
+from logbook_agent.findings.evidence.layout import WHY, Arrangement, PlacedRun, layout, sittings
 from logbook_agent.findings.evidence.pairs import Group, Pair
 from logbook_agent.findings.evidence.planning import scatter_of_pairs
 from logbook_agent.findings.evidence.verdict import Judgement, Runs, Verdict, judge
@@ -55,7 +55,7 @@ class Compared:
     judgement: Judgement | None
     withheld_by: tuple[Difference, ...] = ()
     reasons: tuple[str, ...] = ()
-    layout: Layout | None = None
+    layout: Arrangement | None = None
     sittings: tuple[tuple[float, ...], ...] = ()
 
     @property
@@ -88,7 +88,7 @@ class Compared:
 
 
 def compared(
-    pair: Pair, metric: str, declared: Sequence[Metric], minimum_effect: float, terms: Terms, apart_s: float = APART_S
+    pair: Pair, metric: str, declared: Sequence[Metric], minimum_effect: float, terms: Terms, apart_s: float
 ) -> Compared:
     """A metric, or an observation by that name, of a pair. `apart_s`: see `layout`."""
     (base, first), (other, last) = _measured(pair.base, metric), _measured(pair.other, metric)
@@ -122,7 +122,7 @@ def _is_settled(judgement: Judgement) -> bool:
 
 
 def _sittings(
-    pair: Pair, lay: Layout, first: Sequence[RunSamples], last: Sequence[RunSamples], apart_s: float
+    pair: Pair, lay: Arrangement, first: Sequence[RunSamples], last: Sequence[RunSamples], apart_s: float
 ) -> tuple[tuple[float, ...], ...]:
     """The logarithms of the ratios of pairs, by sitting; nothing where runs are no pairs."""
     of = {item.run: item.case for item in (*pair.base.items, *pair.other.items)}
@@ -132,14 +132,14 @@ def _sittings(
     return tuple(tuple(logs[at] for at in places) for places in sittings(times, apart_s=apart_s))
 
 
-def layout_of(base: Sequence[RunKey], other: Sequence[RunKey], pair: Pair, apart_s: float) -> Layout:
+def layout_of(base: Sequence[RunKey], other: Sequence[RunKey], pair: Pair, apart_s: float) -> Arrangement:
     """How those runs of a pair lay that measured a metric."""
     of = {item.run: item.case for item in (*pair.base.items, *pair.other.items)}
     placed = [[PlacedRun(key, c.ended, c.repeat, c.design) for key in side if (c := of[key])] for side in (base, other)]
     return layout(*placed, apart_s=apart_s)
 
 
-def _judged(base: Runs, other: Runs, lay: Layout, direction: Direction | None, minimum_effect: float) -> Judgement:
+def _judged(base: Runs, other: Runs, lay: Arrangement, direction: Direction | None, minimum_effect: float) -> Judgement:
     """The verdict of runs that lay so; pairs where they are some, and none before all planned ones are there."""
     if not lay.is_paired:
         return judge(base, other, direction=direction, minimum_effect=minimum_effect, looks=lay.looks)
@@ -156,7 +156,7 @@ def _judged(base: Runs, other: Runs, lay: Layout, direction: Direction | None, m
     return found
 
 
-def _order(lay: Layout) -> Difference:
+def _order(lay: Arrangement) -> Difference:
     """What withholds the verdict on runs that lay so."""
     return Difference(name=ORDER, base=None, other=None, standing=DifferenceStanding.DIFFERS, why=WHY[lay.lay])
 

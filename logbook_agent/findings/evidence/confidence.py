@@ -16,9 +16,8 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from itertools import combinations
 
-from logbook_agent.findings.evidence.layout import APART_S
 from logbook_agent.findings.evidence.verdict import Runs, Verdict
-from logbook_agent.model.entry import Confidence
+from logbook_agent.model.entry import APART_S, Confidence
 from logbook_agent.model.stats import median
 from logbook_agent.model.stats.noise import noise_floor
 
@@ -49,26 +48,27 @@ class Conclusion:
     reasons: tuple[str, ...]
 
 
-def confidence(claim: Sequence[InSetting], *, minimum_effect: float = 0.01) -> Conclusion:
-    """What the settings in which one claim was tested add up to. None is exploratory: nothing was run."""
+def confidence(claim: Sequence[InSetting], *, minimum_effect: float = 0.01, apart_s: float = APART_S) -> Conclusion:
+    """What the settings in which one claim was tested add up to. None is exploratory: nothing was run. `apart_s` is
+    what set their sittings apart, in seconds."""
     if not claim:
         return Conclusion(confidence="exploratory", reasons=("nothing was run",))
     settled = [t for t in claim if t.verdict not in (None, Verdict.INCONCLUSIVE) and len(t.runs) > 1]
     if settled:
-        return _of_verdicts(settled, still_open=len(claim) - len(settled), minimum_effect=minimum_effect)
-    found = [_agreement(tested, minimum_effect) for tested in claim]
+        alone = [t for t in settled if not _again(t, minimum_effect)]
+        if alone:
+            reasons = tuple(dict.fromkeys(_once(t, apart_s) for t in alone))
+            return Conclusion(confidence="exploratory", reasons=reasons)
+        return _of_verdicts(settled, still_open=len(claim) - len(settled))
+    found = [_agreement(tested, minimum_effect, apart_s) for tested in claim]
     agreed = [reason for agrees, reason in found if agrees]
     if agreed:
         return Conclusion(confidence="replicated", reasons=tuple(agreed))
     return Conclusion(confidence="exploratory", reasons=tuple(reason for _, reason in found))
 
 
-def _of_verdicts(settled: Sequence[InSetting], still_open: int, minimum_effect: float) -> Conclusion:
+def _of_verdicts(settled: Sequence[InSetting], still_open: int) -> Conclusion:
     """Of settings that each have a verdict, beside so many that have none."""
-    alone = [t for t in settled if not _again(t, minimum_effect)]
-    if alone:
-        reasons = [_once(t) for t in alone]
-        return Conclusion(confidence="exploratory", reasons=tuple(dict.fromkeys(reasons)))
     reasons = [f"{t.verdict} by {len(t.runs)} runs{_at(t.setting)}" for t in settled]
     if still_open:
         reasons.insert(0, f"not settled in {still_open} of {len(settled) + still_open} settings")
@@ -91,7 +91,7 @@ def _differences(one: Setting, two: Setting) -> list[str]:
     return [name for name, a, b in pairs if a is not None and b is not None and a != b]
 
 
-def _agreement(tested: InSetting, minimum_effect: float) -> tuple[bool, str]:
+def _agreement(tested: InSetting, minimum_effect: float, apart_s: float) -> tuple[bool, str]:
     """Whether runs without a verdict agree, and the reason."""
     at = _at(tested.setting)
     if len(tested.runs) < 2:
@@ -107,13 +107,16 @@ def _agreement(tested: InSetting, minimum_effect: float) -> tuple[bool, str]:
         f"the minimum effect ({minimum_effect:.2%})"
     )
     if agrees and len(_full(tested)) < _SITTINGS:
-        return False, f"{text}, {_ANOTHER}"
+        return False, f"{text}, {_another(apart_s)}"
     return agrees, text
 
 
 # So many sittings, with so many runs or pairs each, make a replication.
 _SITTINGS, _IN_EACH = 2, 2
-_ANOTHER = f"in one sitting: another, {APART_S / 60:g} minutes or more later, would replicate it"
+
+
+def _another(apart_s: float) -> str:
+    return f"in one sitting: another, {apart_s / 60:g} minutes or more later, would replicate it"
 
 
 def _full(tested: InSetting) -> list[Sequence[float]]:
@@ -130,9 +133,9 @@ def _again(tested: InSetting, minimum_effect: float) -> bool:
     return len({centre > 0 for centre in centres}) == 1
 
 
-def _once(tested: InSetting) -> str:
+def _once(tested: InSetting, apart_s: float) -> str:
     found = f"{tested.verdict} by {len(tested.runs)} runs{_at(tested.setting)}"
-    return f"{found}, but sittings disagree" if len(_full(tested)) >= _SITTINGS else f"{found}, {_ANOTHER}"
+    return f"{found}, but sittings disagree" if len(_full(tested)) >= _SITTINGS else f"{found}, {_another(apart_s)}"
 
 
 def _at(setting: Setting) -> str:

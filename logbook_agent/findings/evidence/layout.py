@@ -24,11 +24,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from logbook_agent.findings.tables.frame import RunKey
-from logbook_agent.model.entry import Design
-
-# Between two runs that lie further apart, nobody knows what the machine did: the two runs of a pair in a fixed order
-# may not, and two sittings have to.
-APART_S = 600.0
+from logbook_agent.model.entry import APART_S, Design
 
 
 class Lay(StrEnum):
@@ -56,7 +52,7 @@ WHY = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class Arrangement:
     """How the runs of two sides lay.
 
     `pairs` are the places, in base and in other, of the two runs of each pair; `other_first` says of each which ran
@@ -90,10 +86,10 @@ class PlacedRun:
     design: Design | None = None
 
 
-def layout(first: Sequence[PlacedRun], last: Sequence[PlacedRun], *, apart_s: float = APART_S) -> Layout:
+def layout(first: Sequence[PlacedRun], last: Sequence[PlacedRun], *, apart_s: float = APART_S) -> Arrangement:
     """How the runs of base and other lay, each side in the order in which its runs were started."""
     if {p.key for p in first} & {p.key for p in last}:
-        return Layout(lay=Lay.ONE_RUN)
+        return Arrangement(lay=Lay.ONE_RUN)
     designs = {p.key[1]: p.design for p in (*first, *last)}
     found = [p.design for p in (*first, *last) if p.design is not None]
     if len(found) == len(first) + len(last) and (len(designs) == 1 or not any(d.shuffled for d in found)):
@@ -103,18 +99,18 @@ def layout(first: Sequence[PlacedRun], last: Sequence[PlacedRun], *, apart_s: fl
     if min(len(first), len(last)) > 1 and all(a != b for a, b in zip(sides[::2], sides[1::2], strict=False)):
         return _paired(first, last, list(zip(order[::2], order[1::2], strict=False)), apart_s)
     changes = sum(a != b for a, b in itertools.pairwise(sides))
-    return Layout(lay=Lay.BLOCKED if changes <= 1 else Lay.MIXED)
+    return Arrangement(lay=Lay.BLOCKED if changes <= 1 else Lay.MIXED)
 
 
-def _designed(first: Sequence[PlacedRun], last: Sequence[PlacedRun], designs: Sequence[Design]) -> Layout:
+def _designed(first: Sequence[PlacedRun], last: Sequence[PlacedRun], designs: Sequence[Design]) -> Arrangement:
     """Of runs that designs put into their order, one in each entry."""
     looks, rounds = max(d.looks for d in designs), sum(d.rounds for d in designs)
     if designs[0].shuffled:
-        return Layout(lay=Lay.SHUFFLED, looks=looks, rounds=rounds)
+        return Arrangement(lay=Lay.SHUFFLED, looks=looks, rounds=rounds)
     of = [{(p.key[1], p.repeat): at for at, p in enumerate(side)} for side in (first, last)]
     both = [place for place in of[0] if place in of[1]]
     pairs = tuple((of[0][r], of[1][r]) for r in both)
-    return Layout(
+    return Arrangement(
         lay=Lay.DRAWN,
         pairs=pairs,
         other_first=tuple(last[b].key < first[a].key for a, b in pairs),
@@ -127,7 +123,9 @@ def _designed(first: Sequence[PlacedRun], last: Sequence[PlacedRun], designs: Se
 _Chunk = tuple[tuple[RunKey, int, int], tuple[RunKey, int, int]]
 
 
-def _paired(first: Sequence[PlacedRun], last: Sequence[PlacedRun], chunks: Sequence[_Chunk], apart_s: float) -> Layout:
+def _paired(
+    first: Sequence[PlacedRun], last: Sequence[PlacedRun], chunks: Sequence[_Chunk], apart_s: float
+) -> Arrangement:
     """Of runs that stand in pairs, one after the other."""
     pairs = tuple((a[2], b[2]) if a[1] == 0 else (b[2], a[2]) for a, b in chunks)
     other_first = tuple(a[1] == 1 for a, _ in chunks)
@@ -143,7 +141,7 @@ def _paired(first: Sequence[PlacedRun], last: Sequence[PlacedRun], chunks: Seque
     designs = {p.design for p in (*first, *last) if p.design is not None}
     # Pairs of `logbook ab` are numbered; whoever makes some by hand may look after each, and nobody says how often.
     looks = 1 if all(p.repeat is not None for p in (*first, *last)) else max(1, len(pairs) - 5)
-    return Layout(
+    return Arrangement(
         lay=lay,
         pairs=pairs,
         other_first=other_first,

@@ -27,7 +27,7 @@ from logbook_agent.findings.tables.frame import Frame, Item, by, frame_of, show,
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record
-from logbook_agent.running.commands.flags import parts
+from logbook_agent.text.commands.flags import parts
 
 _COMMAND = "command"
 # How a value reads that is there and has no text: a variable set to nothing.

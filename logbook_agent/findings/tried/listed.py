@@ -1,18 +1,21 @@
-"""What was tried and did not work out: failures, marked entries, and verdicts of the comparisons that entries keep."""
+"""What was tried and did not work out: failures, marked entries, and verdicts of the comparisons that entries keep; and
+all of it in words, for the list, for the view and the issue, and when it is tried again."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from logbook_agent.findings.standing import Summary
+from logbook_agent.findings.thread import Summary
 from logbook_agent.findings.tried.keys import FAILURE, MARKED, VERDICT, Item, command_key, item_of
 from logbook_agent.findings.trust import Answered
 from logbook_agent.model.entry import VOID, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import canonical
-from logbook_agent.running.commands.flags import normal_name
+from logbook_agent.text import markdown as md
+from logbook_agent.text.commands.flags import normal_name
+from logbook_agent.text.words import assignments
 
 if TYPE_CHECKING:
     from logbook_agent.findings.evidence.answers import Answer
@@ -127,3 +130,59 @@ def _check(items: Sequence[Item], outcome: str | None, where: Mapping[str, str],
             cause=f"its config has {', '.join(keys[:20]) or 'no keys'}",
             hint=f"{near[0]}={where[key]}" if near else "logbook tried",
         )
+
+
+_SHOWN_CHARACTERS = 100
+# Verdicts of one comparison that the view and the issue tell one by one; more are told together.
+_SHOWN_VERDICTS = 3
+
+
+def outcome_text(item: Item) -> str:
+    """`out_of_memory`, `failed: exit code 1: ...`, `regressive: tflops -4.98% (...) against none`."""
+    why = f": {item['reason']}" if item["reason"] else ""
+    against = f" against {item['against']}" if item.get("against") else ""
+    return f"{item['outcome']}{why}{against}"
+
+
+def outcomes_text(items: Sequence[Item]) -> str:
+    """The first failure and the first verdict, with how many more there are; what there is beside them is a mark."""
+    found = []
+    for kind, noun in ((FAILURE, "failure"), (VERDICT, "verdict")):
+        # A loss says more than a difference that is too small to matter.
+        own = sorted((i for i in items if i["kind"] == kind), key=lambda i: bool(i["outcome"] == "neutral"))
+        more = f" and {len(own) - 1} more {noun}{'s' * (len(own) > 2)}" if len(own) > 1 else ""
+        found += [outcome_text(item) + more for item in own[:1]]
+    return "; ".join(found or map(outcome_text, items))
+
+
+def where_text(item: Item) -> str:
+    """`MOE-I8-003 run 2`, or `runs 1, 2` where the same came out of several."""
+    runs = item["runs"]
+    if not runs:
+        return str(item["entry"])
+    shown = ", ".join(map(str, runs[-5:]))
+    return f"{item['entry']} run{'s' * (len(runs) > 1)} {'…, ' if len(runs) > 5 else ''}{shown}"
+
+
+def verdict_lines(found: Sequence[Item]) -> list[str]:
+    """What the comparisons of one entry found to be no gain, as Markdown: each case, or many of them in one line."""
+    groups: dict[tuple[Any, ...], list[Item]] = {}
+    for item in found:
+        key = (item["axis"], item["base"], item["other"], item["metric"], item["outcome"])
+        groups.setdefault(key, []).append(item)
+    lines = []
+    for (axis, base, other, metric, outcome), items in groups.items():
+        sides = md.escape(f"{base} → {other}")
+        subject = f"{md.inline_code(axis)} {sides}" if axis is not None else sides
+        if len(items) <= _SHOWN_VERDICTS:
+            lines += [f"{subject}{_case(item)}: {outcome}, {md.escape(item['reason'])}" for item in items]
+        else:
+            deltas = [item["delta"] for item in items if item["delta"] is not None]
+            span = f"{md.escape(metric)} {min(deltas):+.2%} to {max(deltas):+.2%}"
+            lines.append(f"{subject}: {outcome} in {len(items)} of {items[0]['of_cases']} cases, {span}")
+    return lines
+
+
+def _case(item: Item) -> str:
+    case = assignments(item["case"])
+    return f", {md.inline_code(md.cut_line(case, _SHOWN_CHARACTERS))}" if case else ""

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from logbook_agent.issue.planning.values import Comment, Issue
-from logbook_agent.text.redaction import by_shape
+from logbook_agent.text.redaction.redactor import by_shape
 
 # An account that was deleted leaves its texts to this one.
 GHOST = "ghost"

@@ -14,9 +14,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from logbook_agent.model.digest import digest
 from logbook_agent.model.errors import MarkersDamaged
 from logbook_agent.model.header import Header
+from logbook_agent.model.record import digest
 
 VERSION = 1
 # What a comment of ours can be.

@@ -1,7 +1,6 @@
 """The logbook and its issue.
 
-place       which repository and issue, and the way there
-hosts       which hosts a token may go to
+place       which repository and issue, the way there, and which hosts a token may go to
 gather      what the logbook has to say: the one side of a plan, and the texts
 sync        `logbook sync`
 create      opening the issue

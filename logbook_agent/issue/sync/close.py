@@ -6,16 +6,17 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from logbook_agent.entries.header import change_header
 from logbook_agent.findings.read import read
 from logbook_agent.issue.sync.place import SendOptions, typed
 from logbook_agent.issue.sync.sync import SyncResult, sync_after
 from logbook_agent.model.entry import OPEN
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Closing, Header
+from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
+from logbook_agent.text.words import listed
 
 _SHOWN = 80
 
@@ -53,7 +54,8 @@ def close(
         workspace.warnings.append(f"to open the issue again, open it there: {book.header.issue.url}")
     if dry_run:
         return CloseResult(book=book, header=_changed(book.header, closing), unmet=unmet, synced=None)
-    header = change_header(workspace, book, lambda h: _changed(h, closing))
+    with changing(workspace, book):
+        header = book.change_header(lambda h: _changed(h, closing))
     synced = None
     if not local and header.issue is not None:
         # What was said stands in the header now.
@@ -104,6 +106,5 @@ def _warned(workspace: Workspace, book: Book) -> tuple[int, ...]:
     workspace.warnings += [f"stop criterion {n} is not met: {one_line(text)[:_SHOWN]}" for n, text in unmet.items()]
     unfinished = [e["id"] for e in found.summaries if e["state"] in OPEN]
     if unfinished:
-        more = f" and {len(unfinished) - 5} more" if len(unfinished) > 5 else ""
-        workspace.warnings.append(f"not finished: {', '.join(unfinished[:5])}{more}")
+        workspace.warnings.append(f"not finished: {listed(unfinished, 5)}")
     return tuple(unmet)

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from logbook_agent.entries.header import change_header
 from logbook_agent.issue.github.calls import Calls
 from logbook_agent.issue.planning import block
 from logbook_agent.issue.planning.plan import first_body, make_plan
@@ -15,6 +14,7 @@ from logbook_agent.issue.planning.values import Issue
 from logbook_agent.issue.sync.gather import BookDocuments, gather
 from logbook_agent.issue.sync.link import adopted, planned_link_backs
 from logbook_agent.model.errors import MarkersDamaged, UsageError
+from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import IssueAddress, RepositoryAddress
@@ -80,7 +80,8 @@ def create_issue(
     issue = calls.safely(lambda: _opened(calls, create, documents.wanted.book, since))
     # Not the address of the answer: what the header names is where the next token goes.
     address = IssueAddress(repository=repository, number=issue.number)
-    change_header(workspace, book, lambda header: adopted(header, address.web, (issue.author,), managed=True))
+    with changing(workspace, book):
+        book.change_header(lambda header: adopted(header, address.web, (issue.author,), managed=True))
     return create, address
 
 

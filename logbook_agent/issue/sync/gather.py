@@ -19,10 +19,9 @@ from logbook_agent.issue.told.document import IssueDocuments
 from logbook_agent.issue.told.entries import KnownRuns
 from logbook_agent.issue.told.values import IssueValues
 from logbook_agent.model.codec import decode, encode
-from logbook_agent.model.digest import digest
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.record import Record
+from logbook_agent.model.record import Record, digest
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.look import Look, look, said_in
 from logbook_agent.pages.templating.templates import templates_of

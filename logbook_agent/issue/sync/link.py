@@ -7,7 +7,6 @@ import dataclasses
 import functools
 from collections.abc import Sequence
 
-from logbook_agent.entries.header import change_header
 from logbook_agent.issue.github.answers import LOGIN
 from logbook_agent.issue.github.calls import Calls, edit_comment
 from logbook_agent.issue.planning import markers
@@ -28,6 +27,7 @@ from logbook_agent.model.errors import (
     UsageError,
 )
 from logbook_agent.model.header import ExperimentIssue, Header, Link
+from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import IssueAddress, parse_issue
@@ -60,7 +60,8 @@ def link(
         name = one_line_code(label).strip()
         if not name:
             raise UsageError("no label", cause="--as says what the issue is to this thread", hint="--as 'Prior issue'")
-        change_header(workspace, book, lambda header: _linked(header, Link(label=name, url=url), one_way=one_way))
+        with changing(workspace, book):
+            book.change_header(lambda header: _linked(header, Link(label=name, url=url), one_way=one_way))
         return book, address
     logins = [_login(text) for text in trusted]
 
@@ -75,7 +76,8 @@ def link(
         return adopted(header, url, logins)
 
     before = book.reread_header().issue
-    change_header(workspace, book, changed)
+    with changing(workspace, book):
+        book.change_header(changed)
     if before is not None and before.url != url and before.managed:
         workspace.warnings.append(
             f"the block and the comments in {before.url} stay as they are and do not mention the change:"
@@ -164,7 +166,7 @@ def carry_out_link_backs(documents: BookDocuments, wire: SendOptions) -> list[Li
         else:
             if markers.normalised(found.body) != markers.normalised(step.text):
                 workspace.warnings.append(f"{found.url} links back, and was edited by hand: left alone")
-            _note(workspace, book, step.url, found.url)
+            _note(book, step.url, found.url)
             done.append(step)
     if troubles:
         raise troubles[0]
@@ -205,7 +207,7 @@ def _posted(calls: Calls, step: LinkBack, header: Header) -> Comment:
     return calls.writing(lambda: calls.remote.post_comment(number, step.text))
 
 
-def _note(workspace: Workspace, book: Book, url: str, back: str) -> None:
+def _note(book: Book, url: str, back: str) -> None:
     def changed(header: Header) -> Header:
         return dataclasses.replace(
             header,
@@ -214,4 +216,4 @@ def _note(workspace: Workspace, book: Book, url: str, back: str) -> None:
             ),
         )
 
-    change_header(workspace, book, changed, seen=False)
+    book.change_header(changed)

@@ -8,16 +8,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from logbook_agent.entries.header import change_header
 from logbook_agent.issue.github.calls import Calls
 from logbook_agent.issue.pushed import GitRemote, dirty_outside, head_commit, pushed_commit, remote_of
 from logbook_agent.issue.sync.place import SendOptions, connect, default_repository, links_of, named_by, typed
 from logbook_agent.issue.sync.sync import SyncResult, sync_after
 from logbook_agent.model.errors import Rejected, StoreError, Taken, UsageError
 from logbook_agent.model.header import Header, Snapshot
+from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import RepositoryAddress, parse_remote, tree
+from logbook_agent.text.words import listed
 
 # What git takes as the name of a tag, without the signs that need quotes in a shell.
 _NAME = re.compile(r"(?!.*(?:\.\.|//|/\.|\.lock(?:/|$)|[./]$))[A-Za-z0-9][A-Za-z0-9._/+-]{0,99}")
@@ -67,7 +68,8 @@ def snapshot(workspace: Workspace, request: SnapshotRequest, wire: SendOptions) 
     created = calls.safely(lambda: _tag(calls, made, message, wire, tried))
     synced = None
     if not request.dry_run:
-        change_header(workspace, book, functools.partial(_with_snapshot, made=made))
+        with changing(workspace, book):
+            book.change_header(functools.partial(_with_snapshot, made=made))
         synced = _told(workspace, book, wire, made.name)
     return SnapshotResult(snapshot=made, created=created, synced=synced)
 
@@ -121,9 +123,8 @@ def _pushed_head(workspace: Workspace) -> tuple[str, GitRemote]:
         )
     outside = dirty_outside(root, environ)
     if outside:
-        shown = ", ".join(outside[:5]) + (f" and {len(outside) - 5} more" if len(outside) > 5 else "")
         raise UsageError(
-            f"uncommitted changes outside the logbook: {shown}",
+            f"uncommitted changes outside the logbook: {listed(outside, 5)}",
             cause="a snapshot that lacks them would not be what was run",
             hint="commit and push them, or put them aside with: git stash -u; then take the snapshot again",
         )
@@ -168,9 +169,8 @@ def _warn_unpushed(workspace: Workspace, book: Book, made: Snapshot) -> None:
     links = links_of(workspace, book, None)
     lacking = [i for i in made.entries or book.entry_ids() if links.entry(i) is None]
     if lacking:
-        shown = ", ".join(lacking[:5]) + (f" and {len(lacking) - 5} more" if len(lacking) > 5 else "")
         workspace.warnings.append(
-            f"the records of {shown} are not in the tagged commit as they are now; to include them, first:"
+            f"the records of {listed(lacking, 5)} are not in the tagged commit as they are now; to include them, first:"
             " logbook sync --commit; git push"
         )
 

@@ -8,7 +8,6 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from logbook_agent.entries.header import change_header
 from logbook_agent.issue.github.apply import Learnt, Sync
 from logbook_agent.issue.github.calls import with_progress
 from logbook_agent.issue.planning.steps import Step
@@ -223,7 +222,7 @@ def _remember(run: _Run, learnt: Learnt) -> None:
         def changed(header: Header) -> Header:
             return header if header.issue is None else dataclasses.replace(header, issue=learnt(header.issue))
 
-        change_header(run.workspace, run.book, changed, seen=False)
+        run.book.change_header(changed)
 
 
 def _result(run: _Run, steps: Sequence[Step], documents: BookDocuments) -> SyncResult:

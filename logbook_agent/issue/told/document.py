@@ -12,8 +12,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from logbook_agent.issue.told.entries import KnownRuns, commit_url, entry_values, known_runs, snapshot_values
-from logbook_agent.issue.told.room import share, shown
-from logbook_agent.issue.told.texts import escape, is_address, title_start
+from logbook_agent.issue.told.texts import escape, is_address, share, shown, title_start
 from logbook_agent.issue.told.values import IssueValues
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.record import Record

@@ -11,8 +11,7 @@ from logbook_agent.findings.measured import measured
 from logbook_agent.findings.said import Said, said_of, trust_in
 from logbook_agent.issue.told.best import deltas
 from logbook_agent.issue.told.results import results
-from logbook_agent.issue.told.room import Piece
-from logbook_agent.issue.told.texts import code, escape, line, link, one_line, prose, shortened, words
+from logbook_agent.issue.told.texts import Piece, code, escape, line, link, one_line, prose, shortened, words
 from logbook_agent.issue.told.values import IssueValues
 from logbook_agent.model.entry import HYPOTHESIS, INTERPRETATION, NEXT_ACTION, RESULT, Field
 from logbook_agent.model.header import Header, Snapshot
@@ -20,7 +19,7 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
 from logbook_agent.pages.sections import LATER
 from logbook_agent.text import markdown as md
-from logbook_agent.text.words import command_line, folded
+from logbook_agent.text.words import command_line, folded, listed
 
 CHANGE = "Change"
 _NEXT_STEP = "Next step"
@@ -193,9 +192,7 @@ def _gathered(found: Sequence[tuple[str, str]], runs: int) -> list[Piece]:
 
 
 def _only(ids: Sequence[str]) -> str:
-    distinct = list(dict.fromkeys(ids))
-    more = f" and {len(distinct) - 5} more" if len(distinct) > 5 else ""
-    return f" ({', '.join(distinct[:5])}{more})"
+    return f" ({listed(list(dict.fromkeys(ids)), 5)})"
 
 
 def _code(run: Run) -> str:

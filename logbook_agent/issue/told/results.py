@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from logbook_agent.findings.standing import Summary
-from logbook_agent.findings.thread import Thread
+from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.issue.told.best import case_text
-from logbook_agent.issue.told.room import Piece, newest
-from logbook_agent.issue.told.texts import cell, counted, entry_link, left_out, number, words
+from logbook_agent.issue.told.texts import Piece, cell, counted, entry_link, left_out, newest, number, words
 from logbook_agent.text import markdown as md
 from logbook_agent.text.links import Links
+from logbook_agent.text.words import assignments
 
 _TITLE_BYTES = 200
 _CASE_BYTES = 120
@@ -33,7 +32,7 @@ def results(thread: Thread, links: Links, only: Collection[str] | None = None) -
         return {
             "columns": [cell(name) for name in metrics] or ["Result"],
             "rows": rows,
-            "same": words(" ".join(f"{k}={v}" for k, v in same.items()), _SAME_BYTES),
+            "same": words(assignments(same), _SAME_BYTES),
             "left_out": left_out(links, earlier, "earlier entry", "earlier entries"),
         }
 

@@ -9,12 +9,11 @@ from functools import cached_property
 from typing import Any
 
 from logbook_agent.findings.claims import Claim, claim_text
-from logbook_agent.findings.standing import Summary
-from logbook_agent.findings.thread import Thread
+from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.issue.told.best import Unlike, best_lines, headline
 from logbook_agent.issue.told.results import results
-from logbook_agent.issue.told.room import Piece, newest
 from logbook_agent.issue.told.texts import (
+    Piece,
     counted,
     entry_link,
     escape,
@@ -22,6 +21,7 @@ from logbook_agent.issue.told.texts import (
     left_out,
     line,
     link,
+    newest,
     one_line,
     prose,
     words,

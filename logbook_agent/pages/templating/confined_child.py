@@ -22,12 +22,12 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from logbook_agent.pages.templating.environment import (
     RefusedTemplate,
-    builtin_folder,
     environment,
     problem,
     read_template,
     stamp_of,
 )
+from logbook_agent.store.reading import builtin_folder
 from logbook_agent.text import markdown as md
 
 

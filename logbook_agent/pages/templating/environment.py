@@ -16,7 +16,6 @@ from logbook_agent.text import markdown as md
 if TYPE_CHECKING:
     from jinja2 import BaseLoader, Environment
 
-_PACKAGE = Path(__file__).resolve().parents[2]
 SUFFIX = ".j2"
 MOST_BYTES = 2**20
 _KINDS = (
@@ -25,12 +24,6 @@ _KINDS = (
     (stat.S_ISSOCK, "a socket"),
     (stat.S_ISLNK, "a link to itself"),
 )
-
-
-def builtin_folder(name: str) -> Path:
-    """`templates` or `recipes`: inside the wheel, or at the top of a source checkout."""
-    packed = _PACKAGE / "_data" / name
-    return packed if packed.is_dir() else _PACKAGE.parent / name
 
 
 def environment(kind: Callable[..., Environment], loader: BaseLoader) -> Environment:

@@ -16,15 +16,15 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.templating.environment import (
     MOST_BYTES,
     SUFFIX,
-    builtin_folder,
     environment,
     has_file,
     own_folder,
     problem,
 )
+from logbook_agent.store.reading import builtin_folder
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.redaction import by_shape
+from logbook_agent.text.redaction.redactor import by_shape
 
 if TYPE_CHECKING:
     from jinja2 import Environment

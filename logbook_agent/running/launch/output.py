@@ -13,7 +13,8 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Output
 from logbook_agent.running.launch.process import Stream
 from logbook_agent.running.results.lines import strip_ansi
-from logbook_agent.text.redaction import Redactor, StreamRedactor
+from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.stream import StreamRedactor
 
 MAX_LOG_BYTES = 256 * 1024 * 1024
 HEAD_LINES = 20

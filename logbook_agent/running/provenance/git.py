@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from logbook_agent.model.run import Code, UntrackedFile
-from logbook_agent.running.commands.script import simple_commands_of
 from logbook_agent.running.provenance.git_calls import GitError, GitProcesses
 from logbook_agent.running.provenance.head import FIXED, CatFile, CodeDifference, Digest
 from logbook_agent.store.repository import Repository, branch_of, repository_of
+from logbook_agent.text.commands.script import simple_commands_of
 
 KEEP_BYTES = 2**20
 TIMEOUT_S = 20.0

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from logbook_agent.model.run import Code, Contention, Device, Host
-from logbook_agent.running.commands.script import simple_commands_of, uses_uv
 from logbook_agent.running.provenance.git import code_facts
 from logbook_agent.running.provenance.machine import host_facts, names_in, other_users, visible_devices
+from logbook_agent.text.commands.script import simple_commands_of, uses_uv
 
 PACKAGES = frozenset(
     {

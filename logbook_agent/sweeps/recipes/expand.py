@@ -1,4 +1,5 @@
-"""From a recipe to its plan: cases with their controls, and the runs in order. Nothing is run.
+"""From a recipe to its plan: cases with their controls, and the runs in order; and what they are
+expected to take. Nothing is run.
 
 A case is told by what varies: its key is `topk=2 quant_mode=int8` with canonical values, so 0.1 and 0.10 are one
 case. Commands are put together one at a time, when they are asked for.
@@ -16,6 +17,7 @@ from functools import cached_property
 
 from logbook_agent.model.draw import drawn
 from logbook_agent.model.entry import Design
+from logbook_agent.model.stats import median
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.sweeps.recipes.problem import RecipeProblem
 from logbook_agent.sweeps.recipes.recipe import Control, Order, Recipe
@@ -220,3 +222,41 @@ def describe(plan: SweepPlan, case: PlannedCase) -> str:
 def describe_run(plan: SweepPlan, run: PlannedRun) -> str:
     """A run for people: its case, and which one of several repeats it is."""
     return describe(plan, run.case) + (f" repeat {run.repeat}" if plan.recipe.repeats > 1 else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """Expected seconds; None: nobody knows. `basis` says where the number comes from."""
+
+    runs: int
+    seconds_per_run: float | None
+    basis: str
+
+    @property
+    def seconds(self) -> float | None:
+        return None if self.seconds_per_run is None else self.seconds_per_run * self.runs
+
+
+def estimate(plan: SweepPlan, measured_s: Sequence[float] = ()) -> Estimate:
+    """From the durations of earlier runs of this plan where there are any, else from what the recipe states.
+
+    RecipeProblem when that is over the recipe's limit of hours.
+    """
+    recipe = plan.recipe
+    runs = len(plan) + recipe.confirm
+    seconds, basis = None, "the recipe does not say how long a run takes"
+    if measured_s:
+        seconds, basis = median(measured_s), f"median of {len(measured_s)} earlier runs"
+    elif recipe.cost is not None:
+        seconds = recipe.cost.seconds_per_run
+        basis = "the recipe" + (f": {recipe.cost.source}" if recipe.cost.source else "")
+    found = Estimate(runs=runs, seconds_per_run=seconds, basis=basis)
+    hours = recipe.limits.hours
+    if hours is not None and found.seconds is not None and found.seconds > hours * 3600:
+        raise RecipeProblem(
+            f"{recipe.name} would take {found.seconds / 3600:.1f} h, over its limit of {hours:g} h",
+            place="limits.hours",
+            cause=f"{runs} runs at {found.seconds_per_run:g} s ({found.basis})",
+            hint="leave values out (--set KEY=V,V), or raise limits: {hours: ...} in the recipe",
+        )
+    return found

@@ -1,8 +1,9 @@
-"""Plain data of a recipe file to a `Recipe`, strictly: an unknown key, a wrong type and a misfit are refused."""
+"""Plain data of a recipe file to a `Recipe`, strictly: an unknown key, a wrong type and parts that do
+not fit together are refused."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from logbook_agent.findings.criteria.predicate import checked_predicate
@@ -10,13 +11,13 @@ from logbook_agent.model.entry import PlannedCommand
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Criterion, Metric
 from logbook_agent.model.units import DIRECTIONS, known
+from logbook_agent.model.values import as_written, canonical
 from logbook_agent.sweeps.recipes.axes import CASES, parse_axis
-from logbook_agent.sweeps.recipes.checks import check_keys
 from logbook_agent.sweeps.recipes.overrides import at_scale, with_values
 from logbook_agent.sweeps.recipes.placed import Placed
-from logbook_agent.sweeps.recipes.problem import RecipeProblem, check_known, misplaced, unknown
+from logbook_agent.sweeps.recipes.problem import RecipeProblem, check_known, misplaced, suggestion, unknown
 from logbook_agent.sweeps.recipes.recipe import Compare, Control, Cost, Limits, Order, Recipe
-from logbook_agent.sweeps.recipes.template import Flags, Template, Text, parse_text
+from logbook_agent.sweeps.recipes.template import Flags, Template, Text, key_places, parse_text
 
 _WORDS = """
 name question method criteria prerequisites constraints after cost setup command shell teardown fixed axes cases
@@ -52,7 +53,7 @@ def parse_recipe(data: Any, *, scale: str | None = None, sets: Sequence[str] = (
         order=_order(top.get("order", Order.AS_LISTED.value)),
         seed=top.count("seed", 0, least=0),
         timeout_s=top.get("timeout_s").given(Placed.number),
-        env={name: parse_text(_word(text.value), text.place) for name, text in top.get("env").items()},
+        env={name: parse_text(as_written(text.value), text.place) for name, text in top.get("env").items()},
         confirm=top.count("confirm", 1, least=0),
         limits=top.get("limits").given(_limits) or Limits(),
         scales=tuple(scales),
@@ -158,15 +159,8 @@ def _template(top: Placed) -> Template:
 
 def _item(part: Placed) -> Text | Flags:
     if not isinstance(part.value, dict):
-        return parse_text(_word(part.value), part.place)
+        return parse_text(as_written(part.value), part.place)
     return Flags(keys=part.only(("flags",)).get("flags").texts())
-
-
-def _word(value: Any) -> str:
-    """A word that YAML may have read as a number or switch."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
 
 
 def _command(part: Placed) -> PlannedCommand:
@@ -182,5 +176,69 @@ def _command(part: Placed) -> PlannedCommand:
             cause="a command is a list of words, or text for the shell",
             hint="- {label: Allocate, argv: [tool, allocate]}",
         )
-    words = (str(shell),) if argv is None else tuple(map(_word, argv))
+    words = (str(shell),) if argv is None else tuple(map(as_written, argv))
     return PlannedCommand(label=part.get("label").value, argv=words, shell=argv is None)
+
+
+def check_keys(recipe: Recipe) -> None:
+    """Every key stands in the command, every placeholder has a value, controls and comparison name keys."""
+    asked = key_places(recipe.command.words, recipe.env)
+    owner = _owners(recipe)
+    for key, place in owner.items():
+        if key not in asked:
+            raise RecipeProblem(
+                f"the command does not use {key}, so it would change nothing",
+                place=place,
+                cause=f"the command takes: {', '.join(asked) or 'no key'}",
+                hint=suggestion(key, asked) or f"add {{flags: [{key}]}} to the command, or remove {key}",
+            )
+    for key, place in asked.items():
+        if key not in owner:
+            raise RecipeProblem(
+                f"the command asks for {key}, which has no value",
+                place=place,
+                cause=f"the recipe sets: {', '.join(owner) or 'nothing'}",
+                hint=suggestion(key, owner) or f"give it one under fixed or axes: {key}: ...",
+            )
+    for i, control in enumerate(recipe.controls):
+        check_known("key", control.values, owner, place=f"controls[{i}]")
+    _check_compare(recipe, owner)
+
+
+def _owners(recipe: Recipe) -> dict[str, str]:
+    """Every config key with the place that sets it; an axis may change a fixed key, not that of another axis."""
+    owner = {key: f"fixed.{key}" for key in recipe.fixed}
+    by_axis: dict[str, str] = {}
+    for axis in recipe.axes:
+        place = axis.name if axis.name == CASES else f"axes.{axis.name}"
+        for key in axis.keys:
+            if key in by_axis:
+                raise RecipeProblem(
+                    f"{by_axis[key]} and {axis.name} both set {key}",
+                    place=place,
+                    cause="a case has one value of a key",
+                    hint=f"leave {key} out of one of them",
+                )
+            by_axis[key] = axis.name
+            owner[key] = place
+    return owner
+
+
+def _check_compare(recipe: Recipe, keys: Mapping[str, str]) -> None:
+    compare = recipe.compare
+    if compare is None:
+        return
+    if compare.axis not in keys:
+        raise unknown("key", compare.axis, keys, place="compare.axis")
+    values = [p.values[compare.axis] for a in recipe.axes for p in a.points if compare.axis in p.values]
+    values += [c.values[compare.axis] for c in recipe.controls if compare.axis in c.values]
+    if compare.axis in recipe.fixed and not any(compare.axis in a.keys for a in recipe.axes):
+        values.append(recipe.fixed[compare.axis])
+    spelt = list(dict.fromkeys(canonical(v) for v in values))
+    if canonical(compare.base) not in spelt or len(spelt) < 2:
+        raise RecipeProblem(
+            f"{compare.axis}={canonical(compare.base)} has nothing to be compared with",
+            place="compare.base",
+            cause=f"{compare.axis} is {', '.join(spelt)} in the cases",
+            hint="make base one of several values that an axis or a control sets",
+        )

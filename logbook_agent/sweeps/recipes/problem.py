@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from logbook_agent.model.errors import UsageError
+from logbook_agent.text.words import listed
 
 # Of numbers: beyond it a whole number has no float.
 MOST = 1e308
-_SHOWN_NAMES = 20
+SHOWN_NAMES = 20
 
 
 class RecipeProblem(UsageError):
@@ -31,7 +32,7 @@ def unknown(what: str, name: object, known: Iterable[object], *, place: str = ""
     return RecipeProblem(
         f"unknown {what} {name!r}",
         place=place,
-        cause=f"choose from: {listed(names)}" if names else f"there is no {what} here",
+        cause=f"choose from: {listed(names, SHOWN_NAMES)}" if names else f"there is no {what} here",
         hint=suggestion(str(name), names) or "correct or remove it",
     )
 
@@ -49,8 +50,3 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
     close = get_close_matches(name, list(known), n=1)
     return f"did you mean {close[0]}?" if close else ""
-
-
-def listed(names: list[str]) -> str:
-    more = len(names) - _SHOWN_NAMES
-    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import Formatter
 
-from logbook_agent.model.values import Scalar
+from logbook_agent.model.values import Scalar, as_written
 from logbook_agent.sweeps.recipes.problem import RecipeProblem
 
 _FORMATTER = Formatter()
@@ -82,9 +82,7 @@ def written(value: Scalar, key: str) -> str:
             cause="only {flags: [...]} can leave out a key without a value",
             hint=f"give {key} a value, or put it into flags",
         )
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
+    return as_written(value)
 
 
 def parse_text(text: str, place: str) -> Text:

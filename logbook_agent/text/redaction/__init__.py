@@ -9,10 +9,3 @@ redactor  text, argument vectors and mappings
 plain     data of dicts and lists; entries, headers and runs
 stream    a byte stream of any size, in bounded memory
 """
-
-from logbook_agent.text.redaction.names import is_secret_name
-from logbook_agent.text.redaction.redactor import Redactor, by_shape
-from logbook_agent.text.redaction.secrets import Secret, secrets_in
-from logbook_agent.text.redaction.stream import StreamRedactor
-
-__all__ = ["Redactor", "Secret", "StreamRedactor", "by_shape", "is_secret_name", "secrets_in"]

@@ -1,26 +1,14 @@
-"""`logbook start`: a header from options, a recipe or a YAML file, checked, then written."""
+"""`logbook start`: a header from options and what a file or a recipe states, checked, then written; and `logbook
+summary`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from logbook_agent.model.checks import stated_baseline
-from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import (
-    Baseline,
-    BaselineNumbers,
-    Criterion,
-    Header,
-    Metric,
-)
-from logbook_agent.model.values import Scalar, parse_value
-from logbook_agent.pages.blocks import Blocks
-from logbook_agent.pages.templating.templates import templates_of
-from logbook_agent.pages.views import refresh
-from logbook_agent.start.stated import (
+from logbook_agent.entries.stated import (
     check_distinct,
     checked_prefix,
     checked_topic,
@@ -28,8 +16,14 @@ from logbook_agent.start.stated import (
     parse_link,
     parse_metric,
     parse_template,
-    read_header_file,
+    stated_baseline,
 )
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Baseline, BaselineNumbers, Criterion, Header, Metric
+from logbook_agent.model.values import Scalar, parse_value
+from logbook_agent.pages.blocks import Blocks
+from logbook_agent.pages.templating.templates import templates_of
+from logbook_agent.pages.views import changing, refresh
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean
@@ -38,8 +32,7 @@ from logbook_agent.text.times import zone_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartRequest:
-    """The options of `start`, as typed; what `recipe` states at its `scale` comes first, then what stands in `file`;
-    what comes later wins or adds."""
+    """The options of `start`, as typed; they win over what is `stated` by a file or a recipe, or add to it."""
 
     topic: str | None = None
     prefix: str | None = None
@@ -56,9 +49,7 @@ class StartRequest:
     matrix: Sequence[str] = ()
     command_templates: Sequence[str] = ()
     zone: str | None = None
-    file: Path | None = None
-    recipe: str | None = None
-    scale: str | None = None
+    stated: Mapping[str, Any] = field(default_factory=dict)
 
 
 def start(workspace: Workspace, request: StartRequest) -> Book:
@@ -71,9 +62,15 @@ def start(workspace: Workspace, request: StartRequest) -> Book:
     return book
 
 
+def summarise(workspace: Workspace, book: Book, text: str) -> Header:
+    """Set the summary of the thread; an empty text removes it."""
+    with changing(workspace, book):
+        return book.change_header(lambda h: dataclasses.replace(h, summary=clean(text) or None))
+
+
 def header_of(workspace: Workspace, request: StartRequest) -> Header:
     """The header that a request describes. Raises UsageError naming the option that does not fit."""
-    data = _stated(workspace, request)
+    data = request.stated
     topic = checked_topic(_no_secret(workspace, "topic", request.topic or data.get("topic")))
     prefix = checked_prefix(_no_secret(workspace, "prefix", request.prefix or data.get("prefix")))
     zone = request.zone or data.get("zone") or workspace.config.zone or "UTC"
@@ -110,23 +107,6 @@ def _no_secret(workspace: Workspace, what: str, name: str | None) -> str | None:
             hint="choose another one, such as: logbook start moe_ep_int8 --prefix MOE-I8",
         )
     return name
-
-
-def _stated(workspace: Workspace, request: StartRequest) -> dict[str, Any]:
-    """What recipe and file state."""
-    file = read_header_file(request.file) if request.file is not None else {}
-    if request.recipe is None:
-        if request.scale is not None:
-            raise UsageError(
-                "--scale without --recipe",
-                cause="--scale selects a scale of a recipe",
-                hint=f"logbook start --recipe NAME --scale {request.scale}",
-            )
-        return file
-    # Only this needs to know recipes.
-    from logbook_agent.start.header_recipe import merged, read_header_of_recipe
-
-    return merged(read_header_of_recipe(workspace, request.recipe, request.scale), file)
 
 
 def _baseline(

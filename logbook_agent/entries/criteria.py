@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from logbook_agent.entries.header import change_header
 from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.codec import encode
-from logbook_agent.model.entry import is_withdrawn
+from logbook_agent.model.entry import is_withdrawn, parse_id
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.header import Criterion, CriterionJudgement, Header
-from logbook_agent.model.ids import parse_id
+from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.parse import parse_yaml
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps.chosen import choose_any
 from logbook_agent.text.markdown import clean, one_line
 
 Step = Callable[[Header], Header]
@@ -38,10 +36,10 @@ class JudgeRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriteriaRequest:
-    """What is to change: the criteria of a recipe and one in words are added, then a predicate is set (number and YAML;
-    None stands for the criterion that is added), then one is judged."""
+    """What is to change: those of a recipe and one in words are added, then a predicate is set (number and YAML; None
+    stands for the criterion that is added), then one is judged."""
 
-    recipe: str | None = None
+    of_recipe: Sequence[Criterion] = ()
     add: str | None = None
     predicate: tuple[int | None, str] | None = None
     judgement: JudgeRequest | None = None
@@ -52,12 +50,11 @@ def criteria(header: Header) -> list[dict[str, Any]]:
     return [_line(number, criterion) for number, criterion in enumerate(header.stop_criteria, 1)]
 
 
-def change_criteria(workspace: Workspace, request: CriteriaRequest) -> Book:
+def change_criteria(workspace: Workspace, book: Book, request: CriteriaRequest) -> None:
     """Everything that is asked for in one write, or nothing: it is checked before. Raises UsageError."""
-    book = workspace.book()
     steps: list[Step] = []
-    if request.recipe is not None:
-        steps.append(_add_of_recipe(workspace, request.recipe))
+    if request.of_recipe:
+        steps.append(_add_lacking(request.of_recipe))
     if request.add is not None:
         steps.append(_add(request.add))
     if request.predicate is not None:
@@ -71,8 +68,8 @@ def change_criteria(workspace: Workspace, request: CriteriaRequest) -> Book:
         return header
 
     if steps:
-        change_header(workspace, book, changed)
-    return book
+        with changing(workspace, book):
+            book.change_header(changed)
 
 
 def _judge(workspace: Workspace, book: Book, request: JudgeRequest) -> Step:
@@ -90,17 +87,12 @@ def _add(text: str) -> Step:
     return lambda h: dataclasses.replace(h, stop_criteria=(*h.stop_criteria, Criterion(text=said)))
 
 
-def _add_of_recipe(workspace: Workspace, name: str) -> Step:
-    """The criteria of a recipe, which must have some, as far as the logbook has none of the same words."""
-    recipe = choose_any(workspace, name, scale=None, sets=()).recipe
-    if not recipe.criteria:
-        raise UsageError(
-            f"the recipe {name} states no criteria", cause="it has no key `criteria`", hint="logbook sweep"
-        )
+def _add_lacking(criteria: Sequence[Criterion]) -> Step:
+    """Further criteria, as far as the logbook has none of the same words."""
 
     def changed(header: Header) -> Header:
         known = {c.text for c in header.stop_criteria}
-        more = [c for c in recipe.criteria if c.text not in known]
+        more = [c for c in criteria if c.text not in known]
         return dataclasses.replace(header, stop_criteria=(*header.stop_criteria, *more))
 
     return changed

@@ -1,11 +1,12 @@
-"""The header of a logbook from a recipe: `logbook start --recipe NAME`."""
+"""What a recipe says for the header of a logbook: `start --recipe NAME`, and its criteria for `criteria --recipe`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from logbook_agent.model.header import CommandTemplate, MatrixAxis, Metric
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import CommandTemplate, Criterion, MatrixAxis, Metric
 from logbook_agent.model.values import canonical
 from logbook_agent.store.workspace import Workspace, sweep_command
 from logbook_agent.sweeps.chosen import Chosen, ChosenStages, choose_any
@@ -20,12 +21,12 @@ _NAMES: dict[str, Callable[[Any], object]] = {
 }
 
 
-def read_header_of_recipe(workspace: Workspace, name: str, scale: str | None) -> dict[str, Any]:
-    """The parts of a header that a recipe states at a scale, as those of a header file; topic and prefix are its
-    name."""
+def header_of_recipe(workspace: Workspace, name: str, scale: str | None, file: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts of a header that a recipe states at a scale; topic and prefix are its name. Those of a header file win,
+    and add to the lists."""
     chosen = choose_any(workspace, name, scale=scale, sets=())
     recipe = chosen.recipe
-    return {
+    stated = {
         "topic": recipe.name,
         "prefix": recipe.name.upper().replace("_", "-"),
         "goal": recipe.question,
@@ -35,14 +36,20 @@ def read_header_of_recipe(workspace: Workspace, name: str, scale: str | None) ->
         "matrix": _matrix(chosen),
         "command_templates": (CommandTemplate(label=recipe.name, command=sweep_command(name, scale=scale)),),
     }
+    found = {**stated, **file}
+    for key, name_of in _NAMES.items():
+        told = {name_of(item) for item in file.get(key, ())}
+        found[key] = (*(item for item in stated[key] if name_of(item) not in told), *file.get(key, ()))
+    return found
 
 
-def merged(recipe: Mapping[str, Any], file: Mapping[str, Any]) -> dict[str, Any]:
-    """What a recipe and a file state together: the file wins, and adds to the lists."""
-    found = {**recipe, **file}
-    for key, name in _NAMES.items():
-        told = {name(item) for item in file.get(key, ())}
-        found[key] = (*(item for item in recipe[key] if name(item) not in told), *file.get(key, ()))
+def criteria_of_recipe(workspace: Workspace, name: str) -> tuple[Criterion, ...]:
+    """The criteria of a recipe. Raises UsageError where it has none."""
+    found = choose_any(workspace, name, scale=None, sets=()).recipe.criteria
+    if not found:
+        raise UsageError(
+            f"the recipe {name} states no criteria", cause="it has no key `criteria`", hint="logbook sweep"
+        )
     return found
 
 

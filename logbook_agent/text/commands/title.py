@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Sequence
 
-from logbook_agent.running.commands.script import Simple, simple_commands_of
+from logbook_agent.text.commands.script import Simple, simple_commands_of
 
 TITLE_CHARS = 60
 

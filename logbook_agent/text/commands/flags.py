@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.running.commands.script import Simple, Word, simple_commands_of
+from logbook_agent.text.commands.script import Simple, Word, simple_commands_of
 
 _LONG = re.compile(r"(?P<flag>--[A-Za-z][\w.-]*)(?:=(?P<value>.*))?", re.DOTALL)
 _PAIR = re.compile(r"(?P<flag>[A-Za-z_][\w.-]*)=(?P<value>.*)", re.DOTALL)

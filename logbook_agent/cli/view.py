@@ -1,4 +1,4 @@
-"""`logbook absorb`."""
+"""`logbook render` and `logbook absorb`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typer import Argument, Option
 from logbook_agent.cli.options import Common, Texts
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.absorb import AbsorbResult, absorb
+from logbook_agent.findings.read import read
+from logbook_agent.pages.views import render
 
 
 def absorb_command(
@@ -52,3 +54,27 @@ def _text(outcome: AbsorbResult, *, dry_run: bool) -> str:
             lines.append(a.diff)
     lines += [f"not absorbed {r.id}: {r.why}" for r in outcome.refused]
     return "\n".join(lines)
+
+
+def render_command(
+    *,
+    discard_edits: Annotated[
+        bool, Option("--discard-edits", help="Also overwrite blocks edited by hand, after a backup.")
+    ] = False,
+    common: Common,
+) -> None:
+    """Render the whole view again.
+
+    Needed after changing templates or logbook.yaml. Example: logbook render
+    """
+    space = common.space()
+    book = space.book()
+    render(space, book, discard_edits=discard_edits)
+    data = {
+        "view": str(book.view_path),
+        "entries": len(book.entry_ids()),
+        "edited_by_hand": read(space, book).edited,
+    }
+    count = data["entries"]
+    text = f"rendered {count} {'entry' if count == 1 else 'entries'} into {book.view_path}"
+    emit("render", data, text, as_json=common.as_json, warnings=space.warnings)

@@ -1,19 +1,21 @@
-"""What options and a YAML file (`logbook start --from FILE`) state of a header, in the short forms that they share."""
+"""What options and a YAML file (`logbook start --from FILE`) state of a header, in the short forms that they share;
+and whether it is what it stands for."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, cast
 
 from logbook_agent.findings.criteria.predicate import checked_predicate
-from logbook_agent.model.checks import checked_baseline
 from logbook_agent.model.codec import CodecError, decode
+from logbook_agent.model.entry import CONFIDENCES, PREFIX, TOPIC
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Baseline, CommandTemplate, Criterion, Link, MatrixAxis, Metric
-from logbook_agent.model.ids import PREFIX, TOPIC
 from logbook_agent.model.units import DIRECTIONS, UNITS, Direction, known
+from logbook_agent.model.values import as_written
 from logbook_agent.store.parse import parse_yaml
 from logbook_agent.text.markdown import clean
 
@@ -180,14 +182,8 @@ def _item(item: Any, short: Callable[[str], Any], cls: type | None, key: str) ->
 def _values_as_written(value: Any) -> Any:
     """YAML reads `values: [2, 4, 8]` of an axis as numbers; planned values are kept as written."""
     if isinstance(value, dict) and isinstance(value.get("values"), list):
-        return {**value, "values": [_as_written(v) for v in value["values"]]}
+        return {**value, "values": [as_written(v) for v in value["values"]]}
     return value
-
-
-def _as_written(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
 
 
 def _dates_as_text(value: Any) -> Any:
@@ -205,3 +201,29 @@ _ITEMS: dict[str, tuple[Callable[[str], Any], type | None]] = {
     "matrix": (parse_axis, MatrixAxis),
     "command_templates": (parse_template, CommandTemplate),
 }
+
+
+def stated_baseline(baseline: Baseline, option: str) -> Baseline:
+    """As `checked_baseline`, of one that options state; `option` is the one of its confidence. Raises UsageError."""
+    try:
+        return checked_baseline(baseline)
+    except CodecError as error:
+        raise UsageError(
+            str(error), cause="an option or the file sets this", hint=f"{option} 'replicated (three runs)'"
+        ) from error
+
+
+def checked_baseline(baseline: Baseline) -> Baseline:
+    """The baseline, when its date is one and its confidence begins with a word of ours.
+
+    Raises CodecError, as for any other misfit of the file.
+    """
+    if baseline.date is not None:
+        try:
+            date.fromisoformat(baseline.date)
+        except ValueError:
+            raise CodecError(f"baseline.date: expected a date such as 2026-02-09, got {baseline.date!r}") from None
+    if baseline.confidence is not None and not baseline.confidence.startswith(CONFIDENCES):
+        words = ", ".join(CONFIDENCES)
+        raise CodecError(f"baseline.confidence: expected {words} (and why), got {baseline.confidence!r}")
+    return baseline

@@ -1,0 +1,206 @@
+"""An entry that is to be: what a person says about it, its labelled fields in the order of the form, and its ID."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from logbook_agent.model.entry import (
+    COMMAND,
+    CONFIG,
+    EARLIER_HYPOTHESIS,
+    HYPOTHESIS,
+    INTERPRETATION,
+    KINDS,
+    NEXT_ACTION,
+    RESULT,
+    Entry,
+    Field,
+    PlannedCommand,
+    SettableState,
+)
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.record import Record, record_of
+from logbook_agent.pages.blocks import blocks_of
+from logbook_agent.store.book import Book
+from logbook_agent.store.processes import life
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.markdown import clean, one_line
+
+_FORM = [label.casefold() for label in (HYPOTHESIS, COMMAND, CONFIG, RESULT, INTERPRETATION, NEXT_ACTION)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prose:
+    """What a person says about an entry, in the options that `run`, `plan`, `note` and `edit` share."""
+
+    title: str | None = None
+    hypothesis: str | None = None
+    result: str | None = None
+    interpretation: str | None = None
+    next_action: str | None = None
+    fields: Sequence[str] = ()
+    continues: str | None = None
+    completes: str | None = None
+    supersedes: str | None = None
+
+    def given(self) -> list[tuple[str, str]]:
+        """Labels and texts that were given; free ones come where the form has its middle (before
+        Interpretation)."""
+        front = [(HYPOTHESIS, self.hypothesis), (RESULT, self.result)]
+        free = [(f.label, f.text) for f in map(parse_field, self.fields)]
+        back = [(INTERPRETATION, self.interpretation), (NEXT_ACTION, self.next_action)]
+        return [(label, text) for label, text in (*front, *free, *back) if text is not None]
+
+
+def with_relations(book: Book, prose: Prose, own_id: str | None = None) -> Prose:
+    """The prose with the present IDs of the entries it refers to (a former ID is accepted).
+
+    Raises NotFound when one does not exist, UsageError when it is not an earlier one.
+    """
+    names = ("continues", "completes", "supersedes")
+    targets = {name: book.resolve(target) for name in names if (target := getattr(prose, name)) is not None}
+    order = book.entry_ids() if targets and own_id is not None else []
+    for target in targets.values():
+        if own_id in order and order.index(target) >= order.index(own_id):
+            raise UsageError(
+                f"{own_id} cannot refer to {target}",
+                cause="an entry continues, completes or supersedes an earlier one",
+                hint=f"say it the other way round: logbook edit {target} --supersedes {own_id}",
+            )
+    return dataclasses.replace(prose, **targets)
+
+
+def check_required(workspace: Workspace, prose: Prose, label: str | None) -> None:
+    """Raises UsageError when the project demands something that was not given."""
+    given = {
+        "title": prose.title,
+        "hypothesis": prose.hypothesis,
+        "interpretation": prose.interpretation,
+        "next": prose.next_action,
+        "label": label,
+    }
+    missing = [name for name in workspace.config.require if not given[name]]
+    if missing:
+        where = workspace.config.file.name if workspace.config.file else "the settings"
+        raise UsageError(
+            f"this project requires --{missing[0]}" + "".join(f" and --{m}" for m in missing[1:]),
+            cause=f"`require` in {where}",
+            hint=f"add: --{missing[0]} '...' (text, @FILE or - for standard input)",
+        )
+
+
+def create_entry(workspace: Workspace, book: Book, draft: Entry) -> Entry:
+    """Reserve the next ID and write the entry; what it compares are its own rows. A template that does not fit is met
+    before that."""
+    draft = workspace.redacted_entry(draft)
+    blocks_of(workspace, book).entry(record_of(draft, (), life))
+    entry_id, warning = book.reserve_id(workspace.owner())
+    if warning:
+        workspace.warnings.append(warning)
+    asked = tuple(dataclasses.replace(c, references=(entry_id,)) for c in draft.comparisons)
+    entry = dataclasses.replace(draft, id=entry_id, comparisons=asked)
+    book.write_entry(entry)
+    return entry
+
+
+def draft_entry(
+    workspace: Workspace,
+    prose: Prose,
+    *,
+    title: str,
+    kind: str = "experiment",
+    state: SettableState | None = None,
+    commands: Sequence[PlannedCommand] = (),
+) -> Entry:
+    """An entry without an ID yet."""
+    if kind not in KINDS:
+        raise UsageError(f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint="--kind note")
+    return Entry(
+        id="",
+        title=one_line(title),
+        opened=workspace.stamp(),
+        kind=kind,
+        state=state,
+        continues=prose.continues,
+        completes=prose.completes,
+        supersedes=prose.supersedes,
+        commands=tuple(commands),
+        fields=edited_fields((), prose.given(), append=False),
+    )
+
+
+def parse_field(text: str) -> Field:
+    """`LABEL=TEXT`. Raises UsageError for a label that could not be read back from the view."""
+    label, separator, value = text.partition("=")
+    label = clean(label).strip()
+    if not separator or not label:
+        raise UsageError(
+            f"--field {one_line(text)!r} is not LABEL=TEXT",
+            cause="the = or the label is missing",
+            hint="write: --field 'Observation=modes are forced to full'",
+        )
+    return Field(label=checked_label(label), text=clean(value))
+
+
+def checked_label(label: str) -> str:
+    if len(label) > 100 or ":" in label or "\n" in label or label[0] in "#-*>|`<":
+        raise UsageError(
+            f"{one_line(label)!r} is not a valid field label",
+            cause="a label is one line of at most 100 characters, without a colon, that starts with a word",
+            hint="put the rest into the text",
+        )
+    return label
+
+
+def edited_fields(old: Sequence[Field], given: Sequence[tuple[str, str]], *, append: bool) -> tuple[Field, ...]:
+    """Fields with the given ones changed in place; new ones go where the form has them, else last.
+
+    An empty text removes a field.
+    """
+    fields = list(old)
+    for label, text in given:
+        at = _index(fields, label)
+        if at is None:
+            if text:
+                fields.insert(_place(fields, label), Field(label=label, text=clean(text)))
+        elif append and text:
+            before = f"{fields[at].text}\n" if fields[at].text else ""
+            fields[at] = Field(label=fields[at].label, text=before + clean(text))
+        elif text:
+            fields[at] = Field(label=fields[at].label, text=clean(text))
+        else:
+            del fields[at]
+    return tuple(fields)
+
+
+def with_earlier_hypothesis(old: Record, new: Entry, changed: str) -> Entry:
+    """The entry with the hypothesis that stood there when there was a result already. `changed`: the moment of it.
+
+    What was found must not be made to look like what was expected."""
+    before = old.entry.text(HYPOTHESIS)
+    if not before or before == new.text(HYPOTHESIS) or not old.runs:
+        return new
+    said = f"Changed after the result, {changed[:10]}. Before: {before}"
+    fields = edited_fields(new.fields, [(EARLIER_HYPOTHESIS, said)], append=bool(new.text(EARLIER_HYPOTHESIS)))
+    return dataclasses.replace(new, fields=fields)
+
+
+def with_place_for_result(fields: Sequence[Field]) -> tuple[Field, ...]:
+    """With an empty Result where the measured one stands, so that what is written after it follows it."""
+    if _index(fields, RESULT) is not None:
+        return tuple(fields)
+    at = _place(fields, RESULT)
+    return (*fields[:at], Field(label=RESULT, text=""), *fields[at:])
+
+
+def _index(fields: Sequence[Field], label: str) -> int | None:
+    return next((i for i, f in enumerate(fields) if f.label.casefold() == label.casefold()), None)
+
+
+def _place(fields: Sequence[Field], label: str) -> int:
+    if label.casefold() not in _FORM:
+        return len(fields)
+    after = _FORM[_FORM.index(label.casefold()) + 1 :]
+    return next((i for i, f in enumerate(fields) if f.label.casefold() in after), len(fields))

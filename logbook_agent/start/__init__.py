@@ -1,1 +1,0 @@
-"""Starting a logbook: the header that options, a file or a recipe make."""
