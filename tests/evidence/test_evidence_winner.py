@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
+from logbook_agent.findings.evidence.layout import PlacedRun
 from logbook_agent.findings.evidence.winner import winner
+from logbook_agent.model.entry import Design
 
 # Ten runs that scatter by about 1%, with a median of 1.
 NOISE = [0.987, 0.991, 0.994, 0.997, 0.999, 1.001, 1.003, 1.006, 1.009, 1.013]
 TIGHT = [1 + (v - 1) / 5 for v in NOISE]
-Cases = dict[str, list[tuple[int, list[float]]]]
+Cases = dict[str, list[tuple[PlacedRun, list[float]]]]
+
+
+def at(place: int, repeat: int = 1, design: Design | None = None) -> PlacedRun:
+    return PlacedRun(("", "", place), repeat=repeat, design=design)
 
 
 def rounds(cases: dict[str, list[float]]) -> Cases:
@@ -21,15 +28,25 @@ def rounds(cases: dict[str, list[float]]) -> Cases:
     for turn in range(max(map(len, cases.values()))):
         names = [name for name in (reversed(cases) if turn % 2 else cases) if turn < len(cases[name])]
         for name in names:
-            found[name].append((place, [cases[name][turn]]))
+            found[name].append((at(place, turn + 1), [cases[name][turn]]))
             place += 1
     return found
+
+
+def drawn(cases: dict[str, list[float]], *, shuffled: bool = False) -> Cases:
+    """The same rounds, by a design that drew the order within each, or that of all runs."""
+    return {
+        name: [
+            (replace(run, design=Design(seed=1, rounds=len(runs), shuffled=shuffled)), values) for run, values in runs
+        ]
+        for name, runs in rounds(cases).items()
+    }
 
 
 def blocks(cases: dict[str, list[float]]) -> Cases:
     """All runs of the first case, then all of the second, and so on."""
     places = iter(range(10_000))
-    return {name: [(next(places), [value]) for value in values] for name, values in cases.items()}
+    return {name: [(at(next(places)), [value]) for value in values] for name, values in cases.items()}
 
 
 def test_the_luckiest_of_equal_cases_is_no_winner() -> None:
@@ -68,8 +85,9 @@ def test_a_winner_beats_the_base_after_the_correction_or_all_others() -> None:
     found = winner(few, direction="max", base="case 0")
     assert found.winner is None
     assert found.reasons[0].startswith("4 more pairs are needed")
-    # Drawn by chance, runs are no pairs, even where they happen to stand in turns.
-    mixed = winner(few, direction="max", base="case 0", shuffled=True)
+    # Mixed by chance, runs are no pairs, even where they happen to stand in turns.
+    plain = {f"case {i}": [v * (1.05 if i == 7 else 1) for v in TIGHT[:6]] for i in range(20)}
+    mixed = winner(drawn(plain, shuffled=True), direction="max", base="case 0")
     assert (mixed.winner, "6 and 6 runs" in mixed.reasons[1]) == ("case 7", True)
 
 
@@ -78,7 +96,26 @@ def test_what_a_drift_could_have_made_names_no_winner() -> None:
     found = winner(blocks(cases), direction="max")
     assert (found.winner, found.best, found.repeats) == (None, "case 7", 10)
     assert "a drift of the machine would look the same" in found.reasons[0]
-    assert winner(blocks(cases), direction="max", shuffled=True).winner == "case 7"
+    for once in (False, True):
+        assert winner(drawn(cases, shuffled=once), direction="max").winner == "case 7"
+
+
+def test_rounds_in_which_one_case_always_ran_before_the_other_name_no_winner() -> None:
+    same_way = {"a": [(at(2 * n), [v]) for n, v in enumerate(TIGHT)]}
+    same_way["b"] = [(at(2 * n + 1), [1.05 * v]) for n, v in enumerate(TIGHT)]
+    found = winner(same_way, direction="max")
+    assert (found.winner, found.best, found.repeats) == (None, "b", 10)
+    assert found.reasons == ("the same side always ran first: a drift of the machine would look the same",)
+
+
+def test_pairs_of_rounds_are_those_of_a_round() -> None:
+    """A run that was left out takes its partner with it, and the pairs after it stay together."""
+    cases = drawn({"base": TIGHT, "new": [v * 1.05 for v in TIGHT]})
+    del cases["new"][3]
+    found = winner(cases, direction="max", base="base")
+    assert found.winner == "new"
+    assert "9 pairs" in found.reasons[1]
+    assert "+5.00%, 95% interval +5.00% to +5.00%" in found.reasons[1], "each run beside that of its own round"
 
 
 def test_the_base_can_be_best_and_a_case_without_ratio_is_left_out() -> None:

@@ -104,7 +104,8 @@ def test_what_was_taken_back_measured_nothing(started: Cli, folder: Path) -> Non
     predicate = json.dumps({"target": {"metric": "tflops", "at_least": 8}})
     assert started("criteria", "--add", "Fast", "--predicate", predicate).code == 0
     for value in (5, 10):
-        assert started("run", "--config", f"size={value}", "--", "echo", f"RESULT tflops={value}").code == 0
+        words = ("--config", f"size={value}", "--repeat", "7", "--", "echo", f"RESULT tflops={value}")
+        assert started("run", *words).code == 0
     for state in ("abandoned", "void"):
         assert started("edit", "MOE-001", "--state", state).code == 0
         said = Readers(started, folder)

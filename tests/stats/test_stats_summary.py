@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.model.stats import median
-from logbook_agent.model.stats.noise import noise_floor, pooled_floor, within_noise
+from logbook_agent.model.stats.noise import Floor, noise_floor, pooled_floor, within_noise
 from logbook_agent.model.stats.summary import mad, mean, quantile, standard_deviation
 
 
@@ -67,16 +67,26 @@ def test_noise_floor() -> None:
     assert noise_floor(runs[:1]) is None
     assert noise_floor([[1.0], [0.0]]) is None
     # (1 * 0.01^2 + 4 * 0.02^2) / 5
-    assert pooled_floor([(0.01, 2), (0.02, 5), (0.5, 1)]) == pytest.approx(math.sqrt(0.0017 / 5))
+    assert pooled_floor([(0.01, 2), (0.02, 5), (0.5, 1)]) == (pytest.approx(math.sqrt(0.0017 / 5)), 5)
     assert pooled_floor([(0.5, 1)]) is None
 
 
 def test_within_noise() -> None:
+    known = Floor(0.01, 100_000)
     # Two single runs: 1.96 * sqrt(2) floors of 1% are 2.77%.
-    assert within_noise(1.027, 0.01, 1, 1)
-    assert within_noise(1 / 1.027, 0.01, 1, 1)
-    assert not within_noise(1.03, 0.01, 1, 1)
+    assert within_noise(1.027, known, 1, 1)
+    assert within_noise(1 / 1.027, known, 1, 1)
+    assert not within_noise(1.03, known, 1, 1)
     # Ten a side: 1.96 * sqrt(pi / 2) * sqrt(2 / 10) floors are 1.10%.
-    assert within_noise(1.0109, 0.01, 10, 10)
-    assert not within_noise(1.0112, 0.01, 10, 10)
-    assert not within_noise(0.0, 0.01, 1, 1)
+    assert within_noise(1.0109, known, 10, 10)
+    assert not within_noise(1.0112, known, 10, 10)
+    assert not within_noise(0.0, known, 1, 1)
+
+
+def test_a_floor_that_is_hardly_known_holds_more() -> None:
+    # scipy.stats.t.ppf(0.975, freedom): 12.706 for 1, 4.303 for 2, 2.262 for 9; times sqrt(2) floors of 1%.
+    for freedom, quantile_above in ((1, 12.7062), (2, 4.3027), (9, 2.2622)):
+        reach = math.exp(quantile_above * math.sqrt(2) * 0.01)
+        floor = Floor(0.01, freedom)
+        assert within_noise(1 + (reach - 1) * 0.999, floor, 1, 1)
+        assert not within_noise(1 + (reach - 1) * 1.001, floor, 1, 1)

@@ -111,7 +111,7 @@ def test_other_config_and_another_command_are_not_the_same(started: Cli) -> None
 def test_marks_and_verdicts_are_told(started: Cli) -> None:
     for mode, value in (("none", 100), ("int8", 90)):
         started("run", "--repeat", "4", "--", "sh", "-c", f"echo RESULT mode={mode} tflops={value}.$LOGBOOK_RUN")
-    started("compare", "MOE-000", "MOE-001", "--axis", "mode", "--save", "MOE-001")
+    started("compare", "MOE-000", "MOE-001", "--axis", "mode", "--allow", "order", "--save", "MOE-001")
     [line] = said(started("run", "--", "sh", "-c", "echo RESULT mode=int8 tflops=90.$LOGBOOK_RUN").err)
     assert "MOE-001 run 4 (same command; commit not known): regressive: tflops -9.98% (" in line
     assert line.endswith("against none")
