@@ -394,6 +394,7 @@ def test_list_names_backends_and_impls(bench: Callable[..., Outcome]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_module_runs_as_a_command() -> None:
     import subprocess
 

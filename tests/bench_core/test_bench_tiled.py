@@ -265,6 +265,7 @@ def test_the_smallest_block_agrees_with_the_oracle() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("experts", UNEVEN.values(), ids=UNEVEN)
+@pytest.mark.wide
 def test_uneven_blocks_agree_with_the_oracle(experts: np.ndarray) -> None:
     inputs = with_experts(inputs_of(TILES, DType.FLOAT32), experts)
     _block_agrees(inputs, DType.FLOAT32, "fused_w13", QuantMode.NONE, BenchPass.FORWARD_BACKWARD)

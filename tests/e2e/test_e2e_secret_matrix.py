@@ -71,6 +71,7 @@ def test_texts_of_an_entry_and_a_header(cli: Cli, folder: Path, matrix: Matrix) 
 
 
 @pytest.mark.slow
+@long
 def test_words_of_a_command(started: Cli, folder: Path, matrix: Matrix, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = matrix.values("flag").items()
     flags = [word for k, v in pairs for word in (f"--{k}", v)]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
-from tests.e2e.secret_matrix_support import EVERY, FEW, Matrix, offline, read_all, sizes
+from tests.e2e.secret_matrix_support import EVERY, FEW, Matrix, long, offline, read_all, sizes
 from tests.e2e.test_e2e_secret_matrix import matrix
 
 __all__ = ["matrix"]
@@ -63,6 +63,7 @@ def _with_secrets(matrix: Matrix, place: str, data: object, *, text: str) -> Non
 
 
 @pytest.mark.slow
+@long
 def test_what_somebody_or_an_older_version_wrote(cli: Cli, folder: Path, matrix: Matrix) -> None:
     """Files as they are pulled: entry, header, run, view. Their secrets go no further."""
     assert (

@@ -199,6 +199,7 @@ def test_a_command_that_failed_in_a_later_run_is_found_when_it_is_tried_again(st
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_random_histories_say_the_same_with_and_without_the_index(started: Cli, book: Book, tmp_path: Path) -> None:
     chance = random.Random(13)
     offline = tmp_path / "offline"
