@@ -53,6 +53,7 @@ def test_not_met_until_somebody_judges(judging: Cli, folder: Path) -> None:
     assert "[x]" not in block(judging)
 
 
+@pytest.mark.slow
 def test_a_judgement_shows_with_its_evidence(judging: Cli, folder: Path, clock: FixedClock) -> None:
     clock.tick(3)
     data = ok(judging("criteria", "--met", "1", "--evidence", "MOE-000", "--json"))
@@ -183,6 +184,7 @@ def test_a_summary_without_secrets(judging: Cli, folder: Path, monkeypatch: pyte
 PAIR = "compared: {axis: quant_mode, values: [none, int8]}"
 
 
+@pytest.mark.slow
 def test_a_predicate_is_computed_wherever_criteria_are_shown(cli: Cli, clock: FixedClock, folder: Path) -> None:
     assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max", "--stop", "a pair").code == 0
     assert ok(cli("criteria", "--predicate", f"1={PAIR}", "--json"))["criteria"][0]["computed"]["state"] == "unmet"
@@ -241,6 +243,7 @@ def test_a_criterion_is_added_with_its_predicate_in_one_go(judging: Cli) -> None
     assert "[ ] 1. no speed-up at any shape (not met: MOE-000, " in answer.out
 
 
+@pytest.mark.slow
 def test_entries_that_are_superseded_or_void_count_for_nothing(judging: Cli) -> None:
     ok(judging("criteria", "--predicate", "1=target: {metric: tflops, at_least: 100}", "--json"))
     measured = ("run", "--", "echo", "METRIC tflops=200 TF/s")

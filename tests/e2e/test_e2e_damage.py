@@ -34,6 +34,7 @@ def three(started: Cli) -> Cli:
 
 @pytest.mark.parametrize("name", DAMAGE)
 @pytest.mark.sample(2)
+@pytest.mark.slow
 def test_a_damaged_record(three: Cli, folder: Path, name: str) -> None:
     file, content, says = DAMAGE[name]
     view = folder / "logbooks/moe.md"

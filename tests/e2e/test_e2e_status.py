@@ -72,11 +72,13 @@ def crowded(folder: Path) -> Book:
     return _crowded(folder, 30)
 
 
+@pytest.mark.slow
 def test_status_stays_small_and_counts_what_it_cut(crowded: Book, cli: Cli) -> None:
     _check_status(cli, 30)
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_status_of_300_entries(folder: Path, cli: Cli) -> None:
     _crowded(folder, 300)
     _check_status(cli, 300)
@@ -128,6 +130,7 @@ def test_status_says_which_criteria_are_met_where_the_issue_is_and_that_it_ended
     assert cli("status", "--json").data["closed"] is None
 
 
+@pytest.mark.slow
 def test_status_with_warnings_and_hand_edits_stays_small(crowded: Book, cli: Cli) -> None:
     cli("render")
     text = crowded.view_path.read_text()

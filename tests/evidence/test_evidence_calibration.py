@@ -24,6 +24,7 @@ def simulation() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_noise_is_rarely_called_an_effect_and_an_effect_rarely_noise(simulation: ModuleType) -> None:
     held = [c for c in simulation.cells() if c.design.name == "pairs 10" and c.part in ("A/A", "3%") and c.target]
     assert len(held) == len(simulation.MODELS) + 1
@@ -34,6 +35,8 @@ def test_noise_is_rarely_called_an_effect_and_an_effect_rarely_noise(simulation:
         assert wrong < 22, cell.name
 
 
+@pytest.mark.wide
+@pytest.mark.slow
 def test_the_best_of_a_hundred_equal_cases_is_no_winner(simulation: ModuleType) -> None:
     equal = [sweep for sweep in simulation.sweeps() if not sweep.effect]
     for sweep in equal:

@@ -81,6 +81,7 @@ class Readers:
 
 
 @pytest.mark.parametrize(("state", "relation"), list(itertools.product(STATES, RELATIONS)))
+@pytest.mark.slow
 def test_every_reader_gives_one_answer(started: Cli, folder: Path, state: str | None, relation: str) -> None:
     predicate = json.dumps({"target": {"metric": "tflops", "at_least": 1}})
     assert started("criteria", "--add", "Fast", "--predicate", predicate).code == 0
@@ -100,6 +101,7 @@ def test_every_reader_gives_one_answer(started: Cli, folder: Path, state: str | 
     assert said.next_action() == {not stands}
 
 
+@pytest.mark.slow
 def test_what_was_taken_back_measured_nothing(started: Cli, folder: Path) -> None:
     predicate = json.dumps({"target": {"metric": "tflops", "at_least": 8}})
     assert started("criteria", "--add", "Fast", "--predicate", predicate).code == 0
@@ -114,6 +116,7 @@ def test_what_was_taken_back_measured_nothing(started: Cli, folder: Path) -> Non
     assert (said.best(), said.criteria["met"]) == ({"MOE-001"}, True)
 
 
+@pytest.mark.slow
 def test_the_states_that_take_back_are_named_in_one_place() -> None:
     """Everybody else asks `is_withdrawn`, or what an entry's standing is."""
     package = REPOSITORY / "logbook_agent"

@@ -89,6 +89,7 @@ def test_an_address_that_was_typed_gets_nothing_either(bench: Bench, monkeypatch
     unconfirmed(bench, "sync")
 
 
+@pytest.mark.slow
 def test_a_link_to_another_host_gets_nothing_and_keeps_nobody_else_waiting(
     told: Bench, other: tuple[str, int, str]
 ) -> None:
