@@ -76,7 +76,7 @@ def _closing(
     if not said.strip():
         raise UsageError(
             "no conclusion",
-            cause="a thread is closed with what was found, even when that is nothing",
+            cause="closing needs a conclusion, even when nothing was found",
             hint="logbook close --conclusion '...' (text, @FILE or - for standard input)",
         )
     return Closing(
