@@ -15,7 +15,10 @@ from logbook_agent.pages.views import render
 def render_command(
     *,
     discard_edits: Annotated[
-        bool, Option("--discard-edits", help="Also overwrite blocks edited by hand, after a backup.")
+        bool,
+        Option(
+            "--discard-edits", help="Also overwrite blocks edited by hand, after a backup; text between blocks stays."
+        ),
     ] = False,
     common: Common,
 ) -> None:
