@@ -54,7 +54,7 @@ def baseline_command(
         reason=prose(reason),
     )
     header = move(space, book, request) if request.asks else book.header
-    space.warnings += read(space, book).doubts
+    space.warnings += read(space, book).baseline_doubts
     data = {
         "logbook": book.topic,
         "baseline": encode(header.baseline),

@@ -103,6 +103,8 @@ def _signed(criterion: dict[str, Any]) -> str:
     said = []
     if criterion["by"] is not None:
         said.append(f"{'met' if criterion['met'] else 'not met'}: {criterion['evidence']}, {criterion['by']}")
+    if criterion["doubt"] is not None:
+        said.append(criterion["doubt"])
     computed = criterion["computed"]
     if computed is not None:
         evidence = list(computed.get("evidence", ()))

@@ -21,7 +21,7 @@ from logbook_agent.text.markdown import one_line
 
 LIMIT_BYTES = 8000
 # Room for the envelope of the answer: schema, warnings.
-_RESERVED_BYTES = 600
+_RESERVED_BYTES = 800
 _WARNING_CHARACTERS = 150
 # From generous to sparse: characters of a text, entries of a list.
 _STEPS = ((600, 12), (300, 10), (200, 8), (140, 6), (90, 4), (60, 3), (40, 2), (24, 1))
@@ -32,6 +32,8 @@ def status(workspace: Workspace, book: Book) -> dict[str, Any]:
     """Scope, baseline, best row, last entries, what is open, next actions, criteria; within the limit."""
     found = read(workspace, book)
     workspace.warnings += [_unreadable(workspace, message) for message in found.unreadable[:3]]
+    # Those of the criteria stand with these.
+    workspace.warnings += [doubt[:_WARNING_CHARACTERS] for doubt in found.baseline_doubts]
     edited = _if_readable(workspace, lambda: found.edited)
     void = _if_readable(workspace, lambda: [v.id for v in book.voids()])
     for text_limit, list_limit in _STEPS:
@@ -169,6 +171,8 @@ def _criterion(criterion: Criterion, cut: _Cutter) -> dict[str, Any]:
     """The text, whether it is met, and what shows it."""
     judgement, computed = criterion.judgement, criterion.computed
     line: dict[str, Any] = {"text": cut.text(criterion.text), "met": criterion.met}
+    if criterion.doubt is not None:
+        line["doubt"] = criterion.doubt
     if computed is not None:
         line |= {"computed": computed.state, "reason": cut.text(computed.reason)}
     if judgement is not None:

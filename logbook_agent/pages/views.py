@@ -83,8 +83,9 @@ def _refreshed(
         seen.append(one)
         texts[entry_id] = _entry_block(found, blocks, one)
         footer_changed |= is_listed(one.record.entry) or f"{entry_id} " in footer
-    # What is said of a predicate follows from the rows of all entries.
-    if HEADER not in present or header_changed or found.header.has_predicates:
+    # What is said of a predicate follows from the rows of all entries; of a judgement, from the state of its evidence.
+    follows = found.header.has_predicates or not found.header.evidence.isdisjoint(changed)
+    if HEADER not in present or header_changed or follows:
         texts[HEADER] = blocks.header()
     if footer_changed:
         texts[FOOTER] = blocks.footer(found.listed) or None

@@ -102,6 +102,8 @@ def _warned(workspace: Workspace, book: Book) -> tuple[int, ...]:
     found = read(workspace, book)
     unmet = {n: c.text for n, c in enumerate(found.header.stop_criteria, 1) if not c.met}
     workspace.warnings += [f"stop criterion {n} is not met: {one_line(text)[:_SHOWN]}" for n, text in unmet.items()]
+    doubtful = [(n, c.doubt) for n, c in enumerate(found.header.stop_criteria, 1) if c.met and c.doubt is not None]
+    workspace.warnings += [f"stop criterion {n} {doubt}" for n, doubt in doubtful]
     unfinished = [e["id"] for e in found.summaries if e["state"] in OPEN]
     if unfinished:
         more = f" and {len(unfinished) - 5} more" if len(unfinished) > 5 else ""
