@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 
 from logbook_agent.findings.standing import Standing, Summary, standing_of
 from logbook_agent.findings.thread import said_by
-from logbook_agent.model.entry import DECISION, NEGATIVE_RESULT, Entry
+from logbook_agent.model.entry import DECISION, INVERSE, NEGATIVE_RESULT, Entry
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
 
 # A file without any of these says nothing of other entries, and nothing for the lists below a view.
-_RELATIONS = ("\nsupersedes:", "\ncompletes:")
+_RELATIONS = tuple(f"\n{name}:" for name in INVERSE)
 _KEEPS = "\ncomparisons:"
 _LISTED = (DECISION.casefold(), NEGATIVE_RESULT.casefold())
 
@@ -62,7 +62,7 @@ class Mentions:
             self._texts[entry_id] = text
             entry = self._parsed(entry_id) if any(key in text for key in _RELATIONS) else None
             if entry is not None:
-                for target in {entry.completes, entry.supersedes} - {None}:
+                for target in {getattr(entry, name) for name in INVERSE} - {None}:
                     self._said_of.setdefault(target, []).insert(0, said_by(entry))
         self._unread = min(self._unread, first)
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from logbook_agent.model.entry import State, is_withdrawn
+from logbook_agent.model.entry import INVERSE, RELATIONS, State, is_withdrawn
 
 # What is known of an entry, as plain data: at least its `id`, its `state` (its own is enough: what runs make of it
-# takes nothing back) and the IDs of those that it `continues`, `completes` and `supersedes`, or None.
+# takes nothing back) and by each of its `RELATIONS` the ID of another one, or None.
 Summary: TypeAlias = Mapping[str, Any]
 
 
@@ -45,8 +45,7 @@ class Standing:
     @property
     def later(self) -> dict[str, list[str]]:
         """What its page says of it: `completed_by` and `superseded_by`, where there are some."""
-        found = {"completed_by": [*self.completed_by], "superseded_by": [*self.superseded_by]}
-        return {name: ids for name, ids in found.items() if ids}
+        return {name: [*ids] for name in INVERSE.values() if (ids := getattr(self, name))}
 
 
 def standing_of(entry_id: str, state: State, said: Iterable[Summary]) -> Standing:
@@ -54,9 +53,8 @@ def standing_of(entry_id: str, state: State, said: Iterable[Summary]) -> Standin
     others = [s for s in said if s["id"] != entry_id and not is_withdrawn(s["state"])]
     return Standing(
         withdrawn=state if is_withdrawn(state) else None,
-        superseded_by=tuple(s["id"] for s in others if s["supersedes"] == entry_id),
-        completed_by=tuple(s["id"] for s in others if s["completes"] == entry_id),
-        taken_up_by=tuple(s["id"] for s in others if entry_id in (s["continues"], s["completes"], s["supersedes"])),
+        taken_up_by=tuple(s["id"] for s in others if entry_id in [s[name] for name in RELATIONS]),
+        **{inverse: tuple(s["id"] for s in others if s[name] == entry_id) for name, inverse in INVERSE.items()},
     )
 
 
@@ -65,6 +63,6 @@ def standings(said: Iterable[Summary]) -> dict[str, Standing]:
     all_ = list(said)
     about: dict[str, list[Summary]] = {}
     for one in all_:
-        for target in {one["continues"], one["completes"], one["supersedes"]} - {None}:
+        for target in {one[name] for name in RELATIONS} - {None}:
             about.setdefault(target, []).append(one)
     return {s["id"]: standing_of(s["id"], s["state"], about.get(s["id"], ())) for s in all_}

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from logbook_agent.findings.standing import Standing, Summary, standings
-from logbook_agent.model.entry import DECISION, NEGATIVE_RESULT, OPEN, VOID, Entry
+from logbook_agent.model.entry import DECISION, NEGATIVE_RESULT, OPEN, RELATIONS, VOID, Entry
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.ids import is_up_to
 
@@ -24,9 +24,7 @@ def said_by(entry: Entry) -> dict[str, Any]:
         "kind": entry.kind,
         "state": entry.state or "noted",
         "title": entry.title,
-        "continues": entry.continues,
-        "completes": entry.completes,
-        "supersedes": entry.supersedes,
+        **{name: getattr(entry, name) for name in RELATIONS},
         "aliases": list(entry.aliases),
         "compared_with": [i for c in entry.comparisons for i in c.entries if i != entry.id],
         "comparisons": len(entry.comparisons),
