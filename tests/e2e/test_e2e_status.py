@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -107,6 +108,15 @@ def test_status_of_a_small_logbook_cuts_nothing(started: Cli) -> None:
     assert data["cut"] == {"texts": 0}
     assert data["next_actions"] == [{"id": "MOE-000", "next": "go on"}]
     assert data["best"][0]["value"] == 2
+
+
+def test_status_names_ids_whose_command_died(started: Cli, folder: Path) -> None:
+    started("note", "--title", "x")
+    owner = {"host": os.uname().nodename, "pid": 2**22 + 1, "root": str(folder / "logbooks"), "at": "x"}
+    (folder / "logbooks/.ids/MOE/MOE-001").write_text(json.dumps(owner))
+    started("edit", "MOE-000", "--state", "void")
+    data = started("status", "--json").data
+    assert (data["entries"]["void"], data["reserved"]) == (1, ["MOE-001"])
 
 
 def test_status_says_which_criteria_are_met_where_the_issue_is_and_that_it_ended(cli: Cli) -> None:

@@ -201,7 +201,7 @@ def test_numbers_are_one_however_they_are_spelt() -> None:
 
 def test_another_case_is_never_compared() -> None:
     assert best((999.0, {"quant_mode": "int8"})) == (
-        "- `tflops` of all: **999.000 TF/s** (higher is better) in MOE-I8-005; another case than the baseline's "
+        "- `tflops` overall: **999.000 TF/s** (higher is better) in MOE-I8-005; not the baseline's case "
         "(`quant_mode=int8`), so not compared; exploratory, a single run, no noise estimate: "
         "`quant_mode=int8 tokens=32768 topk=2 lr=0.10`"
     )

@@ -103,6 +103,7 @@ def test_a_baseline_that_was_taken_back_is_told(measured: Cli) -> None:
     said = "the baseline is MOE-000, which is void: logbook baseline --entry ID --reason '...' moves it"
     assert json.loads(measured("edit", "MOE-000", "--state", "void", "--json").out)["warnings"] == [said]
     assert json.loads(measured("baseline", "--json").out)["warnings"] == [said]
+    assert json.loads(measured("status", "--json").out)["warnings"] == [said]
 
 
 def test_what_is_no_move(measured: Cli, folder: Path) -> None:
