@@ -13,10 +13,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.thread import Mentions, Summary, Thread, said_by, standings
-from logbook_agent.model.entry import Entry, is_withdrawn, settled
+from logbook_agent.model.entry import Entry, id_number, is_withdrawn, settled
 from logbook_agent.model.errors import NotFound, StoreError
 from logbook_agent.model.header import Criterion, Header
-from logbook_agent.model.ids import id_number
 from logbook_agent.store.book import Book, Contents, Summaries
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import marked
