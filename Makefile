@@ -30,7 +30,7 @@ test: emulator  ## all tests
 test-fast: emulator  ## the tests that take no time
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
-test-wide: emulator  ## what `make test` leaves out of its wide sets, and what takes long (twelve minutes)
+test-wide: emulator  ## what `make test` leaves out of its wide sets, and what takes long (fifteen minutes)
 	@LOGBOOK_WIDE=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 check: setup  ## style, types, layers

@@ -54,7 +54,7 @@ SUBCOMMANDS = (
     Subcommand("summary", "close", "Say where the thread stands, in your own words."),
     Subcommand("baseline", "header", "Show the baseline and how it moved; move it, with a reason."),
     Subcommand("criteria", "header", "Which stop criteria are met; sign a judgement on one."),
-    Subcommand("sync", "sync", "Bring the GitHub issue up to date, exactly once."),
+    Subcommand("sync", "sync", "Bring the GitHub issue up to date; a second sync writes nothing."),
     Subcommand("link", "sync", "Link the experiment issue, or a prior or related one; confirm a host."),
     Subcommand("snapshot", "close", "Tag the pushed commit and tell the issue how to reproduce it."),
     Subcommand("close", "close", "Close a thread: conclusion, limitations, next steps."),

@@ -4,7 +4,7 @@ digits and more when needed."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -52,6 +52,10 @@ DECISION = "Decision"
 _SETTLED: frozenset[State] = frozenset({"finished", "failed", "timeout", "interrupted", ABANDONED, "noted"})
 # In the order of how much they want attention.
 OPEN: tuple[State, ...] = ("running", "orphaned", "blocked", "planned")
+
+# What an entry may say of an earlier one, each a field of `Entry`; and what the page of that one calls it, if it does.
+RELATIONS = ("continues", "completes", "supersedes")
+INVERSE: Mapping[str, str] = {"completes": "completed_by", "supersedes": "superseded_by"}
 
 
 # Between two runs that lie further apart, nobody knows what the machine did.
@@ -176,7 +180,7 @@ class Entry:
     @property
     def touches(self) -> tuple[str, ...]:
         """The entry and those whose pages say something of it."""
-        return tuple(i for i in (self.id, self.completes, self.supersedes) if i is not None)
+        return (self.id, *(i for name in INVERSE if (i := getattr(self, name)) is not None))
 
     def text(self, label: str) -> str | None:
         """The text of the first field with this label (case-insensitive), or None."""

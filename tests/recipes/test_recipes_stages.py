@@ -153,6 +153,7 @@ def test_nothing_runs_before_all_stages_fit(
 # -- carrying out ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_stages_from_end_to_end(started: Cli, folder: Path) -> None:
     write_story(folder)
     answer = started("sweep", "story", "--set", "size=3", "--scale", "tiny")
@@ -198,6 +199,7 @@ next: logbook criteria
     assert started("doctor").code == 0
 
 
+@pytest.mark.slow
 def test_several_values_go_where_the_key_is_an_axis(started: Cli, folder: Path) -> None:
     write_story(folder)
     assert started("sweep", "story", "--set", "size=3,4").code == 0
@@ -205,6 +207,7 @@ def test_several_values_go_where_the_key_is_an_axis(started: Cli, folder: Path) 
     assert [size for size, _ in labels(folder, "MOE-001")] == [3, 3, 4, 4]
 
 
+@pytest.mark.slow
 def test_a_baseline_that_is_there_is_not_moved(cli: Cli, folder: Path) -> None:
     write_story(folder)
     assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops", "--baseline", "tflops=7").code == 0
@@ -213,6 +216,7 @@ def test_a_baseline_that_is_there_is_not_moved(cli: Cli, folder: Path) -> None:
     assert Book(folder / "logbooks", "moe").header.baseline_moves == ()
 
 
+@pytest.mark.slow
 def test_a_baseline_that_names_another_case_stays(cli: Cli, folder: Path) -> None:
     write_story(folder)
     assert cli("start", "moe", "--prefix", "MOE", "--baseline", "mode=new").code == 0
@@ -222,6 +226,7 @@ def test_a_baseline_that_names_another_case_stays(cli: Cli, folder: Path) -> Non
     assert cli("baseline", "--json").data["baseline"]["config"] == {"mode": "new"}
 
 
+@pytest.mark.slow
 def test_what_is_no_baseline_is_a_warning(started: Cli, folder: Path) -> None:
     write_story(folder, bench='[ "$2" = old ] && exit 5\necho "RESULT tflops=$1"\n')
     answer = started("sweep", "story", "--json")
@@ -230,6 +235,7 @@ def test_what_is_no_baseline_is_a_warning(started: Cli, folder: Path) -> None:
     assert warning.startswith("mode=old did not become the baseline: ")
 
 
+@pytest.mark.slow
 def test_an_interrupted_story_goes_on_by_the_same_command(started: Cli, folder: Path) -> None:
     stop = 'if [ "$1$2" = 2new ] && [ ! -e again ]; then touch again; kill -INT $PPID; sleep 5; fi\n'
     write_story(folder, bench=stop + 'echo "RESULT tflops=$1"\n')
@@ -247,6 +253,7 @@ def test_an_interrupted_story_goes_on_by_the_same_command(started: Cli, folder: 
     assert second.data["stages"][0]["baseline"] == "mode=old"
 
 
+@pytest.mark.slow
 def test_a_stage_that_failed_outright_stops_the_story(started: Cli, folder: Path) -> None:
     write_story(folder, bench='[ -e fixed ] || exit 5\necho "RESULT tflops=$1"\n')
     answer = started("sweep", "story", "--set", "repeats=1", "--json")
@@ -271,12 +278,14 @@ def test_a_failed_setup_stops_the_story(started: Cli, folder: Path) -> None:
     assert answer.out.splitlines()[-1] == last
 
 
+@pytest.mark.slow
 def test_one_failed_case_does_not_stop_it(started: Cli, folder: Path) -> None:
     write_story(folder, bench='[ "$1$2" = 2new ] && exit 5\necho "RESULT tflops=$1"\n')
     answer = started("sweep", "story", "--json")
     assert (answer.code, [stage["failed"] for stage in answer.data["stages"]]) == (1, [2, 1])
 
 
+@pytest.mark.slow
 def test_a_void_entry_is_no_stage(started: Cli, folder: Path) -> None:
     write_story(folder)
     assert started("sweep", "story").code == 0
@@ -285,6 +294,7 @@ def test_a_void_entry_is_no_stage(started: Cli, folder: Path) -> None:
     assert [(stage["id"], stage["ran"]) for stage in data["stages"]] == [("MOE-000", 0), ("MOE-002", 4)]
 
 
+@pytest.mark.slow
 def test_a_story_is_not_an_entry(started: Cli, folder: Path) -> None:
     write_story(folder)
     assert started("sweep", "story").code == 0

@@ -95,6 +95,7 @@ def test_a_scale_that_is_not_there(started: Cli, folder: Path, scale: str, messa
     assert message in answer.err
 
 
+@pytest.mark.slow
 def test_a_sweep_from_end_to_end(started: Cli, folder: Path) -> None:
     text = RECIPE + "repeats: 2\norder: interleaved\n"
     text += "setup: [{label: Allocate, argv: [touch, device]}]\nteardown: [{shell: 'rm device'}]\n"
@@ -136,6 +137,7 @@ def test_a_sweep_from_end_to_end(started: Cli, folder: Path) -> None:
     assert started("doctor").code == 0
 
 
+@pytest.mark.slow
 def test_an_interrupted_sweep_goes_on_by_the_same_command(started: Cli, folder: Path) -> None:
     stop = 'if [ "$1$2" = 2new ] && [ ! -e again ]; then touch again; kill -INT $PPID; sleep 5; fi\n'
     path = write_recipe(folder, RECIPE + "teardown: [[touch, released]]\n", bench=stop + 'echo "RESULT tflops=$1"\n')
