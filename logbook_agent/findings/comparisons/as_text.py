@@ -12,7 +12,7 @@ from logbook_agent.findings.comparisons.told import (
     number,
     verdict_text,
 )
-from logbook_agent.findings.evidence.alike import ORDER, Difference, DifferenceStanding, differences_text
+from logbook_agent.findings.evidence.alike import Difference, DifferenceStanding, differences_text
 from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared
 from logbook_agent.findings.evidence.noise import Noise, noise_of
