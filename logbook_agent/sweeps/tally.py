@@ -12,7 +12,7 @@ from logbook_agent.model.record import ended_badly
 from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import canonical
-from logbook_agent.sweeps.recipes.expand import SweepPlan, describe
+from logbook_agent.sweeps.recipes.expand import SweepPlan, compared_groups, describe
 from logbook_agent.sweeps.recipes.recipe import Order
 
 if TYPE_CHECKING:
@@ -155,7 +155,9 @@ class Tally:
         if found.repeats is None:
             return found.reasons
         sets = [f"--set repeats={found.repeats}"] if found.repeats > self._plan.recipe.repeats else []
-        sets += ["--set order=interleaved"] if self._plan.recipe.order is Order.AS_LISTED else []
+        # Rounds hold the cases that are compared with each other; only where these are all do they tell the best one.
+        mixed = Order.INTERLEAVED if len(compared_groups(self._plan)) == 1 else Order.SHUFFLED
+        sets += [f"--set order={mixed}"] if self._plan.recipe.order not in (mixed, Order.SHUFFLED) else []
         first, *rest = found.reasons
         return (f"{first} ({' '.join(sets)})" if sets else first, *rest)
 

@@ -64,10 +64,14 @@ def test_the_luckiest_of_equal_cases_is_no_winner() -> None:
 def test_one_run_cannot_tell() -> None:
     once = rounds({f"case {i}": [1.0 + i] for i in range(20)})
     alone = winner(once, direction="max")
-    assert (alone.winner, alone.best, alone.rival, alone.repeats) == (None, "case 19", "case 18", 4)
-    assert alone.reasons == ("one run of a case is not enough, 4 of each could be",)
-    # Of the best of 19 it takes 2 / C(12, 6) <= 0.05 / 19.
-    assert winner(once, direction="max", base="case 0").repeats == 6
+    assert (alone.winner, alone.best, alone.rival, alone.repeats) == (None, "case 19", "case 18", 6)
+    assert alone.reasons == ("one run of a case is not enough, 6 of each could be",)
+    # Of the best of 19 it takes 2 / 2 ** 10 <= 0.05 / 19.
+    assert winner(once, direction="max", base="case 0").repeats == 10
+    # With so many rounds it can tell.
+    for base, repeats in ((None, 6), ("case 0", 10)):
+        again = rounds({f"case {i}": [1.0 + i + n / 1000 for n in range(repeats)] for i in range(20)})
+        assert winner(again, direction="max", base=base).winner == "case 19"
 
 
 def test_a_winner_beats_the_base_after_the_correction_or_all_others() -> None:

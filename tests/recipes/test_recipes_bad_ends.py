@@ -68,7 +68,7 @@ def test_a_drift_makes_no_winner_of_a_run_that_was_made_again(started: Cli, fold
     (folder / "count").write_text("x\n" * 9)
     best = started("sweep", "modes", "--retry-failed", *words).data["best"]
     assert (best["label"], best["is_winner"], best["rival"]) == ("mode=b", False, "mode=a")
-    assert best["reasons"][0].startswith("all runs of one case were made before those of another: a drift")
+    assert best["reasons"][0].startswith("all runs of one side were made before those of the other: a drift")
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -116,16 +117,47 @@ def test_orders() -> None:
     assert listed[:4] == ["1 a 1", "1 a 2", "1 b 1", "1 b 2"]
     compare = {"axis": "quant_mode", "base": "a"}
     interleaved = order(plan_of(axes=axes, repeats=2, order="interleaved", compare=compare))
-    assert interleaved == ["1 a 1", "1 b 1", "1 b 2", "1 a 2", "2 a 1", "2 b 1", "2 b 2", "2 a 2"]
-    by_control = order(
-        plan_of(axes={"quant_mode": ["b"]}, controls=[{"quant_mode": "a"}], repeats=3, order="interleaved")
-    )
-    assert by_control == ["a 1", "b 1", "b 2", "a 2", "a 3", "b 3"]
+    assert interleaved == ["1 a 1", "1 b 1", "1 b 2", "1 a 2", "2 b 1", "2 a 1", "2 a 2", "2 b 2"]
+    control = {"axes": {"quant_mode": ["b"]}, "controls": [{"quant_mode": "a"}], "repeats": 3, "order": "interleaved"}
+    assert order(plan_of(**control, seed=3)) == ["a 1", "b 1", "b 2", "a 2", "b 3", "a 3"]
     shuffled = order(plan_of(axes=axes, repeats=2, order="shuffled", seed=3))
     assert shuffled != listed
     assert sorted(shuffled) == sorted(listed)
     assert shuffled == order(plan_of(axes=axes, repeats=2, order="shuffled", seed=3))
     assert shuffled != order(plan_of(axes=axes, repeats=2, order="shuffled", seed=4))
+
+
+def test_rounds_are_drawn_one_by_one_and_the_seed_draws_others() -> None:
+    axes, compare = {"quant_mode": ["a", "b", "c"]}, {"axis": "quant_mode", "base": "a"}
+    orders = {}
+    for seed in range(20):
+        made = order(plan_of(axes=axes, repeats=4, order="interleaved", compare=compare, seed=seed))
+        rounds = [made[at : at + 3] for at in range(0, 12, 3)]
+        assert [sorted(run) for run in rounds] == [[f"a {n}", f"b {n}", f"c {n}"] for n in range(1, 5)]
+        orders[seed] = tuple("".join(run[0] for run in one) for one in rounds)
+    assert len(set(orders.values())) == 20
+    assert len({one for rounds in orders.values() for one in rounds}) == 6, "every order of three comes up"
+
+
+def test_a_sweep_states_how_its_order_was_drawn() -> None:
+    axes = {"quant_mode": ["a", "b"]}
+
+    def design(**changes: Any) -> tuple[int, int, bool, int, int] | None:
+        found = plan_of(axes=axes, **changes).design
+        return found and (found.seed, found.since, found.shuffled, found.rounds, found.looks)
+
+    assert design(repeats=6, order="interleaved", seed=3) == (3, 1, False, 6, 1)
+    assert design(repeats=6, order="shuffled", seed=3) == (3, 1, True, 6, 1)
+    assert design(repeats=6) is None
+    assert design(repeats=1, order="interleaved") is None, "nothing is judged of one run"
+
+
+def test_a_sweep_from_before_there_were_designs_goes_on_in_its_turns() -> None:
+    compare = {"axis": "quant_mode", "base": "a"}
+    plan = plan_of(axes={"quant_mode": ["a", "b"]}, repeats=3, order="interleaved", compare=compare)
+    older = dataclasses.replace(plan, in_turns=True)
+    assert order(older) == ["a 1", "b 1", "b 2", "a 2", "a 3", "b 3"]
+    assert (older.design, older.digest == plan.digest) == (None, True)
 
 
 def test_first_and_last_runs() -> None:

@@ -111,7 +111,9 @@ def test_a_sweep_from_end_to_end(started: Cli, folder: Path) -> None:
     ]
     lines = answer.err.splitlines()
     assert lines[0] == "setup: Allocate"
-    assert lines[1].startswith("[1/16] size=1 mode=old repeat 1: tflops 10 TF/s; about ")
+    assert lines[1].startswith(
+        "[1/16] size=1 mode=new repeat 1: tflops 10 TF/s; best so far 10 (size=1 mode=new); about "
+    )
     assert lines[9].startswith(
         "[9/16] size=3 mode=old repeat 1: failed: exit code 4; best so far 20 (size=2 mode=new);"
     )
@@ -122,7 +124,8 @@ def test_a_sweep_from_end_to_end(started: Cli, folder: Path) -> None:
     ]
     runs = runs_of(folder)
     assert [run.label for run in runs] == ["setup: Allocate", *[None] * 16, "confirmation", "teardown"]
-    assert [dict(run.config)["mode"] for run in runs[1:5]] == ["old", "new", "new", "old"]
+    # Drawn for each round of a size.
+    assert [dict(run.config)["mode"] for run in runs[1:5]] == ["new", "old", "new", "old"]
     failed = [row for run in runs for row in run.rows if row.failed is not None]
     assert [(row.config, row.failed and row.failed.reason) for row in failed[:1]] == [
         ({"mode": "old", "size": 3}, "exit code 4")

@@ -93,7 +93,9 @@ def layout(first: Sequence[PlacedRun], last: Sequence[PlacedRun], *, apart_s: fl
     designs = {p.key[1]: p.design for p in (*first, *last)}
     found = [p.design for p in (*first, *last) if p.design is not None]
     if len(found) == len(first) + len(last) and (len(designs) == 1 or not any(d.shuffled for d in found)):
-        return _designed(first, last, [d for d in designs.values() if d is not None])
+        lay = _designed(first, last, [d for d in designs.values() if d is not None])
+        if lay.lay is Lay.SHUFFLED or _in_rounds(first, last, lay.pairs):
+            return lay
     order = sorted([(p.key, 0, at) for at, p in enumerate(first)] + [(p.key, 1, at) for at, p in enumerate(last)])
     sides = [side for _, side, _ in order]
     if min(len(first), len(last)) > 1 and all(a != b for a, b in zip(sides[::2], sides[1::2], strict=False)):
@@ -118,6 +120,14 @@ def _designed(first: Sequence[PlacedRun], last: Sequence[PlacedRun], designs: Se
         looks=looks,
         rounds=rounds,
     )
+
+
+def _in_rounds(first: Sequence[PlacedRun], last: Sequence[PlacedRun], pairs: Sequence[tuple[int, int]]) -> bool:
+    """Whether each round of an entry was over before the next began. Cases that a sweep does not compare with each
+    other share the numbers of their rounds, and no round."""
+    keys = [sorted((first[a].key, last[b].key)) for a, b in pairs]
+    spans = sorted((early[1], early, late) for early, late in keys)
+    return all(one[0] != two[0] or one[2] < two[1] for one, two in itertools.pairwise(spans))
 
 
 _Chunk = tuple[tuple[RunKey, int, int], tuple[RunKey, int, int]]

@@ -20,7 +20,7 @@ from logbook_agent.findings.evidence.layout import WHY, PlacedRun, layout
 from logbook_agent.findings.evidence.verdict import Verdict, judge
 from logbook_agent.findings.evidence.verdict import problems as problems_of
 from logbook_agent.model.stats import median
-from logbook_agent.model.stats.ranks import missing_unpaired
+from logbook_agent.model.stats.ranks import missing_paired
 from logbook_agent.model.stats.sequential import ALPHA
 from logbook_agent.model.units import Direction
 
@@ -109,7 +109,8 @@ def _against(
 ) -> Selection[K]:
     """The best case against one other."""
     first, last = cases[rival], cases[best]
-    fewest = 1 + missing_unpaired(1, 1, alpha)
+    # Of pairs; runs that are mixed by chance need fewer.
+    fewest = missing_paired(0, alpha)
     if min(len(first), len(last)) < 2:
         reason = f"one run of a case is not enough, {fewest} of each could be"
         return Selection(best=best, rival=rival, repeats=fewest, reasons=(reason,))
