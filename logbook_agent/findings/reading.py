@@ -120,6 +120,7 @@ def shown(
         "fields": [{"label": f.label, "text": f.text} for f in entry.fields if f.text],
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
         "comparisons": _comparisons(kept),
+        "noise": _noise(record, book.header),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, book) for s in record.runs],
     }
 
@@ -130,6 +131,15 @@ def _comparisons(kept: Sequence[Answered]) -> list[dict[str, Any]]:
     from logbook_agent.findings.comparisons.told import kept_data
 
     return list(map(kept_data, kept))
+
+
+def _noise(record: Record, header: Header) -> list[dict[str, Any]]:
+    """What the runs of a measurement of noise say of experiments to come."""
+    if not record.entry.noise:
+        return []
+    from logbook_agent.findings.evidence.forecast import forecasts
+
+    return [encode(f) for f in forecasts(record, header.metrics)]
 
 
 def brief_run(status: RunStatus, book: Book) -> dict[str, Any]:
