@@ -15,7 +15,14 @@ from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared, scatter_of
 from logbook_agent.findings.evidence.forecast import EFFECTS, Forecast, forecast_of
 from logbook_agent.findings.evidence.noise import noise_of
-from logbook_agent.findings.evidence.planning import FEWEST_PAIRS, is_futile, is_look, pairs_for, smallest_effect
+from logbook_agent.findings.evidence.planning import (
+    FEWEST_PAIRS,
+    is_futile,
+    is_look,
+    pairs_for,
+    pairs_until,
+    smallest_effect,
+)
 from logbook_agent.findings.evidence.verdict import Verdict, percent
 from logbook_agent.model.codec import encode
 from logbook_agent.model.draw import order_of_round
@@ -256,7 +263,10 @@ class _Rounds:
     def _needs(self, m: Compared) -> str:
         """`pairs scatter by 12%: an effect of 1% takes about 1,900 pairs, 20 can show one of 9.6%`."""
         scatter, looks, rounds = scatter_of(m) or 0.0, self._design.looks, self._design.rounds
-        minimum = self._asked.minimum_effect
+        minimum, width = self._asked.minimum_effect, self._request.width
+        if width is not None:
+            narrow = pairs_until(width, scatter, looks=looks)
+            return f"pairs scatter by {scatter:.2%}: an interval narrower than {percent(width)} takes about {narrow:,} pairs"
         shown = f"{rounds} can show one of {percent(round(smallest_effect(rounds, scatter, looks=looks), 4))}"
         if not minimum:
             return f"pairs scatter by {scatter:.2%}; {shown}"

@@ -154,7 +154,7 @@ class Tally:
     def _told(self, found: Selection[str]) -> tuple[str, ...]:
         """The reasons, and what would settle it where the design of the sweep cannot."""
         plan = self._plan
-        if found.repeats is None and found.winner is not None:
+        if found.winner is not None or found.rival is None:
             return found.reasons
         if plan.recipe.repeats == 1 and plan.recipe.compare is None:
             # An exploration by its plan; asked for a winner, it would be held to this.

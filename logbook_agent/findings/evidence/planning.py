@@ -51,6 +51,12 @@ def pairs_with_looks(effect: float, scatter: float, *, looked: int = 0) -> int:
     return found
 
 
+def pairs_until(width: float, scatter: float, *, looks: int = 1) -> int:
+    """After how many pairs the interval is about as narrow as this from end to end (a fraction above 0)."""
+    reach = _RANKS * normal_quantile_above(threshold(looks) / 2) * scatter
+    return max(missing_paired(0, threshold(looks)), math.ceil((2 * reach / width) ** 2))
+
+
 def fewest_pairs(comparisons: int = 1) -> int:
     """The fewest pairs by which one of so many comparisons that are held together can settle a verdict by itself, when
     all goes one way."""
