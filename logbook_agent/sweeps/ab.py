@@ -266,7 +266,8 @@ class _Rounds:
         minimum, width = self._asked.minimum_effect, self._request.width
         if width is not None:
             narrow = pairs_until(width, scatter, looks=looks)
-            return f"pairs scatter by {scatter:.2%}: an interval narrower than {percent(width)} takes about {narrow:,} pairs"
+            wanted = f"an interval narrower than {percent(width)}"
+            return f"pairs scatter by {scatter:.2%}: {wanted} takes about {narrow:,} pairs"
         shown = f"{rounds} can show one of {percent(round(smallest_effect(rounds, scatter, looks=looks), 4))}"
         if not minimum:
             return f"pairs scatter by {scatter:.2%}; {shown}"

@@ -11,7 +11,7 @@ from logbook_agent.findings.evidence.family import adjusted
 from logbook_agent.findings.evidence.planning import fewest_mixed, fewest_pairs, pairs_for, pairs_with_looks
 from logbook_agent.model.stats.ranks import smallest_p_paired, smallest_p_unpaired
 from logbook_agent.model.stats.sequential import ALPHA
-from tests.conftest import Cli
+from tests.conftest import REPOSITORY, Cli
 from tests.recipes.sweep_support import BENCH
 
 RECIPE = """\
@@ -138,3 +138,9 @@ def test_looks_on_the_way_cost_pairs(looked: int) -> None:
     for effect, scatter in ((0.01, 0.0), (0.01, 0.02), (0.01, 0.3), (0.1, 0.02)):
         fixed = pairs_for(effect, scatter, looks=looked + 1)
         assert fixed <= pairs_with_looks(effect, scatter, looked=looked) < 4 * fixed
+
+
+def test_the_table_in_the_reference_is_the_code_s() -> None:
+    text = (REPOSITORY / "docs/reference/recipes.md").read_text(encoding="utf-8")
+    for comparisons in (2, 5, 8, 20, 80):
+        assert f"| {comparisons} | {fewest_pairs(comparisons)} | {fewest_mixed(comparisons)} |" in text
