@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup emulator quickstart tutorial test test-fast test-wide check stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-noise bench-compare bench-recipes calibrate aot wheel
+.PHONY: help setup emulator quickstart tutorial test test-fast test-wide check stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-noise bench-compare bench-recipes bench-planning calibrate aot wheel
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -78,6 +78,9 @@ bench-cpu-matmul: setup  ## the grouped matmuls alone on CPU against their peers
 
 bench-noise: setup  ## how far two runs of one case of the MoE benchmark lie apart (five minutes)
 	@JAX_PLATFORMS=cpu $(BIN)/python benchmarks/moe_noise.py
+
+bench-planning: setup  ## how well the first pairs of an A/B say how many it takes (ten minutes)
+	@$(BIN)/python benchmarks/planning.py
 
 calibrate: setup  ## how often a verdict is wrong, by simulation (ten minutes)
 	@$(BIN)/python benchmarks/calibration.py

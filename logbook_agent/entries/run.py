@@ -28,7 +28,7 @@ from logbook_agent.text.commands.title import title_of
 class RunRequest:
     """What to run and how to record it. Without `argv`, `entry_id`'s planned commands are executed.
 
-    Programs are looked for in the folder `search_first`, then on PATH.
+    Programs are looked for in the folder `search_first`, then on PATH. `noise`: a new entry is a measurement of noise.
     """
 
     argv: Sequence[str] = ()
@@ -43,6 +43,7 @@ class RunRequest:
     entry_id: str | None = None
     shell: bool = False
     search_first: Path | None = None
+    noise: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +104,9 @@ def run(
 
 def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: Command) -> Entry:
     argv = command.launch.command if command.launch else command.argv
-    title = request.prose.title or title_of(workspace.redactor.argv(argv))
-    return create_entry(workspace, book, draft_entry(workspace, request.prose, title=title))
+    title = request.prose.title or f"{'Noise of ' * request.noise}{title_of(workspace.redactor.argv(argv))}"
+    draft = draft_entry(workspace, request.prose, title=title)
+    return create_entry(workspace, book, dataclasses.replace(draft, noise=request.noise))
 
 
 def _rest(made: Series, commands: Sequence[Command], total: int) -> str:

@@ -249,8 +249,20 @@ def _software_lines(runs: Sequence[Run]) -> list[str]:
     return ([f"{name}: {agreed}"] if agreed else []) + _per_run(name, rest, runs)
 
 
-def result_section(record: Record, table: Table | None, render_table: RenderTable) -> str:
-    """The measured rows, then what failed and why, then what the records complain about.
+def forecast_notes(record: Record, metrics: Sequence[Metric]) -> list[str]:
+    """What the runs of a measurement of noise say of experiments to come; nothing of other entries."""
+    if not record.entry.noise:
+        return []
+    # Imported where it is asked for, as tables are.
+    from logbook_agent.findings.evidence.forecast import bounded, forecasts
+
+    parts, left_out = bounded(forecasts(record, metrics))
+    notes = [f"{md.escape(first)}\n{md.items(list(map(md.escape, rest)))}".strip() for first, *rest in parts]
+    return notes + _and_more(left_out, "forecasts", record.id)
+
+
+def result_section(record: Record, table: Table | None, render_table: RenderTable, further: Sequence[str] = ()) -> str:
+    """The measured rows, then what failed and why, then what the records complain about, and `further` notes.
 
     All that is said below a table is one list with the table's own notes: two lists in a row read as one.
     """
@@ -262,6 +274,7 @@ def result_section(record: Record, table: Table | None, render_table: RenderTabl
         more = len(problems) - _SHOWN_PROBLEMS
         shown = [md.escape(p) for p in problems[:_SHOWN_PROBLEMS]]
         notes.append("Recorded with problems:\n" + md.items(shown + ([f"and {more} more"] if more > 0 else [])))
+    notes += further
     if table is None:
         return md.items(notes)
     if len(table.rows) == 1:

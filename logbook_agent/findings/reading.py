@@ -122,6 +122,7 @@ def shown(
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
         "design": encode(entry.design) if entry.design is not None else None,
         "comparisons": _comparisons(kept),
+        "noise": _noise(record, book.header),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, book) for s in record.runs],
     }
 
@@ -132,6 +133,15 @@ def _comparisons(kept: Sequence[Answered]) -> list[dict[str, Any]]:
     from logbook_agent.findings.comparisons.told import kept_data
 
     return list(map(kept_data, kept))
+
+
+def _noise(record: Record, header: Header) -> list[dict[str, Any]]:
+    """What the runs of a measurement of noise say of experiments to come."""
+    if not record.entry.noise:
+        return []
+    from logbook_agent.findings.evidence.forecast import forecasts
+
+    return [encode(f) for f in forecasts(record, header.metrics)]
 
 
 def search(workspace: Workspace, book: Book, text: str) -> list[dict[str, Any]]:

@@ -61,7 +61,9 @@ def said_of(
         runs=len(record.runs),
         command=facts.command_section(record.id, commands),
         config=facts.config_section(record, table) if record.runs else "",
-        result=facts.result_section(record, table, render) if record.runs else "",
+        result=facts.result_section(record, table, render, facts.forecast_notes(record, metrics))
+        if record.runs
+        else "",
         borne=borne_out(record, metrics, answered),
         commands=tuple(commands[: facts.SHOWN_COMMANDS]),
         more_commands=max(0, len(commands) - facts.SHOWN_COMMANDS),

@@ -155,7 +155,8 @@ class Entry:
     """entries/ID.yaml. `state` and `confidence` None mean: follow from the runs. `confidence_reason` is why a person
     states another one.
 
-    `aliases` are IDs this entry had before it was renumbered; commands accept them.
+    `aliases` are IDs this entry had before it was renumbered; commands accept them. `noise`: its runs repeat one
+    command, to tell how far they scatter.
     """
 
     format: int = 1
@@ -173,6 +174,7 @@ class Entry:
     commands: tuple[PlannedCommand, ...] = ()
     recipe: RecipeUse | None = None
     design: Design | None = None
+    noise: bool = False
     comparisons: tuple[Comparison, ...] = ()
     fields: tuple[Field, ...] = ()
     extra: dict[str, object] = field(default_factory=dict)
