@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from logbook_agent.model.load import contention_of, is_busy
 from logbook_agent.model.record import made_again
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def cases(*records: Record) -> list[Case]:
             ended=run.ended,
             repeat=run.repeat,
             design=designs.get(entry, {}).get(run.run),
-            # (How busy the processors were is recorded, too, but a CPU that nobody else wants is rare.)
+            busy=is_busy(contention_of(run)),
             contended=run.contention is not None and bool(run.contention.accelerator),
             confirms=confirming.get((entry, run.run)),
         )

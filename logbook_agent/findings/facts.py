@@ -11,6 +11,7 @@ from logbook_agent.findings.cases import cases, code_names, launcher_text, short
 from logbook_agent.findings.measured import without_mended
 from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.header import Metric
+from logbook_agent.model.load import machine_text
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.values import spelt
 from logbook_agent.text import markdown as md
@@ -137,6 +138,7 @@ def config_section(record: Record, table: Table | None) -> str:
     # A run without rows measured nothing, so what it ran on tells no result apart.
     measured = [r for r in runs if r.rows] or runs
     lines += _per_run("devices", [devices_text(r) for r in measured], measured)
+    lines += [f"machine: {md.escape(busy)}"] if (busy := machine_text(runs)) else []
     lines += _software_lines(measured)
     return md.items(lines) if lines else ""
 

@@ -13,6 +13,7 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import KINDS, State
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
+from logbook_agent.model.load import busy_text, contention_of
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.stats import median
 from logbook_agent.model.units import format_value, known
@@ -146,6 +147,7 @@ def brief_run(status: RunStatus, book: Book) -> dict[str, Any]:
         "duration_s": run.duration_s,
         "exit": encode(run.exit) if run.exit is not None else None,
         "commit": run.code.commit if run.code is not None else None,
+        "busy": busy_text([found]) or None if (found := contention_of(run)) is not None else None,
         "rows": [brief_row(row) for row in run.rows],
         "tail": list((output.error_tail if failed else ()) or output.tail)[-10:] if output is not None else [],
         "problems": list(run.problems),

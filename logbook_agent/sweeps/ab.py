@@ -40,6 +40,8 @@ from logbook_agent.sweeps.ab_prepare import (
 
 # So many metrics are told in a line of progress, and so many problems of the output.
 _TOLD = 3
+# Where the machine is busy.
+_ADVICE = "its pairs meet the load alike, but scatter more: wait until it is quiet where you can"
 
 
 class Stop(StrEnum):
@@ -96,7 +98,7 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     def found() -> Entry:
         return found_or_new(workspace, book, request, axis)
 
-    with series(workspace, book, found, display, another="leave --id out") as made:
+    with series(workspace, book, found, display, another="leave --id out", advice=_ADVICE) as made:
         return _Rounds(made, request, axis, commands).carry_out()
 
 

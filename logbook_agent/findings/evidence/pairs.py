@@ -11,6 +11,7 @@ from logbook_agent.findings.cases import cases
 from logbook_agent.findings.evidence.alike import (
     ARGV,
     CWD,
+    LOAD,
     ORDER,
     UNIT,
     DifferenceStanding,
@@ -33,7 +34,7 @@ _COMMAND = "command"
 # How a value reads that is there and has no text: a variable set to nothing.
 _EMPTY = "(empty)"
 # Names that may be declared whether or not these cases have them, and those that stand for several.
-_ALWAYS = ("commit", "devices", "host", "launcher", "state", CWD, ORDER)
+_ALWAYS = ("commit", "devices", "host", "launcher", "state", CWD, ORDER, LOAD)
 _GROUPS = (ARGV, "env", "package", "file")
 Side = Literal["base", "other", "neither"]
 
