@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit
+from logbook_agent.findings.cases import counting
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.findings.tables.naming import parse_axes, parse_metrics
@@ -86,7 +87,7 @@ def table_command(
     book, cases, made = table(space, entry_ids or (), spec)
     if csv and not common.as_json:
         shaped = pivot or delta or ratio or means
-        sys.stdout.write(to_csv(made if shaped else matching(cases, spec.where)))
+        sys.stdout.write(to_csv(made if shaped else counting(matching(cases, spec.where))))
         return
     data = {
         "columns": [dataclasses.asdict(c) for c in made.columns],

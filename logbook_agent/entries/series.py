@@ -53,10 +53,11 @@ class Series:
         *,
         repeat: int | None = None,
         timeout_s: float | None = None,
+        discarded: bool = False,
         always: bool = False,
     ) -> Run | None:
         """Make one run; None when it was cut off, or not begun because of a request to stop: the series ends there.
-        With `always` requests that came before it are ignored."""
+        With `always` requests that came before it are ignored; `discarded`: it warms up and does not count."""
         if always:
             self._stops.take()
         elif self.is_stopped():
@@ -65,7 +66,14 @@ class Series:
             self.refresh()
         if not self.runs and command.launch is None:
             self._say_if_busy()
-        plan = RunPlan(command=command, entry_id=self.entry.id, repeat=repeat, timeout_s=timeout_s, config=dict(config))
+        plan = RunPlan(
+            command=command,
+            entry_id=self.entry.id,
+            repeat=repeat,
+            discarded=discarded,
+            timeout_s=timeout_s,
+            config=dict(config),
+        )
         run = run_once(self.workspace, self.book, plan, self.display, self._stops)
         self.runs.append(run)
         self.is_interrupted = self.is_interrupted or not is_made(run)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from logbook_agent.model.load import contention_of, is_busy
-from logbook_agent.model.record import made_again
+from logbook_agent.model.record import WARM_UP, made_again
 
 if TYPE_CHECKING:
     from logbook_agent.findings.tables.spec import Case
@@ -28,7 +28,10 @@ _DIGITS = 16
 
 
 def cases(*records: Record) -> list[Case]:
-    """The rows of entries, in the order they were run, each with the devices it ran on, its run's facts and command."""
+    """The rows of entries, in the order they were run, each with the devices it ran on, its run's facts and command.
+
+    Those of a run that was discarded have the state `warm-up`, however it ended: no reader counts what did not finish.
+    """
     # Imported where rows are met: most commands have none to show, and tables take as long to load as a fsync.
     from logbook_agent.findings.tables.spec import Case
 
@@ -43,7 +46,7 @@ def cases(*records: Record) -> list[Case]:
             entry=entry,
             run=run.run,
             label=run.label,
-            state=state,
+            state=WARM_UP if run.discarded else state,
             # Devices that a row does not report are this host's, unless a launcher ran it elsewhere.
             row=row if row.devices or run.launcher is not None else dataclasses.replace(row, devices=run.devices),
             facts=_facts(run, row, name),
@@ -61,6 +64,11 @@ def cases(*records: Record) -> list[Case]:
         for (entry, state, run), name in zip(runs, names, strict=True)
         for row in run.rows
     ]
+
+
+def counting(found: Sequence[Case]) -> list[Case]:
+    """Without those of warm-ups, which are shown and never counted."""
+    return [case for case in found if case.state != WARM_UP]
 
 
 def designed(record: Record) -> dict[int, Design]:

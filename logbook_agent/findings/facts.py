@@ -12,7 +12,7 @@ from logbook_agent.findings.measured import without_mended
 from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.header import Metric
 from logbook_agent.model.load import machine_text
-from logbook_agent.model.record import Record, RunStatus
+from logbook_agent.model.record import WARM_UP, Record, RunStatus
 from logbook_agent.model.values import spelt
 from logbook_agent.text import markdown as md
 from logbook_agent.text.times import duration
@@ -288,6 +288,8 @@ def _outcome(status: RunStatus, *, alone: bool) -> list[str]:
     """What is to be said of one run beyond its rows; nothing when it simply finished with rows."""
     run = status.run
     name = run.label or (None if alone else f"run {run.run}")
+    if not status.counts:
+        name = f"{name}, {WARM_UP}" if name else WARM_UP
     subject = f"{md.escape(name)}: " if name else ""
     if status.state in ("running", "orphaned", "interrupted") and run.ended is None:
         what = {

@@ -76,6 +76,8 @@ def headline(record: Record, header: Header, answered: Sequence[Answered] = ()) 
             return _cut("; ".join([found, *_verdicts(answered)]), _VERDICTS_CHARS)
     if record.runs:
         last = record.runs[-1]
+        if last.state == "finished" and not last.counts:
+            return "warm-ups alone"
         if last.state == "finished":
             return f"{len(rows)} rows without a metric" if rows else "finished, no result lines"
         reasons = dict.fromkeys(row.failed.reason for row in last.run.rows if row.failed is not None)
@@ -142,6 +144,7 @@ def brief_run(status: RunStatus, book: Book) -> dict[str, Any]:
         "run": run.run,
         "label": run.label,
         "state": status.state,
+        "discarded": run.discarded,
         "command": executed(run),
         "started": run.started,
         "duration_s": run.duration_s,

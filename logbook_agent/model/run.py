@@ -178,7 +178,8 @@ class Output:
 class Run:
     """runs/ID/NN/run.json, written by the tool alone. `ended` None: still running, or cut off.
 
-    `planned` is the place (from 0) of the entry's planned command that this run executed.
+    `discarded`: a warm-up, kept and never counted. `planned` is the place (from 0) of the entry's planned command that
+    this run executed.
     """
 
     format: int = 1
@@ -186,6 +187,7 @@ class Run:
     run: int
     label: str | None = None
     repeat: int | None = None
+    discarded: bool = False
     planned: int | None = None
     argv: tuple[str, ...]
     shell: bool = False

@@ -51,11 +51,13 @@ class Display(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """What one execution is to be: the command, which entry and run it is, its declared config."""
+    """What one execution is to be: the command, which entry and run it is, its declared config.
+    `discarded`: it warms up and does not count."""
 
     command: Command
     entry_id: str
     repeat: int | None = None
+    discarded: bool = False
     timeout_s: float | None = None
     config: dict[str, Scalar]
 
@@ -184,6 +186,7 @@ def _started(workspace: Workspace, plan: RunPlan, number: int, facts: Provenance
         run=number,
         label=command.label,
         repeat=plan.repeat,
+        discarded=plan.discarded,
         planned=command.planned,
         argv=command.argv,
         shell=command.shell,

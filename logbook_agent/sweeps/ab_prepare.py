@@ -48,6 +48,7 @@ def checked(request: AbRequest) -> AbRequest:
     request = dataclasses.replace(request, run=with_bench(request.run))
     check_count("--repeat", request.repeat)
     check_count("--max-pairs", request.max_pairs)
+    check_count("--discard", request.run.discard, least=0)
     if request.repeat is not None:
         other = "--until-interval" if request.width is not None else "--max-pairs" if request.max_pairs else None
         if other is not None:
