@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from logbook_agent.findings.facts import executed, planned
+from logbook_agent.findings.levels import levels_of
 from logbook_agent.findings.measured import counted_rows
 from logbook_agent.findings.trust import Answered, own_answers, trust_of
 from logbook_agent.model.codec import encode
@@ -123,6 +124,7 @@ def shown(
         "fields": [{"label": f.label, "text": f.text} for f in entry.fields if f.text],
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
         "comparisons": _comparisons(kept),
+        "level_changes": levels_of(record),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, book) for s in record.runs],
     }
 
