@@ -20,6 +20,8 @@ from logbook_agent.running.provenance.snapshot import relevant_env
 from tests.breadth import WIDE, beyond_samples
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+# The root of a machine that nobody else uses.
+QUIET = REPOSITORY / "tests/runner/quiet"
 
 # Where bytecode is not kept, every process of a test compiles the package anew, and every process of tests all tests.
 sys.dont_write_bytecode = False
@@ -98,6 +100,8 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         "GIT_CONFIG_SYSTEM": os.devnull,
         "XDG_CONFIG_HOME": str(tmp_path / "config"),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        # Whoever else uses this machine while the tests run.
+        "LOGBOOK_HOST_ROOT": str(QUIET),
     }.items():
         monkeypatch.setenv(name, value)
 

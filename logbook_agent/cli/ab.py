@@ -73,6 +73,9 @@ def ab_command(
     metric: Annotated[
         Texts, Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [primary]")
     ] = None,
+    discard: Annotated[
+        int, Option("--discard", metavar="N", help="Before them, N more pairs that warm up; kept, never counted.")
+    ] = 0,
     words: Words,
     how: How,
     on: OnOption = None,
@@ -83,7 +86,7 @@ def ab_command(
 
     Example: logbook ab --axis quant_mode=none,int8 -- python bench.py --quant-mode {axis}
     """
-    run = dataclasses.replace(how.request(command or (), words.read(), entry_id), on=on)
+    run = dataclasses.replace(how.request(command or (), words.read(), entry_id), on=on, discard=discard)
     request = AbRequest(
         axis=axis,
         run=run,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from logbook_agent.findings.cases import cases, code_names, launcher_text, short, without_mended
 from logbook_agent.model.entry import Design, Entry, PlannedCommand
 from logbook_agent.model.header import Metric
-from logbook_agent.model.record import Record, RunStatus
+from logbook_agent.model.load import machine_text
+from logbook_agent.model.record import WARM_UP, Record, RunStatus
 from logbook_agent.model.values import spelt
 from logbook_agent.text import markdown as md
 from logbook_agent.text.times import duration
@@ -136,6 +137,7 @@ def config_section(record: Record, table: Table | None) -> str:
     # A run without rows measured nothing, so what it ran on tells no result apart.
     measured = [r for r in runs if r.rows] or runs
     lines += _per_run("devices", [devices_text(r) for r in measured], measured)
+    lines += [f"machine: {md.escape(busy)}"] if (busy := machine_text(runs)) else []
     lines += _software_lines(measured)
     lines += _order_lines(record.entry.design)
     return md.items(lines) if lines else ""
@@ -309,6 +311,8 @@ def _outcome(status: RunStatus, *, alone: bool) -> list[str]:
     """What is to be said of one run beyond its rows; nothing when it simply finished with rows."""
     run = status.run
     name = run.label or (None if alone else f"run {run.run}")
+    if not status.counts:
+        name = f"{name}, {WARM_UP}" if name else WARM_UP
     subject = f"{md.escape(name)}: " if name else ""
     if status.state in ("running", "orphaned", "interrupted") and run.ended is None:
         what = {

@@ -69,13 +69,13 @@ class Findings:
         from logbook_agent.findings.cases import cases
         from logbook_agent.findings.criteria.evaluate import Facts
 
-        runs = [status.run for record in self.contents.records for status in record.runs]
+        runs = [status for record in self.contents.records for status in record.runs]
         return Facts(
             cases=cases(*(r for r in self.counting if settled(r.state))),
             metrics=self.book.header.metrics,
             now=self._now(),
-            runs=len(runs),
-            hours=sum(run.duration_s or 0.0 for run in runs) / 3600,
+            runs=sum(status.counts for status in runs),
+            hours=sum(status.run.duration_s or 0.0 for status in runs) / 3600,
         )
 
     @cached_property

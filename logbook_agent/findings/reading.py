@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from logbook_agent.findings.facts import executed, planned
+from logbook_agent.findings.levels import levels_of
 from logbook_agent.findings.measured import counted_rows
 from logbook_agent.findings.said import brief_run
 from logbook_agent.findings.trust import Answered, own_answers, trust_of
@@ -76,6 +77,8 @@ def headline(record: Record, header: Header, answered: Sequence[Answered] = ()) 
             return _cut("; ".join([found, *_verdicts(answered)]), _VERDICTS_CHARS)
     if record.runs:
         last = record.runs[-1]
+        if last.state == "finished" and not last.counts:
+            return "warm-ups alone"
         if last.state == "finished":
             return f"{len(rows)} rows without a metric" if rows else "finished, no result lines"
         reasons = dict.fromkeys(row.failed.reason for row in last.run.rows if row.failed is not None)
@@ -123,6 +126,7 @@ def shown(
         "design": encode(entry.design) if entry.design is not None else None,
         "comparisons": _comparisons(kept),
         "noise": _noise(record, book.header),
+        "level_changes": levels_of(record),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, book) for s in record.runs],
     }
 

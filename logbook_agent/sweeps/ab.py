@@ -49,6 +49,8 @@ from logbook_agent.sweeps.ab_prepare import (
 
 # So many metrics are told in a line of progress, and so many problems of the output.
 _TOLD = 3
+# Where the machine is busy.
+_ADVICE = "its pairs meet the load alike, but scatter more: wait until it is quiet where you can"
 
 
 class Stop(StrEnum):
@@ -108,7 +110,7 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     def found() -> Entry:
         return found_or_new(workspace, book, request, axis)
 
-    with series(workspace, book, found, display, another="leave --id out") as made:
+    with series(workspace, book, found, display, another="leave --id out", advice=_ADVICE) as made:
         return _Rounds(made, request, axis, commands).carry_out()
 
 
@@ -131,7 +133,7 @@ class _Rounds:
             self._entry = keep(made.workspace, made.book, made.entry, self._asked, before, self._design)
 
     def carry_out(self) -> AbResult:
-        stopped = self._compare()
+        stopped = self._compare() or self._warm_up()
         while stopped is None:
             ended, compared = self._pair(), self._compare()
             stopped = ended or compared
@@ -170,7 +172,7 @@ class _Rounds:
     def _in_order(self) -> int:
         """How many runs there are to go on from. Raises UsageError when they were not made in the entry's order: what
         is added could not be judged in pairs."""
-        made = [r for r in self._book.runs(self._entry.id) if run_state(r, life) == "finished"]
+        made = [r for r in self._book.runs(self._entry.id) if run_state(r, life) == "finished" and not r.discarded]
         for position, run in enumerate(made):
             number, value = self._next(position, self._entry.design)
             if self._axis.value_of(run) != self._axis.key(value):
@@ -190,21 +192,35 @@ class _Rounds:
             order = order_of_round(design.seed, number + 1, len(values))
         return number + 1, values[order[place]]
 
+    def _warm_up(self) -> tuple[Stop, str] | None:
+        """The pairs that are discarded; what ends the A/B when a run of them did not go well."""
+        for number in range(self._request.run.discard):
+            for place in in_turns(number, len(self._commands)):
+                if (ended := self._make(self._axis.values[place], discarded=True)) is not None:
+                    return ended
+        return None
+
+    def _make(self, value: str, *, repeat: int | None = None, discarded: bool = False) -> tuple[Stop, str] | None:
+        """One run of a value; what ends the A/B when it did not go well."""
+        command = self._commands[self._axis.values.index(value)]
+        config = {**self._request.run.config, **self._axis.config(value)}
+        timeout_s = self._request.run.timeout_s
+        run = self._series.make(command, config, repeat=repeat, timeout_s=timeout_s, discarded=discarded)
+        if run is None:
+            return Stop.INTERRUPTED, self._rest()
+        state = run_state(run, life)
+        if state == "finished":
+            return None
+        code = f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
+        return Stop.FAILED, f"run {run.run}, {self._axis.name}={value}: {state}{code}"
+
     def _pair(self) -> tuple[Stop, str] | None:
         """What is missing of the next pair; what ends the A/B when a run did not go well."""
         began, target = time.monotonic(), (self._pairs + 1) * len(self._commands)
         while self._made < target:
             pair, value = self._next(self._made, self._design)
-            command = self._commands[self._axis.values.index(value)]
-            config = {**self._request.run.config, **self._axis.config(value)}
-            timeout_s = self._request.run.timeout_s
-            run = self._series.make(command, config, repeat=pair, timeout_s=timeout_s)
-            if run is None:
-                return Stop.INTERRUPTED, self._rest()
-            state = run_state(run, life)
-            if state != "finished":
-                code = f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
-                return Stop.FAILED, f"run {run.run}, {self._axis.name}={value}: {state}{code}"
+            if (ended := self._make(value, repeat=pair)) is not None:
+                return ended
             self._made += 1
         self._durations_s.append(time.monotonic() - began)
         return None

@@ -49,6 +49,7 @@ def checked(request: AbRequest) -> AbRequest:
     request = dataclasses.replace(request, run=with_bench(request.run))
     check_count("--repeat", request.repeat)
     check_count("--max-pairs", request.max_pairs)
+    check_count("--discard", request.run.discard, least=0)
     if request.pilot:
         given = {"--repeat": request.repeat, "--max-pairs": request.max_pairs, "--until-interval": request.width}
         for option, value in given.items():

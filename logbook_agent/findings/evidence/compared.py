@@ -11,6 +11,7 @@ from logbook_agent.findings.evidence.layout import WHY, Arrangement, PlacedRun, 
 from logbook_agent.findings.evidence.pairs import Group, Pair
 from logbook_agent.findings.evidence.planning import scatter_of_pairs
 from logbook_agent.findings.evidence.verdict import Judgement, Runs, Verdict, judge
+from logbook_agent.findings.levels import Level, level_of
 from logbook_agent.findings.tables.frame import RunKey
 from logbook_agent.model.entry import APART_S
 from logbook_agent.model.header import Metric, metric_named
@@ -27,7 +28,7 @@ class Numbers:
     """One side of a pair in one metric: the median over runs of the medians of their samples, lowest and highest run.
 
     `values` are the medians of the runs, in the order in which these were started; there are none for a number that was
-    stated and not measured here. `failed` are the reasons of cases without one.
+    stated and not measured here. `failed` are the reasons of cases without one. `level`: where their level changed.
     """
 
     median: float | None = None
@@ -37,6 +38,7 @@ class Numbers:
     samples: int = 0
     failed: tuple[str, ...] = ()
     values: tuple[float, ...] = ()
+    level: Level | None = None
 
     @property
     def runs(self) -> int:
@@ -220,6 +222,7 @@ def _measured(group: Group, metric: str) -> tuple[Numbers, list[RunSamples]]:
         values=tuple(values),
         samples=sum(len(samples) for _, samples in runs),
         failed=tuple(group.failed),
+        level=level_of(metric, [(key, value) for (key, _), value in zip(runs, values, strict=True)]),
     )
     return found, runs
 
