@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from logbook_agent.findings.facts import executed, planned
-from logbook_agent.findings.levels import levels_of
 from logbook_agent.findings.measured import counted_rows
 from logbook_agent.findings.said import brief_run
 from logbook_agent.findings.trust import Answered, own_answers, trust_of
@@ -126,7 +125,7 @@ def shown(
         "design": encode(entry.design) if entry.design is not None else None,
         "comparisons": _comparisons(kept),
         "noise": _noise(record, book.header),
-        "level_changes": levels_of(record),
+        "level_changes": _level_changes(record),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, book) for s in record.runs],
     }
 
@@ -146,6 +145,24 @@ def _noise(record: Record, header: Header) -> list[dict[str, Any]]:
     from logbook_agent.findings.evidence.forecast import forecasts
 
     return [encode(f) for f in forecasts(record, header.metrics)]
+
+
+def _level_changes(record: Record) -> list[dict[str, Any]]:
+    """The cases of an entry whose level changed, as plain data: the config of the case, and what changed."""
+    if sum(status.counts and bool(status.run.rows) for status in record.runs) < 2:
+        return []
+    # Imported where rows are met.
+    from logbook_agent.findings.cases import cases, counting
+    from logbook_agent.findings.levels import level_in
+    from logbook_agent.findings.tables.build import repeats
+
+    found = []
+    for group in repeats(counting(cases(record))):
+        names = dict.fromkeys(name for case in group.cases for name in case.row.metrics)
+        for level in (level_in(group.cases, name) for name in names):
+            if level is not None:
+                found.append({"config": dict(group.cases[0].row.config), **encode(level)})
+    return found
 
 
 def search(workspace: Workspace, book: Book, text: str) -> list[dict[str, Any]]:
