@@ -82,8 +82,11 @@ bench-noise: setup  ## how far two runs of one case of the MoE benchmark lie apa
 bench-planning: setup  ## how well the first pairs of an A/B say how many it takes (ten minutes)
 	@$(BIN)/python benchmarks/planning.py
 
-calibrate: setup  ## how often a verdict is wrong, by simulation (ten minutes)
-	@$(BIN)/python benchmarks/calibration.py
+bench-aa: setup  ## 60 real A/A comparisons on a busy machine: how many claim an effect (ten minutes)
+	@$(BIN)/python benchmarks/real_aa.py
+
+calibrate: setup  ## how often a verdict is wrong, by simulation; writes the table of docs/explanation/evidence.md (an hour)
+	@$(BIN)/python benchmarks/calibration.py --save benchmarks/calibration.json --document docs/explanation/evidence.md
 
 aot: setup  ## compile the MoE benchmark for TPUs that are not there: the check table and the published shapes (an hour)
 	@$(BIN)/bench-core check --aot v5e-4
