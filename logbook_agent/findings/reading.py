@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
+from logbook_agent.findings.cases import cases, counting
 from logbook_agent.findings.facts import executed, planned
-from logbook_agent.findings.levels import levels_of
+from logbook_agent.findings.levels import level_in
 from logbook_agent.findings.measured import counted_rows
 from logbook_agent.findings.trust import Answered, own_answers, trust_of
 from logbook_agent.model.codec import encode
@@ -17,6 +18,7 @@ from logbook_agent.model.header import Header
 from logbook_agent.model.load import busy_text, contention_of
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.stats import median
+from logbook_agent.model.stats.change import FEWEST_RUNS
 from logbook_agent.model.units import format_value, known
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -124,7 +126,7 @@ def shown(
         "fields": [{"label": f.label, "text": f.text} for f in entry.fields if f.text],
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
         "comparisons": _comparisons(kept),
-        "level_changes": levels_of(record),
+        "level_changes": _level_changes(record),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, book) for s in record.runs],
     }
 
@@ -135,6 +137,22 @@ def _comparisons(kept: Sequence[Answered]) -> list[dict[str, Any]]:
     from logbook_agent.findings.comparisons.told import kept_data
 
     return list(map(kept_data, kept))
+
+
+def _level_changes(record: Record) -> list[dict[str, Any]]:
+    """The cases whose level changed on the way: config and metric, and where."""
+    if sum(status.counts and bool(status.run.rows) for status in record.runs) < FEWEST_RUNS:
+        return []
+    # Imported where rows are met, as in `cases`.
+    from logbook_agent.findings.tables.build import repeats
+
+    found = []
+    for group in repeats(counting(cases(record))):
+        config = dict(group.cases[0].row.config)
+        names = dict.fromkeys(name for case in group.cases for name in case.row.metrics)
+        levels = [level for name in names if (level := level_in(group.cases, name)) is not None]
+        found += [{"config": config, **encode(level)} for level in levels]
+    return found
 
 
 def brief_run(status: RunStatus, book: Book) -> dict[str, Any]:
