@@ -2,9 +2,9 @@
 
     make bench-aa                    (or: python benchmarks/real_aa.py --comparisons 60 --save FILE)
 
-Each comparison runs one command of about 0.2 s of processor time in six pairs, both sides the same but for a word that it
-ignores, by `logbook ab --repeat 6` in a logbook of its own, while burners come and go: each spins for 0.2 to 2 s and then
-sleeps as long, one for every core. Target: at most 3 claims in 60.
+Each comparison runs one command of about 0.2 s of processor time in six pairs, both sides the same but for a word that
+it ignores, by `logbook ab --repeat 6` in a logbook of its own, while burners come and go: each spins for 0.2 to 2 s
+and then sleeps as long, one for every core. Target: at most 3 claims in 60.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def logbook(folder: Path, *words: str) -> dict[str, object]:
     """The answer of a command as data."""
     command = [sys.executable, "-m", "logbook_agent", *words]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    found: dict[str, object] = json.loads(done.stdout)
+    found: dict[str, object] = json.loads(done.stdout)["data"]
     return found
 
 

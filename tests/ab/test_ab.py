@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.store.book import Book
-from tests.conftest import Cli
+from tests.conftest import Cli, FixedClock
 from tests.e2e.e2e_support import LOGBOOK
 
 # int8 is 6% faster; the noise is the number of the run, and as large as the third word says.
@@ -36,7 +36,7 @@ def values(folder: Path, entry_id: str = "MOE-000") -> list[object]:
 
 
 @pytest.mark.slow
-def test_pairs_are_added_until_the_interval_is_narrow(ready: Cli, folder: Path) -> None:
+def test_pairs_are_added_until_the_interval_is_narrow(ready: Cli, folder: Path, clock: FixedClock) -> None:
     answer = ready(*AB, *SEED, "--until-interval", "1.5%", "--title", "Both modes", *COMMAND)
     assert answer.code == 0, answer.err
     first, second = answer.out.splitlines()
@@ -48,13 +48,19 @@ def test_pairs_are_added_until_the_interval_is_narrow(ready: Cli, folder: Path) 
     assert values(folder)[:6] == ["none", "int8", "int8", "none", "int8", "none"]
     assert len(values(folder)) == 16
     view = (folder / "logbooks/moe.md").read_text()
-    assert "MOE-000 Both modes (confidence: replicated)" in view
+    assert "MOE-000 Both modes (confidence: exploratory)" in view
     assert "8 pairs, p = 0.0078 by signed ranks, 7 looks, order effect" in view
     assert "): **beneficial**" in view
-    assert "- Confidence: replicated (computed: none → int8: beneficial by 6 runs)" in view
+    once = "none → int8: beneficial by 8 runs, in one sitting: another, 10 minutes or more later, would replicate it"
+    assert f"- Confidence: exploratory (computed: {once})" in view
     [line] = ready("list", "--json").data
     assert line["result"].startswith("16 rows, tflops 100.")
     assert line["result"].endswith(", beneficial")
+    # Two pairs of another day replicate it.
+    clock.tick(24 * 60)
+    assert ready(*AB, "--id", "MOE-000", "--repeat", "2", *COMMAND).code == 0
+    view = (folder / "logbooks/moe.md").read_text()
+    assert "- Confidence: replicated (computed: none → int8: beneficial by 10 runs)" in view
 
 
 def test_the_budget_ends_it_and_the_answer_says_which(ready: Cli) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from logbook_agent.doctor.renumber import related
 from logbook_agent.model.entry import Comparison, Entry
-from tests.conftest import Cli
+from tests.conftest import Cli, FixedClock
 
 HEADER = """\
 topic: moe
@@ -19,10 +19,11 @@ baseline:
 """
 
 
-def measure(cli: Cli, mode: str, value: int, *options: str) -> None:
+def measure(cli: Cli, mode: str, value: int, *options: str, runs: int = 4) -> None:
     """Four runs of one mode, each a little faster than the one before."""
     script = f"echo RESULT mode={mode} topk=2 tflops={value}.$LOGBOOK_RUN"
-    assert cli("run", "--repeat", "4", *options, "--", "sh", "-c", script).code == 0
+    repeat = ("--repeat", str(runs)) if runs > 1 else ()
+    assert cli("run", *repeat, *options, "--", "sh", "-c", script).code == 0
 
 
 @pytest.fixture
@@ -39,43 +40,72 @@ def test_numbers_are_shown_and_the_verdict_withheld_until_the_axis_is_named(pair
     assert answer.code == 0
     assert "+9.98%" in answer.out
     assert "| withheld |" in answer.out
-    assert "differs in mode (none | int8); to allow it: --allow mode; if it is what you test: --axis mode" in answer.out
+    assert "it also differs in mode (none | int8)" in answer.out
+    assert "to judge it all the same: --allow mode --allow order" in answer.out
+    blocked = "all runs of one side were made before those of the other"
     for words in (("--allow", "mode"), ("--axis", "mode")):
-        assert "| beneficial |" in pair("compare", "MOE-000", "MOE-001", *words).out
-    # The other way round it is a regression, and a higher bar leaves it open.
-    assert "| regressive |" in pair("compare", "MOE-000", "MOE-001", "--axis", "mode", "--base", "int8").out
-    assert "| inconclusive |" in pair("compare", "MOE-000/1", "MOE-001", "--axis", "mode").out
+        said = pair("compare", "MOE-000", "MOE-001", *words).out
+        assert "| not settled |" in said
+        assert (
+            f"not settled: {blocked}, so a drift of the machine would look the same; to settle it: logbook ab" in said
+        )
+        said = pair("compare", "MOE-000", "MOE-001", "--allow", "order", *words).out
+        assert "| beneficial |" in said
+        assert f"allowed: order ({blocked})" in said
+    # The other way round it is a regression, and fewer runs leave it open.
+    judged = ("--axis", "mode", "--allow", "order")
+    assert "| regressive |" in pair("compare", "MOE-000", "MOE-001", *judged, "--base", "int8").out
+    assert "| inconclusive |" in pair("compare", "MOE-000/1", "MOE-001", *judged).out
+
+
+def test_pairs_made_by_hand_in_turns_are_judged(started: Cli, folder: Path, clock: FixedClock) -> None:
+    """AB BA, each with its own entry."""
+    measure(started, "none", 100, runs=1)
+    clock.tick()
+    measure(started, "int8", 110, runs=1)
+    clock.tick()
+    for first, last in [(1, 0), (0, 1), (1, 0), (0, 1), (1, 0)]:
+        for entry in (first, last):
+            mode, value = (("none", 100), ("int8", 110))[entry]
+            measure(started, mode, value, "--id", f"MOE-00{entry}", runs=1)
+            clock.tick()
+    assert started("compare", "MOE-000", "MOE-001", "--axis", "mode", "--save", "MOE-001").code == 0
+    assert "6 pairs, p = 0.031 by signed ranks, fixed order" in (folder / "logbooks/moe.md").read_text()
+    shown = started("show", "MOE-001", "--json").data["comparisons"][0]["comparisons"][0]["pairs"][0]["metrics"][0]
+    assert (shown["order"], shown["test"], shown["verdict"]) == ("fixed-order", "signed-rank", "beneficial")
+    assert (shown["interleaved"], shown["looks"], shown["alpha"], shown["tests"]) == (True, 1, 0.05, 1)
 
 
 @pytest.mark.slow
 def test_a_kept_question_follows_the_records_of_both_entries(pair: Cli, folder: Path) -> None:
-    answer = pair(
-        "compare", "MOE-000", "MOE-001", "--axis", "mode", "--allow", "env:SEED", "--save", "MOE-001", "--json"
-    )
+    allowed = ("--allow", "env:SEED", "--allow", "order")
+    answer = pair("compare", "MOE-000", "MOE-001", "--axis", "mode", *allowed, "--save", "MOE-001", "--json")
     assert answer.data["saved"] == "MOE-001"
     view = folder / "logbooks/moe.md"
     line = "none → int8, `tflops`: 100.25 [100.10, 100.40]"
-    assert "4 and 4 runs): **beneficial**" in view.read_text()
+    assert "4 and 4 runs, p = 0.029 by Mann-Whitney): **beneficial**" in view.read_text()
     assert line in view.read_text()
     # Another run of the other entry, under another variable that is allowed by name.
     script = "echo RESULT mode=none topk=2 tflops=100.$LOGBOOK_RUN"
     assert pair("run", "--id", "MOE-000", "--env", "SEED=2", "--", "sh", "-c", script).code == 0
     text = view.read_text()
     assert "100.30 [100.10, 100.50] → 110.25" in text
-    assert "5 and 4 runs): **beneficial**" in text
+    assert "5 and 4 runs, p = 0.016 by Mann-Whitney): **beneficial**" in text
     assert "- allowed: env:SEED (not set, 2 | not set)" in text
+    assert "- allowed: order (" in text
     assert pair("render").code == 0
     assert view.read_text() == text
     kept = pair("show", "MOE-001", "--json").data["comparisons"]
     assert kept[0]["comparisons"][0]["pairs"][0]["metrics"][0]["verdict"] == "beneficial"
     # The question is stored, no number.
     stored = (folder / "logbooks/moe/entries/MOE-001.yaml").read_text().partition("comparisons:\n")[2]
-    assert stored == "- references:\n  - MOE-000\n  - MOE-001\n  axis: mode\n  allowed:\n  - env:SEED\n"
+    assert stored == "- references:\n  - MOE-000\n  - MOE-001\n  axis: mode\n  allowed:\n  - env:SEED\n  - order\n"
 
 
 @pytest.mark.slow
 def test_prose_beside_a_kept_comparison_is_absorbed_and_the_issue_tells_it(pair: Cli, folder: Path) -> None:
-    assert pair("compare", "MOE-000", "MOE-001", "--axis", "mode", "--save", "MOE-001").code == 0
+    judged = ("--axis", "mode", "--allow", "order", "--save", "MOE-001")
+    assert pair("compare", "MOE-000", "MOE-001", *judged).code == 0
     view = folder / "logbooks/moe.md"
     text = view.read_text()
     view.write_text(text.replace("<!-- logbook:end MOE-001", "- Interpretation: it holds\n\n<!-- logbook:end MOE-001"))
@@ -126,6 +156,10 @@ def test_against_the_baseline(cli: Cli, folder: Path) -> None:
     measure(cli, "int8", 110)
     assert "MOE-000 → MOE-001" in cli("compare", "MOE-001", "--baseline").out
     assert cli("compare", "MOE-001", "--baseline", "--axis", "mode", "--save", "MOE-001").code == 0
+    blocked = "not settled, all runs of one side were made before those of the other"
+    assert blocked in (folder / "logbooks/moe.md").read_text()
+    judged = ("--baseline", "--axis", "mode", "--allow", "order", "--save", "MOE-001")
+    assert cli("compare", "MOE-001", *judged).code == 0
     assert "**beneficial**" in (folder / "logbooks/moe.md").read_text()
 
 

@@ -16,10 +16,16 @@ METRICS = (Metric(name="tflops", direction="max"),)
 AB = Comparison(references=("X-000",), axis="mode", base_value="old")
 
 
-def run(number: int, value: float, *, code: int = 0, **config: object) -> Run:
+BEGAN = "2026-02-10T10:43:00+00:00"
+ANOTHER = "in one sitting: another, 10 minutes or more later, would replicate it"
+
+
+def run(number: int, value: float, *, code: int = 0, sitting: int = 0, **config: object) -> Run:
+    """A run of a second or less; sittings are an hour apart."""
+    started = f"2026-02-10T{10 + sitting}:43:00+00:00"
     row = Row(config=dict(config), metrics={"tflops": Measurement(samples=(value,))})  # type: ignore[arg-type]
     return Run(
-        entry="X-000", run=number, argv=("bench",), started="2026-02-10T10:43:00+00:00",
+        entry="X-000", run=number, argv=("bench",), started=started, ended=started,
         exit=Exit(code=code), rows=(row,)
     )  # fmt: skip
 
@@ -30,10 +36,10 @@ def record(*runs: Run, **entry: object) -> Record:
 
 
 def turns(shape: int, *, first: int, gain: float = 1.06) -> list[Run]:
-    """Six pairs AB BA of one shape; the new mode is faster by `gain`."""
+    """Six pairs AB BA of one shape, the last two in another sitting; the new mode is faster by `gain`."""
     order = ["old", "new", "new", "old"] * 3
     return [
-        run(first + n, (100 if mode == "old" else 100 * gain) + n % 3 / 10, mode=mode, tokens=shape)
+        run(first + n, (100 if mode == "old" else 100 * gain) + n % 3 / 10, sitting=n // 8, mode=mode, tokens=shape)
         for n, mode in enumerate(order)
     ]
 
@@ -52,8 +58,16 @@ def found(record: Record) -> Trust:
         ([run(1, 5.0), run(2, 5.0, code=1)], "exploratory (computed: one run)"),
         ([run(1, 5.0, k=1), run(2, 6.0, k=2)], "exploratory (computed: one run of each case)"),
         (
-            [run(1, 5.0), run(2, 5.02)],
-            "replicated (computed: 2 runs scatter by 0.28%, within the minimum effect (1.00%))",
+            [run(n, 5.0 + n % 2 / 50, sitting=n // 2) for n in range(4)],
+            "replicated (computed: 4 runs scatter by 0.23%, within the minimum effect (1.00%))",
+        ),
+        # One sitting, or one run of another, replicates nothing.
+        *(
+            (
+                [run(n, 5.0 + n % 2 / 50, sitting=n // 3 * later) for n in range(4)],
+                f"exploratory (computed: 4 runs scatter by 0.23%, within the minimum effect (1.00%), {ANOTHER})",
+            )
+            for later in (0, 1)
         ),
         (
             [run(1, 5.0), run(2, 6.0)],
@@ -61,13 +75,13 @@ def found(record: Record) -> Trust:
         ),
         # As sure as the case that is borne out the least.
         (
-            [run(1, 5.0, k=1), run(2, 5.02, k=1), run(3, 7.0, k=2)],
+            [*(run(n, 5.0 + n % 2 / 50, sitting=n // 2, k=1) for n in range(4)), run(4, 7.0, k=2)],
             "exploratory (computed: one run at k=2)",
         ),
         (
-            [run(n + 4 * k, 5.0 + n / 100 * k, k=k) for k in (1, 2) for n in (1, 2)],
+            [run(n + 4 * k, 5.0 + n % 2 / 100 * k, sitting=n // 2, k=k) for k in (1, 2) for n in range(4)],
             "replicated (computed: the runs of each of 2 cases agree;"
-            " 2 runs at k=2 scatter by 0.28%, within the minimum effect (1.00%))",
+            " 4 runs at k=2 scatter by 0.23%, within the minimum effect (1.00%))",
         ),
     ],
 )
@@ -86,6 +100,10 @@ def test_verdicts_on_the_entrys_own_rows() -> None:
     against = record(*turns(128, first=1), *turns(512, first=13, gain=0.9), comparisons=(AB,))
     assert found(against).word == "replicated"
     assert found(against).reasons[0] == "old → new: the verdict depends on the setting"
+    once = [dataclasses.replace(r, started=BEGAN, ended=BEGAN) for r in turns(128, first=1)]
+    assert found(record(*once, comparisons=(AB,))).text == (
+        f"exploratory (computed: old → new: beneficial by 6 runs, {ANOTHER})"
+    )
     few = record(*turns(128, first=1)[:4], comparisons=(AB,))
     assert found(few).text == "exploratory (computed: old → new: 2 runs do not settle a verdict)"
     # With the rows of another entry it is not the entry's own evidence: its repeats are.
@@ -103,7 +121,8 @@ def test_verdicts_on_the_entrys_own_rows() -> None:
     ],
 )
 def test_what_a_person_states_counts_and_is_marked(word: Confidence, reason: str | None, expected: str) -> None:
-    assert found(record(run(1, 5.0), run(2, 5.0), confidence=word, confidence_reason=reason)).text == expected
+    repeats = [run(n, 5.0, sitting=n // 2) for n in range(4)]
+    assert found(record(*repeats, confidence=word, confidence_reason=reason)).text == expected
 
 
 def test_what_claims_nothing_has_none() -> None:
