@@ -94,7 +94,7 @@ def layout(first: Sequence[PlacedRun], last: Sequence[PlacedRun], *, apart_s: fl
     found = [p.design for p in (*first, *last) if p.design is not None]
     if len(found) == len(first) + len(last) and (len(designs) == 1 or not any(d.shuffled for d in found)):
         lay = _designed(first, last, [d for d in designs.values() if d is not None])
-        if lay.lay is Lay.SHUFFLED or _in_rounds(first, last, lay.pairs):
+        if lay.lay is Lay.SHUFFLED or (lay.pairs and _in_rounds(first, last, lay.pairs)):
             return lay
     order = sorted([(p.key, 0, at) for at, p in enumerate(first)] + [(p.key, 1, at) for at, p in enumerate(last)])
     sides = [side for _, side, _ in order]
