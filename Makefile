@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup emulator quickstart tutorial test test-fast test-wide check stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-noise bench-compare bench-recipes calibrate aot wheel
+.PHONY: help setup emulator quickstart tutorial test test-fast test-wide check stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-noise bench-compare bench-recipes bench-planning calibrate aot wheel
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -30,7 +30,7 @@ test: emulator  ## all tests
 test-fast: emulator  ## the tests that take no time
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
-test-wide: emulator  ## what `make test` leaves out of its wide sets, and what takes long (twelve minutes)
+test-wide: emulator  ## what `make test` leaves out of its wide sets, and what takes long (fifteen minutes)
 	@LOGBOOK_WIDE=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 check: setup  ## style, types, layers
@@ -79,8 +79,14 @@ bench-cpu-matmul: setup  ## the grouped matmuls alone on CPU against their peers
 bench-noise: setup  ## how far two runs of one case of the MoE benchmark lie apart (five minutes)
 	@JAX_PLATFORMS=cpu $(BIN)/python benchmarks/moe_noise.py
 
-calibrate: setup  ## how often a verdict is wrong, by simulation (ten minutes)
-	@$(BIN)/python benchmarks/calibration.py
+bench-planning: setup  ## how well the first pairs of an A/B say how many it takes (ten minutes)
+	@$(BIN)/python benchmarks/planning.py
+
+bench-aa: setup  ## 60 real A/A comparisons on a busy machine: how many claim an effect (ten minutes)
+	@$(BIN)/python benchmarks/real_aa.py
+
+calibrate: setup  ## how often a verdict is wrong, by simulation; writes the table of docs/explanation/evidence.md (an hour)
+	@$(BIN)/python benchmarks/calibration.py --save benchmarks/calibration.json --document docs/explanation/evidence.md
 
 aot: setup  ## compile the MoE benchmark for TPUs that are not there: the check table and the published shapes (an hour)
 	@$(BIN)/bench-core check --aot v5e-4

@@ -93,6 +93,7 @@ class Logbook:
         config: Mapping[str, Scalar] | None = None,
         env: Mapping[str, str] | None = None,
         repeat: int = 1,
+        discard: int = 0,
         timeout_s: float | None = None,
         entry_id: str | None = None,
     ) -> RunResult:
@@ -104,6 +105,7 @@ class Logbook:
             config=config or {},
             env=env or {},
             repeat=repeat,
+            discard=discard,
             timeout_s=timeout_s,
             entry_id=entry_id,
         )

@@ -20,20 +20,31 @@ from logbook_agent.running.provenance.snapshot import relevant_env
 from tests.breadth import WIDE, beyond_samples
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+# The root of a machine that nobody else uses.
+QUIET = REPOSITORY / "tests/runner/quiet"
+
+# Where bytecode is not kept, every process of a test compiles the package anew, and every process of tests all tests.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_configure() -> None:
-    """Started in the background, a shell has this process ignore Ctrl-C, and all that it starts would inherit that."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Started in the background, a shell has this process ignore Ctrl-C, and nohup the end of its terminal; all that it
+    starts would inherit that."""
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Documents first: the longest take a while, for which the other processes should not have to wait."""
     items.sort(key=lambda item: "tests/docs/" not in item.nodeid)
     beyond = beyond_samples(items)
-    kept = [item for item in items if (item.get_closest_marker("wide") is not None or item in beyond) == WIDE]
-    config.hook.pytest_deselected(items=[item for item in items if item not in {*kept}])
+    kept, left = [], []
+    for item in items:
+        is_wide = item.get_closest_marker("wide") is not None or item in beyond
+        (kept if is_wide == WIDE else left).append(item)
+    config.hook.pytest_deselected(items=left)
     items[:] = kept
 
 
@@ -89,6 +100,8 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         "GIT_CONFIG_SYSTEM": os.devnull,
         "XDG_CONFIG_HOME": str(tmp_path / "config"),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        # Whoever else uses this machine while the tests run.
+        "LOGBOOK_HOST_ROOT": str(QUIET),
     }.items():
         monkeypatch.setenv(name, value)
 

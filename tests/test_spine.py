@@ -6,6 +6,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Cli, FixedClock
 
 TWO_ROWS = """\
@@ -14,6 +16,7 @@ for q in none int8; do
 done"""
 
 
+@pytest.mark.slow
 def test_start_run_view(cli: Cli, clock: FixedClock, folder: Path) -> None:
     begun = cli(
         "start", "moe_ep_int8", "--prefix", "MOE-I8", "--title", "MoE EP Int8",
@@ -75,6 +78,7 @@ def test_a_failed_command_is_an_entry_with_its_error_and_its_rows(started: Cli, 
     assert started("list", "--json").data[0]["state"] == "failed"
 
 
+@pytest.mark.slow
 def test_a_second_run_of_an_entry_and_its_pair_in_one_table(started: Cli, folder: Path) -> None:
     command = [
         sys.executable,

@@ -48,13 +48,14 @@ SUBCOMMANDS = (
     Subcommand("search", "reading", "Entries that contain all words of a text."),
     Subcommand("tried", "tried", "What was tried and did not work out: verdicts, failures, negative results."),
     Subcommand("table", "table", "Rows of entries as a table: Markdown or CSV, pivots, deltas, means."),
+    Subcommand("noise", "noise", "Measure how far runs of a command scatter, and how many pairs an A/B would take."),
     Subcommand("ab", "ab", "Alternate runs of two values of an axis until the comparison is precise."),
     Subcommand("sweep", "sweep", "Run a recipe: cases, controls, confirmation; without one, list the recipes."),
     Subcommand("compare", "table", "Compare measured rows like for like: change, interval, verdict."),
     Subcommand("summary", "close", "Say where the thread stands, in your own words."),
     Subcommand("baseline", "header", "Show the baseline and how it moved; move it, with a reason."),
     Subcommand("criteria", "header", "Which stop criteria are met; sign a judgement on one."),
-    Subcommand("sync", "sync", "Bring the GitHub issue up to date, exactly once."),
+    Subcommand("sync", "sync", "Bring the GitHub issue up to date; a second sync writes nothing."),
     Subcommand("link", "sync", "Link the experiment issue, or a prior or related one; confirm a host."),
     Subcommand("snapshot", "close", "Tag the pushed commit and tell the issue how to reproduce it."),
     Subcommand("close", "close", "Close a thread: conclusion, limitations, next steps."),
@@ -222,7 +223,7 @@ def _usage(error: typer.TyperException, first: str, wanted: str | None) -> Usage
         near = difflib.get_close_matches(first, _NAMES, n=1)
         hint = f"logbook {near[0]} --help" if near else "logbook --help"
         return UsageError(message, cause=f"the commands are {', '.join(_NAMES)}", hint=hint)
-    if message.startswith(_NO_OPTION) and wanted in ("run", "bench", "ab"):
+    if message.startswith(_NO_OPTION) and wanted in ("run", "bench", "noise", "ab"):
         return UsageError(
             message, cause="options of the command itself go after --", hint=f"logbook {wanted} [OPTIONS] -- CMD"
         )

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from logbook_agent.cli.noise import forecast_lines
 from logbook_agent.cli.options import Common, Text, Texts, Words, read_part
 from logbook_agent.cli.output import LineDisplay, emit
 from logbook_agent.cli.run import How, OnOption
@@ -23,7 +24,7 @@ from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared
 from logbook_agent.findings.evidence.noise import Noise, noise_of
 from logbook_agent.running.prepare import parse_duration
-from logbook_agent.sweeps.ab import AbResult, ab
+from logbook_agent.sweeps.ab import AbResult, Stop, ab
 from logbook_agent.sweeps.ab_prepare import MINIMUM_EFFECT, MOST_PAIRS, AbRequest
 
 
@@ -43,6 +44,9 @@ def ab_command(
     repeat: Annotated[
         int | None, Option("--repeat", metavar="N", help="Run exactly N pairs, whatever the result.")
     ] = None,
+    pilot: Annotated[
+        bool, Option("--pilot", help="Run the first six pairs, say how many an answer takes, and stop.")
+    ] = False,
     until_interval: Annotated[
         Text,
         Option(
@@ -69,6 +73,9 @@ def ab_command(
     metric: Annotated[
         Texts, Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [primary]")
     ] = None,
+    discard: Annotated[
+        int, Option("--discard", metavar="N", help="Before them, N more pairs that warm up; kept, never counted.")
+    ] = 0,
     words: Words,
     how: How,
     on: OnOption = None,
@@ -79,11 +86,12 @@ def ab_command(
 
     Example: logbook ab --axis quant_mode=none,int8 -- python bench.py --quant-mode {axis}
     """
-    run = dataclasses.replace(how.request(command or (), words.read(), entry_id), on=on)
+    run = dataclasses.replace(how.request(command or (), words.read(), entry_id), on=on, discard=discard)
     request = AbRequest(
         axis=axis,
         run=run,
         repeat=repeat,
+        pilot=pilot,
         width=read_part(until_interval, "--until-interval"),
         max_pairs=max_pairs,
         futility=not no_futility,
@@ -106,6 +114,8 @@ def _text(result: AbResult) -> str:
         for line in answer.lines:
             for m in line.metrics:
                 lines += _metric(result, answer, line, m, noise)
+    if result.stop is Stop.PILOT:
+        lines += forecast_lines(result.forecasts, result.series.entry.id)
     return "\n".join(lines)
 
 

@@ -215,6 +215,8 @@ def _signed(criterion: dict[str, Any]) -> str:
     said = []
     if criterion["by"] is not None:
         said.append(f"{'met' if criterion['met'] else 'not met'}: {criterion['evidence']}, {criterion['by']}")
+    if criterion["doubt"] is not None:
+        said.append(criterion["doubt"])
     computed = criterion["computed"]
     if computed is not None:
         evidence = list(computed.get("evidence", ()))
@@ -262,7 +264,7 @@ def baseline_command(
         reason=prose(reason),
     )
     header = move(space, book, request) if request.asks else book.header
-    space.warnings += read(space, book).doubts
+    space.warnings += read(space, book).baseline_doubts
     data = {
         "logbook": book.topic,
         "baseline": encode(header.baseline),

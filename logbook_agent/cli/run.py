@@ -13,6 +13,7 @@ from logbook_agent.cli.options import Common, Text, Texts, Words
 from logbook_agent.cli.output import LiveDisplay, emit, say
 from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.run import RunRequest, RunResult, run
+from logbook_agent.model.record import WARM_UP
 from logbook_agent.model.units import format_value, known
 from logbook_agent.model.values import parse_value
 from logbook_agent.running.prepare import bench_argv, bench_folder, parse_duration, parse_env
@@ -27,6 +28,9 @@ ConfigOption = Annotated[
 ]
 EnvOption = Annotated[Texts, Option("--env", metavar="K=V", help="Set a variable for the command; repeatable.")]
 RepeatOption = Annotated[int, Option("--repeat", metavar="N", help="Run it N times; each is a run.")]
+DiscardOption = Annotated[
+    int, Option("--discard", metavar="N", help="Before them, N more runs that warm up; kept, never counted.")
+]
 TimeoutOption = Annotated[
     Text, Option("--timeout", metavar="TIME", help="End it after 90s, 30m, 2h (INT, TERM, KILL).")
 ]
@@ -66,6 +70,7 @@ def run_command(
     words: Words,
     how: How,
     repeat: RepeatOption = 1,
+    discard: DiscardOption = 0,
     on: OnOption = None,
     entry_id: IdOption = None,
     shell: ShellOption = False,
@@ -77,7 +82,7 @@ def run_command(
     RESULT_JSON become rows. Example: logbook run --label Baseline -- python bench.py --quant-mode none
     """
     request = how.request(command or (), words.read(), entry_id)
-    return _run("run", dataclasses.replace(request, repeat=repeat, on=on, shell=shell), common)
+    return _run("run", dataclasses.replace(request, repeat=repeat, discard=discard, on=on, shell=shell), common)
 
 
 def bench_command(
@@ -86,6 +91,7 @@ def bench_command(
     words: Words,
     how: How,
     repeat: RepeatOption = 1,
+    discard: DiscardOption = 0,
     entry_id: IdOption = None,
     common: Common,
 ) -> int:
@@ -96,7 +102,9 @@ def bench_command(
     """
     argv = bench_argv(command or (), adds_run=entry_id is not None)
     request = how.request(argv, words.read(), entry_id)
-    return _run("bench", dataclasses.replace(request, repeat=repeat, search_first=bench_folder()), common)
+    return _run(
+        "bench", dataclasses.replace(request, repeat=repeat, discard=discard, search_first=bench_folder()), common
+    )
 
 
 def _run(name: str, request: RunRequest, common: Common) -> int:
@@ -118,9 +126,10 @@ def _summary(result: RunResult, data: dict[str, Any]) -> list[str]:
     for run_data in data["runs"]:
         label = f" [{run_data['label']}]" if run_data["label"] else ""
         count = len(run_data["rows"])
+        warm = f", {WARM_UP}" if run_data["discarded"] else ""
         took = f" in {run_data['duration_s']:.2f} s" if run_data["duration_s"] is not None else ""
         lines.append(
-            f"{data['id']} run {run_data['run']}{label}: {run_data['state']}{took},"
+            f"{data['id']} run {run_data['run']}{label}: {run_data['state']}{warm}{took},"
             f" {count} row{'' if count == 1 else 's'}"
         )
         varied = _varied(run_data["rows"])

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
-from logbook_agent.cli.output import LineDisplay, columns, emit
+from logbook_agent.cli.output import LineDisplay, columns, emit, say
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.sweeps.chosen import Chosen, ChosenStages, common_scales, has_stages, list_recipes
@@ -70,14 +70,19 @@ def sweep_command(
     staged = recipe is not None and resume is None and has_stages(space, recipe)
     if dry_run:
         return _dry_run(space, request, common.as_json, staged=staged)
+    tell = None if common.as_json else _warn
     if staged:
-        done = sweep_stages(space, request, LineDisplay())
+        done = sweep_stages(space, request, LineDisplay(), tell=tell)
         text = stages_result_text(done, naming(space, done.stages[0].result.series.book))
         emit("sweep", done.data(), text, as_json=common.as_json, warnings=space.warnings)
         return done.exit_status
-    result = sweep(space, request, LineDisplay())
+    result = sweep(space, request, LineDisplay(), tell=tell)
     emit("sweep", result.data(), result_text(result), as_json=common.as_json, warnings=space.warnings)
     return result.exit_status
+
+
+def _warn(text: str) -> None:
+    say(f"warning: {text}")
 
 
 def _dry_run(space: Workspace, request: SweepRequest, as_json: bool, *, staged: bool) -> int:
@@ -87,7 +92,7 @@ def _dry_run(space: Workspace, request: SweepRequest, as_json: bool, *, staged: 
     else:
         prepared = prepare_sweep(space, request, needs_logbook=False)
         data, text, found = plan_data(prepared), plan_text(prepared), prepared.found
-    warnings = [*space.warnings, *(f"{v.rule}: {v.message}; {v.reason}" for v in found)]
+    warnings = [*space.warnings, *(v.text for v in found)]
     emit("sweep", data, text, as_json=as_json, warnings=warnings)
     return 0
 

@@ -63,7 +63,7 @@ def sync_command(
     """Bring the issue up to date.
 
     The block in its body follows the logbook, and one comment tells of the entries that are new or finished since
-    the last sync. Done twice, nothing happens the second time. Example: logbook sync --dry-run
+    the last sync. A second sync writes nothing. Example: logbook sync --dry-run
     """
     space = common.space()
     request = SyncRequest(

@@ -11,6 +11,7 @@ from typer import Argument, Option
 from logbook_agent.cli.options import Common, Text, Texts, read_part
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.comparison import keep
+from logbook_agent.findings.cases import counting
 from logbook_agent.findings.comparisons.as_text import compared_text
 from logbook_agent.findings.comparisons.compare import compare
 from logbook_agent.findings.comparisons.told import data
@@ -91,7 +92,7 @@ def table_command(
     book, cases, made = table(space, entry_ids or (), spec)
     if csv and not common.as_json:
         shaped = pivot or delta or ratio or means
-        sys.stdout.write(to_csv(made if shaped else matching(cases, spec.where)))
+        sys.stdout.write(to_csv(made if shaped else counting(matching(cases, spec.where))))
         return
     data = {
         "columns": [dataclasses.asdict(c) for c in made.columns],

@@ -59,7 +59,10 @@ def _text(outcome: AbsorbResult, *, dry_run: bool) -> str:
 def render_command(
     *,
     discard_edits: Annotated[
-        bool, Option("--discard-edits", help="Also overwrite blocks edited by hand, after a backup.")
+        bool,
+        Option(
+            "--discard-edits", help="Also overwrite blocks edited by hand, after a backup; text between blocks stays."
+        ),
     ] = False,
     common: Common,
 ) -> None:

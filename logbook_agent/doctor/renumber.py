@@ -11,12 +11,10 @@ from types import MappingProxyType
 from typing import Any
 
 from logbook_agent.doctor.finding import Examination
-from logbook_agent.model.entry import Entry, entry_of, run_number
+from logbook_agent.model.entry import RELATIONS, Entry, entry_of, run_number
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
-
-_RELATIONS = ("continues", "completes", "supersedes")
 
 
 def twin_of(
@@ -47,8 +45,8 @@ def _same_entry(examination: Examination, found: Entry, entry: Entry) -> bool:
         target = readable(examination.book.entry_path(now))
         return target is not None and before in target.aliases
 
-    pairs = ((getattr(found, name), getattr(entry, name)) for name in _RELATIONS)
-    bare: dict[str, Any] = {"id": "", "aliases": (), "comparisons": (), **dict.fromkeys(_RELATIONS)}
+    pairs = ((getattr(found, name), getattr(entry, name)) for name in RELATIONS)
+    bare: dict[str, Any] = {"id": "", "aliases": (), "comparisons": (), **dict.fromkeys(RELATIONS)}
     return all(leads(now, before) for now, before in pairs) and (
         dataclasses.replace(found, **bare) == dataclasses.replace(entry, **bare)
     )
@@ -90,15 +88,9 @@ def related(entry: Entry, relations: Mapping[str, str]) -> Entry:
         old = entry_of(reference)
         return relations.get(old, old) + reference[len(old) :]
 
-    return dataclasses.replace(
-        entry,
-        continues=new(entry.continues),
-        completes=new(entry.completes),
-        supersedes=new(entry.supersedes),
-        comparisons=tuple(
-            dataclasses.replace(c, references=tuple(map(renamed, c.references))) for c in entry.comparisons
-        ),
-    )
+    changes: dict[str, Any] = {name: new(getattr(entry, name)) for name in RELATIONS}
+    comparisons = (dataclasses.replace(c, references=tuple(map(renamed, c.references))) for c in entry.comparisons)
+    return dataclasses.replace(entry, comparisons=tuple(comparisons), **changes)
 
 
 def relate(examination: Examination, ids: Iterable[str], relations: Mapping[str, str]) -> list[str]:

@@ -170,4 +170,5 @@ def _line(number: int, criterion: Criterion) -> dict[str, Any]:
         "by": judgement.by if judgement is not None else None,
         "at": judgement.at if judgement is not None else None,
         "computed": encode(computed) if computed is not None else None,
+        "doubt": criterion.doubt,
     }

@@ -14,6 +14,7 @@ from logbook_agent.model.entry import (
     INTERPRETATION,
     KINDS,
     NEXT_ACTION,
+    RELATIONS,
     RESULT,
     Entry,
     Field,
@@ -59,8 +60,7 @@ def with_relations(book: Book, prose: Prose, own_id: str | None = None) -> Prose
 
     Raises NotFound when one does not exist, UsageError when it is not an earlier one.
     """
-    names = ("continues", "completes", "supersedes")
-    targets = {name: book.resolve(target) for name in names if (target := getattr(prose, name)) is not None}
+    targets = {name: book.resolve(target) for name in RELATIONS if (target := getattr(prose, name)) is not None}
     order = book.entry_ids() if targets and own_id is not None else []
     for target in targets.values():
         if own_id in order and order.index(target) >= order.index(own_id):

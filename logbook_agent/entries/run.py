@@ -28,7 +28,8 @@ from logbook_agent.text.commands.title import title_of
 class RunRequest:
     """What to run and how to record it. Without `argv`, `entry_id`'s planned commands are executed.
 
-    Programs are looked for in the folder `search_first`, then on PATH.
+    Before the `repeat` runs of each command, `discard` more are made that warm up and never count. Programs are looked
+    for in the folder `search_first`, then on PATH. `noise`: a new entry is a measurement of noise.
     """
 
     argv: Sequence[str] = ()
@@ -37,12 +38,14 @@ class RunRequest:
     config: Mapping[str, Scalar] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     repeat: int = 1
+    discard: int = 0
     timeout_s: float | None = None
     cwd: str | None = None
     on: str | None = None
     entry_id: str | None = None
     shell: bool = False
     search_first: Path | None = None
+    noise: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +78,7 @@ def run(
     """
     book = workspace.book(request.entry_id)
     check_count("--repeat", request.repeat)
+    check_count("--discard", request.discard, least=0)
     request = dataclasses.replace(request, prose=with_relations(book, request.prose))
     earlier = book.entry(request.entry_id) if request.entry_id is not None else None
     if earlier is not None:
@@ -85,11 +89,13 @@ def run(
     # Before there is a new entry, which is none of those that are looked at.
     for line in tried_before(workspace, book, commands, request.config, own_id=earlier.id if earlier else None):
         (tell or workspace.warnings.append)(line)
-    plan = [(command, repeat) for command in commands for repeat in range(1, request.repeat + 1)]
+    # Numbers below 1 are those of warm-ups.
+    plan = [(c, number) for c in commands for number in range(1 - request.discard, request.repeat + 1)]
     with series(workspace, book, lambda: earlier or _new_entry(workspace, book, request, commands[0]), display) as made:
         for command, repeat in plan:
-            numbered = repeat if request.repeat > 1 else None
-            if made.make(command, request.config, repeat=numbered, timeout_s=request.timeout_s) is None:
+            is_warm_up, numbered = repeat < 1, repeat if request.repeat > 1 and repeat > 0 else None
+            timeout_s = request.timeout_s
+            if made.make(command, request.config, repeat=numbered, timeout_s=timeout_s, discarded=is_warm_up) is None:
                 break
     if book.header.closing is not None:
         workspace.warnings.append(
@@ -97,19 +103,20 @@ def run(
         )
     # Of a single run that was cut off nothing needs to be said.
     if made.is_interrupted and (len(plan) > 1 or not made.runs):
-        workspace.warnings.append(_rest(made, commands, len(plan)))
+        workspace.warnings.append(_rest(made, commands, len(commands) * request.repeat))
     return RunResult(book=book, entry=made.entry, runs=tuple(made.runs), exit_status=made.exit_status)
 
 
 def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: Command) -> Entry:
     argv = command.launch.command if command.launch else command.argv
-    title = request.prose.title or title_of(workspace.redactor.argv(argv))
-    return create_entry(workspace, book, draft_entry(workspace, request.prose, title=title))
+    title = request.prose.title or f"{'Noise of ' * request.noise}{title_of(workspace.redactor.argv(argv))}"
+    draft = draft_entry(workspace, request.prose, title=title)
+    return create_entry(workspace, book, dataclasses.replace(draft, noise=request.noise))
 
 
 def _rest(made: Series, commands: Sequence[Command], total: int) -> str:
     """What is left of a series that was interrupted, and what to type."""
-    whole = sum(map(is_made, made.runs))
+    whole = sum(is_made(run) for run in made.runs if not run.discarded)
     again = f"the same command with --id {made.entry.id} --repeat {total - whole}"
     return made.rest(whole, total, again if len(commands) == 1 else f"logbook run --id {made.entry.id}")
 
@@ -135,10 +142,12 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
     return found
 
 
-def check_count(option: str, count: int | None) -> None:
-    """Raises UsageError for a number of runs or pairs below 1."""
-    if count is not None and count < 1:
-        raise UsageError(f"{option} must be at least 1", cause=f"it is {count}", hint=f"{option} 10")
+def check_count(option: str, count: int | None, *, least: int = 1) -> None:
+    """Raises UsageError for a number of runs or pairs below 1, or another least one."""
+    if count is not None and count < least:
+        raise UsageError(
+            f"{option} must be at least {least}", cause=f"it is {count}", hint=f"{option} {10 if least else 1}"
+        )
 
 
 def check_no_prose(entry_id: str, prose: Prose) -> None:

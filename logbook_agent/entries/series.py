@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import Locked, StoreError
+from logbook_agent.model.load import busy_text
 from logbook_agent.model.record import is_made
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.pages.views import refresh
+from logbook_agent.running.beside import machine_now
 from logbook_agent.running.execution import Display, RunPlan, run_once
 from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status
 from logbook_agent.running.launch.signals import StopRequests
@@ -25,17 +27,22 @@ _REFRESH_S = 10.0
 # A command that outlived its tool by a moment is waited for; one that goes on is the user's to stop.
 _ORPHAN_S = 5.0
 _PAUSE_S = 0.05
+# What to do where the machine is busy, and what not to say twice in one invocation.
+ADVICE = "wait until it is quiet, or compare with logbook ab, whose pairs meet the load alike"
+_SAID_BUSY = "said that the machine is busy"
 
 
 class Series:
     """Runs of one entry, made one after another. `runs` are those just begun; `is_interrupted` says whether a request
     to stop cut one off or came before one."""
 
-    def __init__(self, workspace: Workspace, book: Book, entry: Entry, display: Display, stops: StopRequests) -> None:
+    def __init__(
+        self, workspace: Workspace, book: Book, entry: Entry, display: Display, stops: StopRequests, advice: str
+    ) -> None:
         self.workspace, self.book, self.entry = workspace, book, entry
         self.runs: list[Run] = []
         self.is_interrupted = False
-        self.display, self._stops = display, stops
+        self.display, self._stops, self._advice = display, stops, advice
         self._refreshed = time.monotonic()
 
     def make(
@@ -45,21 +52,38 @@ class Series:
         *,
         repeat: int | None = None,
         timeout_s: float | None = None,
+        discarded: bool = False,
         always: bool = False,
     ) -> Run | None:
         """Make one run; None when it was cut off, or not begun because of a request to stop: the series ends there.
-        With `always` requests that came before it are ignored."""
+        With `always` requests that came before it are ignored; `discarded`: it warms up and does not count."""
         if always:
             self._stops.take()
         elif self.is_stopped():
             return None
         if time.monotonic() - self._refreshed > _REFRESH_S:
             self.refresh()
-        plan = RunPlan(command=command, entry_id=self.entry.id, repeat=repeat, timeout_s=timeout_s, config=dict(config))
+        if not self.runs and command.launch is None:
+            self._say_if_busy()
+        plan = RunPlan(
+            command=command,
+            entry_id=self.entry.id,
+            repeat=repeat,
+            discarded=discarded,
+            timeout_s=timeout_s,
+            config=dict(config),
+        )
         run = run_once(self.workspace, self.book, plan, self.display, self._stops)
         self.runs.append(run)
         self.is_interrupted = self.is_interrupted or not is_made(run)
         return run if is_made(run) else None
+
+    def _say_if_busy(self) -> None:
+        """Before the first run of an invocation: that others use the machine, and what to do."""
+        busy = "" if self.workspace.made.get(_SAID_BUSY) else busy_text([machine_now(self.workspace, self.book)])
+        self.workspace.made[_SAID_BUSY] = True
+        if busy:
+            self.display.progress(f"warning: this machine is busy ({busy}): {self._advice}")
 
     def is_stopped(self) -> bool:
         """Whether a request to stop came, asked before a further run: it is an interruption from here on."""
@@ -89,20 +113,26 @@ class Series:
 
 @contextlib.contextmanager
 def series(
-    workspace: Workspace, book: Book, found: Callable[[], Entry], display: Display, *, another: str | None = None
+    workspace: Workspace,
+    book: Book,
+    found: Callable[[], Entry],
+    display: Display,
+    *,
+    another: str | None = None,
+    advice: str = ADVICE,
 ) -> Iterator[Series]:
     """A series in the entry that `found` makes or finds. Requests to stop are held from before the entry is there until
     the view tells of its runs.
 
     With `another`, how to start another one: what comes next follows from the runs there are, so one process at a time
     makes them, and those whose tool died are closed first. Raises Locked when another process does, StoreError when a
-    command of an earlier one still runs.
+    command of an earlier one still runs. `advice`: what to do where the machine is busy.
     """
     with StopRequests() as stops, contextlib.ExitStack() as stack:
         entry = found()
         if another is not None:
             _take_up(workspace, book, entry, another, stack)
-        made = Series(workspace, book, entry, display, stops)
+        made = Series(workspace, book, entry, display, stops, advice)
         stack.callback(made.refresh)
         yield made
 

@@ -107,7 +107,7 @@ class _Looking:
 
     def _is_same(self, status: RunStatus) -> bool:
         run = status.run
-        ended = status.state in ("finished", "failed", "timeout")
+        ended = status.state in ("finished", "failed", "timeout") and status.counts
         return ended and command_key(run.command) == self._key and not contradicts(run.config, self._config)
 
     def _outcomes(self, record: Record, runs: Sequence[RunStatus], failures: Sequence[Item]) -> Sequence[Item]:

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from logbook_agent.model.record import made_again, mended
+from logbook_agent.model.load import contention_of, is_busy
+from logbook_agent.model.record import WARM_UP, made_again, mended
 
 if TYPE_CHECKING:
     from logbook_agent.findings.tables.spec import Case
@@ -19,7 +20,10 @@ _TOOL = "logbook-agent"
 
 
 def cases(*records: Record) -> list[Case]:
-    """The rows of entries, in the order they were run, each with the devices it ran on, its run's facts and command."""
+    """The rows of entries, in the order they were run, each with the devices it ran on, its run's facts and command.
+
+    Those of a run that was discarded have the state `warm-up`, however it ended: no reader counts what did not finish.
+    """
     # Imported where rows are met: most commands have none to show, and tables take as long to load as a fsync.
     from logbook_agent.findings.tables.spec import Case
 
@@ -34,7 +38,7 @@ def cases(*records: Record) -> list[Case]:
             entry=entry,
             run=run.run,
             label=run.label,
-            state=state,
+            state=WARM_UP if run.discarded else state,
             # Devices that a row does not report are this host's, unless a launcher ran it elsewhere.
             row=row if row.devices or run.launcher is not None else dataclasses.replace(row, devices=run.devices),
             facts=_facts(run, row, name),
@@ -45,13 +49,18 @@ def cases(*records: Record) -> list[Case]:
             ended=run.ended,
             repeat=run.repeat,
             design=designs.get(entry, {}).get(run.run),
-            # (How busy the processors were is recorded, too, but a CPU that nobody else wants is rare.)
+            busy=is_busy(contention_of(run)),
             contended=run.contention is not None and bool(run.contention.accelerator),
             confirms=confirming.get((entry, run.run)),
         )
         for (entry, state, run), name in zip(runs, names, strict=True)
         for row in run.rows
     ]
+
+
+def counting(found: Sequence[Case]) -> list[Case]:
+    """Without those of warm-ups, which are shown and never counted."""
+    return [case for case in found if case.state != WARM_UP]
 
 
 def designed(record: Record) -> dict[int, Design]:

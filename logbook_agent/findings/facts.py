@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from logbook_agent.findings.cases import cases, code_names, launcher_text, short, without_mended
 from logbook_agent.model.entry import Design, Entry, PlannedCommand
 from logbook_agent.model.header import Metric
-from logbook_agent.model.record import Record, RunStatus
+from logbook_agent.model.load import machine_text
+from logbook_agent.model.record import WARM_UP, Record, RunStatus
 from logbook_agent.model.values import spelt
 from logbook_agent.text import markdown as md
 from logbook_agent.text.times import duration
@@ -136,6 +137,7 @@ def config_section(record: Record, table: Table | None) -> str:
     # A run without rows measured nothing, so what it ran on tells no result apart.
     measured = [r for r in runs if r.rows] or runs
     lines += _per_run("devices", [devices_text(r) for r in measured], measured)
+    lines += [f"machine: {md.escape(busy)}"] if (busy := machine_text(runs)) else []
     lines += _software_lines(measured)
     lines += _order_lines(record.entry.design)
     return md.items(lines) if lines else ""
@@ -249,8 +251,20 @@ def _software_lines(runs: Sequence[Run]) -> list[str]:
     return ([f"{name}: {agreed}"] if agreed else []) + _per_run(name, rest, runs)
 
 
-def result_section(record: Record, table: Table | None, render_table: RenderTable) -> str:
-    """The measured rows, then what failed and why, then what the records complain about.
+def forecast_notes(record: Record, metrics: Sequence[Metric]) -> list[str]:
+    """What the runs of a measurement of noise say of experiments to come; nothing of other entries."""
+    if not record.entry.noise:
+        return []
+    # Imported where it is asked for, as tables are.
+    from logbook_agent.findings.evidence.forecast import bounded, forecasts
+
+    parts, left_out = bounded(forecasts(record, metrics))
+    notes = [f"{md.escape(first)}\n{md.items(list(map(md.escape, rest)))}".strip() for first, *rest in parts]
+    return notes + _and_more(left_out, "forecasts", record.id)
+
+
+def result_section(record: Record, table: Table | None, render_table: RenderTable, further: Sequence[str] = ()) -> str:
+    """The measured rows, then what failed and why, then what the records complain about, and `further` notes.
 
     All that is said below a table is one list with the table's own notes: two lists in a row read as one.
     """
@@ -262,6 +276,7 @@ def result_section(record: Record, table: Table | None, render_table: RenderTabl
         more = len(problems) - _SHOWN_PROBLEMS
         shown = [md.escape(p) for p in problems[:_SHOWN_PROBLEMS]]
         notes.append("Recorded with problems:\n" + md.items(shown + ([f"and {more} more"] if more > 0 else [])))
+    notes += further
     if table is None:
         return md.items(notes)
     if len(table.rows) == 1:
@@ -296,6 +311,8 @@ def _outcome(status: RunStatus, *, alone: bool) -> list[str]:
     """What is to be said of one run beyond its rows; nothing when it simply finished with rows."""
     run = status.run
     name = run.label or (None if alone else f"run {run.run}")
+    if not status.counts:
+        name = f"{name}, {WARM_UP}" if name else WARM_UP
     subject = f"{md.escape(name)}: " if name else ""
     if status.state in ("running", "orphaned", "interrupted") and run.ended is None:
         what = {

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from logbook_agent.findings.cases import cases as cases_of
+from logbook_agent.findings.cases import counting
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, ended_badly, is_made, mended, plan_runs
@@ -72,7 +73,7 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
     """
     primary = [m for m in header.metrics if m.primary]
     if record.state == VOID or not any(
-        m.name in row.metrics for m in primary for status in record.runs for row in status.run.rows
+        m.name in row.metrics for m in primary for status in record.runs if status.counts for row in status.run.rows
     ):
         return {}
     # Imported where rows are met, as in `cases`.
@@ -80,7 +81,7 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
     from logbook_agent.findings.tables.build import repeats
     from logbook_agent.findings.tables.spec import Repeats
 
-    cases = cases_of(record)
+    cases = counting(cases_of(record))
     confirming = record.confirmations
     rows = repeats([case for case in cases if case.run not in confirming])
     fresh = [Repeats(cases=(case,)) for case in cases if case.run in confirming]
@@ -164,13 +165,13 @@ def represented(record: Record) -> Record:
 
 
 def counted_rows(record: Record) -> list[Row]:
-    """The rows that an entry is said to have. Of a sweep: no confirmation, and of runs that were made again, because
-    they were cut off or failed, the last one."""
+    """The rows that an entry is said to have, without those of warm-ups. Of a sweep: no confirmation, and of runs that
+    were made again, because they were cut off or failed, the last one."""
     return [row for run in _counted(record) for row in run.rows]
 
 
 def _counted(record: Record) -> list[Run]:
-    runs = [s.run for s in record.runs]
+    runs = [s.run for s in record.runs if s.counts]
     if record.entry.recipe is None:
         return runs
     left_out = record.confirmations | mended(runs)

@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.thread import Mentions, Summary, Thread, said_by, standings
-from logbook_agent.model.entry import Entry, is_withdrawn, settled
+from logbook_agent.model.entry import Entry, id_number, is_withdrawn, settled
 from logbook_agent.model.errors import NotFound, StoreError
-from logbook_agent.model.header import Header
+from logbook_agent.model.header import Criterion, Header
 from logbook_agent.store.book import Book, Contents, Summaries
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import marked
@@ -45,27 +45,37 @@ class Findings:
 
     @cached_property
     def header(self) -> Header:
-        """The header, its predicates held against the records. Where there are none, no record is read."""
+        """The header, its predicates held against the records, and judgements against the state of their evidence.
+        Without predicates no record is read but that evidence."""
         header = self.book.header
-        if not header.has_predicates:
-            return header
-        # Statistics and tables are loaded for those that need them.
-        from logbook_agent.findings.criteria.evaluate import computed
+        criteria = tuple(dataclasses.replace(c, doubt=self._doubt(c)) for c in header.stop_criteria)
+        if header.has_predicates:
+            # Statistics and tables are loaded for those that need them.
+            from logbook_agent.findings.criteria.evaluate import computed
 
-        facts = self._facts()
-        return dataclasses.replace(header, stop_criteria=tuple(computed(c, facts) for c in header.stop_criteria))
+            facts = self._facts()
+            criteria = tuple(computed(c, facts) for c in criteria)
+        return dataclasses.replace(header, stop_criteria=criteria)
+
+    def _doubt(self, criterion: Criterion) -> str | None:
+        """That the evidence of a judgement is an entry that does not stand any more; None where it does."""
+        evidence = criterion.judgement.evidence if criterion.judgement is not None else ""
+        if id_number(evidence, self.book.header.prefix) is None:
+            return None
+        lost = self._lost(evidence)
+        return f"rests on {evidence}, which is {lost}" if lost is not None else None
 
     def _facts(self) -> Facts:
         from logbook_agent.findings.cases import cases
         from logbook_agent.findings.criteria.evaluate import Facts
 
-        runs = [status.run for record in self.contents.records for status in record.runs]
+        runs = [status for record in self.contents.records for status in record.runs]
         return Facts(
             cases=cases(*(r for r in self.counting if settled(r.state))),
             metrics=self.book.header.metrics,
             now=self._now(),
-            runs=len(runs),
-            hours=sum(run.duration_s or 0.0 for run in runs) / 3600,
+            runs=sum(status.counts for status in runs),
+            hours=sum(status.run.duration_s or 0.0 for status in runs) / 3600,
         )
 
     @cached_property
@@ -107,19 +117,31 @@ class Findings:
 
     @property
     def doubts(self) -> list[str]:
-        """That the baseline was measured by an entry that does not stand any more; nothing where it does."""
+        """What rests on an entry that does not stand any more: the baseline, and judgements of stop criteria."""
+        doubtful = [(n, doubt) for n, c in enumerate(self.book.header.stop_criteria, 1) if (doubt := self._doubt(c))]
+        return self.baseline_doubts + [
+            f"stop criterion {n} {doubt}: logbook criteria --met {n} --evidence ID, or --unmet, judges it again"
+            for n, doubt in doubtful
+        ]
+
+    @property
+    def baseline_doubts(self) -> list[str]:
+        """That the baseline was measured by such an entry; nothing where it was not."""
         entry_id = self.book.header.baseline.entry if self.book.header.baseline is not None else None
-        if entry_id is None:
+        lost = self._lost(entry_id) if entry_id is not None else None
+        if lost is None:
             return []
-        state: str | None
+        return [f"the baseline is {entry_id}, which is {lost}: logbook baseline --entry ID --reason '...' moves it"]
+
+    def _lost(self, entry_id: str) -> str | None:
+        """Why an entry does not stand any more, `void`; None where it does, and where its damage is told elsewhere."""
         try:
             state = self.entry(entry_id).state
         except NotFound:
-            state = "no longer there"
-        else:
-            if not is_withdrawn(state):
-                return []
-        return [f"the baseline is {entry_id}, which is {state}: logbook baseline --entry ID --reason '...' moves it"]
+            return "no longer there"
+        except StoreError:
+            return None
+        return state if is_withdrawn(state) else None
 
     # -- records ---------------------------------------------------------------------------------
 

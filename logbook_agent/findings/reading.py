@@ -76,6 +76,8 @@ def headline(record: Record, header: Header, answered: Sequence[Answered] = ()) 
             return _cut("; ".join([found, *_verdicts(answered)]), _VERDICTS_CHARS)
     if record.runs:
         last = record.runs[-1]
+        if last.state == "finished" and not last.counts:
+            return "warm-ups alone"
         if last.state == "finished":
             return f"{len(rows)} rows without a metric" if rows else "finished, no result lines"
         reasons = dict.fromkeys(row.failed.reason for row in last.run.rows if row.failed is not None)
@@ -122,6 +124,8 @@ def shown(
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
         "design": encode(entry.design) if entry.design is not None else None,
         "comparisons": _comparisons(kept),
+        "noise": _noise(record, book.header),
+        "level_changes": _level_changes(record),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, book) for s in record.runs],
     }
 
@@ -132,6 +136,33 @@ def _comparisons(kept: Sequence[Answered]) -> list[dict[str, Any]]:
     from logbook_agent.findings.comparisons.told import kept_data
 
     return list(map(kept_data, kept))
+
+
+def _noise(record: Record, header: Header) -> list[dict[str, Any]]:
+    """What the runs of a measurement of noise say of experiments to come."""
+    if not record.entry.noise:
+        return []
+    from logbook_agent.findings.evidence.forecast import forecasts
+
+    return [encode(f) for f in forecasts(record, header.metrics)]
+
+
+def _level_changes(record: Record) -> list[dict[str, Any]]:
+    """The cases of an entry whose level changed, as plain data: the config of the case, and what changed."""
+    if sum(status.counts and bool(status.run.rows) for status in record.runs) < 2:
+        return []
+    # Imported where rows are met.
+    from logbook_agent.findings.cases import cases, counting
+    from logbook_agent.findings.levels import level_in
+    from logbook_agent.findings.tables.build import repeats
+
+    found = []
+    for group in repeats(counting(cases(record))):
+        names = dict.fromkeys(name for case in group.cases for name in case.row.metrics)
+        for level in (level_in(group.cases, name) for name in names):
+            if level is not None:
+                found.append({"config": dict(group.cases[0].row.config), **encode(level)})
+    return found
 
 
 def search(workspace: Workspace, book: Book, text: str) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from logbook_agent.findings import facts
 from logbook_agent.findings.trust import Answered, Trust, borne_out, trust_with
 from logbook_agent.model.codec import encode
 from logbook_agent.model.header import Metric
+from logbook_agent.model.load import busy_text, contention_of
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Row
 from logbook_agent.model.stats import median
@@ -61,7 +62,9 @@ def said_of(
         runs=len(record.runs),
         command=facts.command_section(record.id, commands),
         config=facts.config_section(record, table) if record.runs else "",
-        result=facts.result_section(record, table, render) if record.runs else "",
+        result=facts.result_section(record, table, render, facts.forecast_notes(record, metrics))
+        if record.runs
+        else "",
         borne=borne_out(record, metrics, answered),
         commands=tuple(commands[: facts.SHOWN_COMMANDS]),
         more_commands=max(0, len(commands) - facts.SHOWN_COMMANDS),
@@ -112,11 +115,13 @@ def brief_run(status: RunStatus, book: Book) -> dict[str, Any]:
         "run": run.run,
         "label": run.label,
         "state": status.state,
+        "discarded": run.discarded,
         "command": facts.executed(run),
         "started": run.started,
         "duration_s": run.duration_s,
         "exit": encode(run.exit) if run.exit is not None else None,
         "commit": run.code.commit if run.code is not None else None,
+        "busy": busy_text([found]) or None if (found := contention_of(run)) is not None else None,
         "rows": [brief_row(row) for row in run.rows],
         "tail": list((output.error_tail if failed else ()) or output.tail)[-10:] if output is not None else [],
         "problems": list(run.problems),

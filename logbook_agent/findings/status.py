@@ -21,10 +21,11 @@ from logbook_agent.text.words import assignments
 
 LIMIT_BYTES = 8000
 # Room for the envelope of the answer: schema, warnings.
-_RESERVED_BYTES = 600
+_RESERVED_BYTES = 800
 _WARNING_CHARACTERS = 150
 # From generous to sparse: characters of a text, entries of a list.
 _STEPS = ((600, 12), (300, 10), (200, 8), (140, 6), (90, 4), (60, 3), (40, 2), (24, 1))
+# What wants attention. An interrupted entry is settled, and still is not what was meant.
 _OPEN_STATES = ("running", "orphaned", "interrupted", "blocked", "planned")
 
 
@@ -32,10 +33,12 @@ def status(workspace: Workspace, book: Book) -> dict[str, Any]:
     """Scope, baseline, best row, last entries, what is open, next actions, criteria; within the limit."""
     found = read(workspace, book)
     workspace.warnings += [_unreadable(workspace, message) for message in found.unreadable[:3]]
+    # Those of the criteria stand with these.
+    workspace.warnings += [doubt[:_WARNING_CHARACTERS] for doubt in found.baseline_doubts]
     edited = _if_readable(workspace, lambda: found.edited)
-    void = _if_readable(workspace, lambda: [v.id for v in book.voids()])
+    reserved = _if_readable(workspace, lambda: [v.id for v in book.voids()])
     for text_limit, list_limit in _STEPS:
-        answer = _answer(found, edited, void, _Cutter(text_limit, list_limit))
+        answer = _answer(found, edited, reserved, _Cutter(text_limit, list_limit))
         size = len(json.dumps(answer, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass"))
         if size <= LIMIT_BYTES - _RESERVED_BYTES:
             break
@@ -89,7 +92,7 @@ class _Cutter:
         return kept
 
 
-def _answer(found: Findings, edited: list[str], void: list[str], cut: _Cutter) -> dict[str, Any]:
+def _answer(found: Findings, edited: list[str], reserved: list[str], cut: _Cutter) -> dict[str, Any]:
     header, entries, thread = found.header, found.summaries, found.thread
     counts = Counter(entry["state"] for entry in entries)
     answer: dict[str, Any] = {
@@ -121,8 +124,8 @@ def _answer(found: Findings, edited: list[str], void: list[str], cut: _Cutter) -
         "issue": header.issue.url if header.issue is not None else None,
         "links": cut.first("links", [_link(link, cut) for link in header.links]),
     }
-    if void:
-        answer["void"] = cut.last("void", void)
+    if reserved:
+        answer["reserved"] = cut.last("reserved", reserved)
     if edited:
         answer["edited_by_hand"] = cut.first("edited_by_hand", edited)
     if found.unreadable:
@@ -169,6 +172,8 @@ def _criterion(criterion: Criterion, cut: _Cutter) -> dict[str, Any]:
     """The text, whether it is met, and what shows it."""
     judgement, computed = criterion.judgement, criterion.computed
     line: dict[str, Any] = {"text": cut.text(criterion.text), "met": criterion.met}
+    if criterion.doubt is not None:
+        line["doubt"] = criterion.doubt
     if computed is not None:
         line |= {"computed": computed.state, "reason": cut.text(computed.reason)}
     if judgement is not None:

@@ -13,13 +13,24 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from logbook_agent.model.entry import DECISION, NEGATIVE_RESULT, OPEN, VOID, Entry, State, is_up_to, is_withdrawn
+from logbook_agent.model.entry import (
+    DECISION,
+    INVERSE,
+    NEGATIVE_RESULT,
+    OPEN,
+    RELATIONS,
+    VOID,
+    Entry,
+    State,
+    is_up_to,
+    is_withdrawn,
+)
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.store.book import Book
 
 # What is known of an entry, as plain data: at least its `id`, its `state` (its own is enough: what runs make of it
-# takes nothing back) and the IDs of those that it `continues`, `completes` and `supersedes`, or None.
+# takes nothing back) and by each of its `RELATIONS` the ID of another one, or None.
 Summary: TypeAlias = Mapping[str, Any]
 
 
@@ -50,8 +61,7 @@ class Standing:
     @property
     def later(self) -> dict[str, list[str]]:
         """What its page says of it: `completed_by` and `superseded_by`, where there are some."""
-        found = {"completed_by": [*self.completed_by], "superseded_by": [*self.superseded_by]}
-        return {name: ids for name, ids in found.items() if ids}
+        return {name: [*ids] for name in INVERSE.values() if (ids := getattr(self, name))}
 
 
 def standing_of(entry_id: str, state: State, said: Iterable[Summary]) -> Standing:
@@ -59,9 +69,8 @@ def standing_of(entry_id: str, state: State, said: Iterable[Summary]) -> Standin
     others = [s for s in said if s["id"] != entry_id and not is_withdrawn(s["state"])]
     return Standing(
         withdrawn=state if is_withdrawn(state) else None,
-        superseded_by=tuple(s["id"] for s in others if s["supersedes"] == entry_id),
-        completed_by=tuple(s["id"] for s in others if s["completes"] == entry_id),
-        taken_up_by=tuple(s["id"] for s in others if entry_id in (s["continues"], s["completes"], s["supersedes"])),
+        taken_up_by=tuple(s["id"] for s in others if entry_id in [s[name] for name in RELATIONS]),
+        **{inverse: tuple(s["id"] for s in others if s[name] == entry_id) for name, inverse in INVERSE.items()},
     )
 
 
@@ -70,7 +79,7 @@ def standings(said: Iterable[Summary]) -> dict[str, Standing]:
     all_ = list(said)
     about: dict[str, list[Summary]] = {}
     for one in all_:
-        for target in {one["continues"], one["completes"], one["supersedes"]} - {None}:
+        for target in {one[name] for name in RELATIONS} - {None}:
             about.setdefault(target, []).append(one)
     return {s["id"]: standing_of(s["id"], s["state"], about.get(s["id"], ())) for s in all_}
 
@@ -86,9 +95,7 @@ def said_by(entry: Entry) -> dict[str, Any]:
         "kind": entry.kind,
         "state": entry.state or "noted",
         "title": entry.title,
-        "continues": entry.continues,
-        "completes": entry.completes,
-        "supersedes": entry.supersedes,
+        **{name: getattr(entry, name) for name in RELATIONS},
         "aliases": list(entry.aliases),
         "compared_with": [i for c in entry.comparisons for i in c.entries if i != entry.id],
         "comparisons": len(entry.comparisons),
@@ -166,7 +173,7 @@ class Thread:
 
 
 # A file without any of these says nothing of other entries, and nothing for the lists below a view.
-_RELATIONS = ("\nsupersedes:", "\ncompletes:")
+_RELATIONS = tuple(f"\n{name}:" for name in INVERSE)
 _KEEPS = "\ncomparisons:"
 _LISTED = (DECISION.casefold(), NEGATIVE_RESULT.casefold())
 
@@ -217,7 +224,7 @@ class Mentions:
             self._texts[entry_id] = text
             entry = self._parsed(entry_id) if any(key in text for key in _RELATIONS) else None
             if entry is not None:
-                for target in {entry.completes, entry.supersedes} - {None}:
+                for target in {getattr(entry, name) for name in INVERSE} - {None}:
                     self._said_of.setdefault(target, []).insert(0, said_by(entry))
         self._unread = min(self._unread, first)
 

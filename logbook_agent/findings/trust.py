@@ -103,7 +103,7 @@ def _claims(entry: Entry, runs: int) -> bool:
 def borne_out(record: Record, metrics: Sequence[Metric], answered: Sequence[Answered] | None = None) -> Trust:
     """How far its own runs bear out what an entry claims."""
     found: list[Conclusion] = []
-    if sum(status.state == "finished" for status in record.runs) > 1:
+    if sum(status.state == "finished" and status.counts for status in record.runs) > 1:
         answered = own_answers(record, metrics) if answered is None else answered
         found = list(_of_comparisons(answered)) or list(_of_repeats(record, metrics))
     # An entry is as sure as the claim of it that is borne out the least.
@@ -117,9 +117,9 @@ def _too_few(record: Record) -> tuple[str, ...]:
     """Why runs say nothing of how sure they are."""
     if not record.runs:
         return ("nothing was run",)
-    finished = [status.run for status in record.runs if status.state == "finished"]
+    finished = [status.run for status in record.runs if status.state == "finished" and status.counts]
     if not finished:
-        return ("no run finished",)
+        return ("no run finished" if all(s.counts for s in record.runs) else "no run finished that is no warm-up",)
     if not any(row.metrics for run in finished for row in run.rows):
         return ("nothing was measured",)
     return ("one run of each case" if len(finished) > 1 else "one run",)

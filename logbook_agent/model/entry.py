@@ -4,7 +4,7 @@ digits and more when needed."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -52,6 +52,10 @@ DECISION = "Decision"
 _SETTLED: frozenset[State] = frozenset({"finished", "failed", "timeout", "interrupted", ABANDONED, "noted"})
 # In the order of how much they want attention.
 OPEN: tuple[State, ...] = ("running", "orphaned", "blocked", "planned")
+
+# What an entry may say of an earlier one, each a field of `Entry`; and what the page of that one calls it, if it does.
+RELATIONS = ("continues", "completes", "supersedes")
+INVERSE: Mapping[str, str] = {"completes": "completed_by", "supersedes": "superseded_by"}
 
 
 # Between two runs that lie further apart, nobody knows what the machine did.
@@ -151,7 +155,8 @@ class Entry:
     """entries/ID.yaml. `state` and `confidence` None mean: follow from the runs. `confidence_reason` is why a person
     states another one.
 
-    `aliases` are IDs this entry had before it was renumbered; commands accept them.
+    `aliases` are IDs this entry had before it was renumbered; commands accept them. `noise`: its runs repeat one
+    command, to tell how far they scatter.
     """
 
     format: int = 1
@@ -169,6 +174,7 @@ class Entry:
     commands: tuple[PlannedCommand, ...] = ()
     recipe: RecipeUse | None = None
     design: Design | None = None
+    noise: bool = False
     comparisons: tuple[Comparison, ...] = ()
     fields: tuple[Field, ...] = ()
     extra: dict[str, object] = field(default_factory=dict)
@@ -176,7 +182,7 @@ class Entry:
     @property
     def touches(self) -> tuple[str, ...]:
         """The entry and those whose pages say something of it."""
-        return tuple(i for i in (self.id, self.completes, self.supersedes) if i is not None)
+        return (self.id, *(i for name in INVERSE if (i := getattr(self, name)) is not None))
 
     def text(self, label: str) -> str | None:
         """The text of the first field with this label (case-insensitive), or None."""

@@ -113,13 +113,15 @@ class Criterion:
     """One stop criterion: prose, optionally a machine-checkable predicate (kept as written), and whether it
     was judged to be met.
 
-    `computed` follows from the records: it is filled in where a header is shown, and never stored.
+    `computed`, and the `doubt` why the judgement rests on nothing that stands any more, follow from the records: they
+    are filled in where a header is shown, and never stored.
     """
 
     text: str
     predicate: dict[str, object] | None = None
     judgement: CriterionJudgement | None = None
     computed: Computed | None = None
+    doubt: str | None = None
 
     @property
     def met(self) -> bool:
@@ -212,6 +214,11 @@ class Header:
     def has_predicates(self) -> bool:
         """Whether the stop criteria say something of the rows of all entries."""
         return any(c.predicate is not None for c in self.stop_criteria)
+
+    @property
+    def evidence(self) -> frozenset[str]:
+        """The IDs and addresses that the judgements of stop criteria name."""
+        return frozenset(c.judgement.evidence for c in self.stop_criteria if c.judgement is not None)
 
     @property
     def axes(self) -> tuple[str, ...]:

@@ -23,6 +23,9 @@ CONFIRMATION = "confirmation"
 # The labels of what a sweep runs before and after its plan; that of a single command may follow behind `: `.
 SETUP, TEARDOWN = "setup", "teardown"
 
+# What a discarded run is called, beside how it ended.
+WARM_UP = "warm-up"
+
 # What is one run of a plan: the label of its case, its config, the number of the repeat.
 _Place = tuple[str | None, tuple[tuple[str, str], ...], int]
 
@@ -34,6 +37,16 @@ _SEVERITY: tuple[State, ...] = ("orphaned", "running", "interrupted", "failed", 
 class RunStatus:
     run: Run
     state: State
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is more than a warm-up."""
+        return not self.run.discarded
+
+    @property
+    def text(self) -> str:
+        """`finished`, or `finished, warm-up`."""
+        return self.state if self.counts else f"{self.state}, {WARM_UP}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +78,9 @@ class Record:
     def pending(self) -> tuple[int, ...]:
         """The places (from 0) of the planned commands that no run has executed yet: a run says which one
         it executed, or is the same command under the same label."""
-        places = {r.run.planned for r in self.runs}
-        done = {(r.run.label, r.run.argv) for r in self.runs}
+        counting = [r.run for r in self.runs if r.counts]
+        places = {run.planned for run in counting}
+        done = {(run.label, run.argv) for run in counting}
         return tuple(i for i, c in enumerate(self.entry.commands) if i not in places and (c.label, c.argv) not in done)
 
     @property

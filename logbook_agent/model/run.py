@@ -116,12 +116,24 @@ class Host:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contention:
-    """Who else used the machine when a run started: threads of others that wanted a processor, the load of the
-    last minute (both of the whole machine), and the processes that held an accelerator open."""
+    """Who else used the machine, as far as the system tells. All is of the whole machine, which has so many `cores`.
 
+    When the run started: threads of others that wanted a processor, the load of the last minute, the processes that
+    held an accelerator open, and the other runs of logbooks that were going on. When it had ended: the first two once
+    more (this load is its own as well). Meanwhile: the parts of the processors' time that went to others and that the
+    hypervisor took (None where the run was too short to tell), and whether a processor was slowed down for its heat.
+    """
+
+    cores: int | None = None
     runnable: int | None = None
     load_1m: float | None = None
     accelerator: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    runnable_after: int | None = None
+    load_1m_after: float | None = None
+    others: float | None = None
+    stolen: float | None = None
+    throttled: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +178,8 @@ class Output:
 class Run:
     """runs/ID/NN/run.json, written by the tool alone. `ended` None: still running, or cut off.
 
-    `planned` is the place (from 0) of the entry's planned command that this run executed.
+    `discarded`: a warm-up, kept and never counted. `planned` is the place (from 0) of the entry's planned command that
+    this run executed.
     """
 
     format: int = 1
@@ -174,6 +187,7 @@ class Run:
     run: int
     label: str | None = None
     repeat: int | None = None
+    discarded: bool = False
     planned: int | None = None
     argv: tuple[str, ...]
     shell: bool = False

@@ -158,6 +158,8 @@ def _criterion_text(criterion: Criterion) -> str:
     if judgement is not None:
         word = "met" if judgement.met else "not met"
         said.append(f"{word}: {md.one_line(judgement.evidence)}, {md.one_line(judgement.by)}")
+        if criterion.doubt is not None:
+            said.append(criterion.doubt)
     if computed is not None:
         reason = md.escape(md.one_line(computed.reason))
         said.append(f"computed: {computed.state}, {reason}{runs_text(computed.evidence)}")

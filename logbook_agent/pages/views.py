@@ -84,8 +84,9 @@ def _refreshed(
         seen.append(one)
         texts[entry_id] = _entry_block(found, blocks, one)
         footer_changed |= is_listed(one.record.entry) or f"{entry_id} " in footer
-    # What is said of a predicate follows from the rows of all entries.
-    if HEADER not in present or header_changed or found.header.has_predicates:
+    # What is said of a predicate follows from the rows of all entries; of a judgement, from the state of its evidence.
+    follows = found.header.has_predicates or not found.header.evidence.isdisjoint(changed)
+    if HEADER not in present or header_changed or follows:
         texts[HEADER] = blocks.header()
     if footer_changed:
         texts[FOOTER] = blocks.footer(found.listed) or None
@@ -94,25 +95,40 @@ def _refreshed(
 
 
 def render(workspace: Workspace, book: Book, *, discard_edits: bool = False) -> None:
-    """Render every block again (a template or the header changed). Hand edits stay unless discarded,
-    and then the view as it was is saved first."""
+    """Render every block again (a template or the header changed). Hand edits of blocks stay unless discarded,
+    and then the view as it was is saved first; what stands between blocks stays in any case."""
     with book.lock():
         text = book.read_view()
-        if text is None or discard_edits:
+        if text is None:
             _rebuild(workspace, book)
+            return
+        if discard_edits:
+            _discard_edits(workspace, book, text)
             return
         whole = _without_conflict(workspace, book, text) if views.has_conflict(text) else text
         _render_over(workspace, book, whole, on_disk=text)
 
 
-def _render_over(workspace: Workspace, book: Book, text: str, *, on_disk: str) -> None:
-    """Every block of a view anew, but for those edited by hand."""
+def _discard_edits(workspace: Workspace, book: Book, text: str) -> None:
+    """Every block of a view anew, also those edited by hand, after a backup. Where nobody can tell what stands between
+    blocks (a marker does not pair, a merge left its own, there is no block at all), the view is built from nothing."""
+    strays: list[str] = []
+    if views.has_conflict(text) or not views.parse(text, strays) or strays:
+        _rebuild(workspace, book)
+        return
+    backup = book.backup_view(workspace.moment())
+    workspace.warnings.append(f"{book.view_path.name} was rebuilt; the old one is {backup}")
+    _render_over(workspace, book, text, on_disk=text, over_edits=True)
+
+
+def _render_over(workspace: Workspace, book: Book, text: str, *, on_disk: str, over_edits: bool = False) -> None:
+    """Every block of a view anew, but for those edited by hand unless `over_edits`."""
     present = _parsed(workspace, book, text)
     texts: dict[str, str | None] = dict(all_blocks(workspace, book))
     order = book.entry_ids()
     # A damaged entry keeps the block it had.
     texts.update({name: None for name in present if name not in texts and name not in order})
-    _write(workspace, book, text, present, texts, order, on_disk)
+    _write(workspace, book, text, present, texts, order, on_disk, over_edits=over_edits)
 
 
 def _parsed(workspace: Workspace, book: Book, text: str) -> dict[str, views.Block]:
@@ -170,7 +186,9 @@ def _rebuild(workspace: Workspace, book: Book) -> None:
     text = views.build(all_blocks(workspace, book))
     if book.read_view() is not None:
         backup = book.backup_view(workspace.moment())
-        workspace.warnings.append(f"{book.view_path.name} was rebuilt; the old one is {backup}")
+        workspace.warnings.append(
+            f"{book.view_path.name} was rebuilt, without the text between its blocks; the old one is {backup}"
+        )
     book.write_view(text)
 
 
@@ -182,9 +200,11 @@ def _write(
     texts: dict[str, str | None],
     order: Sequence[str],
     on_disk: str | None = None,
+    *,
+    over_edits: bool = False,
 ) -> None:
     """Splice and write; `on_disk` is the file as it is, where `text` was made of it (of a merge conflict)."""
-    new, kept = views.splice(text, texts, (HEADER, *order, FOOTER), present)
+    new, kept = views.splice(text, texts, (HEADER, *order, FOOTER), present, over_edits=over_edits)
     for name in kept:
         workspace.warnings.append(
             f"{book.view_path.name}: {name} was edited by hand and left as it is;"

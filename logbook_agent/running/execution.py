@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,19 +17,20 @@ from typing import Literal, Protocol
 from logbook_agent import __version__
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import StoreError, ToolError
-from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Code, Env, Exit, Output, Process, Run, Scalar
+from logbook_agent.running.beside import OpenRun, open_runs, with_runs
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.output import OutputLog
 from logbook_agent.running.launch.process import Job, Outcome
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.prepare import Command
+from logbook_agent.running.provenance.load import counters, host_root, until_now
 from logbook_agent.running.provenance.snapshot import Provenance, snapshot
 from logbook_agent.running.results.lines import LineSplitter
 from logbook_agent.running.results.reader import ResultReader, ResultReading
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import create_log, make_folder, write_atomic
-from logbook_agent.store.processes import life, this_process
+from logbook_agent.store.processes import this_process
 from logbook_agent.store.reading import read_bytes
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
@@ -50,11 +51,13 @@ class Display(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """What one execution is to be: the command, which entry and run it is, its declared config."""
+    """What one execution is to be: the command, which entry and run it is, its declared config.
+    `discarded`: it warms up and does not count."""
 
     command: Command
     entry_id: str
     repeat: int | None = None
+    discarded: bool = False
     timeout_s: float | None = None
     config: dict[str, Scalar]
 
@@ -104,8 +107,9 @@ def run_once(workspace: Workspace, book: Book, plan: RunPlan, display: Display, 
     number = book.new_run(plan.entry_id)
     folder = book.run_folder(plan.entry_id, number)
     facts = _facts(workspace, book, command)
-    contended = _contended(book)
+    beside = open_runs(workspace, book)
     run = _started(workspace, plan, number, facts)
+    run = dataclasses.replace(run, contention=with_runs(facts.contention, beside))
     run = dataclasses.replace(run, code=_keep_code(workspace, book, folder, facts))
     book.write_run(run)
     state = {"run": run}
@@ -119,8 +123,12 @@ def run_once(workspace: Workspace, book: Book, plan: RunPlan, display: Display, 
     log = OutputLog(folder / "output.log", workspace.redactor, create=create, max_bytes=workspace.config.log_bytes)
     sinks = _Sinks(log, reader, display, on_start)
     with _result_file() as result_file:
+        host = host_root(workspace.environ)
+        before = counters(host)
         try:
             outcome = _outcome(_job(workspace, plan, number, result_file), sinks, stops)
+            if (found := state["run"].contention) is not None:
+                state["run"] = dataclasses.replace(state["run"], contention=until_now(found, before, host))
         finally:
             problems = sinks.finish()
             output = log.finish()
@@ -133,7 +141,7 @@ def run_once(workspace: Workspace, book: Book, plan: RunPlan, display: Display, 
         config=plan.config,
         file_text=file_text,
     )
-    problems = [*contended, *facts.problems, *problems, *file_problems, *log.problems, *outcome.problems]
+    problems = [*_contended(book, beside), *facts.problems, *problems, *file_problems, *log.problems, *outcome.problems]
     return book.write_run(_finished(workspace, state["run"], outcome, output, reading, problems))
 
 
@@ -156,14 +164,10 @@ def _facts(workspace: Workspace, book: Book, command: Command) -> Provenance:
     )
 
 
-def _contended(book: Book) -> list[str]:
+def _contended(book: Book, beside: Sequence[OpenRun]) -> list[str]:
     """Other runs of this logbook that go on while this one starts: they may share its machine."""
-    states = [(r, run_state(r, life)) for r in book.open_runs()]
-    return [
-        f"contended: {run.entry} run {run.run} was {state} when this one started"
-        for run, state in states
-        if state in ("running", "orphaned")
-    ]
+    own = [one for one in beside if one.topic == book.topic]
+    return [f"contended: {one.name} was {one.state} when this one started" for one in own]
 
 
 def _outcome(job: Job, sinks: _Sinks, stops: StopRequests) -> Outcome:
@@ -182,6 +186,7 @@ def _started(workspace: Workspace, plan: RunPlan, number: int, facts: Provenance
         run=number,
         label=command.label,
         repeat=plan.repeat,
+        discarded=plan.discarded,
         planned=command.planned,
         argv=command.argv,
         shell=command.shell,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from logbook_agent.model.codec import CodecError, decode, encode
-from logbook_agent.model.entry import PREFIX, TOPIC, Entry, parse_id
+from logbook_agent.model.entry import PREFIX, RELATIONS, TOPIC, Entry, parse_id
 from logbook_agent.model.entry import entry_of as entry_named
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
@@ -201,7 +201,7 @@ def check_header(header: Header, folder: str) -> None:
 def check_entry(entry: Entry) -> None:
     """Raise CodecError for a name that is none, and for a comparison of too little or too much."""
     _check("id", entry.id, _is_name, "PREFIX-NNN")
-    for key in ("continues", "completes", "supersedes"):
+    for key in RELATIONS:
         target = getattr(entry, key)
         if target is not None:
             _check(key, target, _is_id, "the ID of an entry, PREFIX-NNN")

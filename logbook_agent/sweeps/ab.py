@@ -13,8 +13,16 @@ from logbook_agent.findings.comparisons.compare import compare
 from logbook_agent.findings.comparisons.told import data, delta_text, evidence_text
 from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared, scatter_of
+from logbook_agent.findings.evidence.forecast import EFFECTS, Forecast, forecast_of
 from logbook_agent.findings.evidence.noise import noise_of
-from logbook_agent.findings.evidence.planning import FEWEST_PAIRS, is_futile, is_look, pairs_for, smallest_effect
+from logbook_agent.findings.evidence.planning import (
+    FEWEST_PAIRS,
+    is_futile,
+    is_look,
+    pairs_for,
+    pairs_until,
+    smallest_effect,
+)
 from logbook_agent.findings.evidence.verdict import Verdict, percent
 from logbook_agent.model.codec import encode
 from logbook_agent.model.draw import order_of_round
@@ -36,10 +44,13 @@ from logbook_agent.sweeps.ab_prepare import (
     keep,
     on_terms,
     planned,
+    rest_of_pilot,
 )
 
 # So many metrics are told in a line of progress, and so many problems of the output.
 _TOLD = 3
+# Where the machine is busy.
+_ADVICE = "its pairs meet the load alike, but scatter more: wait until it is quiet where you can"
 
 
 class Stop(StrEnum):
@@ -48,6 +59,7 @@ class Stop(StrEnum):
     SETTLED = "settled"
     PRECISE = "precise"
     FUTILE = "futile"
+    PILOT = "pilot"
     PAIRS = "pairs"
     TIME = "time"
     FAILED = "failed"
@@ -67,6 +79,7 @@ class AbResult:
     pairs: int
     stop: Stop
     why: str
+    forecasts: tuple[Forecast, ...]
 
     def data(self) -> dict[str, Any]:
         made = self.series
@@ -81,6 +94,7 @@ class AbResult:
             "ran": len(made.runs),
             "stopped": {"by": self.stop.value, "why": self.why},
             **data(self.asked, self.answers),
+            "forecast": [encode(f) for f in self.forecasts],
             "view": str(made.book.view_path),
         }
 
@@ -96,7 +110,7 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     def found() -> Entry:
         return found_or_new(workspace, book, request, axis)
 
-    with series(workspace, book, found, display, another="leave --id out") as made:
+    with series(workspace, book, found, display, another="leave --id out", advice=_ADVICE) as made:
         return _Rounds(made, request, axis, commands).carry_out()
 
 
@@ -107,6 +121,8 @@ class _Rounds:
         self._series, self._book, self._entry = made, made.book, made.entry
         self._request, self._axis, self._commands = request, axis, commands
         self._made = self._in_order()
+        if request.pilot:
+            self._request = request = rest_of_pilot(request, made.entry.id, self._pairs)
         self._durations_s: list[float] = []
         self._answers: tuple[Answer, ...] = ()
         self._design = planned(request, made.entry.design, self._pairs)
@@ -117,7 +133,7 @@ class _Rounds:
             self._entry = keep(made.workspace, made.book, made.entry, self._asked, before, self._design)
 
     def carry_out(self) -> AbResult:
-        stopped = self._compare()
+        stopped = self._compare() or self._warm_up()
         while stopped is None:
             ended, compared = self._pair(), self._compare()
             stopped = ended or compared
@@ -133,7 +149,20 @@ class _Rounds:
             pairs=self._pairs,
             stop=stop,
             why=why,
+            forecasts=tuple(self._forecasts()),
         )
+
+    def _forecasts(self) -> list[Forecast]:
+        """What the pairs say of those that are still to come. The result has been looked at as often as is planned."""
+        if not self._answers:
+            return []
+        record, values = self._book.record(self._entry.id), len(self._axis.values)
+        effects = {*EFFECTS, self._asked.minimum_effect}
+        looked = self._design.looks
+        return [
+            forecast_of(record, line, m, answer.other, values=values, effects=effects, looked=looked)
+            for answer, line, m in self._compared
+        ]
 
     @property
     def _pairs(self) -> int:
@@ -143,7 +172,7 @@ class _Rounds:
     def _in_order(self) -> int:
         """How many runs there are to go on from. Raises UsageError when they were not made in the entry's order: what
         is added could not be judged in pairs."""
-        made = [r for r in self._book.runs(self._entry.id) if run_state(r, life) == "finished"]
+        made = [r for r in self._book.runs(self._entry.id) if run_state(r, life) == "finished" and not r.discarded]
         for position, run in enumerate(made):
             number, value = self._next(position, self._entry.design)
             if self._axis.value_of(run) != self._axis.key(value):
@@ -163,28 +192,42 @@ class _Rounds:
             order = order_of_round(design.seed, number + 1, len(values))
         return number + 1, values[order[place]]
 
+    def _warm_up(self) -> tuple[Stop, str] | None:
+        """The pairs that are discarded; what ends the A/B when a run of them did not go well."""
+        for number in range(self._request.run.discard):
+            for place in in_turns(number, len(self._commands)):
+                if (ended := self._make(self._axis.values[place], discarded=True)) is not None:
+                    return ended
+        return None
+
+    def _make(self, value: str, *, repeat: int | None = None, discarded: bool = False) -> tuple[Stop, str] | None:
+        """One run of a value; what ends the A/B when it did not go well."""
+        command = self._commands[self._axis.values.index(value)]
+        config = {**self._request.run.config, **self._axis.config(value)}
+        timeout_s = self._request.run.timeout_s
+        run = self._series.make(command, config, repeat=repeat, timeout_s=timeout_s, discarded=discarded)
+        if run is None:
+            return Stop.INTERRUPTED, self._rest()
+        state = run_state(run, life)
+        if state == "finished":
+            return None
+        code = f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
+        return Stop.FAILED, f"run {run.run}, {self._axis.name}={value}: {state}{code}"
+
     def _pair(self) -> tuple[Stop, str] | None:
         """What is missing of the next pair; what ends the A/B when a run did not go well."""
         began, target = time.monotonic(), (self._pairs + 1) * len(self._commands)
         while self._made < target:
             pair, value = self._next(self._made, self._design)
-            command = self._commands[self._axis.values.index(value)]
-            config = {**self._request.run.config, **self._axis.config(value)}
-            timeout_s = self._request.run.timeout_s
-            run = self._series.make(command, config, repeat=pair, timeout_s=timeout_s)
-            if run is None:
-                return Stop.INTERRUPTED, self._rest()
-            state = run_state(run, life)
-            if state != "finished":
-                code = f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
-                return Stop.FAILED, f"run {run.run}, {self._axis.name}={value}: {state}{code}"
+            if (ended := self._make(value, repeat=pair)) is not None:
+                return ended
             self._made += 1
         self._durations_s.append(time.monotonic() - began)
         return None
 
     def _rest(self) -> str:
         again = f"the same command with --id {self._entry.id}"
-        if self._request.repeat is not None:
+        if self._request.repeat is not None and not self._request.pilot:
             again += f" --repeat {self._design.rounds - self._pairs}"
         return self._series.rest(self._pairs, self._budget, again, what="pairs")
 
@@ -236,7 +279,11 @@ class _Rounds:
     def _needs(self, m: Compared) -> str:
         """`pairs scatter by 12%: an effect of 1% takes about 1,900 pairs, 20 can show one of 9.6%`."""
         scatter, looks, rounds = scatter_of(m) or 0.0, self._design.looks, self._design.rounds
-        minimum = self._asked.minimum_effect
+        minimum, width = self._asked.minimum_effect, self._request.width
+        if width is not None:
+            narrow = pairs_until(width, scatter, looks=looks)
+            wanted = f"an interval narrower than {percent(width)}"
+            return f"pairs scatter by {scatter:.2%}: {wanted} takes about {narrow:,} pairs"
         shown = f"{rounds} can show one of {percent(round(smallest_effect(rounds, scatter, looks=looks), 4))}"
         if not minimum:
             return f"pairs scatter by {scatter:.2%}; {shown}"
@@ -266,6 +313,9 @@ class _Rounds:
         if self._pairs >= self._design.rounds:
             left = f", and an interval is not narrower than {percent(width)} yet" if width is not None else ""
             made = len(self._durations_s)
+            if self._request.pilot:
+                more = f"--id {self._entry.id} --max-pairs N"
+                return Stop.PILOT, f"the pilot is over; to go on: the same command without --pilot, with {more}"
             return Stop.PAIRS, f"{made} pair{'s' if made != 1 else ''} run as planned{left}"
         if limit_s is None or not self._durations_s:
             return None

@@ -26,14 +26,15 @@ class AbRequest:
 
     `run` says how each run is made; its `argv` holds the placeholders. `repeat` pairs are made whatever comes out; else
     pairs are added until every verdict is settled, or where there is a `width` until the interval is narrower; without
-    `futility` also where the budget cannot answer the question. `seed` draws the order of each pair (None: one that
-    nobody has chosen). `minimum_effect` and `metrics` None are those of the entry that is continued, else 1% and the
-    primary ones.
+    `futility` also where the budget cannot answer the question. A `pilot` makes the first six pairs, which say how
+    many it takes. `seed` draws the order of each pair (None: one that nobody has chosen). `minimum_effect` and
+    `metrics` None are those of the entry that is continued, else 1% and the primary ones.
     """
 
     axis: str
     run: RunRequest
     repeat: int | None = None
+    pilot: bool = False
     width: float | None = None
     max_pairs: int | None = None
     futility: bool = True
@@ -48,6 +49,17 @@ def checked(request: AbRequest) -> AbRequest:
     request = dataclasses.replace(request, run=with_bench(request.run))
     check_count("--repeat", request.repeat)
     check_count("--max-pairs", request.max_pairs)
+    check_count("--discard", request.run.discard, least=0)
+    if request.pilot:
+        given = {"--repeat": request.repeat, "--max-pairs": request.max_pairs, "--until-interval": request.width}
+        for option, value in given.items():
+            if value is not None:
+                raise UsageError(
+                    f"--pilot and {option} cannot be used together",
+                    cause=f"a pilot is the first {FEWEST_PAIRS} pairs, which say how many it takes",
+                    hint="leave one of them out",
+                )
+        return dataclasses.replace(request, repeat=FEWEST_PAIRS)
     if request.repeat is not None:
         other = "--until-interval" if request.width is not None else "--max-pairs" if request.max_pairs else None
         if other is not None:
@@ -83,7 +95,18 @@ def planned(request: AbRequest, before: Design | None, made: int) -> Design:
     return dataclasses.replace(before, rounds=rounds, looks=before.looks + looks)
 
 
-def with_bench(run: RunRequest) -> RunRequest:
+def rest_of_pilot(request: AbRequest, entry_id: str, made: int) -> AbRequest:
+    """The request for what is missing of a pilot. Raises UsageError where nothing is."""
+    if made >= FEWEST_PAIRS:
+        raise UsageError(
+            f"{entry_id} has {made} pairs: it needs no pilot",
+            cause=f"a pilot is the first {FEWEST_PAIRS} pairs",
+            hint=f"the same command without --pilot, with --id {entry_id} --max-pairs {MOST_PAIRS}",
+        )
+    return dataclasses.replace(request, repeat=FEWEST_PAIRS - made)
+
+
+def with_bench(run: RunRequest, name: str = "ab") -> RunRequest:
     """`bench-core` and `logbook bench --` mean this Python's benchmark, as in `logbook bench`."""
     words = list(run.argv)
     if words[:2] == ["logbook", "bench"]:
@@ -91,8 +114,8 @@ def with_bench(run: RunRequest) -> RunRequest:
         if words[1:2] and words[1].startswith("-"):
             raise UsageError(
                 f"{words[1]} is an option of logbook bench",
-                cause="an A/B creates the entry itself",
-                hint="pass it to logbook ab, and only the benchmark after --",
+                cause=f"logbook {name} creates the entry itself",
+                hint=f"pass it to logbook {name}, and only the benchmark after --",
             )
     return dataclasses.replace(run, argv=words, search_first=own_benchmark(words, run.on))
 

@@ -21,7 +21,7 @@ from logbook_agent.store.workspace import Workspace, naming, sweep_command
 from logbook_agent.sweeps.chosen import Chosen, choose_recipe, habits
 from logbook_agent.sweeps.recipes.expand import Estimate, PlannedRun, estimate
 from logbook_agent.sweeps.recipes.recipe import Recipe
-from logbook_agent.sweeps.recipes.rules import Violation
+from logbook_agent.sweeps.recipes.rules import CAN_ANSWER, Violation
 from logbook_agent.sweeps.state import EarlierSweep, Progress, durations_s, earlier_sweeps
 
 
@@ -77,6 +77,9 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     begun = resumed or _begun(workspace, request, chosen, earlier, book)
     if begun is not None and begun.entry.design is None:
         chosen = dataclasses.replace(chosen, plan=dataclasses.replace(chosen.plan, in_turns=True))
+    if begun is not None:
+        # The plan of a sweep that has begun stays as it is.
+        found = tuple(v for v in found if v.rule != CAN_ANSWER)
     failed = begun.failed if begun is not None else 0
     retries = request.retry_failed and failed > 0
     progress = progress_of(workspace, chosen, book, begun.runs if begun is not None else ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,7 +91,9 @@ def prepare_stages(workspace: Workspace, request: SweepRequest, *, needs_logbook
     return PreparedStages(chosen=chosen, stages=tuple(stages))
 
 
-def sweep_stages(workspace: Workspace, request: SweepRequest, display: Display) -> StagesResult:
+def sweep_stages(
+    workspace: Workspace, request: SweepRequest, display: Display, *, tell: Callable[[str], None] | None = None
+) -> StagesResult:
     """Carry out every stage that is not finished; the first one that fails outright or is interrupted is the last."""
     prepared = prepare_stages(workspace, request, needs_logbook=True)
     recipe = prepared.chosen.recipe
@@ -101,7 +104,7 @@ def sweep_stages(workspace: Workspace, request: SweepRequest, display: Display) 
     stopped = None
     for number, (stage, plan) in enumerate(zip(recipe.stages, prepared.stages, strict=True), start=1):
         display.progress(f"stage {number} of {len(recipe.stages)}: {stage.recipe}")
-        result = sweep(workspace, plan.request, display)
+        result = sweep(workspace, plan.request, display, tell=tell)
         why = _unfinished(result)
         baseline = _new_baseline(workspace, result, stage, recipe.name) if why is None else None
         done.append(StageResult(recipe=stage.recipe, result=result, baseline=baseline))

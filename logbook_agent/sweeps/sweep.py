@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from logbook_agent.entries.series import Series, series
 from logbook_agent.model.entry import Entry, PlannedCommand
@@ -38,15 +38,21 @@ from logbook_agent.sweeps.state import Progress, how_ended, with_failed_row
 from logbook_agent.sweeps.tally import Best, Tally
 
 
-def sweep(workspace: Workspace, request: SweepRequest, display: Display) -> SweepResult:
-    """Carry out the plan, or what is left of it."""
+def sweep(
+    workspace: Workspace, request: SweepRequest, display: Display, *, tell: Callable[[str], None] | None = None
+) -> SweepResult:
+    """Carry out the plan, or what is left of it.
+
+    What is to be said of the plan is told by `tell` before anything runs; without it, by warnings.
+    """
     known = workspace.book(request.resume).entry_names()
     prepared = prepare_sweep(workspace, request, needs_logbook=True)
     book, chosen, request = prepared.book, prepared.chosen, prepared.request
     if book is None:  # `needs_logbook` has raised
         raise AssertionError("no logbook")
     check_commands(workspace, request, chosen)
-    workspace.warnings += [f"{v.rule}: {v.message}; {v.reason}" for v in prepared.found]
+    for v in prepared.found:
+        (tell or workspace.warnings.append)(v.text)
 
     def found() -> Entry:
         return prepared.entry or _found_or_new(workspace, book, request, chosen, known)

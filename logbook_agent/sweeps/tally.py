@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,8 @@ from logbook_agent.model.record import ended_badly
 from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import canonical
-from logbook_agent.sweeps.recipes.expand import SweepPlan, compared_groups, describe
-from logbook_agent.sweeps.recipes.recipe import Order
+from logbook_agent.sweeps.recipes.expand import SweepPlan, describe
+from logbook_agent.sweeps.recipes.rules import settings_that_can
 
 if TYPE_CHECKING:
     from logbook_agent.findings.evidence.winner import Selection
@@ -152,13 +153,15 @@ class Tally:
 
     def _told(self, found: Selection[str]) -> tuple[str, ...]:
         """The reasons, and what would settle it where the design of the sweep cannot."""
-        if found.repeats is None:
+        plan = self._plan
+        if found.winner is not None or found.rival is None:
             return found.reasons
-        sets = [f"--set repeats={found.repeats}"] if found.repeats > self._plan.recipe.repeats else []
-        # Rounds hold the cases that are compared with each other; only where these are all do they tell the best one.
-        mixed = Order.INTERLEAVED if len(compared_groups(self._plan)) == 1 else Order.SHUFFLED
-        sets += [f"--set order={mixed}"] if self._plan.recipe.order not in (mixed, Order.SHUFFLED) else []
-        first, *rest = found.reasons
+        if plan.recipe.repeats == 1 and plan.recipe.compare is None:
+            # An exploration by its plan; asked for a winner, it would be held to this.
+            plan = dataclasses.replace(plan, recipe=dataclasses.replace(plan.recipe, repeats=2))
+        sets, (first, *rest) = settings_that_can(plan), found.reasons
+        if self._plan.recipe.repeats == 1 and found.repeats is not None:
+            first = "one run of a case is not enough"
         return (f"{first} ({' '.join(sets)})" if sets else first, *rest)
 
     def _name(self, key: str) -> str:

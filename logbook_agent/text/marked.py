@@ -165,13 +165,18 @@ def _markers(view: str) -> Iterator[re.Match[str]]:
 
 
 def splice(
-    view: str, blocks: Mapping[str, str | None], order: Iterable[str], there: Mapping[str, Block] | None = None
+    view: str,
+    blocks: Mapping[str, str | None],
+    order: Iterable[str],
+    there: Mapping[str, Block] | None = None,
+    *,
+    over_edits: bool = False,
 ) -> tuple[str, tuple[str, ...]]:
     """The view with `blocks` (name -> new text, None to remove) put in, and the names left alone.
 
-    A block that exists is replaced unless it was edited by hand; a new one goes right behind the last
-    block that precedes it in `order`. Everything else stays as it is, to the byte. `there` is what `parse`
-    found in the view, when the caller has it already.
+    A block that exists is replaced unless it was edited by hand, and then, too, with `over_edits`; a new one goes right
+    behind the last block that precedes it in `order`. Everything else stays as it is, to the byte. `there` is what
+    `parse` found in the view, when the caller has it already.
     """
     there = parse(view) if there is None else there
     kept: list[str] = []
@@ -183,7 +188,7 @@ def splice(
         if block is None:
             if text is not None:
                 new[name] = text
-        elif block.edited(view):
+        elif not over_edits and block.edited(view):
             if text is None or protect(text.strip("\n")) != block.text(view):
                 kept.append(name)
         elif text is None:

@@ -35,6 +35,7 @@ def values(folder: Path, entry_id: str = "MOE-000") -> list[object]:
     return [run.config["quant_mode"] for run in Book(folder / "logbooks", "moe").runs(entry_id)]
 
 
+@pytest.mark.slow
 def test_pairs_are_added_until_the_interval_is_narrow(ready: Cli, folder: Path, clock: FixedClock) -> None:
     answer = ready(*AB, *SEED, "--until-interval", "1.5%", "--title", "Both modes", *COMMAND)
     assert answer.code == 0, answer.err
@@ -78,12 +79,14 @@ def test_the_budget_ends_it_and_the_answer_says_which(ready: Cli) -> None:
     assert "\n  one run on a side: samples of one process are no repeats (within-process)\n" in timed.out
 
 
+@pytest.mark.slow
 def test_a_fixed_number_of_pairs_and_a_higher_bar(ready: Cli) -> None:
     answer = ready(*AB, "--repeat", "6", "--min-effect", "8%", "--metric", "tflops", "--json", *COMMAND)
     assert (answer.data["stopped"]["by"], answer.data["minimum_effect"]) == ("pairs", 0.08)
     assert answer.data["comparisons"][0]["pairs"][0]["metrics"][0]["verdict"] == "neutral"
 
 
+@pytest.mark.slow
 def test_three_values_each_against_the_first(ready: Cli, folder: Path) -> None:
     three = ("ab", "--axis", "quant_mode=none,int8,int4", *SEED, "--repeat", "6")
     answer = ready(*three, "--", "sh", "bench.sh", "x", "{axis}")
@@ -94,6 +97,7 @@ def test_three_values_each_against_the_first(ready: Cli, folder: Path) -> None:
     assert rounds[2:] == [["int8", "none", "int4"], ["none", "int4", "int8"]]
 
 
+@pytest.mark.slow
 def test_a_variable_needs_no_place_in_the_command(ready: Cli) -> None:
     script = "echo METRIC tflops=10${MODE:-0}.$LOGBOOK_RUN"
     answer = ready("ab", "--axis", "env:MODE=,6", "--repeat", "6", "--", "sh", "-c", script)
@@ -111,6 +115,7 @@ def test_a_side_that_fails_ends_it_and_its_code_is_ours(ready: Cli, folder: Path
     assert len(values(folder)) == 2
 
 
+@pytest.mark.slow
 def test_a_first_pair_that_was_cut_off_is_completed(ready: Cli, folder: Path) -> None:
     """The second run of all fails: nothing can be compared yet, and --id goes on."""
     (folder / "bench.sh").write_text('[ "$LOGBOOK_RUN" -ne 2 ] || exit 3\n' + BENCH)
@@ -122,6 +127,7 @@ def test_a_first_pair_that_was_cut_off_is_completed(ready: Cli, folder: Path) ->
     assert answer.out.rstrip().endswith(": beneficial")
 
 
+@pytest.mark.slow
 def test_going_on_looks_first_at_what_there_is(ready: Cli, folder: Path) -> None:
     """What is there is held against as much as all looks to come need; where that is enough, nothing is run."""
     assert ready(*AB, *SEED, "--repeat", "10", *COMMAND).code == 0
@@ -209,6 +215,7 @@ def test_what_does_not_fit_is_refused_and_nothing_run(
     assert not (folder / "logbooks/moe/entries").exists()
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_there_and_id_goes_on_in_turn(ready: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text('[ "$LOGBOOK_RUN" -ne 4 ] || { : > waits; exec sleep 60; }\n' + BENCH)
     process = subprocess.Popen(
@@ -245,6 +252,7 @@ def test_only_the_same_comparison_is_gone_on_with(ready: Cli) -> None:
         assert (answer.code, said in answer.err) == (2, True), answer.err
 
 
+@pytest.mark.slow
 def test_going_on_may_change_the_terms(ready: Cli) -> None:
     assert ready(*AB, *SEED, "--repeat", "1", *COMMAND).code == 0
     answer = ready(*AB, "--id", "MOE-000", "--repeat", "6", "--min-effect", "8%", "--json", *COMMAND)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -69,6 +70,7 @@ def test_an_edit_of_one_field_goes_into_that_field_alone(record: Record, data: s
 
 @examples(60)
 @given(RECORDS, st.data(), TEXT, TEXT)
+@pytest.mark.slow
 def test_changes_of_two_sides_are_told_apart(record: Record, data: st.DataObject, text: str, later: str) -> None:
     fields = shown(record)
     assume(len(fields) >= 2 and len({one_line(f.label).casefold() for f in fields}) == len(fields))
@@ -88,6 +90,7 @@ def test_changes_of_two_sides_are_told_apart(record: Record, data: st.DataObject
 
 @examples(100)
 @given(RECORDS, st.data())
+@pytest.mark.slow
 def test_no_word_that_a_person_writes_is_lost(record: Record, data: st.DataObject) -> None:
     """Lines put in and taken out anywhere: every new line is in a field or title afterwards, or something is
     refused, and then the block keeps its text."""

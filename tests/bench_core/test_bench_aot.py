@@ -92,6 +92,7 @@ def test_flags_as_options() -> None:
     assert str(flags.adding("xla_a", "1")) == "xla_a=1 xla_b=true xla_c=x"
 
 
+@pytest.mark.slow
 def test_real_runs_take_flags_too(bench: Callable[..., tuple[int, list[dict], str]]) -> None:
     code, (row,), _ = bench(
         "--backend", "ragged_dot", "--compiler-flag", "xla_cpu_enable_fast_math=false", "--iters", "1"
@@ -247,6 +248,7 @@ def test_a_refused_case_says_why_and_what_helps(bench: Callable[..., tuple[int, 
 
 @needs_libtpu
 @pytest.mark.slow
+@pytest.mark.wide
 def test_two_processes_at_once_and_nothing_but_their_own_words() -> None:
     command = [sys.executable, "-m", "bench_core", "hillclimb", *SIZES, "--aot", "tpu7x"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}

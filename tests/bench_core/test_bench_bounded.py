@@ -42,6 +42,7 @@ def test_silu_lipschitz_constant_is_an_upper_bound() -> None:
 
 @COMPILES
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 1e-7, 1e-3, 1e-1]))
+@pytest.mark.slow
 def test_fake_quantisation_bound_covers_a_perturbed_operand(seed: int, size: float) -> None:
     rng = np.random.default_rng(seed)
     value = rng.normal(size=(5, 16))
@@ -62,6 +63,7 @@ def test_a_tie_costs_one_level_and_no_more(tie: float) -> None:
     assert FLOAT32.fake_quantised(operand, axis=-1).error[0, 1] < 1e-4
 
 
+@pytest.mark.slow
 def test_zero_rows_quantise_to_zeros() -> None:
     zeros = np.zeros((2, 3), np.float32)
     assert not np.asarray(fake_quantise(jnp.asarray(zeros), -1)).any()

@@ -144,6 +144,7 @@ def test_commands_that_do_not_exist(bench: Callable[..., Outcome], words: list[s
     assert len(outcome.err.splitlines()) == 3
 
 
+@pytest.mark.slow
 def test_result_and_json_describe_the_same_row(
     bench: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,6 +253,7 @@ def _install(monkeypatch: pytest.MonkeyPatch, backend: type) -> None:
         pytest.param(_Breaks, "runtime_error", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_a_failed_case_is_recorded_and_the_run_goes_on(
     bench: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, backend: type, reason: str
 ) -> None:
@@ -291,6 +293,7 @@ def test_large_case_is_checked_at_a_reduced_shape(
     assert "hidden=71" not in row["labels"]["checked_shape"]
 
 
+@pytest.mark.slow
 def test_a_row_says_where_its_slots_went(bench: Callable[..., Outcome]) -> None:
     outcome = bench(*TINY, "--dtype", "float32", "--topk", "2", "--null-route-frac", "0.25", "--impl", "fast")
     (row,) = outcome.rows
@@ -391,6 +394,7 @@ def test_list_names_backends_and_impls(bench: Callable[..., Outcome]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_module_runs_as_a_command() -> None:
     import subprocess
 

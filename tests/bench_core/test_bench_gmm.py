@@ -98,6 +98,7 @@ def _traced(backend: GroupedMatmul, dtype: DType, rows: int) -> dict[str, tuple[
     }
 
 
+@pytest.mark.slow
 def test_no_rows() -> None:
     backend = BACKENDS["gmm"].load(platform="cpu")
     shapes = {"forward": (0, 6), "grad_lhs": (0, 8), "grad_rhs": (3, 8, 6)}
@@ -109,6 +110,7 @@ def test_no_rows() -> None:
 
 
 @pytest.mark.parametrize(("dtype", "precision"), [(DType.FLOAT32, "HIGHEST"), (DType.BFLOAT16, "DEFAULT")])
+@pytest.mark.slow
 def test_the_kernel_is_lowered_for_tpu_with_the_precision_of_the_dtype(dtype: DType, precision: str) -> None:
     backend = BACKENDS["gmm"].load(platform="tpu")
     for function, arguments in _traced(backend, dtype, 20).values():
@@ -154,7 +156,7 @@ def test_more_row_tiles_than_the_kernel_tells_apart_are_refused() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tiles", [MOST_ROW_TILES, 3183, 4096])
-@pytest.mark.sample(1)
+@pytest.mark.wide
 def test_the_kernel_tells_row_tiles_apart_up_to_a_limit(tiles: int) -> None:
     """Two groups, of which the second starts inside the last tile but one: each has its tiles."""
     sizes = jnp.array([8 * tiles - 12, 12], jnp.int32)

@@ -28,6 +28,7 @@ def _command(*words: str) -> str:
     ],
     ids=["modules", "help", "refusal"],
 )
+@pytest.mark.slow
 def test_no_heavy_import(code: str) -> None:
     assert _loaded(code) == set()
 
@@ -52,6 +53,7 @@ def test_missing_jax_names_the_extra() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_platform_that_is_not_there_is_one_clear_error() -> None:
     code = "from bench_core.cli import main; main(['hillclimb'])"
     returned, lines = _failing(code, JAX_PLATFORMS="nonsense")

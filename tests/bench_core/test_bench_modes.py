@@ -94,7 +94,7 @@ PROBLEMS = [
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_mode_agrees_with_the_oracle(problem: Problem) -> None:
     inputs = inputs_of(problem.shape, problem.dtype, request=problem.request)
     words = (problem.dtype, problem.impl, problem.quant_mode)
@@ -110,6 +110,7 @@ def test_mode_agrees_with_the_oracle(problem: Problem) -> None:
     [("preweight", RoutingRequest(), UNLIMITED), ("baseline", INDEPENDENT, UNLIMITED), ("baseline", None, DROP)],
     ids=["where the weight goes", "nulls", "capacity"],
 )
+@pytest.mark.sample(1)
 def test_a_neighbouring_definition_fails(claimed: str, request_: RoutingRequest | None, capacity: Capacity) -> None:
     # The oracle tells the definitions apart: int8 codes depend on where the weight is applied.
     dtype = DType.BFLOAT16

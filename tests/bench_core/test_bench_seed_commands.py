@@ -69,6 +69,7 @@ def test_the_list_is_whole() -> None:
     assert {"--stage-timing", "--remat-mode", "--null-route-sweep", "--shared-fused", "--topk-list"} <= flags
 
 
+@pytest.mark.slow
 def test_every_seed_command_is_understood(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     taken: list[Case] = []
 
@@ -114,7 +115,7 @@ _AS_GMM = [one for one in _covering([words for words in _distinct("gmm") if "gmm
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [*_covering(_distinct("ragged_dot")), *_AS_GMM], ids=" ".join)
-@pytest.mark.sample(2)
+@pytest.mark.wide
 def test_every_seed_command_runs_at_a_small_shape(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         main(["hillclimb", *words])

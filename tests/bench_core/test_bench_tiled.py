@@ -116,7 +116,7 @@ class BackendContract:
     @pytest.mark.slow
     @pytest.mark.parametrize("rows", [1, 33, wide(2), wide(31), wide(32), wide(127), wide(513)])
     @pytest.mark.parametrize("dtype", DType)
-    @pytest.mark.sample(2)
+    @pytest.mark.sample(1)
     def test_few_rows(self, dtype: DType, rows: int) -> None:
         operands = _operands(rows, dtype)
         half = rows // 2
@@ -249,7 +249,7 @@ def test_odd_block_agrees_with_the_oracle() -> None:
         lambda case: itertools.combinations(case, 2),
     ),
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_every_block_agrees_with_the_oracle(
     bench_pass: BenchPass, dtype: DType, quant_mode: QuantMode, impl: str
 ) -> None:
@@ -257,6 +257,7 @@ def test_every_block_agrees_with_the_oracle(
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_the_smallest_block_agrees_with_the_oracle() -> None:
     inputs = inputs_of(MoeShape(tokens=1, hidden=1, mlp_dim=1, experts=1, topk=1), DType.FLOAT32)
     _block_agrees(inputs, DType.FLOAT32, "baseline", QuantMode.NONE, BenchPass.FORWARD_BACKWARD)
@@ -264,6 +265,7 @@ def test_the_smallest_block_agrees_with_the_oracle() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("experts", UNEVEN.values(), ids=UNEVEN)
+@pytest.mark.wide
 def test_uneven_blocks_agree_with_the_oracle(experts: np.ndarray) -> None:
     inputs = with_experts(inputs_of(TILES, DType.FLOAT32), experts)
     _block_agrees(inputs, DType.FLOAT32, "fused_w13", QuantMode.NONE, BenchPass.FORWARD_BACKWARD)
@@ -271,7 +273,7 @@ def test_uneven_blocks_agree_with_the_oracle(experts: np.ndarray) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("impl", ["fast", "fused_w13_preweight"])
-@pytest.mark.sample(1)
+@pytest.mark.wide
 def test_scatter_and_preweight_agree_with_the_oracle(impl: str) -> None:
     inputs = with_experts(inputs_of(TILES, DType.BFLOAT16), UNEVEN["skewed"])
     _block_agrees(inputs, DType.BFLOAT16, impl, QuantMode.NONE, BenchPass.FORWARD_BACKWARD)

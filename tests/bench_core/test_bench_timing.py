@@ -47,6 +47,7 @@ def test_an_output_that_a_call_leaves_unwritten_is_found(unwritten) -> None:
         sample(_leaving(unwritten), warmup=1, iters=3)
 
 
+@pytest.mark.slow
 def test_outputs_of_all_calls_share_one_memory() -> None:
     program = compile_program(lambda x: {"y": x + 1}, (jnp.ones(1000),))
     first = call(program).outputs

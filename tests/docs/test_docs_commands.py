@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from docs_runner import REPOSITORY, agrees, documents, run_document, steps
 
-# Many runs of the benchmark, or many commands. README and `first-steps.md` run it in every `make test`.
+# Many runs of the benchmark, or many commands. `first-steps.md` runs it in every `make test`.
 _WIDE = {
-    *("tutorial.md", "github.md", "bench-core.md", "recipes.md", "ab.md", "what-is-measured.md"),
-    *("cli.md", "tpu-without-a-tpu.md"),
+    *("README.md", "tutorial.md", "github.md", "bench-core.md", "recipes.md", "ab.md", "what-is-measured.md"),
+    *("cli.md", "tpu-without-a-tpu.md", "repair.md", "tried.md", "criteria.md", "json.md", "templates.md"),
+    *("compare.md", "agents.md", "report-results.md"),
 }
 
 

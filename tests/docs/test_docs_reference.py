@@ -285,6 +285,7 @@ def tracked() -> list[Path]:
     return [REPOSITORY / name for name in done.stdout.split("\0") if name]
 
 
+@pytest.mark.slow
 def test_no_path_of_a_machine_and_no_package_registry() -> None:
     wrong = []
     for path in tracked():

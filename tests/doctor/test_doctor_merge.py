@@ -92,6 +92,7 @@ def assert_joined(book: Book, new_id: str = "MOE-003") -> None:
     assert blocks_of(book.view_path) == ["header", "MOE-000", "MOE-001", "MOE-002", new_id]
 
 
+@pytest.mark.slow
 def test_an_id_of_two_clones(collided: Book, cli: Cli, git: Git, findings: Callable[..., Found]) -> None:
     [found] = [f for f in findings() if f["check"] == "merge"]
     assert found["message"] == "MOE-001 names two entries since a merge: ours 'ours', theirs 'theirs'"
@@ -115,6 +116,7 @@ def test_an_id_of_two_clones(collided: Book, cli: Cli, git: Git, findings: Calla
 
 
 @pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.slow
 def test_markers_that_were_committed(
     collided: Book, cli: Cli, git: Git, findings: Callable[..., Found], *, committed: bool
 ) -> None:
@@ -129,7 +131,8 @@ def test_markers_that_were_committed(
 
 
 @pytest.mark.parametrize("count", range(12))
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
+@pytest.mark.slow
 def test_a_mend_that_is_cut_off_is_gone_on_with(
     collided: Book, cli: Cli, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,6 +160,7 @@ def test_a_mend_that_is_cut_off_is_gone_on_with(
     assert_joined(collided, "MOE-004" if count == 1 else "MOE-003")
 
 
+@pytest.mark.slow
 def test_a_run_of_two_clones(clones: tuple[Cli, Cli], git: Git, folder: Path, cli: Cli) -> None:
     here, there = clones
     here("run", "--id", "MOE-000", "--", "echo", "RESULT tflops=2")
@@ -175,6 +179,7 @@ def test_a_run_of_two_clones(clones: tuple[Cli, Cli], git: Git, folder: Path, cl
     assert len(Book(folder / "logbooks", "moe").runs("MOE-000")) == 3
 
 
+@pytest.mark.slow
 def test_runs_of_one_second_in_two_clones(clones: tuple[Cli, Cli], git: Git, folder: Path, cli: Cli) -> None:
     """Equal command, equal second: each record is a run of its own, and brings its files."""
     here, there = clones
@@ -203,6 +208,7 @@ def test_runs_of_one_second_in_two_clones(clones: tuple[Cli, Cli], git: Git, fol
 @pytest.mark.parametrize("committed", [False, True])
 @pytest.mark.parametrize("words", [("note",), ("run",)])
 @pytest.mark.sample(1)
+@pytest.mark.slow
 def test_three_clones_in_one_second(
     clones: tuple[Cli, Cli], git: Git, folder: Path, cli: Cli, clock: FixedClock, words: tuple[str], *, committed: bool
 ) -> None:
@@ -247,6 +253,7 @@ def joined(git: Git, folder: Path, cli: Cli, *, committed: bool) -> None:
     git("commit", "-q", "--allow-empty", "-m", "joined")
 
 
+@pytest.mark.slow
 def test_runs_of_clean_code_and_a_mend_that_fails_once(
     clones: tuple[Cli, Cli], git: Git, folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,6 +278,7 @@ def test_runs_of_clean_code_and_a_mend_that_fails_once(
     assert samples == {"MOE-000": [(1, (1.0,))], "MOE-001": [(1, (2.0,))], "MOE-002": [(1, (3.0,))]}
 
 
+@pytest.mark.slow
 def test_two_versions_of_one_entry_are_left_to_people(
     clones: tuple[Cli, Cli], git: Git, folder: Path, findings: Callable[..., Found]
 ) -> None:

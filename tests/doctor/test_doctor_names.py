@@ -32,6 +32,7 @@ def test_a_copy_with_the_same_words_is_removed(three: Cli, book: Path, healthy: 
     assert "entry 1" in kept.read_text()
 
 
+@pytest.mark.slow
 def test_a_copy_with_other_words_gets_the_next_id(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
     text = (book / "entries/MOE-001.yaml").read_text()
     (book / "entries/MOE-001 (1).yaml").write_text(text.replace("entry 1", "mine"))
@@ -82,6 +83,7 @@ def test_an_id_edited_by_hand(three: Cli, book: Path, healthy: Callable[[], None
     assert path.read_text() == good
 
 
+@pytest.mark.slow
 def test_an_id_written_otherwise(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
     text = (book / "entries/MOE-002.yaml").read_text()
     (book / "entries/MOE-0005.yaml").write_text(text.replace("MOE-002", "MOE-0005"))
@@ -114,6 +116,7 @@ def test_two_entries_with_one_alias(three: Cli, book: Path, findings: Callable[.
     assert found["mend"] == "remove it from `aliases` in all but one of them: entries/MOE-002.yaml"
 
 
+@pytest.mark.slow
 def test_void_ids_are_a_note(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
     owner = {"host": os.uname().nodename, "pid": 2**22 + 1, "root": str(book.parent), "at": "x"}
     (book.parent / ".ids/MOE/MOE-003").write_text(json.dumps(owner))

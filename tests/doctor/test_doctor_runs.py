@@ -20,6 +20,7 @@ def age(path: Path, seconds: float = 120) -> None:
     os.utime(path, (then, then))
 
 
+@pytest.mark.slow
 def test_runs_of_no_entry_get_one(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
     (book / "entries/MOE-001.yaml").unlink()
     assert "runs/MOE-001: runs of MOE-001, but there is no such entry" in three("doctor").out
@@ -43,6 +44,7 @@ def test_runs_of_an_entry_that_git_has(cli: Cli, git: Git, book: Path, findings:
     assert found["mend"] == "git restore -- logbooks/moe/runs/MOE-000/01/run.json"
 
 
+@pytest.mark.slow
 def test_runs_follow_their_entry(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
     """Somebody renumbered the entry by hand, and left the runs."""
     old = book / "entries/MOE-001.yaml"
@@ -63,6 +65,7 @@ def test_folders_that_are_no_runs(three: Cli, book: Path, findings: Callable[...
     assert sorted(Path(f["file"]).name for f in findings()) == ["2", "EP-001", "one"], "03 is just being started"
 
 
+@pytest.mark.slow
 def test_a_run_cut_off_before_its_record(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
     cut = book / "runs/MOE-001/02"
     (cut / "files").mkdir(parents=True)
@@ -160,6 +163,7 @@ def test_missing_logs_are_a_note(three: Cli, book: Path, findings: Callable[...,
     assert "8 bytes; 16 were written" in findings()[0]["message"]
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_is_finished(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
     path = book / "runs/MOE-001/01/run.json"
     edit_json(path, exit=None, ended=None, duration_s=None, output=None, rows=None, tool={"pid": 2**22 + 1}, child=None)

@@ -118,6 +118,7 @@ def test_a_large_log_is_read_in_pieces(started: Cli, folder: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("other", [["--fix"], ["--stop", "MOE-000"]])
+@pytest.mark.slow
 def test_it_changes_nothing(started: Cli, other: list[str]) -> None:
     answer = started("doctor", "--secrets", *other)
     assert answer.code == 2

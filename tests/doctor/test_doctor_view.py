@@ -27,6 +27,7 @@ def test_a_block_edited_by_hand(three: Cli, view: Path, findings: Callable[..., 
     assert view.read_text() == text
 
 
+@pytest.mark.slow
 def test_blocks_that_are_out_of_date(three: Cli, book: Path, view: Path, healthy: Callable[[], None]) -> None:
     good = view.read_text()
     entry = book / "entries/MOE-001.yaml"
@@ -43,6 +44,7 @@ def test_blocks_that_are_out_of_date(three: Cli, book: Path, view: Path, healthy
     assert "MOE-001 new words" in view.read_text()
 
 
+@pytest.mark.slow
 def test_blocks_that_are_missing_or_too_many(
     three: Cli, book: Path, view: Path, findings: Callable[..., Found], healthy: Callable[[], None]
 ) -> None:
@@ -83,6 +85,7 @@ def test_a_view_with_conflict_markers_is_built_anew(
         ("<!-- logbook:end MOE-000 -->", "the end marker of MOE-000 has no begin marker"),
     ],
 )
+@pytest.mark.slow
 def test_markers_that_do_not_pair_are_left_to_a_person(three: Cli, view: Path, new: str, says: str) -> None:
     good = view.read_text()
     view.write_text(good.replace("<!-- logbook:end MOE-001 -->", f"my own words\n{new}", 1))
@@ -98,6 +101,7 @@ def test_markers_that_do_not_pair_are_left_to_a_person(three: Cli, view: Path, n
     assert view.read_text() == good
 
 
+@pytest.mark.slow
 def test_a_missing_view(three: Cli, view: Path, healthy: Callable[[], None]) -> None:
     good = view.read_text()
     view.unlink()

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,11 @@ NAMES = (
     *("password", "api_key", "client_secret", "hf_token", "DB_PASSWORD", "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY"),
     *("auth_token", "private-key", "dbPassword", "PGPASSWORD", "MYSQL_PWD", "GH_PAT", "ssh_passphrase", "jwt"),
 )
+
+
+def long(test: Callable[..., None]) -> Callable[..., None]:
+    """Of a test that takes ten seconds with a few kinds already. `make secrets` runs it with every kind."""
+    return test if "LOGBOOK_SECRETS" in os.environ else pytest.mark.wide(test)
 
 
 def sizes(few: Sequence[Kind]) -> list[Any]:

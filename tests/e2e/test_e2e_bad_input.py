@@ -82,6 +82,7 @@ def assert_one_message(answer: Answer, code: int, names: str) -> None:
     assert "Traceback" not in answer.err
 
 
+@pytest.mark.slow
 def test_bad_input(two_entries: Cli, folder: Path) -> None:
     """One folder for all of them: none may leave anything behind."""
     before = picture(folder)

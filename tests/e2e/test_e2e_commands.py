@@ -73,6 +73,7 @@ def recorded(folder: Path, entry_id: str, run: int = 1) -> list[str]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.sample(4)
+@pytest.mark.slow
 def test_round_trip(started: Cli, folder: Path, name: str) -> None:
     words = COMMANDS[name]
     view = folder / "logbooks/moe.md"
@@ -95,6 +96,7 @@ PLANNED = ("quotes", "unicode", "newlines", "variables", "variable with newline"
 
 @pytest.mark.parametrize("name", PLANNED)
 @pytest.mark.sample(2)
+@pytest.mark.slow
 def test_round_trip_of_a_plan(started: Cli, folder: Path, name: str) -> None:
     words = COMMANDS[name]
     first = next(i for i, w in enumerate(words) if not w.startswith("V="))

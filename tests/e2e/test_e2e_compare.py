@@ -34,6 +34,7 @@ def pair(started: Cli) -> Cli:
     return started
 
 
+@pytest.mark.slow
 def test_numbers_are_shown_and_the_verdict_withheld_until_the_axis_is_named(pair: Cli) -> None:
     answer = pair("compare", "MOE-000", "MOE-001")
     assert answer.code == 0
@@ -75,6 +76,7 @@ def test_pairs_made_by_hand_in_turns_are_judged(started: Cli, folder: Path, cloc
     assert (shown["interleaved"], shown["looks"], shown["alpha"], shown["tests"]) == (True, 1, 0.05, 1)
 
 
+@pytest.mark.slow
 def test_a_kept_question_follows_the_records_of_both_entries(pair: Cli, folder: Path) -> None:
     allowed = ("--allow", "env:SEED", "--allow", "order")
     answer = pair("compare", "MOE-000", "MOE-001", "--axis", "mode", *allowed, "--save", "MOE-001", "--json")
@@ -100,6 +102,7 @@ def test_a_kept_question_follows_the_records_of_both_entries(pair: Cli, folder: 
     assert stored == "- references:\n  - MOE-000\n  - MOE-001\n  axis: mode\n  allowed:\n  - env:SEED\n  - order\n"
 
 
+@pytest.mark.slow
 def test_prose_beside_a_kept_comparison_is_absorbed_and_the_issue_tells_it(pair: Cli, folder: Path) -> None:
     judged = ("--axis", "mode", "--allow", "order", "--save", "MOE-001")
     assert pair("compare", "MOE-000", "MOE-001", *judged).code == 0
@@ -113,6 +116,7 @@ def test_prose_beside_a_kept_comparison_is_absorbed_and_the_issue_tells_it(pair:
     assert "**beneficial**" in plan.out + plan.err
 
 
+@pytest.mark.slow
 def test_what_an_entry_cannot_keep(pair: Cli) -> None:
     later = pair("compare", "MOE-000", "MOE-001", "--axis", "mode", "--save", "MOE-000", "--json")
     assert (later.code, later.error["hint"]) == (2, "--save MOE-001")
@@ -122,6 +126,7 @@ def test_what_an_entry_cannot_keep(pair: Cli) -> None:
     assert pair("show", "MOE-001", "--json").data["comparisons"] == []
 
 
+@pytest.mark.slow
 def test_what_is_no_comparison(pair: Cli) -> None:
     """Every misuse is told, with what to type instead, and nothing is written."""
     for words, message in [
@@ -143,6 +148,7 @@ def test_what_is_no_comparison(pair: Cli) -> None:
         assert answer.error["hint"]
 
 
+@pytest.mark.slow
 def test_against_the_baseline(cli: Cli, folder: Path) -> None:
     (folder / "h.yaml").write_text(HEADER + "  entry: MOE-000\n")
     assert cli("start", "--from", "h.yaml").code == 0
@@ -170,6 +176,7 @@ def test_numbers_that_a_baseline_states_give_no_verdict(cli: Cli, folder: Path) 
     assert cli("compare", "MOE-000", "--baseline", "--save", "MOE-000").code == 2
 
 
+@pytest.mark.slow
 def test_a_long_answer_is_cut_and_says_so(started: Cli) -> None:
     rows = "for k in $(seq 200); do for m in a b; do echo RESULT mode=$m topk=$k tflops=$k; done; done"
     assert started("run", "--config", "topk=0", "--config", "mode=x", "--", "sh", "-c", rows).code == 0

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Cli, FixedClock
 
 
+@pytest.mark.slow
 def test_a_person_lowers_it_freely_and_raises_it_with_a_reason(started: Cli, folder: Path, clock: FixedClock) -> None:
     repeats = ("--repeat", "2", "--", "echo", "RESULT tflops=2.5")
     assert started("run", *repeats).code == 0

@@ -42,7 +42,7 @@ def test_not_met_until_somebody_judges(judging: Cli, folder: Path) -> None:
     assert answer.code == 1
     assert answer.data["met"] is False
     first = {"number": 1, "text": STOPS[0], "met": False, "evidence": None, "by": None, "at": None}
-    first["computed"] = None
+    first |= {"computed": None, "doubt": None}
     assert answer.data["criteria"][0] == first
     assert [c["text"] for c in answer.data["criteria"]] == [STOPS[0], "p < 0.05 on two machines", STOPS[2]]
     text = judging("criteria")
@@ -53,12 +53,13 @@ def test_not_met_until_somebody_judges(judging: Cli, folder: Path) -> None:
     assert "[x]" not in block(judging)
 
 
+@pytest.mark.slow
 def test_a_judgement_shows_with_its_evidence(judging: Cli, folder: Path, clock: FixedClock) -> None:
     clock.tick(3)
     data = ok(judging("criteria", "--met", "1", "--evidence", "MOE-000", "--json"))
     assert data["met"] is False
     judged = {"met": True, "evidence": "MOE-000", "by": "Ada", "at": "2026-02-10T10:46:00+00:00"}
-    assert data["criteria"][0] == {"number": 1, "text": STOPS[0], **judged, "computed": None}
+    assert data["criteria"][0] == {"number": 1, "text": STOPS[0], **judged, "computed": None, "doubt": None}
     url = "https://ci.example.org/runs/12"
     ok(judging("criteria", "--met", "2", "--evidence", f" {url} ", "--by", "Grace", "--json"))
     assert f"- [x] {STOPS[0]} (met: MOE-000, Ada)\n" in view(folder)
@@ -183,6 +184,7 @@ def test_a_summary_without_secrets(judging: Cli, folder: Path, monkeypatch: pyte
 PAIR = "compared: {axis: quant_mode, values: [none, int8]}"
 
 
+@pytest.mark.slow
 def test_a_predicate_is_computed_wherever_criteria_are_shown(cli: Cli, clock: FixedClock, folder: Path) -> None:
     assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max", "--stop", "a pair").code == 0
     assert ok(cli("criteria", "--predicate", f"1={PAIR}", "--json"))["criteria"][0]["computed"]["state"] == "unmet"
@@ -200,6 +202,34 @@ def test_a_predicate_is_computed_wherever_criteria_are_shown(cli: Cli, clock: Fi
     incremental = view(folder)
     assert cli("render", "--discard-edits").code == 0
     assert view(folder) == incremental
+
+
+@pytest.mark.parametrize(("how", "lost"), [("void", "void"), ("abandoned", "abandoned"), ("", "no longer there")])
+def test_a_judgement_on_evidence_that_was_taken_back_says_so(judging: Cli, folder: Path, how: str, lost: str) -> None:
+    ok(judging("criteria", "--met", "1", "--evidence", "MOE-000", "--by", "ada", "--json"))
+    doubt = f"rests on MOE-000, which is {lost}"
+    if how:
+        answer = judging("edit", "MOE-000", "--state", how)
+        assert answer.err == (
+            f"warning: stop criterion 1 {doubt}: logbook criteria --met 1 --evidence ID, or --unmet, judges it again\n"
+        )
+    else:
+        (folder / "logbooks/moe/entries/MOE-000.yaml").unlink()
+        assert judging("render").code == 0
+    text = f"[x] {STOPS[0]} (met: MOE-000, ada; {doubt})\n"
+    assert f"- {text}" in view(folder)
+    assert judging("criteria").out.startswith(text.replace("[x]", "[x] 1."))
+    criterion = judging("criteria", "--json").data["criteria"][0]
+    assert (criterion["met"], criterion["doubt"]) == (True, doubt)
+    line = ok(judging("status", "--json"))["criteria"][0]
+    assert line == {"text": STOPS[0], "met": True, "doubt": doubt, "evidence": "MOE-000"}
+    assert f"- [x] {STOPS[0]} (met: MOE-000; ada, 2026-02-10 10:43; {doubt})\n" in block(judging)
+    assert "doubt" not in (folder / "logbooks/moe/logbook.yaml").read_text()
+    closing = judging("close", "--conclusion", "it is so", "--local", "--dry-run")
+    assert f"warning: stop criterion 1 {doubt}\n" in closing.err
+    if how:
+        assert judging("edit", "MOE-000", "--state", "computed").err == ""
+        assert f"- {text.partition(';')[0]})\n" in view(folder)
 
 
 def test_a_judgement_goes_before_what_is_computed(judging: Cli, folder: Path) -> None:
@@ -241,6 +271,7 @@ def test_a_criterion_is_added_with_its_predicate_in_one_go(judging: Cli) -> None
     assert "[ ] 1. no speed-up at any shape (not met: MOE-000, " in answer.out
 
 
+@pytest.mark.slow
 def test_entries_that_are_superseded_or_void_count_for_nothing(judging: Cli) -> None:
     ok(judging("criteria", "--predicate", "1=target: {metric: tflops, at_least: 100}", "--json"))
     measured = ("run", "--repeat", "5", "--", "echo", "METRIC tflops=200 TF/s")

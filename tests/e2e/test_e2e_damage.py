@@ -34,6 +34,7 @@ def three(started: Cli) -> Cli:
 
 @pytest.mark.parametrize("name", DAMAGE)
 @pytest.mark.sample(2)
+@pytest.mark.slow
 def test_a_damaged_record(three: Cli, folder: Path, name: str) -> None:
     file, content, says = DAMAGE[name]
     view = folder / "logbooks/moe.md"
@@ -101,10 +102,34 @@ def test_a_hand_edited_block_stays(three: Cli, folder: Path) -> None:
     assert view.read_text().startswith(edited.rstrip("\n"))
     assert "MOE-001 was edited by hand" in three("edit", "MOE-001", "--next", "go").err
     assert "MOE-001" in three("status").out.partition("edited_by_hand")[2]
-    assert three("render", "--discard-edits").code == 0
+    answer = three("render", "--discard-edits")
+    assert answer.code == 0
+    assert "moe.md was rebuilt; the old one is " in answer.err
     text = view.read_text()
     assert "my words" not in text
     assert "- Next action: go" in text
+    assert text.count("\n\nFree.\n\n<!-- logbook:block MOE-002") == 1, "text between blocks is not the tool's"
+    assert text.replace("Free.\n\n", "") == rendered(three, view)
+
+
+def rendered(three: Cli, view: Path) -> str:
+    """The view as it is built where there is none."""
+    view.unlink()
+    assert three("render").code == 0
+    return view.read_text()
+
+
+@pytest.mark.parametrize("broken", ["<!-- logbook:end MOE-001 -->", "<<<<<<< ours\n=======\n>>>>>>> theirs", "all"])
+def test_where_blocks_cannot_be_told_edits_are_discarded_with_the_text_between(
+    three: Cli, folder: Path, broken: str
+) -> None:
+    view = folder / "logbooks/moe.md"
+    good = view.read_text()
+    view.write_text("my words" if broken == "all" else f"{good}\nmy words\n{broken}\n")
+    answer = three("render", "--discard-edits")
+    assert answer.code == 0
+    assert "moe.md was rebuilt, without the text between its blocks; the old one is " in answer.err
+    assert view.read_text() == good
 
 
 def test_hand_edited_yaml_is_rendered(three: Cli, folder: Path) -> None:

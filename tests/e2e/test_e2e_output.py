@@ -48,7 +48,7 @@ sys.exit(code)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FLOODS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_a_flood(started: Cli, folder: Path, name: str) -> None:
     script = f"{FLOODS[name]}\nprint()\nprint('RESULT topk=1 tflops=1.5', flush=True)"
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
@@ -90,6 +90,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.sample(4)
+@pytest.mark.slow
 def test_hostile_output_of_a_failure_stays_in_its_fence(started: Cli, folder: Path, name: str) -> None:
     (folder / "bytes").write_bytes(HOSTILE[name])
     ran = started("run", "--", "bash", "-c", "cat bytes; cat bytes >&2; exit 3")
@@ -108,6 +109,7 @@ def test_hostile_output_of_a_failure_stays_in_its_fence(started: Cli, folder: Pa
         assert not [c for c in answer.out if ord(c) < 32 and c not in "\n\t"]
 
 
+@pytest.mark.slow
 def test_hostile_labels_of_rows(started: Cli, folder: Path) -> None:
     for value in ("a|b", "`x`", "<!-- logbook:end MOE-000 -->", "\x1b[31mred", "a\u2028b", "x" * 5000, "\0"):
         row = {"config": {"k": value}, "labels": {"l": value}, "metrics": {"tflops": {"samples": [1.0]}}, "host": value}
@@ -133,6 +135,7 @@ def test_hostile_labels_of_rows(started: Cli, folder: Path) -> None:
     assert view.read_text() == text
 
 
+@pytest.mark.slow
 def test_output_is_passed_on_unchanged(started: Cli, folder: Path) -> None:
     (folder / "bytes").write_bytes(b"".join(HOSTILE.values()))
     done = subprocess.run(
@@ -142,6 +145,7 @@ def test_output_is_passed_on_unchanged(started: Cli, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [["list"], ["show", "MOE-000", "--json", "--full"], ["--help"]])
+@pytest.mark.slow
 def test_a_reader_that_went_away_is_no_error(started: Cli, folder: Path, words: list[str]) -> None:
     started("run", "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do echo RESULT n=$i t=$i; done")
     read, write = os.pipe()

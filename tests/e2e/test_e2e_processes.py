@@ -86,6 +86,7 @@ def assert_row_is_kept(folder: Path) -> None:
     assert first_run(folder)["rows"]
 
 
+@pytest.mark.slow
 def test_ctrl_c(spawn: Callable[..., subprocess.Popen[bytes]], started: Cli, folder: Path) -> None:
     process = spawn("--repeat", "3")
     process.send_signal(signal.SIGINT)
@@ -112,7 +113,7 @@ def test_ctrl_c_twice_kills_what_ignores_it(
     process.send_signal(signal.SIGINT)
     began = time.monotonic()
     process.communicate(timeout=20)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 10
     assert process.returncode == 130
     assert alive(folder) == []
     assert_row_is_kept(folder)
@@ -144,6 +145,7 @@ def test_the_childs_code_is_passed_on(started: Cli, code: int) -> None:
     assert started("run", "--", "bash", "-c", f"exit {code}").code == code
 
 
+@pytest.mark.slow
 def test_the_tool_is_killed_while_the_command_goes_on(
     spawn: Callable[..., subprocess.Popen[bytes]], started: Cli, folder: Path
 ) -> None:
@@ -167,6 +169,7 @@ def test_the_tool_is_killed_while_the_command_goes_on(
     assert json.loads(started("show", "MOE-000", "--json").out)["data"]["state"] == "interrupted"
 
 
+@pytest.mark.slow
 def test_a_running_entry_is_seen_by_others(
     spawn: Callable[..., subprocess.Popen[bytes]], started: Cli, folder: Path
 ) -> None:
@@ -189,6 +192,7 @@ def test_many_at_once_get_ids_of_their_own(started: Cli, folder: Path) -> None:
     assert before.count("tflops: 1.000") == 4
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away(started: Cli, folder: Path) -> None:
     """`logbook run ... | head -1`: the run goes on and is recorded."""
     command = "bash -c 'for i in $(seq 2000); do echo RESULT i=$i n=$i; done; echo last'"

@@ -117,6 +117,6 @@ def test_prose_from_a_file_and_standard_input(started: Cli, folder: Path, monkey
 
 
 def test_long_prose_is_fast(started: Cli) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     assert started("note", "--title", "x", "--field", "Notes=" + "a `b` |c| <!-- d\n" * 4_000).code == 0
-    assert time.monotonic() - began < 3
+    assert time.process_time() - began < 3

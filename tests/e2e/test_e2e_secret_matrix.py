@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
-from tests.e2e.secret_matrix_support import EVERY, FEW, Matrix, offline, read_all, sizes
+from tests.e2e.secret_matrix_support import EVERY, FEW, Matrix, long, offline, read_all, sizes
 from tests.redaction.kinds_support import ALL, FORMS, TOKENS, Maker
 
 
@@ -28,6 +28,8 @@ def test_there_are_more_than_sixty_kinds() -> None:
     assert len({kind.rule for kind in TOKENS}) > 50
 
 
+@long
+@pytest.mark.slow
 def test_texts_of_an_entry_and_a_header(cli: Cli, folder: Path, matrix: Matrix) -> None:
     started = cli(
         "start", "moe", "--prefix", "MOE", "--metric", "tflops", "--goal", matrix.one("--goal"),
@@ -68,6 +70,8 @@ def test_texts_of_an_entry_and_a_header(cli: Cli, folder: Path, matrix: Matrix) 
     assert (folder / "logbooks/moe/entries/MOE-001.yaml").read_text().count("keep") >= 5 * (len(matrix.kinds) - 2)
 
 
+@pytest.mark.slow
+@long
 def test_words_of_a_command(started: Cli, folder: Path, matrix: Matrix, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = matrix.values("flag").items()
     flags = [word for k, v in pairs for word in (f"--{k}", v)]
@@ -160,6 +164,8 @@ def _row(matrix: Matrix, place: str) -> dict[str, object]:
     }
 
 
+@long
+@pytest.mark.slow
 def test_output_and_rows(started: Cli, folder: Path, matrix: Matrix, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "given.json").write_text(json.dumps(_reported(matrix)))
     (folder / "bench.py").write_text(OUTPUT)
@@ -177,6 +183,7 @@ def test_output_and_rows(started: Cli, folder: Path, matrix: Matrix, capfd: pyte
     assert log.count("keep ") >= 2 * (len(matrix.kinds) - 12)
 
 
+@pytest.mark.slow
 def test_values_of_variables_in_every_form(
     started: Cli, folder: Path, git: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
-from tests.e2e.secret_matrix_support import EVERY, FEW, Matrix, offline, read_all, sizes
+from tests.e2e.secret_matrix_support import EVERY, FEW, Matrix, long, offline, read_all, sizes
 from tests.e2e.test_e2e_secret_matrix import matrix
 
 __all__ = ["matrix"]
@@ -18,6 +18,7 @@ __all__ = ["matrix"]
 Git = Callable[..., str]
 
 
+@pytest.mark.slow
 def test_code_and_where_it_stands(cli: Cli, folder: Path, git: Git, matrix: Matrix) -> None:
     assert cli("start", "moe", "--prefix", "MOE").code == 0
     words = matrix.words
@@ -61,6 +62,8 @@ def _with_secrets(matrix: Matrix, place: str, data: object, *, text: str) -> Non
                 _with_secrets(matrix, place, value, text=text)
 
 
+@pytest.mark.slow
+@long
 def test_what_somebody_or_an_older_version_wrote(cli: Cli, folder: Path, matrix: Matrix) -> None:
     """Files as they are pulled: entry, header, run, view. Their secrets go no further."""
     assert (
@@ -104,6 +107,7 @@ def test_what_somebody_or_an_older_version_wrote(cli: Cli, folder: Path, matrix:
         pytest.fail(json.dumps(found, indent=1), pytrace=False)
 
 
+@pytest.mark.slow
 def test_hand_edits_of_the_view(cli: Cli, folder: Path, matrix: Matrix) -> None:
     assert cli("start", "moe", "--prefix", "MOE").code == 0
     assert cli("note", "--title", "a note", "--interpretation", "TO BE REPLACED").code == 0
@@ -117,6 +121,7 @@ def test_hand_edits_of_the_view(cli: Cli, folder: Path, matrix: Matrix) -> None:
     assert "keep001" in (folder / "logbooks/moe/entries/MOE-000.yaml").read_text()
 
 
+@pytest.mark.slow
 def test_recipes_and_sweeps(cli: Cli, folder: Path, matrix: Matrix) -> None:
     assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops").code == 0
     (folder / "recipes").mkdir()
@@ -192,6 +197,7 @@ TYPOS = (
 
 
 @pytest.mark.parametrize("kinds", sizes(FEW[:4]))
+@pytest.mark.slow
 def test_errors_repeat_no_secret(cli: Cli, folder: Path, kinds: tuple[object, ...]) -> None:
     matrix = Matrix(kinds=tuple(kind for kind in EVERY if kind in kinds))
     assert cli("start", "moe", "--prefix", "MOE").code == 0

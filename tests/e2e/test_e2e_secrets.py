@@ -96,6 +96,7 @@ def secretive(cli: Cli, git: Callable[..., str], folder: Path, monkeypatch: pyte
     return cli
 
 
+@pytest.mark.slow
 def test_no_secret_reaches_the_root_or_an_answer(secretive: Cli, folder: Path) -> None:
     text = f"{SECRETS['environment']} and {SECRETS['github']} and {SECRETS['multi-line']}"
     ran = secretive(

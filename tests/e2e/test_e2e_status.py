@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -72,11 +73,13 @@ def crowded(folder: Path) -> Book:
     return _crowded(folder, 30)
 
 
+@pytest.mark.slow
 def test_status_stays_small_and_counts_what_it_cut(crowded: Book, cli: Cli) -> None:
     _check_status(cli, 30)
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_status_of_300_entries(folder: Path, cli: Cli) -> None:
     _crowded(folder, 300)
     _check_status(cli, 300)
@@ -107,6 +110,15 @@ def test_status_of_a_small_logbook_cuts_nothing(started: Cli) -> None:
     assert data["best"][0]["value"] == 2
 
 
+def test_status_names_ids_whose_command_died(started: Cli, folder: Path) -> None:
+    started("note", "--title", "x")
+    owner = {"host": os.uname().nodename, "pid": 2**22 + 1, "root": str(folder / "logbooks"), "at": "x"}
+    (folder / "logbooks/.ids/MOE/MOE-001").write_text(json.dumps(owner))
+    started("edit", "MOE-000", "--state", "void")
+    data = started("status", "--json").data
+    assert (data["entries"]["void"], data["reserved"]) == (1, ["MOE-001"])
+
+
 def test_status_says_which_criteria_are_met_where_the_issue_is_and_that_it_ended(cli: Cli) -> None:
     assert cli("start", "moe", "--prefix", "MOE", "--stop", "no speed-up", "--stop", "two weeks").code == 0
     data = cli("status", "--json").data
@@ -128,6 +140,7 @@ def test_status_says_which_criteria_are_met_where_the_issue_is_and_that_it_ended
     assert cli("status", "--json").data["closed"] is None
 
 
+@pytest.mark.slow
 def test_status_with_warnings_and_hand_edits_stays_small(crowded: Book, cli: Cli) -> None:
     cli("render")
     text = crowded.view_path.read_text()

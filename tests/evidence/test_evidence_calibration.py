@@ -30,6 +30,8 @@ def simulation() -> ModuleType:
 TRIALS, TOO_MANY = 100, 15
 
 
+@pytest.mark.wide
+@pytest.mark.slow
 def test_noise_is_rarely_called_an_effect_whatever_the_machine_does(simulation: ModuleType) -> None:
     experiments = (simulation.PAIRS_6, simulation.LOOKS_20, simulation.BLOCKED)
     held = [cell for cell in simulation.false_claims() if cell.experiment in experiments]
@@ -38,6 +40,7 @@ def test_noise_is_rarely_called_an_effect_whatever_the_machine_does(simulation: 
         assert simulation.run_cell((cell, TRIALS, 1)).hits < TOO_MANY, cell.name
 
 
+@pytest.mark.slow
 def test_an_effect_is_rarely_missed_and_coarse_values_are_rarely_called_neutral(simulation: ModuleType) -> None:
     [clear] = [c for c in simulation.power() if c.model == "normal 1%" and c.experiment.name == "3%, 20 pairs"]
     assert simulation.run_cell((clear, TRIALS, 1)).hits > TRIALS - TOO_MANY
@@ -45,6 +48,8 @@ def test_an_effect_is_rarely_missed_and_coarse_values_are_rarely_called_neutral(
         assert simulation.run_cell((cell, TRIALS, 1)).hits < TOO_MANY, cell.name
 
 
+@pytest.mark.wide
+@pytest.mark.slow
 def test_the_best_of_equal_cases_is_no_winner(simulation: ModuleType) -> None:
     equal = [cell for cell in simulation.winners() if cell.experiment.values == 10]
     assert equal

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from typing import Any
 
 import pytest
 
@@ -13,19 +14,23 @@ from logbook_agent.findings.evidence.verdict import Verdict
 NOISE = [0.987, 0.991, 0.994, 0.997, 0.999, 1.001, 1.003, 1.006, 1.009, 1.013]
 
 
-# What two sittings measured, as logarithms of ratios: about +5% in each, and nothing in each.
-TWICE = ((0.05, 0.051, 0.049), (0.052, 0.048))
-NOTHING = ((0.001, -0.002, 0.0), (0.003, -0.001))
-
-
 def runs(values: list[float]) -> list[list[float]]:
     return [[v] for v in values]
 
 
-def settled(setting: Setting, verdict: Verdict, *, sittings: Sequence[Sequence[float]] | None = None) -> InSetting:
-    """Ten runs that settle a verdict, in two sittings where nothing else is said."""
-    found = (NOTHING if verdict is Verdict.NEUTRAL else TWICE) if sittings is None else sittings
-    return InSetting(setting=setting, runs=runs(NOISE), verdict=verdict, sittings=found)
+# The logarithms of the ratios of pairs, two sittings of them, that a verdict has.
+SITTINGS = {
+    Verdict.BENEFICIAL: [[0.05, 0.06], [0.04, 0.05, 0.05]],
+    Verdict.REGRESSIVE: [[-0.05, -0.06], [-0.04, -0.05, -0.05]],
+    Verdict.NEUTRAL: [[0.001, -0.002], [0.0, 0.003]],
+}
+
+
+def claimed(**more: Any) -> InSetting:
+    """A claim in one setting, its runs or pairs made in two sittings."""
+    logs = [math.log(value) for [value] in more["runs"] if value > 0] if len(more["runs"]) > 1 else []
+    sittings = SITTINGS.get(more.get("verdict"), [[*logs, *logs], [*logs, *logs]])
+    return InSetting(**{"sittings": sittings, **more})
 
 
 CPU = Setting(shape="tokens=512", seed="0", device="cpu")
@@ -36,90 +41,61 @@ TPU = Setting(shape="tokens=512", seed="0", device="TPU v5e")
     ("trials", "expected", "reason"),
     [
         ([], "exploratory", "nothing was run"),
-        ([InSetting(setting=CPU, runs=[NOISE])], "exploratory", "one run at tokens=512, seed 0, cpu"),
+        ([claimed(setting=CPU, runs=[NOISE])], "exploratory", "one run at tokens=512, seed 0, cpu"),
         (
-            [InSetting(setting=CPU, runs=runs([1.0, 1.004, 0.998, 1.001]), sittings=((0.0, 0.004), (-0.002, 0.001)))],
+            [claimed(setting=CPU, runs=runs([1.0, 1.004, 0.998]))],
             "replicated",
-            "4 runs at tokens=512, seed 0, cpu scatter by 0.25%, within the minimum effect (1.00%)",
+            "3 runs at tokens=512, seed 0, cpu scatter by 0.31%, within the minimum effect (1.00%)",
         ),
         (
-            [InSetting(setting=CPU, runs=runs([1.0, 1.004, 0.998, 1.001]), sittings=((0.0, 0.004, -0.002, 0.001),))],
-            "exploratory",
-            "4 runs at tokens=512, seed 0, cpu scatter by 0.25%, within the minimum effect (1.00%), "
-            "in one sitting: another, 10 minutes or more later, would replicate it",
-        ),
-        (
-            [InSetting(setting=CPU, runs=runs([1.0, 1.1]))],
+            [claimed(setting=CPU, runs=runs([1.0, 1.1]))],
             "exploratory",
             "2 runs at tokens=512, seed 0, cpu scatter by 6.74%, more than the minimum effect (1.00%)",
         ),
         (
-            [InSetting(setting=CPU, runs=[NOISE], verdict=Verdict.NEUTRAL)],
+            [claimed(setting=CPU, runs=[NOISE], verdict=Verdict.NEUTRAL)],
             "exploratory",
             "one run at tokens=512, seed 0, cpu",
         ),
         (
             [
-                *(settled(s, Verdict.BENEFICIAL) for s in (CPU, TPU)),
-                *(InSetting(setting=CPU, runs=runs(NOISE), verdict=v) for v in (Verdict.INCONCLUSIVE, None)),
+                *(claimed(setting=s, runs=runs(NOISE), verdict=Verdict.BENEFICIAL) for s in (CPU, TPU)),
+                *(claimed(setting=CPU, runs=runs(NOISE), verdict=v) for v in (Verdict.INCONCLUSIVE, None)),
             ],
             "replicated",
             "not settled in 2 of 4 settings",
         ),
         (
-            [InSetting(setting=CPU, runs=runs(NOISE), verdict=Verdict.INCONCLUSIVE)],
+            [claimed(setting=CPU, runs=runs(NOISE), verdict=Verdict.INCONCLUSIVE)],
             "exploratory",
             "10 runs at tokens=512, seed 0, cpu do not settle a verdict",
         ),
         (
-            [settled(CPU, Verdict.NEUTRAL)],
+            [claimed(setting=CPU, runs=runs(NOISE), verdict=Verdict.NEUTRAL)],
             "replicated",
             "neutral by 10 runs at tokens=512, seed 0, cpu",
         ),
-        # One sitting, with or without a run in another, is no replication.
-        *(
-            (
-                [settled(CPU, Verdict.BENEFICIAL, sittings=once)],
-                "exploratory",
-                "beneficial by 10 runs at tokens=512, seed 0, cpu, "
-                "in one sitting: another, 10 minutes or more later, would replicate it",
-            )
-            for once in ((), (TWICE[0],), (TWICE[0], (0.05,)))
-        ),
-        # The other sitting says the opposite, or an effect where the runs of all are neutral.
-        *(
-            (
-                [settled(CPU, verdict, sittings=(TWICE[0], again))],
-                "exploratory",
-                f"{verdict} by 10 runs at tokens=512, seed 0, cpu, but sittings disagree",
-            )
-            for verdict, again in (
-                (Verdict.BENEFICIAL, (-0.01, -0.02)),
-                (Verdict.REGRESSIVE, (-0.01, -0.02)),
-                (Verdict.NEUTRAL, NOTHING[1]),
-            )
-        ),
         (
-            [settled(s, Verdict.BENEFICIAL) for s in (CPU, TPU)],
+            [claimed(setting=s, runs=runs(NOISE), verdict=Verdict.BENEFICIAL) for s in (CPU, TPU)],
             "stable",
             "it also holds with another device",
         ),
         # The same setting twice, or one that is not known, is no other setting.
         (
-            [settled(s, Verdict.NEUTRAL) for s in (CPU, CPU, Setting())],
+            [claimed(setting=s, runs=runs(NOISE), verdict=Verdict.NEUTRAL) for s in (CPU, CPU, Setting())],
             "replicated",
             "neutral by 10 runs at tokens=512, seed 0, cpu",
         ),
         (
             [
-                settled(CPU, Verdict.NEUTRAL),
-                settled(TPU, Verdict.BENEFICIAL),
+                claimed(setting=CPU, runs=runs(NOISE), verdict=Verdict.NEUTRAL),
+                claimed(setting=TPU, runs=runs(NOISE), verdict=Verdict.BENEFICIAL),
             ],
             "replicated",
             "the verdict depends on the setting",
         ),
         (
-            [settled(CPU, v) for v in (Verdict.NEUTRAL, Verdict.BENEFICIAL)],
+            [claimed(setting=CPU, runs=runs(NOISE), verdict=v) for v in (Verdict.NEUTRAL, Verdict.BENEFICIAL)],
             "exploratory",
             "verdicts on the same setting contradict",
         ),
@@ -128,3 +104,28 @@ TPU = Setting(shape="tokens=512", seed="0", device="TPU v5e")
 def test_confidence_follows_from_the_trials(trials: list[InSetting], expected: str, reason: str) -> None:
     found = confidence(trials)
     assert (found.confidence, found.reasons[0]) == (expected, reason)
+
+
+@pytest.mark.parametrize(
+    ("sittings", "expected", "reason"),
+    [
+        ([[0.05] * 6], "exploratory", "beneficial by 10 runs, in one sitting: another, 10 minutes or more later,"),
+        ([[0.05] * 5, [0.05]], "exploratory", "beneficial by 10 runs, in one sitting"),
+        ([[0.05] * 3, [-0.01] * 3], "exploratory", "beneficial by 10 runs, but sittings disagree"),
+        ([[0.05] * 3, [0.01] * 3], "replicated", "beneficial by 10 runs"),
+        ([], "exploratory", "beneficial by 10 runs, in one sitting"),
+    ],
+)
+def test_replication_takes_two_sittings_that_agree(sittings: list[list[float]], expected: str, reason: str) -> None:
+    found = confidence([InSetting(setting=Setting(), runs=runs(NOISE), verdict=Verdict.BENEFICIAL, sittings=sittings)])
+    assert found.confidence == expected
+    assert found.reasons[0].startswith(reason)
+
+
+def test_what_is_not_compared_takes_two_sittings_too() -> None:
+    close = runs([1.0, 1.001, 0.999, 1.0])
+    one, two = [[0.0] * 4], [[0.0] * 2, [0.001] * 2]
+    assert confidence([InSetting(setting=Setting(), runs=close, sittings=one)]).confidence == "exploratory"
+    assert confidence([InSetting(setting=Setting(), runs=close, sittings=two)]).confidence == "replicated"
+    later = confidence([InSetting(setting=Setting(), runs=close, sittings=one)], apart_s=3600)
+    assert later.reasons[0].endswith("in one sitting: another, 60 minutes or more later, would replicate it")

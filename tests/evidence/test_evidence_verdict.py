@@ -259,6 +259,7 @@ def test_swapping_the_sides_swaps_the_verdict(
         assert (two.interval.low, two.interval.high) == pytest.approx((1 / one.interval.high, 1 / one.interval.low))
 
 
+@pytest.mark.slow
 def test_ten_thousand_rows_are_judged_in_time() -> None:
     cases = [runs([v * (1 + 1e-4 * i) for v in SHUFFLED]) for i in range(1000)]
     began = time.process_time()

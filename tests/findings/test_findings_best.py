@@ -28,6 +28,7 @@ def issue(cli: Cli, folder: Path) -> str:
     return (folder / "out/issue.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_lucky_entry_is_pooled_with_the_others_of_its_case(started: Cli, folder: Path) -> None:
     assert started("criteria", "--add", "Fast", "--predicate", TARGET).code == 0
     for value in (75, 62, 36, 43):
@@ -74,6 +75,7 @@ def test_that_the_baseline_was_measured_again_is_no_gain(started: Cli, folder: P
     assert best(started)["is_baseline"] is True
 
 
+@pytest.mark.slow
 def test_the_issue_and_status_lead_with_what_is_settled(started: Cli, folder: Path) -> None:
     script = "case $0 in a) echo RESULT tflops=$((100 + $$ % 2));; b) echo RESULT tflops=$((150 + $$ % 2));; esac"
     words = ["ab", "--axis", "mode=a,b", "--repeat", "6", "--", "sh", "-c", script, "{mode}"]
@@ -89,6 +91,7 @@ def test_the_issue_and_status_lead_with_what_is_settled(started: Cli, folder: Pa
     assert "Settled" not in issue(started, folder)
 
 
+@pytest.mark.slow
 def test_decisions_outlive_many_runs(started: Cli) -> None:
     assert (
         started("note", "--kind", "decision", "--title", "Never use -O3", "--field", "Decision=It miscompiles.").code
@@ -103,6 +106,7 @@ def test_decisions_outlive_many_runs(started: Cli) -> None:
     assert len(started("status", "--json").out.encode()) <= 8000
 
 
+@pytest.mark.slow
 def test_a_claim_rests_on_both_sides(started: Cli, folder: Path) -> None:
     """A verdict against an entry that was taken back settles nothing, now and when it is read again."""
     for value in (100, 120):
@@ -138,6 +142,7 @@ def test_a_claim_rests_on_both_sides(started: Cli, folder: Path) -> None:
         (["note", "--title", "Again", "--supersedes", "MOE-000"], "superseded by MOE-002"),
     ],
 )
+@pytest.mark.slow
 def test_a_loss_against_an_entry_that_does_not_count_is_none(
     started: Cli, folder: Path, words: list[str], why: str
 ) -> None:

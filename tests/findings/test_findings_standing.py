@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.findings.thread import Summary, standings
-from logbook_agent.model.entry import State
+from logbook_agent.findings.said import said_in_parts
+from logbook_agent.findings.thread import Standing, Summary, standings
+from logbook_agent.model.entry import INVERSE, RELATIONS, Entry, State
+from logbook_agent.model.record import Record
+from logbook_agent.pages.sections import LATER, sections
 from tests.conftest import REPOSITORY, Cli
 
-RELATIONS = ("continues", "completes", "supersedes")
 STATES = (None, "blocked", "abandoned", "void")
 
 
@@ -33,6 +35,18 @@ def test_every_state_and_relation() -> None:
         assert a.superseded_by == (("B",) if stands and relation == "supersedes" else ())
         assert a.completed_by == (("B",) if stands and relation == "completes" else ())
         assert a.taken_up_by == (("B",) if stands else ())
+
+
+def test_no_relation_is_forgotten_on_a_page() -> None:
+    assert {*INVERSE} <= {*RELATIONS}
+    assert {*LATER} == {*INVERSE.values()} == {*Standing(**dict.fromkeys(INVERSE.values(), ("A",))).later}
+    targets = {name: f"A-{n:03d}" for n, name in enumerate(RELATIONS)}
+    entry = Entry(id="A-009", title="x", opened="2026-02-10T10:43:00+00:00", **targets)
+    record = Record(entry=entry, state="noted")
+    later = {name: ["A-010"] for name in INVERSE.values()}
+    found = sections(record, said_in_parts(record, (), lambda _table, _notes: ""), later=later)
+    assert [s.text for s in found] == [*targets.values(), *["A-010"] * len(INVERSE)]
+    assert entry.touches == ("A-009", *(targets[name] for name in INVERSE))
 
 
 def test_chains_and_circles() -> None:
@@ -81,6 +95,7 @@ class Readers:
 
 
 @pytest.mark.parametrize(("state", "relation"), list(itertools.product(STATES, RELATIONS)))
+@pytest.mark.slow
 def test_every_reader_gives_one_answer(started: Cli, folder: Path, state: str | None, relation: str) -> None:
     predicate = json.dumps({"target": {"metric": "tflops", "at_least": 1}})
     assert started("criteria", "--add", "Fast", "--predicate", predicate).code == 0
@@ -100,6 +115,7 @@ def test_every_reader_gives_one_answer(started: Cli, folder: Path, state: str | 
     assert said.next_action() == {not stands}
 
 
+@pytest.mark.slow
 def test_what_was_taken_back_measured_nothing(started: Cli, folder: Path) -> None:
     predicate = json.dumps({"target": {"metric": "tflops", "at_least": 8}})
     assert started("criteria", "--add", "Fast", "--predicate", predicate).code == 0
@@ -115,6 +131,7 @@ def test_what_was_taken_back_measured_nothing(started: Cli, folder: Path) -> Non
     assert (said.best(), said.criteria["met"]) == ({"MOE-001"}, True)
 
 
+@pytest.mark.slow
 def test_the_states_that_take_back_are_named_in_one_place() -> None:
     """Everybody else asks `is_withdrawn`, or what an entry's standing is."""
     package = REPOSITORY / "logbook_agent"

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.breadth import wide
 from tests.fuzz.arena import REPOSITORY
 from tests.fuzz.campaign import as_plain, signature
 from tests.fuzz.harness import Answer, judged
 from tests.fuzz.known import KNOWN
 from tests.fuzz.mutations import CANARY, SECRET
 from tests.fuzz.values import Document, Words
-
-DOCUMENTS = 250
 
 
 def fuzz(*words: str) -> subprocess.CompletedProcess[str]:
@@ -32,12 +31,13 @@ def fuzz(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_a_short_campaign(tmp_path: Path) -> None:
+@pytest.mark.parametrize("documents", [100, wide(250)])
+def test_a_short_campaign(tmp_path: Path, documents: int) -> None:
     """All that once failed, then documents of one seed. `make fuzz` goes on from there."""
-    done = fuzz("--documents", str(DOCUMENTS), "--seed", "1", "--out", str(tmp_path))
+    done = fuzz("--documents", str(documents), "--seed", "1", "--out", str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"fuzz: {DOCUMENTS} documents" in done.stdout
-    assert f"next {DOCUMENTS}" in done.stdout
+    assert f"fuzz: {documents} documents" in done.stdout
+    assert f"next {documents}" in done.stdout
     commands = re.search(r"(\d+) commands", done.stdout)
     assert commands is not None
     assert int(commands[1]) > sum(len(document.commands) for document in KNOWN)
@@ -115,6 +115,7 @@ except harness.TooSlow:
 """
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_is_ended() -> None:
     done = subprocess.run(
         [sys.executable, "-c", SPINS], cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False

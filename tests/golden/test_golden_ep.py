@@ -3,6 +3,8 @@ earlier one and one that corrects another. How to rewrite the document: see gold
 
 from __future__ import annotations
 
+import pytest
+
 from tests.golden.golden_support import Story, check, ids
 
 HEADER = """\
@@ -50,6 +52,7 @@ for d in padded dropless; do
 done"""
 
 
+@pytest.mark.slow
 def test_ep_story(story: Story) -> None:
     story.repository("moe_bench.py")
     (story.folder / "epd.yaml").write_text(HEADER)

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.golden.golden_support import Story, check, ids
 
 LAUNCHER = """\
@@ -15,6 +17,7 @@ target = "slice-a"
 """
 
 
+@pytest.mark.slow
 def test_ep_against_dp_story(story: Story) -> None:
     (story.folder / "logbook.toml").write_text(LAUNCHER)
     (story.folder / ".gitignore").write_text("logbooks/*/.lock\n")

@@ -3,6 +3,8 @@ yet, and the planned A/B. How to rewrite the document: see golden_support."""
 
 from __future__ import annotations
 
+import pytest
+
 from tests.golden.golden_support import Story, check, ids
 
 TINY = ("--tokens", "64", "--hidden", "32", "--experts", "4", "--topk", "2")
@@ -10,6 +12,7 @@ BENCH = ("python", "moe_bench.py", *TINY)
 AB = "python launch.py --host pod-a execute -- python moe_bench.py --tokens 8192 --hidden 1024 --experts 32 --topk 4"
 
 
+@pytest.mark.slow
 def test_int8_story(story: Story) -> None:
     story.repository("moe_bench.py", "launch.py")
     _start(story)

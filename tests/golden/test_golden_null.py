@@ -3,6 +3,8 @@ coverage. How to rewrite the document: see golden_support."""
 
 from __future__ import annotations
 
+import pytest
+
 from tests.golden.golden_support import Story, check, ids
 
 HEADER = """\
@@ -73,6 +75,7 @@ RESULT null_realized=0.495
 ```"""
 
 
+@pytest.mark.slow
 def test_null_story(story: Story) -> None:
     story.repository("moe_bench.py")
     (story.folder / "nul.yaml").write_text(HEADER)

@@ -10,7 +10,7 @@ from logbook_agent.issue.github.apply import Learnt, Sync
 from logbook_agent.issue.github.calls import Calls
 from logbook_agent.issue.github.pace import Pace
 from logbook_agent.issue.planning import block, markers
-from logbook_agent.issue.planning.markers import LIMIT_BYTES
+from logbook_agent.issue.planning.block import LIMIT_BYTES
 from logbook_agent.issue.planning.values import EntryWanted, Wanted
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.header import ExperimentIssue

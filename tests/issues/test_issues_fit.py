@@ -183,6 +183,7 @@ def test_shortening_twice_is_shortening_once(text: str, room: int) -> None:
     st.integers(min_value=0, max_value=300),
     st.sampled_from(["", "Above.\n\n"]),
 )
+@pytest.mark.slow
 def test_rows_of_a_table_are_whole(cells: list[str], room: int, above: str) -> None:
     text = above + "| k | value |\n|---|---:|\n" + "".join(f"| {i} | {c} |\n" for i, c in enumerate(cells))
     short = check(text, room)
@@ -245,7 +246,7 @@ HUGE = {
 @pytest.mark.slow
 @pytest.mark.parametrize("room", [100, 60_000])
 @pytest.mark.parametrize("name", HUGE)
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 def test_a_megabyte_is_cut_at_once(name: str, room: int) -> None:
     started = time.process_time()
     short = fit.shorten(HUGE[name], room)

@@ -95,6 +95,7 @@ def side_by_side(clients: Sequence[Client], jobs: Sequence[Callable[[], None]], 
 
 @examples(150)
 @given(data=st.data())
+@pytest.mark.slow
 def test_two_machines_converge(data: st.DataObject) -> None:
     """Whatever the order of their requests, whatever is lost, one account or two, one knowing more entries."""
     one_account = data.draw(st.booleans())
@@ -117,6 +118,7 @@ def test_two_machines_converge(data: st.DataObject) -> None:
 
 @examples(150)
 @given(data=st.data())
+@pytest.mark.slow
 def test_a_history_of_changes_converges(data: st.DataObject) -> None:
     """Entries appear, settle, change, are corrected; people comment; syncs fail in between."""
     server = Server()

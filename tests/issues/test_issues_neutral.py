@@ -320,7 +320,7 @@ def test_commands_are_verbatim(blocks: list[tuple[str, str, str]]) -> None:
         "GH-1",
     ],
 )
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_a_megabyte_takes_no_time_to_speak_of(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
     started = time.process_time()
@@ -330,7 +330,7 @@ def test_a_megabyte_takes_no_time_to_speak_of(unit: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", ["```\n", "- a\n", "> ", "a|b\n-|-\n", "- ```\n", "<a", ">\n- ~~~\n", "2. ~~~\n"])
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_the_cost_of_hostile_blocks_grows_with_their_length(unit: str) -> None:
     def cost(length: int) -> float:
         text = f"<a ```\n{unit * (length // len(unit))}"

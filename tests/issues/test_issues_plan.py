@@ -38,7 +38,7 @@ def edit_comment(server: Server, number: int, change: Callable[[str], str]) -> N
     server.comments[number] = replace(comment, body=change(comment.body))
 
 
-def test_nothing_new_is_three_reads_and_no_write() -> None:
+def test_nothing_new_is_two_reads_and_no_write() -> None:
     server, header, entries = posted()
     client = Client(server, "ada")
     assert sync(client, entries, header).run().steps == ()

@@ -75,6 +75,7 @@ def read_back(record: Record, later: Mapping[str, Sequence[str]] = NO_LATER) -> 
 
 @examples(300)
 @given(RECORDS, st.sampled_from([{}, {"completed_by": ["X-005"]}]))
+@pytest.mark.slow
 def test_what_was_rendered_reads_back(record: Record, later: dict[str, list[str]]) -> None:
     found = read_back(record, later)
     assert found.title == one_line(record.entry.title)
@@ -93,6 +94,7 @@ def test_what_was_rendered_reads_back(record: Record, later: dict[str, list[str]
 
 @examples(100)
 @given(st.lists(RECORDS, min_size=1, max_size=3))
+@pytest.mark.slow
 def test_the_view_has_exactly_the_expected_blocks(records: list[Record]) -> None:
     blocks = [(f"X-{n:03d}", BLOCKS.entry(record)) for n, record in enumerate(records)]
     footer = BLOCKS.footer(Thread(HEADER, [said_by(r.entry) for r in records]))
@@ -180,6 +182,7 @@ def test_what_is_no_entry_is_named(text: str, line: int, message: str) -> None:
     assert error.value.line == line
 
 
+@pytest.mark.slow
 def test_long_texts_are_read_fast() -> None:
     began = time.process_time()
     for piece in ("\\", ":", ": ", "\\: ", "```\n", "(", " (decision)", "- a: b\n", "`"):

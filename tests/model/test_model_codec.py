@@ -21,6 +21,7 @@ st.register_type_strategy(object, st.text() | st.integers() | st.none())
 
 
 @pytest.mark.parametrize("cls", [Entry, Header, Run])
+@pytest.mark.slow
 def test_round_trip(cls: type) -> None:
     @given(st.from_type(cls))
     def check(value: object) -> None:

@@ -19,6 +19,7 @@ HEAVY = ("jax", "jaxlib", "github", "scipy", "numpy", "rich", "jinja2", "yaml", 
         "from logbook_agent.cli import main; main(['run', '--help'])",
     ],
 )
+@pytest.mark.slow
 def test_nothing_heavy_is_loaded(code: str) -> None:
     listing = f"{code}\nimport sys\nprint('LOADED', *sorted({{m.split('.')[0] for m in sys.modules}}))"
     done = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True, timeout=60)
@@ -27,6 +28,7 @@ def test_nothing_heavy_is_loaded(code: str) -> None:
     assert loaded.isdisjoint(HEAVY)
 
 
+@pytest.mark.slow
 def test_a_run_loads_what_it_needs_and_no_more(tmp_path: object) -> None:
     code = """
 import os, sys, tempfile

@@ -40,6 +40,7 @@ def nested(folder: Path, git: Git, tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_changes_of_all_depths_are_in_the_diff(nested: Path) -> None:
     assert facts(nested).diff is None
     (nested / PART / "deep/x.py").write_text("deep\n")
@@ -56,6 +57,7 @@ def test_changes_of_all_depths_are_in_the_diff(nested: Path) -> None:
     assert len({deep.code.identity, both.code.identity, None}) == 3
 
 
+@pytest.mark.slow
 def test_another_commit_of_a_submodule(nested: Path, git: Git) -> None:
     (nested / PART / "x.py").write_text("part\n")
     git("commit", "-q", "-am", "more", cwd=nested / PART)
@@ -69,6 +71,7 @@ def test_another_commit_of_a_submodule(nested: Path, git: Git) -> None:
     assert b"-part\n+and more\n" in changed.diff
 
 
+@pytest.mark.slow
 def test_a_root_in_a_submodule_is_left_out(nested: Path) -> None:
     root = nested / PART / "logbooks"
     root.mkdir()
@@ -81,6 +84,7 @@ def test_a_root_in_a_submodule_is_left_out(nested: Path) -> None:
     assert b"e.yaml" not in found.diff
 
 
+@pytest.mark.slow
 def test_a_file_cannot_pose_as_a_submodule(nested: Path, git: Git) -> None:
     forged = f"Subproject commit {'0' * 40}-dirty\n"
     (nested / "bench.py").write_text(forged)

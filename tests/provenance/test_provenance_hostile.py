@@ -62,6 +62,7 @@ def _starts(path: Path) -> Iterator[str]:
             yield "git"
 
 
+@pytest.mark.slow
 def test_git_is_started_in_one_place() -> None:
     package = REPOSITORY / "logbook_agent"
     found = {p.relative_to(package).as_posix(): set(_starts(p)) for p in sorted(package.rglob("*.py"))}
@@ -170,6 +171,7 @@ def hostile(cli: Cli, clock: FixedClock, folder: Path, git: Git, tmp_path: Path)
     return made
 
 
+@pytest.mark.slow
 def test_the_programs_are_started_by_git_itself(hostile: Hostile, folder: Path) -> None:
     """Else the tests below could not fail."""
     for words in (["status"], ["diff"], ["diff", "--submodule=diff"], ["-C", "sub mod", "diff"]):
@@ -212,6 +214,7 @@ def test_no_command_starts_them(
     assert codes == COMMANDS
 
 
+@pytest.mark.slow
 def test_nor_does_what_a_snapshot_asks(hostile: Hostile, folder: Path) -> None:
     root = folder / "logbooks"
     assert remote_of(root, os.environ) is not None
@@ -230,6 +233,7 @@ def test_nor_does_what_a_snapshot_asks(hostile: Hostile, folder: Path) -> None:
 
 @pytest.mark.parametrize("place", [".", "sub mod", "pulled"])
 @pytest.mark.sample(1)
+@pytest.mark.slow
 def test_the_code_is_identified_all_the_same(hostile: Hostile, folder: Path, place: str) -> None:
     found = code_facts(folder / place, folder / "logbooks", ["true"], keep=10**6)
     assert hostile.started() == []

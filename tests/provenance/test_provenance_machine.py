@@ -135,12 +135,14 @@ def _machine(root: Path, *, loadavg: str, devices: tuple[str, ...] = (), held: d
 def test_others_who_use_the_machine(tmp_path: Path) -> None:
     held = {41: "/dev/nvidia0", 42: "/dev/null", 43: "/dev/nvidia0", 44: "/dev/nvidia0 (deleted)"}
     _machine(tmp_path, loadavg="1.50 0.70 0.30 4/512 999\n", devices=("dev/nvidia0",), held=held)
-    assert other_users(tmp_path, own=43) == Contention(runnable=3, load_1m=1.5, accelerator=("pid 41 (trainer)",))
+    assert other_users(tmp_path, own=43) == Contention(
+        cores=os.cpu_count(), runnable=3, load_1m=1.5, accelerator=("pid 41 (trainer)",)
+    )
 
 
 def test_a_machine_without_accelerators_is_not_searched(tmp_path: Path) -> None:
     _machine(tmp_path, loadavg="0.00 0.00 0.00 1/10 9\n", devices=("dev/vfio/vfio",), held={41: "/dev/nvidia0"})
-    assert other_users(tmp_path) == Contention(runnable=0, load_1m=0.0)
+    assert other_users(tmp_path) == Contention(cores=os.cpu_count(), runnable=0, load_1m=0.0)
     assert other_users(tmp_path / "nowhere") is None
 
 

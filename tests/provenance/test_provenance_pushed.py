@@ -393,6 +393,7 @@ def test_lines_of_blocks() -> None:
     assert block_lines(view) == {"header": 3, "E-1": 8}
 
 
+@pytest.mark.slow
 def test_a_thousand_entries_take_five_calls_of_git(root: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"MOE-{n:03d}" for n in range(1, 1001)]
     for name in names:

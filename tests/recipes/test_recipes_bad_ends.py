@@ -41,6 +41,7 @@ echo "RESULT tflops=$((1000 + drift + n % 3)).0"
 @pytest.mark.parametrize(
     ("end", "reason"), [("exit 3", "exit code 3"), ("kill -KILL $$", "SIGKILL"), ("sleep 9", "timeout")]
 )
+@pytest.mark.slow
 def test_a_run_that_ended_badly_has_failed_whatever_it_printed(
     started: Cli, folder: Path, end: str, reason: str
 ) -> None:
@@ -59,6 +60,7 @@ def test_a_run_that_ended_badly_has_failed_whatever_it_printed(
         assert [(row["mode"], row["tflops"]) for row in csv.DictReader(stream)] == [("a", "100.0"), ("b", "200.0")]
 
 
+@pytest.mark.slow
 def test_a_drift_makes_no_winner_of_a_run_that_was_made_again(started: Cli, folder: Path) -> None:
     write_recipe(folder, MODES, bench='[ "$1" = a ] && [ ! -e tried ] && touch tried && exit 4\n' + DRIFT, name="modes")
     words = ["--set", "order=as-listed", "--set", "repeats=5", "--json"]
@@ -69,6 +71,7 @@ def test_a_drift_makes_no_winner_of_a_run_that_was_made_again(started: Cli, fold
     assert best["reasons"][0].startswith("all runs of one side were made before those of the other: a drift")
 
 
+@pytest.mark.slow
 def test_a_case_of_which_all_runs_were_made_again_is_no_winner(started: Cli, folder: Path) -> None:
     bench = '[ "$1" = b ] && [ ! -e mended ] && exit 4\n' + DRIFT
     write_recipe(folder, MODES, bench=bench, name="modes")
@@ -90,6 +93,7 @@ def test_a_case_of_which_all_runs_were_made_again_is_no_winner(started: Cli, fol
     ],
 )
 @pytest.mark.sample(1)
+@pytest.mark.slow
 def test_a_winner_is_judged_without_the_runs_that_were_made_again(
     started: Cli, folder: Path, again: int, label: str, winner: bool, reason: str
 ) -> None:
@@ -122,6 +126,7 @@ def test_a_confirmation_that_failed_is_made_again(started: Cli, folder: Path) ->
     assert (again.code, again.data["ran"], again.data["best"]["confirmed"]) == (0, 1, 4.0)
 
 
+@pytest.mark.slow
 def test_runs_that_were_added_by_hand_all_count(started: Cli, folder: Path) -> None:
     bench = '[ "$1" = b ] && [ ! -e mended ] && exit 4\necho "RESULT tflops=10"\n'
     write_recipe(folder, MODES, bench=bench, name="modes")

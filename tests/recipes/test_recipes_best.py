@@ -36,14 +36,14 @@ echo "RESULT tflops=$((1000 + gain + $(wc -l < count) % 3)).0"
 """
 
 
+@pytest.mark.slow
 def test_the_lucky_number_is_nowhere_told_as_the_best(started: Cli, folder: Path) -> None:
     write_recipe(folder, bench=LUCKY)
     answer = started("sweep", "demo")
     assert answer.code == 0, answer.err
     assert answer.out.splitlines()[1:3] == [
         "best: size=3 mode=new: tflops 95 TF/s in a fresh run, 112 TF/s in the sweep",
-        "no winner: against size=1 mode=new: one run of a case is not enough, 6 of each could be"
-        " (--set repeats=6 --set order=shuffled)",
+        "no winner: against size=1 mode=new: one run of a case is not enough (--set repeats=8 --set order=interleaved)",
     ]
     [best] = started("status", "--json").data["best"]
     assert (best["value"], best["in_sweep"], best["run"], best["runs"]) == (95.0, 112.0, 9, 1)
@@ -56,6 +56,7 @@ def test_the_lucky_number_is_nowhere_told_as_the_best(started: Cli, folder: Path
     assert "95.000 TF/s (best of 8 cases, a fresh run)" in issue
 
 
+@pytest.mark.slow
 def test_the_best_at_the_baselines_case_is_the_fresh_number_too(cli: Cli, folder: Path) -> None:
     write_recipe(folder, bench=LUCKY)
     assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s", "--baseline", "mode=new",
@@ -66,6 +67,7 @@ def test_the_best_at_the_baselines_case_is_the_fresh_number_too(cli: Cli, folder
     assert "112" not in re.sub(r"<!--.*?-->", "", issue, flags=re.DOTALL), "a marker's digest may hold any digits"
 
 
+@pytest.mark.slow
 def test_another_metric_is_not_that_of_the_choice(cli: Cli, folder: Path) -> None:
     metrics = ["--metric", "memory:min:GB", "--metric", "tflops:max:TF/s"]
     assert cli("start", "moe", "--prefix", "MOE", *metrics).code == 0
@@ -75,6 +77,7 @@ def test_another_metric_is_not_that_of_the_choice(cli: Cli, folder: Path) -> Non
     assert found == {"memory": (1.0, "mode=old size=1"), "tflops": (95.0, "mode=new size=3")}
 
 
+@pytest.mark.slow
 def test_a_better_case_that_failed_before_takes_the_place(started: Cli, folder: Path) -> None:
     write_recipe(folder, bench='[ "$1" = 4 ] && [ ! -e mended ] && exit 3\n' + LUCKY.replace("100", "$(($1 * 30))"))
     assert started("sweep", "demo", "--json").data["failed"] == 2
@@ -85,6 +88,7 @@ def test_a_better_case_that_failed_before_takes_the_place(started: Cli, folder: 
     assert (best["value"], best["config"], best["among_cases"]) == (120.0, "mode=new size=4", 8)
 
 
+@pytest.mark.slow
 def test_the_best_case_becomes_the_baseline_with_its_fresh_number(started: Cli, folder: Path) -> None:
     write_recipe(folder, bench=LUCKY)
     assert started("sweep", "demo").code == 0
@@ -94,6 +98,7 @@ def test_the_best_case_becomes_the_baseline_with_its_fresh_number(started: Cli, 
     assert Book(folder / "logbooks", "moe").header.baseline.numbers[0].metrics == {"tflops": 95.0}  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_a_stop_criterion_is_not_met_by_luck(started: Cli, folder: Path) -> None:
     write_recipe(folder, bench=LUCKY)
     for text, predicate in (
@@ -123,10 +128,11 @@ CHOSEN = "the best of 3 cases against the base, corrected for that choice"
         ("shuffled", 6, True, CHOSEN),
         ("interleaved", 4, False, "3 more pairs are needed before an effect can be told from chance"),
         ("as-listed", 6, False, "a drift of the machine would look the same (--set repeats=7 --set order=interleaved)"),
-        ("as-listed", 1, False, "one run of a case is not enough, 7 of each could be (--set repeats=7 --set order="),
+        ("as-listed", 1, False, "one run of a case is not enough (--set repeats=7 --set order=interleaved)"),
     ],
 )
 @pytest.mark.sample(2)
+@pytest.mark.slow
 def test_a_winner_is_borne_out_by_runs_that_a_drift_cannot_make(
     started: Cli, folder: Path, order: str, repeats: int, winner: bool, reason: str
 ) -> None:
@@ -138,6 +144,7 @@ def test_a_winner_is_borne_out_by_runs_that_a_drift_cannot_make(
     assert reason in best["reasons"][0]
 
 
+@pytest.mark.slow
 def test_without_a_base_the_winner_beats_all_others(started: Cli, folder: Path) -> None:
     text = MODES.replace("compare: {axis: mode, base: a}\n", "order: interleaved\nrepeats: 6\n")
     write_recipe(folder, text, bench=STEADY, name="modes")
@@ -158,6 +165,7 @@ def test_a_base_that_is_best_is_said(started: Cli, folder: Path) -> None:
 # -- what the fresh runs are no part of --------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_fresh_runs_take_no_part_in_the_comparison(started: Cli, folder: Path) -> None:
     write_recipe(folder, MODES + "order: interleaved\nrepeats: 4\n", bench=STEADY, name="modes")
     assert started("sweep", "modes").code == 0
@@ -174,6 +182,7 @@ def test_fresh_runs_take_no_part_in_the_comparison(started: Cli, folder: Path) -
     assert data["comparisons"][0]["pairs"][0]["metrics"][0]["other"]["runs"] == 1
 
 
+@pytest.mark.slow
 def test_fresh_runs_are_no_repeats_of_a_sweep_that_compares_nothing(started: Cli, folder: Path) -> None:
     text = MODES.replace("compare: {axis: mode, base: a}\n", "repeats: 2\n")
     write_recipe(folder, text, bench=STEADY, name="modes")
@@ -197,6 +206,7 @@ def test_the_same_label_in_an_entry_that_is_no_sweep_means_nothing(started: Cli,
 # -- what was cut off, and units ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_off_behind_its_row_is_made_again(started: Cli, folder: Path) -> None:
     bench = 'echo "RESULT tflops=$(($1 * 10))"\n'
     bench += 'if [ "$1$2" = 2new ] && [ ! -e again ]; then touch again; kill -INT $PPID; sleep 5; fi\n'

@@ -16,7 +16,7 @@ from bench_core.harness.case import Case
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.chosen import choose_recipe, choose_stages, list_recipes
 from logbook_agent.sweeps.recipes.expand import SweepPlan
-from logbook_agent.sweeps.recipes.rules import violations
+from logbook_agent.sweeps.recipes.rules import CAN_ANSWER, violations
 from tests.conftest import REPOSITORY
 
 # name: cases at full scale, of them controls; cases at the tiny one, of them controls.
@@ -35,8 +35,8 @@ COUNTS = {
     "null-routing": (3 * 3 * 9 + 3 * 3, 3 * 3, 2 * 2 + 2, 2),
     "null-modes": (3 * 3 * 9 * 2, 0, 2, 0),
 }
-# name: its stages with their runs, at any scale.
-STAGES = {"int8": {"int8-ab": 2 * 6, "int8-topk": 5 + 5}}
+# name: its stages with their runs, at full scale and at the tiny one.
+STAGES = {"int8": {"int8-ab": (2 * 6, 2 * 6), "int8-topk": ((5 + 5) * 8, 5 + 5)}}
 
 
 def chosen(name: str, scale: str | None) -> SweepPlan:
@@ -60,7 +60,9 @@ def test_counts_rules_and_costs(name: str) -> None:
     assert (len(full.cases), controls[0], len(tiny.cases), controls[1]) == COUNTS[name]
     for plan in (full, tiny):
         known = set(COUNTS)
-        assert violations(plan, done=known) == ()
+        # Whatever a recipe compares it can answer; the tiny scale shows that its commands run.
+        broken = {found.rule for found in violations(plan, done=known)}
+        assert broken == set() if plan is full else broken <= {CAN_ANSWER}
         assert set(plan.recipe.after) <= known
         assert plan.recipe.cost is not None
         assert plan.recipe.cost.source
@@ -73,7 +75,7 @@ def test_stages(name: str, scale: str | None) -> None:
     workspace = Workspace(cwd=REPOSITORY, environ=os.environ)
     found = choose_stages(workspace, str(REPOSITORY / "recipes" / f"{name}.yaml"), scale=scale, sets=())
     runs = {part.recipe.name: len(part.plan) for part in found.parts}
-    assert runs == STAGES[name]
+    assert runs == {recipe: counts[scale is not None] for recipe, counts in STAGES[name].items()}
     # Every stage that wants another one first has it before.
     assert all(set(part.recipe.after) <= set(list(runs)[:i]) for i, part in enumerate(found.parts))
 

@@ -11,6 +11,7 @@ from tests.conftest import Cli
 from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
 
 
+@pytest.mark.slow
 def test_failed_runs_are_made_again(started: Cli, folder: Path) -> None:
     # Size 4 fails until it is mended, and then comes out best.
     bench = 'if [ "$1" = 4 ] && [ ! -e mended ]; then echo boom >&2; exit 4; fi\necho "RESULT tflops=$(($1 * 10))"\n'
@@ -47,6 +48,7 @@ def test_failed_runs_are_made_again(started: Cli, folder: Path) -> None:
     assert "cannot be used together" in started("sweep", "demo", "--retry-failed", "--new").err
 
 
+@pytest.mark.slow
 def test_a_retry_that_is_interrupted_keeps_the_failure(started: Cli, folder: Path) -> None:
     bench = 'if [ "$1" != 2 ]; then echo "RESULT tflops=$1"; exit; fi\n[ -e tried ] || { touch tried; exit 4; }\n'
     bench += '[ -e stopped ] || { touch stopped; kill -INT $PPID; sleep 5; }\necho "RESULT tflops=$1"\n'
@@ -61,6 +63,7 @@ def test_a_retry_that_is_interrupted_keeps_the_failure(started: Cli, folder: Pat
     assert (done.code, done.data["rows"], done.data["failed"]) == (0, 2, 0)
 
 
+@pytest.mark.slow
 def test_the_log_of_a_sweep(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_TOKEN", "s3cr3t-s3cr3t")
     bench = 'echo "size $1 $MY_TOKEN"\n[ "$2" = old ] && exit 4\nprintf "RESULT tflops=$1"\n'

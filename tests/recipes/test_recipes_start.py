@@ -110,6 +110,7 @@ def test_a_recipe_that_does_not_fit_starts_nothing(
     assert not (folder / "logbooks").exists()
 
 
+@pytest.mark.slow
 def test_every_recipe_that_comes_with_the_tool_starts_a_logbook(cli: Cli, folder: Path) -> None:
     for file in recipe_files(Workspace(cwd=REPOSITORY, environ={})):
         answer = cli("start", "--recipe", file.name)

@@ -95,6 +95,7 @@ def test_a_scale_that_is_not_there(started: Cli, folder: Path, scale: str, messa
     assert message in answer.err
 
 
+@pytest.mark.slow
 def test_a_sweep_from_end_to_end(started: Cli, folder: Path) -> None:
     text = RECIPE + "repeats: 2\norder: interleaved\n"
     text += "setup: [{label: Allocate, argv: [touch, device]}]\nteardown: [{shell: 'rm device'}]\n"
@@ -108,7 +109,8 @@ def test_a_sweep_from_end_to_end(started: Cli, folder: Path) -> None:
         "MOE-000: 16 of 16 rows, 4 failed",
         "best: size=4 mode=new: tflops 40 TF/s in a fresh run, 40 TF/s in the sweep",
     ]
-    lines = answer.err.splitlines()
+    warned, *lines = answer.err.splitlines()
+    assert warned.startswith("warning: can-answer: 2 pairs cannot settle a verdict of 4 comparisons: 8 can ")
     assert lines[0] == "setup: Allocate"
     assert lines[1].startswith(
         "[1/16] size=1 mode=new repeat 1: tflops 10 TF/s; best so far 10 (size=1 mode=new); about "
@@ -139,6 +141,7 @@ def test_a_sweep_from_end_to_end(started: Cli, folder: Path) -> None:
     assert started("doctor").code == 0
 
 
+@pytest.mark.slow
 def test_an_interrupted_sweep_goes_on_by_the_same_command(started: Cli, folder: Path) -> None:
     stop = 'if [ "$1$2" = 2new ] && [ ! -e again ]; then touch again; kill -INT $PPID; sleep 5; fi\n'
     path = write_recipe(folder, RECIPE + "teardown: [[touch, released]]\n", bench=stop + 'echo "RESULT tflops=$1"\n')
@@ -236,7 +239,8 @@ def test_a_broken_rule_is_refused_and_a_habit_is_told(started: Cli, folder: Path
     write_recipe(folder, quantised + "after: [first]\n")
     warned = started("sweep", "demo", "--set", "size=1,2", "--json")
     assert warned.code == 0
-    [warning] = json.loads(warned.out)["warnings"]
+    few, warning = json.loads(warned.out)["warnings"]
+    assert few.startswith("can-answer: 1 pair cannot settle a verdict of 2 comparisons: 7 can (--set repeats=7); ")
     assert "demo should run after first, but this logbook has no finished sweep of that" in warning
 
 

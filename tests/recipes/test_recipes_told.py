@@ -43,6 +43,7 @@ def test_files_that_are_no_recipes(cli: Cli, folder: Path) -> None:
     assert (error["message"], error["hint"]) == ("demo.yaml, line 3: unknown key 'stagse'", "did you mean stages?")
 
 
+@pytest.mark.slow
 def test_beginning_anew_is_about_the_same_plan(started: Cli, folder: Path) -> None:
     write_recipe(folder, PAIR, name="pair")
     assert started("sweep", "pair", "--scale", "tiny", "--set", "repeats=2").code == 0
@@ -55,6 +56,7 @@ def test_beginning_anew_is_about_the_same_plan(started: Cli, folder: Path) -> No
     assert error["hint"].endswith("logbook sweep pair --scale tiny --set repeats=2 --on pod --new")
 
 
+@pytest.mark.slow
 def test_commands_name_the_logbook_where_there_are_several(
     started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,6 +81,7 @@ def test_an_interrupted_sweep_is_gone_on_with(started: Cli, folder: Path) -> Non
     assert answer.out.splitlines()[-1] == "next: logbook sweep --resume MOE-000"
 
 
+@pytest.mark.slow
 def test_failures_that_were_mended_are_none_of_the_table(started: Cli, folder: Path) -> None:
     write_recipe(folder, bench='[ -e mended ] || exit 3\necho "RESULT tflops=$(($1 * 10))"\n')
     assert started("sweep", "demo", "--set", "size=1,2").code == 1

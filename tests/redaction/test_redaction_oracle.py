@@ -147,6 +147,8 @@ def plugin_examples() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("kind", "pattern"), sorted({*plugin_examples()}), ids=lambda text: text[:24])
+@pytest.mark.sample(20)
+@pytest.mark.slow
 def test_every_pattern_of_the_oracle(kind: str, pattern: str) -> None:
     flags = re.VERBOSE if pattern.startswith("\n") else 0
 
@@ -242,6 +244,7 @@ def keyword_lines() -> Iterator[str]:
         yield f"{name}.assign({quote}{value}{quote},17);"
 
 
+@pytest.mark.slow
 def test_names_separators_quotes_and_values() -> None:
     lines = list(keyword_lines())
     found = {line: [f for f in missed(line) if not excepted(*f, line)] for line in lines}

@@ -29,6 +29,8 @@ def changed(text: str) -> list[tuple[str, str | None]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.sample(15)
+@pytest.mark.slow
 def test_a_thousand_lines_of_each_kind(kind: str) -> None:
     text = "\n".join(lines(kind, 300))
     assert changed(text)[:3] == []
@@ -76,6 +78,7 @@ def test_ordinary_output_of_every_kind_is_fast() -> None:
 EXAMPLES = ("password=VALUE", "password=12345678")
 
 
+@pytest.mark.slow
 def test_texts_of_this_repository() -> None:
     """Documents, logbooks and golden files stay, but for lines that show what a secret looks like."""
     kinds = ("*.md", "*.yaml", "*.json", "*.toml", "tests/golden")

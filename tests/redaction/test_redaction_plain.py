@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -44,5 +45,6 @@ PLAIN = st.recursive(
 @given(PLAIN)
 @example({"a": ["x", {"known-secret": 3}]})
 @example(["--token", "hunter2hunter2"])
+@pytest.mark.slow
 def test_the_quick_look_misses_nothing(plain: object) -> None:
     assert redacted(plain, REDACTOR) == _Cleaner(REDACTOR.knowing(_found(plain, REDACTOR))).clean(plain)

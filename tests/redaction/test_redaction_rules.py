@@ -188,6 +188,7 @@ def test_rules_have_the_form_of_gitleaks_and_compile() -> None:
         assert rule.get("secretGroup", 0) <= pattern.groups
 
 
+@pytest.mark.slow
 def test_a_keyword_stands_in_every_match() -> None:
     """Else the gate would pass a line that its rule knows."""
     for kind in ALL:
@@ -243,6 +244,7 @@ def test_every_kind_in_a_stream_whatever_its_chunks(text: str, cuts: list[int]) 
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.id)
+@pytest.mark.sample(50)
 def test_a_pause_at_any_place_shows_no_part_that_is_hidden(kind: Kind) -> None:
     """What came so far is shown when nothing more comes for a while."""
     sample = kind.sample("piece")

@@ -40,6 +40,7 @@ CUTS = st.lists(st.integers(0, 600), max_size=10)
 
 @examples(300)
 @given(DATA, CUTS)
+@pytest.mark.slow
 def test_chunks_change_nothing_and_hide_nothing(data: bytes, cuts: list[int]) -> None:
     whole = stream([data])
     assert stream(chunked(data, cuts)) == whole
@@ -48,6 +49,7 @@ def test_chunks_change_nothing_and_hide_nothing(data: bytes, cuts: list[int]) ->
 
 @examples(300)
 @given(DATA, CUTS)
+@pytest.mark.slow
 def test_flushing_an_incomplete_line_lets_no_secret_through(data: bytes, cuts: list[int]) -> None:
     redactor = StreamRedactor(SAFE)
     out = b""
@@ -61,6 +63,7 @@ def test_flushing_an_incomplete_line_lets_no_secret_through(data: bytes, cuts: l
 
 @examples(60)
 @given(st.integers(0, 20_000), st.sampled_from(PIECES[:5]), st.sampled_from(["x", "x ", "=", "a\xe9"]), CUTS)
+@pytest.mark.slow
 def test_long_lines_hide_secrets_at_any_place(at: int, secret: str, filler: str, cuts: list[int]) -> None:
     before = (filler * 20_000)[:at] + " "
     data = (before + secret.replace("\n", "\\n") + " " + filler * 12_000).encode("latin-1")
@@ -92,6 +95,7 @@ def test_idle_flush_shows_what_is_safe() -> None:
     assert redactor.feed(b"words\n") == b"known words\n"
 
 
+@pytest.mark.slow
 def test_value_longer_than_a_piece_is_dropped_to_its_end() -> None:
     data = b"a b API_KEY=" + b"Zz9" * 100_000 + b" after\nnext\n"
     out = stream(chunked(data, list(range(0, 300_000, 777))), piece_bytes=16384)

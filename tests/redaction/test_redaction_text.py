@@ -243,6 +243,7 @@ SAFE = redactor(HF_TOKEN="known-secret", PW='pass word"1')
 
 @examples(300)
 @given(TEXTS)
+@pytest.mark.slow
 def test_twice_is_once(text: str) -> None:
     once = SAFE.text(text)
     assert SAFE.text(once) == once
@@ -274,8 +275,8 @@ HOSTILE = [
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_repetition_takes_no_quadratic_time(piece: str) -> None:
     line = (piece * 60_000)[:60_000]
-    began = time.perf_counter()
+    began = time.process_time()
     PLAIN.text(line)
     PLAIN.gate.flags(line.encode())
     # Milliseconds; a pattern that looks to the end of the line from every place takes more than ten seconds.
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3

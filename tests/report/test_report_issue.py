@@ -24,6 +24,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.text import fit, neutral
 from logbook_agent.text.links import Links
 from logbook_agent.text.pieces import fences, tokens
+from tests.breadth import wide
 from tests.conftest import REPOSITORY, Cli
 from tests.report.report_support import (
     HEADER,
@@ -200,7 +201,7 @@ def test_numbers_are_one_however_they_are_spelt() -> None:
 
 def test_another_case_is_never_compared() -> None:
     assert best((999.0, {"quant_mode": "int8"})) == (
-        "- `tflops` of all: **999.000 TF/s** (higher is better) in MOE-I8-005; another case than the baseline's "
+        "- `tflops` overall: **999.000 TF/s** (higher is better) in MOE-I8-005; not the baseline's case "
         "(`quant_mode=int8`), so not compared; exploratory, a single run, no noise estimate: "
         "`quant_mode=int8 tokens=32768 topk=2 lr=0.10`"
     )
@@ -368,6 +369,7 @@ def test_prose_of_any_length_fits(piece: str, room: int) -> None:
     assert [text for text in written if text.count("<details>") != text.count("</details>")] == []
 
 
+@pytest.mark.slow
 def test_a_title_has_at_most_256_characters() -> None:
     for text in ("word " * 100, "a" * 1000, "👩‍👩‍👧" * 200, "@ada " * 200):
         title = documents(title=text).title()
@@ -409,7 +411,7 @@ SHAPES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", ["metrics", wide("rows"), "title", wide("criteria"), "commands"])
 def test_a_document_of_any_shape_is_whole_and_keeps_its_start(shape: str) -> None:
     given, header = SHAPES[shape]
     one = record(5, given.get("title", "One"), *given.get("runs", ()), fields=fields(next_action="go `on`."))

@@ -11,6 +11,7 @@ import pytest
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.templating.templates import Templates
+from tests.breadth import wide
 from tests.conftest import Cli
 
 NAME = "footer.md.j2"
@@ -151,9 +152,8 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("kind", [wide("loop"), "memory", wide("marker")])
 @pytest.mark.slow
-@pytest.mark.sample(1)
 def test_no_run_is_lost(started: Cli, folder: Path, kind: str) -> None:
     """A template that fits the new entry, and not the one that was run."""
     (folder / "templates").mkdir()

@@ -160,6 +160,7 @@ def test_create_time_is_the_one_psutil_tells() -> None:
     assert create_time(2**22 + 1) is None
 
 
+@pytest.mark.slow
 def test_peak_memory_of_the_child() -> None:
     # In a small process of its own: a child's peak is known where it is above what its parent ever held.
     code = """
@@ -227,7 +228,7 @@ def test_stubborn_grandchild_is_killed_after_the_child_has_gone() -> None:
 def test_left_over_process_that_holds_the_output_is_not_waited_for() -> None:
     began = time.monotonic()
     outcome, sinks = sh("sleep 60 & echo $!")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     assert outcome.exit == Exit(code=0)
     assert ["outlived" in p for p in outcome.problems] == [True]
     os.kill(int(sinks.text()), signal.SIGKILL)
@@ -299,7 +300,7 @@ class Tool:
         self.pids = [int(p) for p in self.process.stdout.readline().split()[1:]]
 
     def end(self) -> str:
-        out, _ = self.process.communicate(timeout=10)
+        out, _ = self.process.communicate(timeout=60)
         return out.decode()
 
 
@@ -322,7 +323,7 @@ def test_second_ctrl_c_kills_at_once() -> None:
     began = time.monotonic()
     tool.process.send_signal(signal.SIGINT)
     said = tool.end()
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 15
     assert "SIGKILL" in said
     assert not is_running(tool.pids[0])
 

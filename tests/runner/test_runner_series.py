@@ -20,6 +20,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.slow
 def test_the_view_follows_a_long_series(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Not at every run, and not only at the end. What is wrong with the view is told once."""
     monkeypatch.setattr(series, "_REFRESH_S", 0.0)

@@ -58,6 +58,7 @@ def is_whole(folder: Path, runs: int) -> bool:
 
 @pytest.mark.parametrize("number", STOPS)
 @pytest.mark.sample(1)
+@pytest.mark.slow
 def test_a_sweep_is_torn_down_and_says_how_to_go_on(started: Cli, folder: Path, number: int) -> None:
     write_recipe(folder, RECIPE + "setup: [[echo, allocate]]\nteardown: [[touch, released]]\n")
     code, out, err = between(number, "sweep", "demo", "--set", "repeats=20", cwd=folder)
@@ -69,6 +70,7 @@ def test_a_sweep_is_torn_down_and_says_how_to_go_on(started: Cli, folder: Path, 
     assert started("doctor").code == 0
 
 
+@pytest.mark.slow
 def test_an_ab_says_how_to_go_on(started: Cli, folder: Path) -> None:
     write_recipe(folder)
     code, out, err = between(signal.SIGINT, *AB, cwd=folder)
@@ -77,6 +79,7 @@ def test_an_ab_says_how_to_go_on(started: Cli, folder: Path) -> None:
     assert is_whole(folder, runs=3)
 
 
+@pytest.mark.slow
 def test_repeats_say_how_to_go_on(started: Cli, folder: Path) -> None:
     code, _, err = between(signal.SIGINT, "run", "--repeat", "60", "--", "echo", "x", cwd=folder)
     assert code == 130, err
@@ -106,6 +109,7 @@ def test_ctrl_c_to_the_group_at_any_time(started: Cli, folder: Path, words: tupl
     assert words is AB or (folder / "released").exists()
 
 
+@pytest.mark.slow
 def test_a_sweep_with_runs_left_is_not_finished(started: Cli, folder: Path) -> None:
     """The tool was killed between two runs, each of which is whole."""
     write_recipe(folder)
@@ -116,6 +120,7 @@ def test_a_sweep_with_runs_left_is_not_finished(started: Cli, folder: Path) -> N
     assert started("list", "--json").data[0]["state"] == "interrupted"
 
 
+@pytest.mark.slow
 def test_another_command_says_that_it_was_interrupted(started: Cli, folder: Path) -> None:
     assert started("note", "--title", "x").code == 0
     with locked(folder / "logbooks/moe/.lock", within=folder):
@@ -126,6 +131,7 @@ def test_another_command_says_that_it_was_interrupted(started: Cli, folder: Path
     assert (process.returncode, err) == (130, "interrupted\n")
 
 
+@pytest.mark.slow
 def test_two_sweeps_that_begin_at_once_make_one_entry(started: Cli, folder: Path) -> None:
     write_recipe(folder, bench="sleep 0.3; echo RESULT size=$1 mode=$2 tflops=$1\n")
     both = [begun(*LOGBOOK, "sweep", "demo", cwd=folder) for _ in range(2)]

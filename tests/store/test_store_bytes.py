@@ -39,6 +39,7 @@ def test_text_that_every_file_can_hold(text: str, kept: str) -> None:
     kept.encode()
 
 
+@pytest.mark.slow
 def test_a_run_with_bytes_that_are_no_text(two: Cli, folder: Path) -> None:
     """As argument, value, folder and file: recorded escaped, executed as they are, and shown by every command."""
     (folder / "d\udcfe").mkdir()
@@ -81,6 +82,7 @@ def test_a_record_with_half_a_surrogate_pair(two: Cli, folder: Path) -> None:
     assert r"echo\xff" in two("show", "MOE-000").out
 
 
+@pytest.mark.slow
 def test_a_folder_whose_name_is_no_text(folder: Path) -> None:
     """Its path is shown by answers of every kind, by a process with a real stdout."""
     place = folder / "w\udcff"

@@ -64,6 +64,7 @@ MISFITS = {
 
 
 @pytest.mark.parametrize("name", [*DEEP, *ENDLESS, *MISFITS])
+@pytest.mark.slow
 def test_yaml(name: str) -> None:
     started = time.process_time()
     with pytest.raises(RecordError, match=r"^file\.yaml"):

@@ -84,7 +84,7 @@ def test_reading(tmp_path: Path, kind: str) -> None:
         read_text(path, within=tmp_path)
     assert str(path) in caught.value.message
     assert caught.value.cause
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 10
 
 
 def test_a_file_that_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,6 +43,7 @@ RUNS = st.builds(
 
 @examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(RUNS, min_size=1, max_size=4))
+@pytest.mark.slow
 def test_what_is_kept_comes_back_the_same(tmp_path: Path, runs: list[Run]) -> None:
     kept = {20 + number: decode(Run, encode(run)) for number, run in enumerate(runs)}
     index = RunsIndex(tmp_path / "index", tmp_path, "1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -79,6 +80,7 @@ def reads(node: ast.Call) -> bool:
     return (bool(owner) and name in ("read_text", "read_bytes")) or opens(node, to_write=False)
 
 
+@functools.cache
 def found(is_one: Callable[[ast.Call], bool]) -> dict[str, list[str]]:
     """By file the lines with such a call."""
     by_file: dict[str, list[str]] = {}
@@ -89,19 +91,23 @@ def found(is_one: Callable[[ast.Call], bool]) -> dict[str, list[str]]:
     return by_file
 
 
+@pytest.mark.slow
 def test_files_are_changed_in_one_place() -> None:
     assert {file: lines for file, lines in found(writes).items() if file not in WRITERS} == {}
 
 
+@pytest.mark.slow
 def test_files_are_read_in_one_place() -> None:
     assert {file: lines for file, lines in found(reads).items() if file not in READERS | WRITERS} == {}
 
 
+@pytest.mark.slow
 def test_no_exception_is_left_over() -> None:
     assert set(found(writes)) >= set(WRITERS)
     assert set(found(reads)) >= set(READERS)
 
 
+@pytest.mark.slow
 def test_no_module_imports_a_writer_by_its_name() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{node.lineno}"

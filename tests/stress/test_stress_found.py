@@ -104,6 +104,7 @@ def test_a_former_id_in_a_relation_becomes_the_present_one(three: Cli, folder: P
     assert "- Superseded by: MOE-003" in three("show", "MOE-077").out
 
 
+@pytest.mark.slow
 def test_a_run_beside_an_orphan_says_so(three: Cli, folder: Path) -> None:
     tool = subprocess.Popen(
         [sys.executable, "-m", "logbook_agent", "run", "--", "sleep", "30"],

@@ -115,6 +115,7 @@ os.execv(sys.executable, [sys.executable, "-m", "logbook_agent", *sys.argv[1:]])
 
 
 @pytest.mark.parametrize("locked", ["the git folder", "the whole root"])
+@pytest.mark.slow
 def test_a_folder_that_may_not_be_written(git: Git, started: Cli, folder: Path, locked: str) -> None:
     assert started(*RUN).code == 0
     closed = [folder / ".git", folder / ".git/logbook-agent", *(folder / ".git/logbook-agent").rglob("*")]

@@ -225,7 +225,7 @@ def test_an_answer_without_an_end(
         with pytest.raises(AnswerLost) as caught:
             connect("ada/any", api=api).post_comment(1, "text")
     assert caught.value.cause.startswith("its answer has no end")
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 10
     harmless(caught.value, github)
 
 
@@ -237,6 +237,7 @@ def test_a_redirect_without_an_end(github: Hub, connect: Connect) -> None:
     harmless(caught.value, github)
 
 
+@pytest.mark.slow
 def test_an_answer_as_long_as_github_gives_is_read(github: Hub, connect: Connect) -> None:
     """A page of 100 comments, each as long as it may be."""
     page = [GOOD | {"id": n + 1, "body": "\u00e9" * 65_536} for n in range(100)]

@@ -50,6 +50,7 @@ def test_a_fault_is_made_good(bench: Bench, fault: Fault, path: str) -> None:
     [(faults.unauthorized(), "bad_token"), (faults.forbidden(), "forbidden"), (faults.gone(), "issue_missing")],
     ids=["401", "403", "410"],
 )
+@pytest.mark.slow
 def test_a_refusal_ends_the_sync_and_keeps_the_plan(bench: Bench, fault: Fault, code: str) -> None:
     bench.notes(1)
     bench.sync("--create")
@@ -93,6 +94,7 @@ def test_a_ticked_box_is_written_anew_and_told(bench: Bench) -> None:
     assert "- [ ] It is known" in bench.block
 
 
+@pytest.mark.slow
 def test_an_entry_is_told_anew_when_what_it_compares_with_changes(bench: Bench) -> None:
     """Its comment says what the comparison comes to, which follows from the other entry's runs, too."""
 
@@ -121,6 +123,7 @@ def test_an_entry_that_was_asked_for_is_not_said_to_wait(bench: Bench) -> None:
     assert bench.told() == ["MOE-000"]
 
 
+@pytest.mark.slow
 def test_what_a_comparison_would_withhold_is_said_beside_the_number(bench: Bench) -> None:
     def run(value: int, *words: str, more: str = "") -> None:
         script = f"echo RESULT mode=none tflops={value}"

@@ -40,6 +40,7 @@ def sizes() -> list[object]:
 
 @pytest.mark.parametrize(("form", "letter"), sizes())
 @pytest.mark.sample(1)
+@pytest.mark.slow
 def test_entries_of_any_size_fit(bench: Bench, letter: str, form: str) -> None:
     line = letter * 40
     text = {
@@ -66,6 +67,7 @@ def test_entries_of_any_size_fit(bench: Bench, letter: str, form: str) -> None:
     assert bench.sync()["steps"] == []
 
 
+@pytest.mark.slow
 def test_a_thousand_entries_fit_into_the_block(bench: Bench) -> None:
     for number in range(30):
         bench.ok(
@@ -77,6 +79,7 @@ def test_a_thousand_entries_fit_into_the_block(bench: Bench) -> None:
     assert "MOE-029" in bench.block
 
 
+@pytest.mark.slow
 def test_nothing_from_prose_or_logs_is_live(bench: Bench) -> None:
     hostile = (
         "x @ada @org/team #12 o/r#3 GH-4 fixes #5 closes https://github.com/o/r/issues/6 &#64;ada \\@ada `@ada` <b>@ada"
@@ -119,6 +122,7 @@ def test_declared_links_are_live(bench: Bench) -> None:
     assert url in bench.comments[0]["body"]
 
 
+@pytest.mark.slow
 def test_planted_secrets_do_not_reach_the_server(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_SECRET", SECRET)
     bench.ok("run", "--title", "leak", "--", "sh", "-c", f"echo {SECRET} {TOKEN} password=hunter2hunter2")

@@ -36,6 +36,7 @@ def posts(bench: Bench, before: int) -> list[str]:
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize("fault", [faults.missing(), faults.gone(), applied(faults.missing())], ids=["404", "410", "a"])
 @pytest.mark.sample(2)
+@pytest.mark.slow
 def test_a_comment_that_the_host_wrongly_misses_is_not_posted_again(changed: Bench, fault: Fault, times: int) -> None:
     before = len(changed.github.writes)
     changed.github.rules.add("PATCH", COMMENT, fault, times=times)
@@ -54,6 +55,7 @@ def test_a_read_that_wrongly_misses_it_does_no_harm_either(changed: Bench) -> No
     changed.settled(["MOE-000"])
 
 
+@pytest.mark.slow
 def test_a_comment_that_cannot_be_edited_is_reported(changed: Bench) -> None:
     before = len(changed.github.writes)
     changed.github.rules.add("PATCH", COMMENT, faults.missing())
@@ -70,6 +72,7 @@ def test_a_comment_that_cannot_be_edited_is_reported(changed: Bench) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
+@pytest.mark.slow
 def test_a_comment_that_is_removed_meanwhile_is_posted_once(changed: Bench, method: str) -> None:
     comment = changed.comments[0]["id"]
 
@@ -101,6 +104,7 @@ def test_what_a_person_writes_in_a_comment_during_a_sync_stays(changed: Bench) -
     assert "was edited by hand and is left alone, though MOE-000 changed" in warning
 
 
+@pytest.mark.slow
 def test_what_a_person_writes_in_a_link_back_during_a_sync_stays(told: Bench, other: tuple[str, int, str]) -> None:
     repo, number, url = other
     told.ok("link", url, "--as", "Related issue")

@@ -61,7 +61,7 @@ def prepared(bench: Bench, adopted: bool, name: str) -> tuple[list[str], str]:
         ("stall_after", True),
     ],
 )
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_a_sync_that_ends_at_every_write_in_turn(thirty: Bench, name: str, adopted: bool) -> None:
     """Each run meets one fault, at the first write that no run before has made, and gives up."""
     ids, people = prepared(thirty, adopted, name)
@@ -89,7 +89,7 @@ def test_a_sync_that_ends_at_every_write_in_turn(thirty: Bench, name: str, adopt
         *((name, True) for name in ("secondary", "500_before", "502_after")),
     ],
 )
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_one_sync_lives_through_a_fault_at_every_write(thirty: Bench, name: str, adopted: bool) -> None:
     ids, people = prepared(thirty, adopted, name)
     applied = name.endswith("_after")
@@ -127,7 +127,7 @@ READS = ["/user$", "/issues$", r"/issues/\d+$", "/comments$"]
 
 @pytest.mark.parametrize("path", READS)
 @pytest.mark.parametrize("name", ["drop_before", "unreadable_after", "primary"])
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_faults_of_reads(thirty: Bench, name: str, path: str) -> None:
     ids = thirty.book.entry_ids()
     thirty.github.rules.add("GET", path, MADE[name]())

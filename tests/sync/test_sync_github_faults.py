@@ -116,7 +116,7 @@ def test_how_long_to_wait(github: Hub, connect: Connect, fault: Fault, wait_s: f
     with pytest.raises(RateLimited) as caught:
         connect("ada/any").post_comment(1, "text")
     assert caught.value.wait_s == wait_s
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5
     assert len(github.requests) == 1
 
 

@@ -134,6 +134,7 @@ def impostor(tmp_path: Path) -> Iterator[str]:
         thread.join(5)
 
 
+@pytest.mark.slow
 def test_a_certificate_that_is_not_accepted(github: Hub, connect: Connect, impostor: str) -> None:
     for act in (post, lambda remote: remote.issue(1)):
         with pytest.raises(Unreachable, match="could not prove its identity") as caught:

@@ -32,7 +32,7 @@ def unconfirmed(bench: Bench, *args: str, host: str | None = None) -> dict[str, 
     error = refused(bench, 4, *args)
     assert error["code"] == "host_not_confirmed", error
     host = host or bench.github.host
-    assert error["message"].endswith(f"{host} is not confirmed; no request and no token was sent to it")
+    assert error["message"].endswith(f"{host} is not confirmed; no request or token was sent to it")
     assert f"logbook link --confirm-host {host}, or set GH_HOST={host}; then: logbook " in error["hint"]
     assert len(bench.github.requests) == before
     return error
@@ -89,6 +89,7 @@ def test_an_address_that_was_typed_gets_nothing_either(bench: Bench, monkeypatch
     unconfirmed(bench, "sync")
 
 
+@pytest.mark.slow
 def test_a_link_to_another_host_gets_nothing_and_keeps_nobody_else_waiting(
     told: Bench, other: tuple[str, int, str]
 ) -> None:

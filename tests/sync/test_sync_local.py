@@ -29,6 +29,7 @@ LOCAL = [
 ]
 
 
+@pytest.mark.slow
 def test_only_the_sync_asks_anything_of_the_host(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.note()
     bench.sync("--create")
@@ -44,6 +45,7 @@ def test_only_the_sync_asks_anything_of_the_host(bench: Bench, monkeypatch: pyte
     monkeypatch.undo()
 
 
+@pytest.mark.slow
 def test_an_experiment_runs_while_the_host_is_down(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.sync("--create")
     bench.note("Before")

@@ -43,7 +43,7 @@ def test_a_second_sync_of_a_clone_says_at_once_that_one_runs(thirty: Bench) -> N
     before = len(thirty.github.requests)
     began = time.monotonic()
     error = thirty.fails("sync_running")
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 10
     assert str(first.pid) in error["message"]
     assert len(thirty.github.requests) == before
     second = thirty.start("sync", "--json")
@@ -101,7 +101,7 @@ def converge(bench: Bench, other: Machine, *, create: bool = False) -> None:
     ("nth", "user"),
     [*((nth, "ada") for nth in range(1, REQUESTS + 1)), *((nth, "bob") for nth in range(2, REQUESTS, 2))],
 )
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_the_other_machine_syncs_in_the_middle_of_any_request(
     thirty: Bench, tmp_path: Path, nth: int, user: str
 ) -> None:
@@ -127,7 +127,7 @@ def test_the_other_machine_syncs_before_a_write_that_fails(thirty: Bench, tmp_pa
 
 @pytest.mark.parametrize("applied", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("nth", range(1, 6))
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_both_open_the_issue_at_once(thirty: Bench, tmp_path: Path, nth: int, applied: bool) -> None:
     other = other_machine(thirty, tmp_path / "other")
     assert interleave(thirty, other, (".*", nth), applied=applied, create=True)

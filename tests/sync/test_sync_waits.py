@@ -128,7 +128,7 @@ def interrupted(process: subprocess.Popen[str]) -> str:
     began = time.monotonic()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 10
     assert process.returncode == 130, err
     assert (out, "Traceback" in err) == ("", False)
     return err

@@ -228,6 +228,7 @@ def test_config_compares_the_packages_that_both_runs_report() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_two_dirty_trees_on_the_command_line(started: Cli, git: Callable[..., str], folder: Path) -> None:
     again: list[str] = []
     for value in (2, 3):

@@ -39,6 +39,7 @@ def updates(cli: Cli) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 def test_deltas_keep_the_baseline_that_there_was(measured: Cli, folder: Path, clock: FixedClock) -> None:
     before = updates(measured)
     assert before == {"MOE-000": "**+10.00%** (110.000 TF/s against 100.000 TF/s, higher is better"}
@@ -73,6 +74,7 @@ def test_deltas_keep_the_baseline_that_there_was(measured: Cli, folder: Path, cl
     assert data["baseline"]["numbers"] == [{"metrics": {"tflops": 110.0}}]
 
 
+@pytest.mark.slow
 def test_numbers_are_medians_of_runs_and_unlike_rows_are_never_merged(measured: Cli) -> None:
     for value in (130, 120, 125):
         measure(measured, "int8", value, "--id", "MOE-000")
@@ -101,6 +103,7 @@ def test_a_baseline_that_was_taken_back_is_told(measured: Cli) -> None:
     said = "the baseline is MOE-000, which is void: logbook baseline --entry ID --reason '...' moves it"
     assert json.loads(measured("edit", "MOE-000", "--state", "void", "--json").out)["warnings"] == [said]
     assert json.loads(measured("baseline", "--json").out)["warnings"] == [said]
+    assert json.loads(measured("status", "--json").out)["warnings"] == [said]
 
 
 def test_what_is_no_move(measured: Cli, folder: Path) -> None:

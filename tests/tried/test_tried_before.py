@@ -27,6 +27,7 @@ def said(answer_err: str) -> list[str]:
     return [line for line in answer_err.splitlines() if " before: " in line or "more entries" in line]
 
 
+@pytest.mark.slow
 def test_a_failure_is_told_before_it_is_run_again_and_what_differs(git: Git, folder: Path, started: Cli) -> None:
     assert said(started("run", "--", *FAILS).err) == []
     err = started("run", "--", *FAILS).err
@@ -48,6 +49,7 @@ def test_a_failure_is_told_before_it_is_run_again_and_what_differs(git: Git, fol
     assert (len(lines), more) == (3, "and 2 more entries: logbook tried")
 
 
+@pytest.mark.slow
 def test_what_a_comparison_would_hold_against_two_runs_is_told(
     git: Git, folder: Path, started: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +110,7 @@ def test_other_config_and_another_command_are_not_the_same(started: Cli) -> None
     assert said(started("run", "--", "sh", "-c", "exit 3").err) == []
 
 
+@pytest.mark.slow
 def test_marks_and_verdicts_are_told(started: Cli) -> None:
     for mode, value in (("none", 100), ("int8", 90)):
         started("run", "--repeat", "4", "--", "sh", "-c", f"echo RESULT mode={mode} tflops={value}.$LOGBOOK_RUN")
@@ -122,6 +125,7 @@ def test_marks_and_verdicts_are_told(started: Cli) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_entries_that_came_from_elsewhere_are_found_and_a_lost_index_costs_nothing(started: Cli, folder: Path) -> None:
     started("run", "--", *FAILS)
     index = folder / "logbooks/moe/.index.sqlite"
@@ -134,6 +138,7 @@ def test_entries_that_came_from_elsewhere_are_found_and_a_lost_index_costs_nothi
     assert "MOE-000" not in "".join(said(started("run", "--", *FAILS).err))
 
 
+@pytest.mark.slow
 def test_a_store_that_was_never_indexed_is_left_to_list(started: Cli, folder: Path) -> None:
     started("run", "--", *FAILS)
     whole = (folder / "logbooks/moe/entries/MOE-000.yaml").read_text()

@@ -29,6 +29,7 @@ def pair(started: Cli) -> Cli:
     return started
 
 
+@pytest.mark.slow
 def test_verdicts_failures_and_marks_are_listed_with_what_came_out(pair: Cli) -> None:
     assert pair("run", "--repeat", "2", "--", *FAILS).code == 3
     assert pair("run", "--", *CASES).code == 0
@@ -57,6 +58,7 @@ def test_verdicts_failures_and_marks_are_listed_with_what_came_out(pair: Cli) ->
     assert "topk=8; sh -c" in text
 
 
+@pytest.mark.slow
 def test_all_kinds_name_the_code_and_the_configuration_alike(git: Callable[..., str], pair: Cli) -> None:
     for words in (["run", "--", *FAILS], ["plan", "--title", "x", "--command", "a --k 1", "--command", "b --k 2"]):
         pair(*words)
@@ -69,6 +71,7 @@ def test_all_kinds_name_the_code_and_the_configuration_alike(git: Callable[..., 
     assert (found["marked"]["command"], found["marked"]["config"]) == (["b", "--k", "2"], {"k": 2})
 
 
+@pytest.mark.slow
 def test_it_is_filtered_and_bounded(pair: Cli) -> None:
     assert pair("run", "--", *FAILS).code == 3
     assert pair("run", "--", *CASES).code == 0
@@ -89,6 +92,7 @@ def test_it_is_filtered_and_bounded(pair: Cli) -> None:
     assert pair("tried", "topk=4").out == "no negative results\n"
 
 
+@pytest.mark.slow
 def test_a_misuse_says_what_to_type(pair: Cli) -> None:
     for words, message, hint in [
         (["mod=int8"], "nothing that was tried has a 'mod'", "mode=int8"),
@@ -126,6 +130,7 @@ def test_a_case_that_failed_is_mended_by_a_run_in_which_none_does(started: Cli, 
     assert [item["since"] for item in started("tried", "--json").data["tried"]] == ["MOE-002/1"] * 2
 
 
+@pytest.mark.slow
 def test_the_view_and_the_issue_list_verdicts_and_follow_the_records(pair: Cli, folder: Path) -> None:
     view = folder / "logbooks/moe.md"
     footer = view.read_text().partition("## Negative Results Index\n")[2]

@@ -110,6 +110,7 @@ def test_both_parts_are_told_and_later_runs_apart(started: Cli, book: Book) -> N
     assert "Runs 1" not in text
 
 
+@pytest.mark.slow
 def test_the_first_part_is_kept_until_the_next_round_number(started: Cli, book: Book) -> None:
     started("run", "--id", ID, "--", "sh", "-c", "echo RESULT size=1 tflops=9.5")
     assert "Runs 21 to 24:" in block(book)
@@ -130,6 +131,7 @@ def test_the_first_part_is_kept_until_the_next_round_number(started: Cli, book: 
     ],
     ids=["changed", "gone", "damaged", "without a record"],
 )
+@pytest.mark.slow
 def test_a_change_of_an_old_run_is_seen(started: Cli, book: Book, change: Callable[[Book], object]) -> None:
     started("edit", ID, "--next", "a")
     change(book)
@@ -148,6 +150,7 @@ def test_a_hand_edit_in_place_is_seen(started: Cli, book: Book) -> None:
     assert "7.7" in block(book)
 
 
+@pytest.mark.slow
 def test_an_unfinished_run_among_the_first_is_looked_at_again(started: Cli, book: Book) -> None:
     other = subprocess.Popen(["sleep", "60"])
     try:
@@ -166,6 +169,7 @@ def test_an_unfinished_run_among_the_first_is_looked_at_again(started: Cli, book
     assert started("list", "--json").data[0]["state"] == "interrupted"
 
 
+@pytest.mark.slow
 def test_the_state_follows_from_the_latest_run_of_each_command(started: Cli, book: Book) -> None:
     write(book, a_run(8, size=50, failed=True, bare=True))
     started("edit", ID, "--next", "a")
@@ -195,6 +199,7 @@ def test_a_command_that_failed_in_a_later_run_is_found_when_it_is_tried_again(st
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_random_histories_say_the_same_with_and_without_the_index(started: Cli, book: Book, tmp_path: Path) -> None:
     chance = random.Random(13)
     offline = tmp_path / "offline"

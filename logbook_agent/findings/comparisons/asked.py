@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
-from logbook_agent.findings.cases import cases
+from logbook_agent.findings.cases import cases, counting
 from logbook_agent.findings.evidence.alike import Terms
 from logbook_agent.findings.evidence.answers import Answer, Ask, answer_sides, answer_values
 from logbook_agent.findings.tables.build import matching
@@ -25,7 +25,7 @@ def rows_of(asked: Comparison, records: Mapping[str, Record]) -> list[list[Case]
     are named, as `ID/RUN` or `ID:confirmation`.
     """
     # Together, so that one code has one name on all sides.
-    found = cases(*(records[entry] for entry in asked.entries))
+    found = counting(cases(*(records[entry] for entry in asked.entries)))
     confirming = {(entry, run) for entry, record in records.items() for run in record.confirmations}
     plain = [c for c in found if (c.entry, c.run) not in confirming]
     sides = [
@@ -91,7 +91,13 @@ def _holds(reference: str, case: Case) -> bool:
 def _no_rows(reference: str, record: Record) -> UsageError:
     entry = record.id
     rest = reference[len(entry) :]
-    with_rows = [s.run for s in record.runs if s.run.rows]
+    with_rows = [s.run for s in record.runs if s.run.rows and s.counts]
+    if not with_rows and any(s.run.rows for s in record.runs):
+        return UsageError(
+            f"{entry} has no rows but those of warm-ups",
+            cause="its runs were made with --discard, so that nothing counts them",
+            hint=f"logbook run --id {entry} -- COMMAND",
+        )
     if not with_rows or not rest:
         return UsageError(
             f"{entry} has no rows",

@@ -26,6 +26,7 @@ WITHHELD = "withheld"
 # Of what nothing withholds but the order in which the runs were made.
 NOT_SETTLED = "not settled"
 _SHOWN_LINES = 12
+_SHOWN_LEVELS = 6
 # What the reader of an entry is told of beside verdicts.
 _STATED = (DifferenceStanding.ALLOWED, DifferenceStanding.IMPLIED, DifferenceStanding.NOTED)
 
@@ -151,7 +152,15 @@ def notes(answers: Sequence[Answer], noise: Noise) -> list[str]:
     scatter = [
         f"noise of {m}: runs of one configuration scatter by {floor.part:.2%}" for m, floor in noise.floors.items()
     ]
-    return [*_family(metrics), *found, *_means(answers), *_left_out(answers), *_contended(answers), *scatter]
+    return [
+        *_family(metrics),
+        *found,
+        *_means(answers),
+        *_left_out(answers),
+        *_contended(answers),
+        *_levels(answers),
+        *scatter,
+    ]
 
 
 def _allowed_order(m: Compared) -> Lay | None:
@@ -221,6 +230,19 @@ def _contended(answers: Sequence[Answer]) -> Iterator[str]:
     runs = {item.run: item.case.contended for g in groups for item in g.items}
     if any(runs.values()):
         yield f"{sum(runs.values())} of {len(runs)} runs started while others held an accelerator"
+
+
+def _levels(answers: Sequence[Answer]) -> list[str]:
+    """The sides whose level changed while they were measured; a side that stands in several pairs once."""
+    found: dict[str, None] = {}
+    for answer, line in ((a, line) for a in answers for line in a.lines):
+        case = "".join(f" {k}={v}" for k, v in line.pair.case.items())
+        for m in line.metrics:
+            for name, side in ((answer.base, m.base), (answer.other, m.other)):
+                if side.level is not None:
+                    found[f"{name}{case}: {side.level.text(of_entry=True)}"] = None
+    more = len(found) - _SHOWN_LEVELS
+    return [*list(found)[:_SHOWN_LEVELS], *([f"and {more} more levels that changed"] if more > 0 else [])]
 
 
 # -- data --------------------------------------------------------------------------------------------
@@ -316,4 +338,5 @@ def _side_data(side: Numbers) -> dict[str, Any]:
         "runs": side.runs,
         "samples": side.samples,
         "failed": list(side.failed),
+        "level_change": encode(side.level) if side.level is not None else None,
     }

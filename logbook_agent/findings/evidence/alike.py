@@ -19,7 +19,7 @@ from logbook_agent.findings.tables.spec import Case
 from logbook_agent.text.commands.flags import differences as command_differences
 from logbook_agent.text.commands.flags import normal_name, parts
 
-ARGV, CWD, UNIT, ORDER = "argv", "cwd", "unit", "order"
+ARGV, CWD, UNIT, ORDER, LOAD = "argv", "cwd", "unit", "order", "load"
 _COMMIT, _HOST, _LAUNCHER = "commit", "host", "launcher"
 # Facts that are not told where they are missing. Without a variable or a launcher, there was none.
 _PARTLY_KNOWN = (_COMMIT, _HOST, "package:", "file:")
@@ -30,6 +30,10 @@ _SHOWN_CHARACTERS = 60
 # The label by which a benchmark names the code that computed a case. It follows from config and platform: that it
 # differs is told, so that nobody takes the effect of other code for that of the axis.
 _RAN = "ran"
+
+
+# By so much the parts of two sides that were made on a busy machine differ before it is told.
+_BUSIER = 0.5
 
 
 class DifferenceStanding(StrEnum):
@@ -123,6 +127,7 @@ def likeness(frame: Frame, names: Iterable[str], base: Sequence[Item], other: Se
         if values[0].keys() != values[1].keys() or len(values[0]) > 1:
             found.append(sides.difference(name, *values))
     found += sides.states()
+    found += sides.load()
     found += sides.commands({normal_name(d.name) for d in found})
     axes = {_COMMIT: None, "devices": frame.pseudo["devices"]}
     axes |= {fact: axis for axis, fact in frame.facts.items() if fact == _COMMIT}
@@ -207,6 +212,19 @@ class _Sides:
             return []
         return [self._declared(self.frame.pseudo["state"], listed(list(base)), listed(list(other)))]
 
+    def load(self) -> list[Difference]:
+        """That the machine was busy while one side was measured, and quiet while the other was. What drifts with it
+        drifts, so it is told; the verdict rests on the order of the runs, so it is not withheld."""
+        told = [{i.run: i.case.busy for i in side if i.case.busy is not None} for side in (self.base, self.other)]
+        if not all(told):
+            return []
+        base, other = (sum(side.values()) / len(side) for side in told)
+        if abs(base - other) < _BUSIER:
+            return []
+        name = f"@{LOAD}" if LOAD in self.frame.config else LOAD
+        texts = [_busy_text(sum(side.values()), len(side)) for side in told]
+        return [Difference(name=name, base=texts[0], other=texts[1], standing=DifferenceStanding.NOTED)]
+
     def commands(self, named: Collection[str]) -> list[Difference]:
         """In what the commands differ beyond what config and the terms explain; `named` are differences by now."""
         base, other = sides = self.base[0].case, self.other[0].case
@@ -230,6 +248,10 @@ class _Sides:
         """Whether two words are the values that one key of config has on either side: `bench.sh int8`."""
         first, last, a, b = self.base[0], self.other[0], key_of(base), key_of(other)
         return any(first.key(k) == a and last.key(k) == b for k in first.row.config)
+
+
+def _busy_text(busy: int, runs: int) -> str:
+    return "quiet" if not busy else "busy" if busy == runs else f"busy in {busy} of {runs} runs"
 
 
 def explained(config: Iterable[str], terms: Terms) -> Iterator[str]:

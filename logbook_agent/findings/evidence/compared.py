@@ -11,7 +11,9 @@ from logbook_agent.findings.evidence.layout import WHY, Arrangement, PlacedRun, 
 from logbook_agent.findings.evidence.pairs import Group, Pair
 from logbook_agent.findings.evidence.planning import scatter_of_pairs
 from logbook_agent.findings.evidence.verdict import Judgement, Runs, Verdict, judge
+from logbook_agent.findings.levels import Level, level_of
 from logbook_agent.findings.tables.frame import RunKey
+from logbook_agent.model.entry import APART_S
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.run import Row
 from logbook_agent.model.stats import median
@@ -26,7 +28,7 @@ class Numbers:
     """One side of a pair in one metric: the median over runs of the medians of their samples, lowest and highest run.
 
     `values` are the medians of the runs, in the order in which these were started; there are none for a number that was
-    stated and not measured here. `failed` are the reasons of cases without one.
+    stated and not measured here. `failed` are the reasons of cases without one. `level`: where their level changed.
     """
 
     median: float | None = None
@@ -36,6 +38,7 @@ class Numbers:
     samples: int = 0
     failed: tuple[str, ...] = ()
     values: tuple[float, ...] = ()
+    level: Level | None = None
 
     @property
     def runs(self) -> int:
@@ -88,7 +91,7 @@ class Compared:
 
 
 def compared(
-    pair: Pair, metric: str, declared: Sequence[Metric], minimum_effect: float, terms: Terms, apart_s: float
+    pair: Pair, metric: str, declared: Sequence[Metric], minimum_effect: float, terms: Terms, apart_s: float = APART_S
 ) -> Compared:
     """A metric, or an observation by that name, of a pair. `apart_s`: see `layout`."""
     (base, first), (other, last) = _measured(pair.base, metric), _measured(pair.other, metric)
@@ -219,6 +222,7 @@ def _measured(group: Group, metric: str) -> tuple[Numbers, list[RunSamples]]:
         values=tuple(values),
         samples=sum(len(samples) for _, samples in runs),
         failed=tuple(group.failed),
+        level=level_of(metric, [(key, value) for (key, _), value in zip(runs, values, strict=True)]),
     )
     return found, runs
 

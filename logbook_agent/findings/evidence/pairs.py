@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from logbook_agent.findings.cases import cases
+from logbook_agent.findings.cases import cases, counting
 from logbook_agent.findings.evidence.alike import (
     ARGV,
     CWD,
+    LOAD,
     ORDER,
     UNIT,
     DifferenceStanding,
@@ -33,7 +34,7 @@ _COMMAND = "command"
 # How a value reads that is there and has no text: a variable set to nothing.
 _EMPTY = "(empty)"
 # Names that may be declared whether or not these cases have them, and those that stand for several.
-_ALWAYS = ("commit", "devices", "host", "launcher", "state", CWD, ORDER)
+_ALWAYS = ("commit", "devices", "host", "launcher", "state", CWD, ORDER, LOAD)
 _GROUPS = (ARGV, "env", "package", "file")
 Side = Literal["base", "other", "neither"]
 
@@ -196,8 +197,8 @@ def compare_sides(ground: Ground, of_base: int, names: tuple[str, str]) -> Pairi
 def unlike(base: Record, other: Record, terms: Terms) -> Sequence[Pair]:
     """The cases of two records in pairs, with their differences."""
     # Together, so that one code has one name on both sides.
-    found = cases(base, other)
-    count = sum(len(s.run.rows) for s in base.runs)
+    found = counting(cases(base, other))
+    count = sum(len(s.run.rows) for s in base.runs if s.counts)
     return compare_sides(Ground(found, terms), count, (base.id, other.id)).pairs if 0 < count < len(found) else ()
 
 

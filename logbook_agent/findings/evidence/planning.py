@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from logbook_agent.model.stats.distributions import normal_quantile_above
 from logbook_agent.model.stats.pseudomedian import central_spread
-from logbook_agent.model.stats.ranks import missing_paired
+from logbook_agent.model.stats.ranks import missing_paired, missing_unpaired
 from logbook_agent.model.stats.sequential import ALPHA, threshold
 
 # Against the best test of normal noise the signed ranks need 5% more pairs.
@@ -40,6 +40,32 @@ def pairs_for(effect: float, scatter: float, *, looks: int = 1) -> int:
     """How many pairs show an effect (a fraction above 0) in four of five experiments."""
     needed = (_distance(looks) * scatter / math.log1p(effect)) ** 2
     return max(missing_paired(0, threshold(looks)), math.ceil(needed))
+
+
+def pairs_with_looks(effect: float, scatter: float, *, looked: int = 0) -> int:
+    """How many pairs an A/B has to be allowed that is looked at on the way, and was `looked` times before: more pairs
+    are looked at more often, and each look costs some."""
+    found = 1
+    while (needed := pairs_for(effect, scatter, looks=looked + looks_of(found))) > found:
+        found = needed
+    return found
+
+
+def pairs_until(width: float, scatter: float, *, looks: int = 1) -> int:
+    """After how many pairs the interval is about as narrow as this from end to end (a fraction above 0)."""
+    reach = _RANKS * normal_quantile_above(threshold(looks) / 2) * scatter
+    return max(missing_paired(0, threshold(looks)), math.ceil((2 * reach / width) ** 2))
+
+
+def fewest_pairs(comparisons: int = 1) -> int:
+    """The fewest pairs by which one of so many comparisons that are held together can settle a verdict by itself, when
+    all goes one way."""
+    return missing_paired(0, ALPHA / comparisons)
+
+
+def fewest_mixed(comparisons: int = 1) -> int:
+    """The same of runs of each side that are mixed by chance."""
+    return missing_unpaired(0, 0, ALPHA / comparisons)
 
 
 def smallest_effect(pairs: int, scatter: float, *, looks: int = 1) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from logbook_agent.findings.cases import counting
 from logbook_agent.findings.tables.axes import Layout, lay_out
 from logbook_agent.findings.tables.compare import MEANS, mean_notes, mean_of
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, groups, listed, show, varies
@@ -28,6 +29,7 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     check_pivot(spec)
     if not cases:
         return Table()
+    cases, warm_up_notes = _warm(cases, spec)
     frame = frame_of(cases)
     if spec.where:
         frame = frame.only(_having(frame, spec.where))
@@ -45,11 +47,24 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     if spec.pivot is None:
         strips += sample_strips(grid, metrics)
     comparisons = [s.comparison for s in strips if s.comparison is not None]
-    notes = [*value_notes, *layout.notes, *metric_notes, *cell_notes(frame, layout, grid, metrics)]
+    notes = [*warm_up_notes, *value_notes, *layout.notes, *metric_notes, *cell_notes(frame, layout, grid, metrics)]
     notes += noise_notes(comparisons, grid, [m for m in metrics if m.comparable])
     if spec.means:
         notes += mean_notes(comparisons)
     return _assembled(strips, width, spec, constants=_constants(frame, layout), notes=notes)
+
+
+def _warm(cases: Sequence[Case], spec: TableSpec) -> tuple[Sequence[Case], list[str]]:
+    """The cases, and what is said of those of warm-ups: shown by their state beside the others, they are left out where
+    numbers are held against each other."""
+    rest = counting(cases)
+    rows = len(cases) - len(rest)
+    if not rows:
+        return cases, []
+    said = f"{rows} row{'s' * (rows > 1)} of warm-ups (--discard), which count{'s' * (rows == 1)} for nothing"
+    if rest and (spec.pivot is not None or spec.delta or spec.ratio):
+        return rest, [f"{said}, left out"]
+    return cases, [said]
 
 
 def repeats(cases: Sequence[Case]) -> list[Repeats]:

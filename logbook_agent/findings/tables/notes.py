@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from logbook_agent.findings.levels import level_in
 from logbook_agent.findings.tables.axes import Layout, blocked_by
 from logbook_agent.findings.tables.compare import IN_NOISE, ColumnComparison, floor_of
-from logbook_agent.findings.tables.frame import Frame
+from logbook_agent.findings.tables.frame import Frame, show
 from logbook_agent.findings.tables.grid import Grid
 from logbook_agent.findings.tables.metrics import MetricColumn
 from logbook_agent.findings.tables.reading import Reading
+
+_SHOWN_LEVELS = 6
 
 
 def cell_notes(frame: Frame, layout: Layout, grid: Grid, metrics: Sequence[MetricColumn]) -> list[str]:
     """Notes on samples, repeats, failures and gaps, in this order."""
     readings = [r for m in metrics for column in grid.readings(m.name) for r in column if r is not None]
-    notes = [*_samples(readings), *_repeats(grid), *_failures(frame, grid)]
+    notes = [*_samples(readings), *_repeats(grid), *_levels(layout, grid, metrics), *_failures(frame, grid)]
     unknown = sum(r.value is None and not r.all_failed for r in readings)
     if unknown:
         notes.append(f"{_count(unknown, 'value')} not reported (?)")
@@ -43,6 +46,20 @@ def _repeats(grid: Grid) -> list[str]:
     if runs == {1}:
         return []
     return [f"{_range(runs)} runs in one cell: their median [lowest, highest]"]
+
+
+def _levels(layout: Layout, grid: Grid, metrics: Sequence[MetricColumn]) -> list[str]:
+    """The cells whose level changed on the way."""
+    axes = [*layout.axes, *([layout.pivot] if layout.pivot is not None else [])] if len(grid.cells) > 1 else []
+    found = []
+    for items in grid.cells.values():
+        own = [item.case for item in items]
+        where = " ".join(f"{name}={show(items[0].place.get(name))}" for name in axes)
+        several = len({case.entry for case in own}) > 1
+        levels = [level for m in metrics if (level := level_in(own, m.name)) is not None]
+        found += [(f"{where}: " if where else "") + level.text(of_entry=several) for level in levels]
+    more = len(found) - _SHOWN_LEVELS
+    return [*found[:_SHOWN_LEVELS], *([f"and {more} more levels that changed"] if more > 0 else [])]
 
 
 def _failures(frame: Frame, grid: Grid) -> list[str]:

@@ -46,12 +46,17 @@ def planned_commands(record: Record) -> list[tuple[str, ...]]:
     return [planned_words(c)[1] for c in record.pending_commands]
 
 
+def _counting(record: Record) -> list[Run]:
+    """Its runs without warm-ups: that the first one was slow or failed is no outcome."""
+    return [status.run for status in record.runs if status.counts]
+
+
 def keys_of(record: Record) -> list[tuple[str, int]]:
     """The keys under which an entry is looked up, of its commands and of the entries that it is compared with; each
     with 1 when the last run of the command failed or the entry was marked, else 0."""
     marked = mark_of(record) is not None
     found = {command_key(c): 1 for c in planned_commands(record)} if marked else {}
-    for run in (status.run for status in record.runs):
+    for run in _counting(record):
         found[command_key(run.command)] = int(marked or (is_made(run) and has_failed(run)))
     found.update({COMPARED + i: 0 for c in record.entry.comparisons for i in c.entries})
     return list(found.items())
@@ -59,7 +64,7 @@ def keys_of(record: Record) -> list[tuple[str, int]]:
 
 def finished(record: Record) -> dict[str, list[Any]]:
     """By the key of its command: number and start of the last run that ended, where it finished and no case failed."""
-    last = {command_key(s.run.command): s.run for s in record.runs if s.run.exit is not None}
+    last = {command_key(run.command): run for run in _counting(record) if run.exit is not None}
     return {key: [run.run, run.started] for key, run in last.items() if is_made(run) and not has_failed(run)}
 
 
@@ -82,7 +87,7 @@ def items_of(record: Record) -> list[Item]:
     if record.state == VOID:
         return []
     found: dict[str, Item] = {}
-    for status in record.runs:
+    for status in (s for s in record.runs if s.counts):
         for item in _failures(status):
             same = repr([item[k] for k in ("outcome", "command", "config", "env")])
             item["runs"] = [*found.pop(same, {"runs": []})["runs"], status.run.run]
@@ -97,7 +102,7 @@ def _marked(record: Record) -> list[Item]:
     mark = mark_of(record)
     if mark is None:
         return []
-    runs = [s.run for s in record.runs]
+    runs = _counting(record)
     commands = planned_commands(record)
     about = runs[-1] if runs else Run(entry=record.id, run=0, argv=commands[-1] if commands else (), started="")
     numbers = {"run": None, "runs": [run.run for run in runs]}

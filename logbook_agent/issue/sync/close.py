@@ -78,7 +78,7 @@ def _closing(
     if not said.strip():
         raise UsageError(
             "no conclusion",
-            cause="a thread is closed with what was found, even when that is nothing",
+            cause="closing needs a conclusion, even when nothing was found",
             hint="logbook close --conclusion '...' (text, @FILE or - for standard input)",
         )
     return Closing(
@@ -104,6 +104,8 @@ def _warned(workspace: Workspace, book: Book) -> tuple[int, ...]:
     found = read(workspace, book)
     unmet = {n: c.text for n, c in enumerate(found.header.stop_criteria, 1) if not c.met}
     workspace.warnings += [f"stop criterion {n} is not met: {one_line(text)[:_SHOWN]}" for n, text in unmet.items()]
+    doubtful = [(n, c.doubt) for n, c in enumerate(found.header.stop_criteria, 1) if c.met and c.doubt is not None]
+    workspace.warnings += [f"stop criterion {n} {doubt}" for n, doubt in doubtful]
     unfinished = [e["id"] for e in found.summaries if e["state"] in OPEN]
     if unfinished:
         workspace.warnings.append(f"not finished: {listed(unfinished, 5)}")

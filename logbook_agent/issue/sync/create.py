@@ -29,7 +29,7 @@ def check_no_link(book: Book) -> None:
         if link.label.casefold() == "experiment issue":
             raise UsageError(
                 f"{book.topic} names an experiment issue: {link.url}",
-                cause="the links of the header have it, and another one would be opened",
+                cause="the header already links to it, and a second would be opened",
                 hint=f"logbook link {link.url}; then: logbook sync",
             )
 

@@ -69,7 +69,7 @@ def link(
         if header.issue is not None and header.issue.url != url and not replace:
             raise Taken(
                 f"{header.topic} already has an issue: {header.issue.url}",
-                cause="one issue shows a logbook",
+                cause="a logbook has one issue",
                 hint=f"logbook link {url} --as 'Related issue'; or, to continue there instead:"
                 f" logbook link {url} --replace",
             )

@@ -241,7 +241,7 @@ def check_confirmed(host: str, environ: Mapping[str, str], *, named_by: str, aga
     """Raises HostNotConfirmed. `named_by`: what of the repository names the host; `again`: what to type then."""
     if not is_confirmed(host, environ):
         raise HostNotConfirmed(
-            f"{host} is not confirmed; no request and no token was sent to it",
+            f"{host} is not confirmed; no request or token was sent to it",
             cause=f"{named_by} names this host, and a repository does not decide where your token goes",
             hint=f"if the host may have your token: logbook link --confirm-host {host}, or set GH_HOST={host};"
             f" then: {again}",

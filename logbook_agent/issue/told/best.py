@@ -129,7 +129,7 @@ def _why_apart(header: Header, best: Mapping[str, Any], differing: Sequence[str]
     if not any(baseline_cases(header)):
         return "the baseline names no case, so this is not compared"
     named = words(" ".join(f"{name}={best['config'].get(name, '?')}" for name in differing), 200)
-    return f"another case than the baseline's ({md.inline_code(named)}), so not compared"
+    return f"not the baseline's case ({md.inline_code(named)}), so not compared"
 
 
 def _stated(header: Header, metric: Metric, place: int) -> float | None:

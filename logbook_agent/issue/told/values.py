@@ -119,6 +119,7 @@ class IssueValues:
             "evidence": self._evidence(judged.evidence) if judged is not None else "",
             "by": escape(words(judged.by, _TITLE_BYTES)) if judged is not None else "",
             "at": self.date(judged.at) if judged is not None else "",
+            "doubt": escape(criterion.doubt) if criterion.doubt is not None else "",
         }
 
     def _evidence(self, evidence: str) -> Piece | str:

@@ -1,7 +1,8 @@
 """The machine that a run runs on: its host, its accelerators, and who else uses it. What cannot be found out is None.
 
 Accelerators are those that a process started here would see, found without importing any framework: a command that
-knows better says so in RESULT_JSON. Who else uses the machine is a quick look, which never blocks, on Linux only.
+knows better says so in RESULT_JSON. Who else uses the machine is a quick look, which never blocks; macOS
+tells the load alone.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from logbook_agent.model.run import Contention, Device, Host
 from logbook_agent.running.programs import find_program, output_of
+from logbook_agent.running.provenance.load import load_now
 
 # The first processor's lines are enough, and the whole file takes long to make on a large machine.
 _CPUINFO_BYTES = 4096
@@ -78,21 +80,17 @@ def _memory_bytes() -> int | None:
         return None
 
 
-def other_users(root: Path = Path("/"), *, own: int | None = None) -> Contention | None:
+def other_users(root: Path = Path("/"), *, own: int | None = None, host: Path | None = None) -> Contention | None:
     """Threads of others that want a processor now, the load of the last minute, and the processes that hold an
     accelerator open, as far as this user may see them. None where the system does not tell.
 
-    `root` is the file system's root, `own` this process.
+    `root` is the file system's root, `host` that which tells of the load, `own` this process.
     """
-    try:
-        load_1m, _, _, threads = (root / "proc/loadavg").read_text().split()[:4]
-        # This thread is one of those that run.
-        runnable = max(0, int(threads.partition("/")[0]) - 1)
-        load = float(load_1m)
-    except (OSError, ValueError):
+    runnable, load_1m = load_now(root if host is None else host)
+    if load_1m is None:
         return None
     own = os.getpid() if own is None else own
-    return Contention(runnable=runnable, load_1m=load, accelerator=tuple(_holders(root, own)))
+    return Contention(cores=os.cpu_count(), runnable=runnable, load_1m=load_1m, accelerator=tuple(_holders(root, own)))
 
 
 def _holders(root: Path, own: int) -> list[str]:

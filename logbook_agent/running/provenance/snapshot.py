@@ -17,6 +17,7 @@ from pathlib import Path
 
 from logbook_agent.model.run import Code, Contention, Device, Host
 from logbook_agent.running.provenance.git import code_facts
+from logbook_agent.running.provenance.load import host_root
 from logbook_agent.running.provenance.machine import host_facts, names_in, other_users, visible_devices
 from logbook_agent.text.commands.script import simple_commands_of, uses_uv
 
@@ -208,7 +209,7 @@ def snapshot(
     """Facts about `argv` as started in `cwd`. With `remote` a launcher carries the command elsewhere, so
     this host's devices, packages and variables say nothing about it and are left unknown."""
     code = code_facts(cwd, root, argv, environ=environ)
-    contention = None if remote else other_users()
+    contention = None if remote else other_users(host=host_root(environ))
     held = [] if contention is None else [f"contended: {who} held an accelerator" for who in contention.accelerator]
     return Provenance(
         code=code.code,

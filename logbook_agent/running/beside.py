@@ -1,0 +1,53 @@
+"""Other runs of logbooks that go on, and how busy that makes this machine, before a run is made on it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from logbook_agent.model.record import run_state
+from logbook_agent.model.run import Contention, Run
+from logbook_agent.running.provenance.load import host_root, load_now
+from logbook_agent.store.book import Book
+from logbook_agent.store.processes import life
+from logbook_agent.store.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenRun:
+    """A run of the logbook `topic` that goes on: with its tool, or without it."""
+
+    topic: str
+    run: Run
+    state: Literal["running", "orphaned"]
+
+    @property
+    def name(self) -> str:
+        return f"{self.run.entry} run {self.run.run}"
+
+    @property
+    def is_here(self) -> bool:
+        """Whether its command runs on this machine."""
+        return self.run.launcher is None and self.run.host.name in (None, os.uname().nodename)
+
+
+def open_runs(workspace: Workspace, book: Book) -> list[OpenRun]:
+    """The runs that go on now, of this logbook and of those beside it."""
+    others = [other for other in workspace.books() if other.topic != book.topic]
+    found = [(one.topic, run, run_state(run, life)) for one in (book, *others) for run in one.open_runs()]
+    return [OpenRun(topic=t, run=r, state=s) for t, r, s in found if s == "running" or s == "orphaned"]
+
+
+def with_runs(found: Contention | None, runs: Sequence[OpenRun]) -> Contention | None:
+    """Who else uses the machine, with the runs that go on there."""
+    here = tuple(one.name for one in runs if one.is_here)
+    return replace(found, runs=here) if found is not None and here else found
+
+
+def machine_now(workspace: Workspace, book: Book) -> Contention:
+    """How busy this machine is now, the look at its accelerators left out."""
+    runnable, load_1m = load_now(host_root(workspace.environ))
+    found = Contention(cores=os.cpu_count(), runnable=runnable, load_1m=load_1m)
+    return with_runs(found, open_runs(workspace, book)) or found

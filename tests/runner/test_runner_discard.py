@@ -1,0 +1,185 @@
+"""Runs that warm up: they are made, kept and shown, and no reader counts them."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import shutil
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.findings.cases import cases
+from logbook_agent.findings.criteria.over_rows import measured, target
+from logbook_agent.findings.criteria.predicate import Measured, Target
+from logbook_agent.model.codec import decode, encode
+from logbook_agent.model.entry import Entry, PlannedCommand
+from logbook_agent.model.record import record_of
+from logbook_agent.model.run import Exit, Run
+from logbook_agent.store.book import books
+from tests.conftest import Cli
+
+# Prints a value for each run: the first is far better than the others, which scatter by 1%.
+COUNTING = """
+n=$(($(cat n 2>/dev/null || echo 0) + 1)); echo $n > n
+echo "RESULT tflops=$(echo 900 100 101 99 100 102 98 100 | cut -d' ' -f$n)"
+"""
+
+
+@pytest.fixture
+def warm(started: Cli, folder: Path) -> Cli:
+    """A logbook with one warm-up at 900 TF/s and three runs at 100, 101 and 99."""
+    (folder / "bench.sh").write_text(COUNTING)
+    done = started("run", "--repeat", "3", "--discard", "1", "--", "sh", "bench.sh")
+    assert done.code == 0
+    assert "\nMOE-000 run 1: finished, warm-up in " in f"\n{done.err}"
+    return started
+
+
+def test_the_record_says_so(warm: Cli) -> None:
+    runs = warm("show", "MOE-000", "--json", "--full").data["runs"]
+    assert [(r["run"], r.get("discarded", False), r.get("repeat"), r["state"]) for r in runs] == [
+        (1, True, None, "finished"),
+        (2, False, 1, "finished"),
+        (3, False, 2, "finished"),
+        (4, False, 3, "finished"),
+    ]
+    brief = warm("show", "MOE-000", "--json").data["runs"]
+    assert [r["discarded"] for r in brief] == [True, False, False, False]
+    assert "discarded" not in encode(decode(Run, {"entry": "A-000", "run": 1, "argv": ["true"], "started": ""}))
+
+
+def test_table_and_show(warm: Cli) -> None:
+    assert warm("table", "MOE-000").out == (
+        "| state | tflops |\n| --- | ---: |\n"
+        "| warm-up | 900.000 |\n| finished | 100.0 [99.0, 101.0] |\n\n"
+        "- 1 row of warm-ups (--discard), which counts for nothing\n"
+        "- 1 to 3 runs in one cell: their median [lowest, highest]\n"
+    )
+    assert "| warm-up | 900.000 |" in warm("show", "MOE-000").out
+    # What is held against each other is without them.
+    shaped = warm("table", "MOE-000", "--delta").out
+    assert "900" not in shaped
+    assert "left out" in shaped
+
+
+def test_csv(warm: Cli) -> None:
+    rows = list(csv.DictReader(io.StringIO(warm("table", "MOE-000", "--csv").out)))
+    assert [(r["run"], float(r["tflops"])) for r in rows] == [("2", 100.0), ("3", 101.0), ("4", 99.0)]
+
+
+def test_list_and_status_with_best_and_confidence(warm: Cli) -> None:
+    [line] = warm("list", "--json").data
+    assert line["state"] == "finished"
+    assert line["result"] == "3 rows, tflops 99.000 .. 101.000 TF/s"
+    best = warm("status", "--json").data["best"]
+    assert "900" not in str(best)
+    assert "100" in str(best)
+    # Three runs that agree within some percent; with the warm-up they would not.
+    assert line["confidence"] == "exploratory"
+    assert "4 runs" not in line["confidence_text"]
+
+
+def test_the_confidence_rests_on_the_others(started: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text(COUNTING)
+    started("run", "--repeat", "7", "--discard", "1", "--", "sh", "bench.sh")
+    text = started("list", "--json").data[0]["confidence_text"]
+    assert "7 runs" in text
+    assert "900" not in text
+
+
+def test_alone_they_are_nothing(warm: Cli, folder: Path) -> None:
+    for number in (2, 3, 4):
+        shutil.rmtree(folder / f"logbooks/moe/runs/MOE-000/{number:02d}")
+    [line] = warm("list", "--json").data
+    assert (line["state"], line["result"], line["runs"]) == ("finished", "warm-ups alone", 1)
+    assert line["confidence_text"] == "exploratory (computed: no run finished that is no warm-up)"
+    assert warm("status", "--json").data["best"] == []
+    assert warm("table", "MOE-000", "--csv").out.count("\n") <= 1
+    assert "- tflops: 900.000" in warm("show", "MOE-000").out
+    refused = warm("compare", "MOE-000", "--axis", "commit", "--json")
+    assert refused.error == {
+        "code": "usage",
+        "message": "MOE-000 has no rows but those of warm-ups",
+        "cause": "its runs were made with --discard, so that nothing counts them",
+        "hint": "logbook run --id MOE-000 -- COMMAND",
+    }
+
+
+def test_criteria(warm: Cli, folder: Path) -> None:
+    found = cases(books(folder / "logbooks")[0].record("MOE-000"))
+    assert [case.state for case in found] == ["warm-up", "finished", "finished", "finished"]
+    reached = target(Target(metric="tflops", at_least=500.0), found, ())
+    assert (reached.state, reached.reason) == ("unmet", "best tflops 100, wanted at least 500")
+    assert measured(Measured(cases=1, runs=4), found).state == "unmet"
+    assert measured(Measured(cases=1, runs=3), found).state == "met"
+
+
+def test_what_a_budget_counts(warm: Cli, folder: Path) -> None:
+    path = folder / "logbooks/moe/logbook.yaml"
+    path.write_text(path.read_text() + "stop_criteria:\n- text: spent\n  predicate:\n    budget: {runs: 9}\n")
+    assert "3 of 9 runs" in warm("criteria").out
+
+
+def test_compare_with_noise_floor(warm: Cli, folder: Path) -> None:
+    warm("run", "--repeat", "3", "--discard", "1", "--", "sh", "bench.sh")
+    data = warm("compare", "MOE-000", "MOE-001", "--json").data
+    [m] = data["comparisons"][0]["pairs"][0]["metrics"]
+    assert (m["base"]["runs"], m["base"]["high"], m["other"]["runs"]) == (3, 101.0, 3)
+    assert m["noise_floor"] < 0.03
+    refused = warm("compare", "MOE-000/1", "MOE-001", "--json")
+    assert refused.error["message"] == "no rows in MOE-000/1"
+
+
+def test_tried_passes_over_a_warm_up_that_failed(started: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text("test -e was || { touch was; exit 3; }; echo RESULT tflops=1\n")
+    done = started("run", "--discard", "1", "--", "sh", "bench.sh")
+    # The exit code is that of the first run that did not go well, as of all runs.
+    assert done.code == 3
+    assert started("tried", "--json").data["tried"] == []
+    assert started("list", "--json").data[0]["state"] == "finished"
+
+
+def test_baseline(warm: Cli) -> None:
+    refused = warm("baseline", "--entry", "MOE-000/1", "--reason", "x", "--json")
+    assert refused.code != 0
+    assert warm("baseline", "--entry", "MOE-000", "--reason", "x").code == 0
+    assert "900" not in warm("baseline", "--json").out
+
+
+def test_planned_commands_are_warmed_up_too(started: Cli) -> None:
+    started("plan", "--title", "later", "--command", "A: true")
+    done = started("run", "--id", "MOE-000", "--discard", "2")
+    assert done.code == 0
+    assert [r["discarded"] for r in started("show", "MOE-000", "--json").data["runs"]] == [True, True, False]
+
+
+def test_ab_discards_pairs_before_the_first(started: Cli, folder: Path) -> None:
+    words = ("--axis", "mode=a,b", "--seed", "1", "--", "sh", "-c", "echo RESULT mode={axis} tflops=1.5")
+    data = started("ab", "--repeat", "2", "--discard", "1", "--json", *words).data
+    assert (data["pairs"], data["ran"]) == (2, 6)
+    runs = started("show", "MOE-000", "--json", "--full").data["runs"]
+    assert [(r.get("discarded", False), r.get("repeat")) for r in runs] == [
+        (True, None), (True, None), (False, 1), (False, 1), (False, 2), (False, 2)
+    ]  # fmt: skip
+    # Further pairs, warmed up once more.
+    more = started("ab", "--id", "MOE-000", "--repeat", "1", "--discard", "1", "--json", *words).data
+    assert (more["pairs"], more["ran"]) == (3, 4)
+    [m] = more["comparisons"][0]["pairs"][0]["metrics"]
+    assert (m["base"]["runs"], m["order"]) == (3, "drawn")
+
+
+def test_a_number_below_zero(started: Cli) -> None:
+    for words in (("run",), ("ab", "--axis", "mode=a,b")):
+        refused = started(*words, "--discard", "-1", "--json", "--", "echo", "{axis}")
+        assert refused.error["message"] == "--discard must be at least 0"
+        assert refused.error["cause"] == "it is -1"
+        assert refused.error["hint"] == "--discard 1"
+
+
+def test_a_plan_is_not_carried_out_by_its_warm_ups() -> None:
+    entry = Entry(id="A-000", title="", opened="", commands=(PlannedCommand(argv=("true",)),))
+    run = Run(entry="A-000", run=1, argv=("true",), planned=0, discarded=True, exit=Exit(code=0), started="")
+    assert record_of(entry, (run,), lambda _: "gone").pending == (0,)
+    assert record_of(entry, (run, dataclasses.replace(run, discarded=False)), lambda _: "gone").pending == ()
