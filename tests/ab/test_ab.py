@@ -65,7 +65,7 @@ def test_pairs_are_added_until_the_interval_is_narrow(ready: Cli, folder: Path, 
 
 def test_the_budget_ends_it_and_the_answer_says_which(ready: Cli) -> None:
     noisy = (*COMMAND, "3")
-    answer = ready(*AB, "--until-interval", "0.01%", "--max-pairs", "2", "--json", *noisy)
+    answer = ready(*AB, *SEED, "--until-interval", "0.01%", "--max-pairs", "2", "--json", *noisy)
     assert answer.code == 0
     assert (answer.data["pairs"], answer.data["ran"], answer.data["stopped"]["by"]) == (2, 4, "pairs")
     [compared] = answer.data["comparisons"]

@@ -8,6 +8,7 @@ import pytest
 
 from logbook_agent.findings.evidence.alike import DifferenceStanding, Terms
 from logbook_agent.findings.evidence.compared import compared
+from logbook_agent.findings.evidence.layout import APART_S
 from logbook_agent.findings.evidence.pairs import Ground, compare_sides
 from logbook_agent.findings.evidence.verdict import Verdict
 from tests.evidence.like_support import MATRIX, METRIC, sides
@@ -28,7 +29,7 @@ def test_like_for_like(case: dict[str, Any]) -> None:
     terms = Terms(axis=case.get("axis"), implied=tuple(case.get("declare", ())), allowed=tuple(case.get("allow", ())))
     base, other = sides(case["base"], case["other"], case.get("laid", "abba" * 3))
     [pair] = compare_sides(Ground([*base, *other], terms), len(base), ("base", "other")).pairs
-    found = compared(pair, METRIC, (), 0.01, terms)
+    found = compared(pair, METRIC, (), 0.01, terms, APART_S)
     differences = {d.name: d for d in (*pair.likeness.differences, *found.withheld_by)}
     expected = {name: standing for standing, key in LISTS.items() for name in case.get(key, ())}
     assert {name: d.standing for name, d in differences.items()} == expected
