@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
@@ -122,7 +123,7 @@ def shown(
         **later,
         "fields": [{"label": f.label, "text": f.text} for f in entry.fields if f.text],
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
-        "design": encode(entry.design) if entry.design is not None else None,
+        "design": dataclasses.asdict(entry.design) if entry.design is not None else None,
         "comparisons": _comparisons(kept),
         "noise": _noise(record, book.header),
         "level_changes": _level_changes(record),

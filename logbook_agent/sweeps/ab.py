@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -90,7 +90,7 @@ class AbResult:
             "axis": self.axis.name,
             "values": list(self.axis.values),
             "pairs": self.pairs,
-            "design": encode(self.design),
+            "design": asdict(self.design),
             "ran": len(made.runs),
             "stopped": {"by": self.stop.value, "why": self.why},
             **data(self.asked, self.answers),

@@ -145,6 +145,8 @@ def layout_of(base: Sequence[RunKey], other: Sequence[RunKey], pair: Pair, apart
 def _judged(base: Runs, other: Runs, lay: Arrangement, direction: Direction | None, minimum_effect: float) -> Judgement:
     """The verdict of runs that lay so; pairs where they are some, and none before all planned ones are there."""
     if not lay.is_paired:
+        if lay.kept is not None:
+            base, other = ([side[at] for at in own] for side, own in zip((base, other), lay.kept, strict=True))
         return judge(base, other, direction=direction, minimum_effect=minimum_effect, looks=lay.looks)
     sides = [base[a] for a, _ in lay.pairs], [other[b] for _, b in lay.pairs]
     found = judge(

@@ -18,8 +18,9 @@ In any other order the machine's own changes may be what is measured, so numbers
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -56,14 +57,16 @@ class Arrangement:
     """How the runs of two sides lay.
 
     `pairs` are the places, in base and in other, of the two runs of each pair; `other_first` says of each which ran
-    first. Empty where runs are no pairs. `alone`: so many runs have no partner. `looks`: how often the result is looked
-    at; `rounds`: how many are planned, where that was stated.
+    first. Empty where runs are no pairs. `alone`: so many runs have no partner. `kept`: the places of the runs that
+    count, where not all do: one that was made again later, because it had failed, has no place in the order. `looks`:
+    how often the result is looked at; `rounds`: how many are planned, where that was stated.
     """
 
     lay: Lay
     pairs: tuple[tuple[int, int], ...] = ()
     other_first: tuple[bool, ...] = ()
     alone: int = 0
+    kept: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     looks: int = 1
     rounds: int | None = None
 
@@ -88,6 +91,25 @@ class PlacedRun:
 
 def layout(first: Sequence[PlacedRun], last: Sequence[PlacedRun], *, apart_s: float = APART_S) -> Arrangement:
     """How the runs of base and other lay, each side in the order in which its runs were started."""
+    since = {p.key[1]: p.design.since for p in (*first, *last) if p.design is not None}
+    kept = [
+        [at for at, p in enumerate(side) if p.design is not None or (p.repeat or 0) < since.get(p.key[1], math.inf)]
+        for side in (first, last)
+    ]
+    left_out = len(first) + len(last) - len(kept[0]) - len(kept[1])
+    if not left_out or not all(kept):
+        return _arranged(first, last, apart_s)
+    found = _arranged([first[at] for at in kept[0]], [last[at] for at in kept[1]], apart_s)
+    return replace(
+        found,
+        pairs=tuple((kept[0][a], kept[1][b]) for a, b in found.pairs),
+        alone=found.alone + left_out,
+        kept=(tuple(kept[0]), tuple(kept[1])),
+    )
+
+
+def _arranged(first: Sequence[PlacedRun], last: Sequence[PlacedRun], apart_s: float) -> Arrangement:
+    """The same of runs that all count."""
     if {p.key for p in first} & {p.key for p in last}:
         return Arrangement(lay=Lay.ONE_RUN)
     designs = {p.key[1]: p.design for p in (*first, *last)}
