@@ -217,7 +217,7 @@ def _words(values: Mapping[str, Any]) -> str:
 
 
 def _claim(claim: Claim, cut: _Cutter) -> dict[str, Any]:
-    return {"entry": claim["entry"], "claim": cut.text(claim_text(claim), at_least=140)}
+    return {"entry": claim["entry"], "claim": cut.text(claim_text(claim), at_least=200)}
 
 
 def _told(thread: Thread, entry: Summary, text: str | None, cut: _Cutter) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from logbook_agent.findings.standing import Summary
 from logbook_agent.findings.tried.keys import FAILURE, MARKED, VERDICT, Item, command_key, item_of
 from logbook_agent.findings.trust import Answered
+from logbook_agent.findings.where import case_told, shared
 from logbook_agent.model.entry import VOID, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import canonical
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 KINDS = (VERDICT, FAILURE, MARKED)
 
 
-def verdicts(book: Book, entry: Entry, kept: Sequence[Answered]) -> list[Item]:
+def verdicts(book: Book, entry: Entry, kept: Sequence[Answered], axes: Callable[[], Collection[str]]) -> list[Item]:
     """What the comparisons that an entry keeps found to be no gain: verdicts `regressive` and `neutral`, as they
     stand now, each about the configuration on the other side; none from a comparison with an entry that does
-    not count."""
+    not count. `axes`: the config keys that tell where one holds, asked for where there is one."""
 
     @functools.cache
     def run_of(entry_id: str, number: int) -> Run:
@@ -33,10 +34,12 @@ def verdicts(book: Book, entry: Entry, kept: Sequence[Answered]) -> list[Item]:
         return run
 
     standing = [one for one in kept if entry.state != VOID and not one.uncounted]
-    return [item for one in standing for answer in one.answers for item in _negative(entry.id, answer, run_of)]
+    return [item for one in standing for answer in one.answers for item in _negative(entry.id, answer, run_of, axes)]
 
 
-def _negative(kept_with: str, answer: Answer, run_of: Callable[[str, int], Run]) -> Iterator[Item]:
+def _negative(
+    kept_with: str, answer: Answer, run_of: Callable[[str, int], Run], axes: Callable[[], Collection[str]]
+) -> Iterator[Item]:
     from logbook_agent.findings.comparisons.told import delta_text, interval_text
     from logbook_agent.findings.evidence.verdict import Verdict
 
@@ -58,7 +61,7 @@ def _negative(kept_with: str, answer: Answer, run_of: Callable[[str, int], Run])
                 "base": answer.base,
                 "other": answer.other,
                 "axis": answer.axis,
-                "case": dict(line.pair.case),
+                "case": case_told(line.pair.case, shared(answer, line.pair), axes()),
                 "of_cases": len(answer.lines),
                 "kept_with": kept_with,
             }

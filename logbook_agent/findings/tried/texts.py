@@ -10,6 +10,7 @@ from logbook_agent.text import markdown as md
 from logbook_agent.text.words import assignments
 
 _SHOWN_CHARACTERS = 100
+_NO_GAIN = ("neutral", "regressive")
 # Verdicts of one comparison that the view and the issue tell one by one; more are told together.
 _SHOWN_VERDICTS = 3
 
@@ -58,6 +59,11 @@ def verdict_lines(found: Sequence[Item]) -> list[str]:
             span = f"{md.escape(metric)} {min(deltas):+.2%} to {max(deltas):+.2%}"
             lines.append(f"{subject}: {outcome} in {len(items)} of {items[0]['of_cases']} cases, {span}")
     return lines
+
+
+def tells_verdicts(text: str) -> bool:
+    """Whether a text may have lines of verdicts in it: where these hold follows from the rows of all entries."""
+    return any(f": {word}" in text for word in _NO_GAIN)
 
 
 def _case(item: Item) -> str:
