@@ -194,15 +194,16 @@ def _best(thread: Thread, cut: _Cutter) -> list[dict[str, Any]]:
 
 
 def _case(of: MetricBest, best: CaseBest, cut: _Cutter) -> dict[str, Any]:
+    entries = list(best["entries"])
     return {
         "metric": of.metric.name,
         "value": best["value"],
         **({"low": best["low"], "high": best["high"]} if best["runs"] > 1 else {}),
         "unit": cut.text(best["unit"]),
-        "entry": best["entry"],
-        "run": best["run"],
+        # The median of several runs, or of several entries, is not the number of one of them.
+        **({"entry": best["entry"]} if len(best["entries"]) == 1 else {"entries": cut.first("best.entries", entries)}),
+        **({"run": best["run"]} if best["runs"] == 1 else {}),
         "runs": best["runs"],
-        **({"entries": len(best["entries"])} if len(best["entries"]) > 1 else {}),
         "in_sweep": best["in_sweep"],
         **({"is_baseline": True} if best["is_baseline"] else {}),
         "label": cut.text(best["label"]),
