@@ -25,7 +25,6 @@ _RESERVED_BYTES = 600
 _WARNING_CHARACTERS = 150
 # From generous to sparse: characters of a text, entries of a list.
 _STEPS = ((600, 12), (300, 10), (200, 8), (140, 6), (90, 4), (60, 3), (40, 2), (24, 1))
-_OPEN_STATES = ("running", "orphaned", "interrupted", "blocked", "planned")
 
 
 def status(workspace: Workspace, book: Book) -> dict[str, Any]:
@@ -111,9 +110,8 @@ def _answer(found: Findings, edited: list[str], void: list[str], cut: _Cutter) -
         ),
         "entries": {"total": len(entries), **counts},
         "open": {
-            state: cut.last(f"open.{state}", [_open(e, cut) for e in entries if e["state"] == state])
-            for state in _OPEN_STATES
-            if counts.get(state)
+            state: cut.last(f"open.{state}", [_open(e, cut) for e in thread.open if e["state"] == state])
+            for state in dict.fromkeys(e["state"] for e in thread.open)
         },
         "last": [_last(e, cut) for e in cut.last("last", list(entries[-5:]))],
         "next_actions": cut.last("next_actions", [_next(e, cut) for e in thread.next_actions]),

@@ -12,6 +12,9 @@ from logbook_agent.model.entry import DECISION, NEGATIVE_RESULT, OPEN, VOID, Ent
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.ids import is_up_to
 
+# The states in which an entry has done what it was to complete.
+_DONE = ("finished", "noted")
+
 
 def said_by(entry: Entry) -> dict[str, Any]:
     """What an entry's own file says for the thread. (`summaries` add what follows from its runs.)
@@ -88,8 +91,13 @@ class Thread:
 
     @cached_property
     def open(self) -> list[Summary]:
-        """Entries that wait for something, in the order of how much they want attention."""
-        return [s for state in OPEN for s in self.summaries if s["state"] == state]
+        """Entries that wait for something, in the order of how much they want attention; none that a finished entry
+        completes."""
+        return [s for state in OPEN for s in self.summaries if s["state"] == state and not self._is_completed(s)]
+
+    def _is_completed(self, summary: Summary) -> bool:
+        by = self.standing[summary["id"]].completed_by if summary["state"] != "running" else ()
+        return any(self.by_id[i]["state"] in _DONE for i in by)
 
     @cached_property
     def next_actions(self) -> list[Summary]:

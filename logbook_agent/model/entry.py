@@ -48,7 +48,7 @@ DECISION = "Decision"
 # Blocked work goes on one day; a void ID never was an entry.
 _SETTLED: frozenset[State] = frozenset({"finished", "failed", "timeout", "interrupted", ABANDONED, "noted"})
 # In the order of how much they want attention.
-OPEN: tuple[State, ...] = ("running", "orphaned", "blocked", "planned")
+OPEN: tuple[State, ...] = ("running", "orphaned", "interrupted", "blocked", "planned")
 
 
 def is_withdrawn(state: State | None) -> bool:
