@@ -12,8 +12,7 @@ from typer import Option
 from logbook_agent.cli.options import Common, Text, Texts, prose
 from logbook_agent.cli.output import emit
 from logbook_agent.model.errors import UsageError
-
-_SHOWN_EVIDENCE = 3
+from logbook_agent.model.header import Computed
 
 
 def criteria_command(
@@ -67,8 +66,12 @@ def criteria_command(
         else None,
     )
     book = change_criteria(space, request)
-    found = criteria(read(space, book).header)
-    lines = [f"{'[x]' if c['met'] else '[ ]'} {c['number']}. {c['text']}{_signed(c)}" for c in found]
+    header = read(space, book).header
+    found = criteria(header)
+    lines = [
+        f"{'[x]' if c['met'] else '[ ]'} {c['number']}. {c['text']}{_signed(c, of.computed)}"
+        for c, of in zip(found, header.stop_criteria, strict=True)
+    ]
     data = {"logbook": book.topic, "met": all(c["met"] for c in found), "criteria": found}
     emit("criteria", data, "\n".join(lines) or "no stop criteria", as_json=common.as_json, warnings=space.warnings)
     return 0 if request != CriteriaRequest() or data["met"] else 1
@@ -98,15 +101,13 @@ def _name(environ: Mapping[str, str]) -> str:
         ) from None
 
 
-def _signed(criterion: dict[str, Any]) -> str:
+def _signed(criterion: dict[str, Any], computed: Computed | None) -> str:
     """Who judged it, and what was computed."""
+    from logbook_agent.pages.blocks import computed_text
+
     said = []
     if criterion["by"] is not None:
         said.append(f"{'met' if criterion['met'] else 'not met'}: {criterion['evidence']}, {criterion['by']}")
-    computed = criterion["computed"]
     if computed is not None:
-        evidence = list(computed.get("evidence", ()))
-        more = f" and {len(evidence) - _SHOWN_EVIDENCE} more" if len(evidence) > _SHOWN_EVIDENCE else ""
-        runs = f" [{', '.join(evidence[:_SHOWN_EVIDENCE])}{more}]" if evidence else ""
-        said.append(f"computed: {computed['state']}, {computed['reason']}{runs}")
+        said.append(f"computed: {computed_text(computed)}")
     return f" ({'; '.join(said)})" if said else ""

@@ -171,9 +171,7 @@ def _criterion(criterion: Criterion, cut: _Cutter) -> dict[str, Any]:
         line |= {"computed": computed.state, "reason": cut.text(computed.reason)}
     if judgement is not None:
         return {**line, "evidence": cut.text(judgement.evidence)}
-    return (
-        {**line, "evidence": ", ".join(computed.evidence[:3])} if computed is not None and computed.evidence else line
-    )
+    return {**line, "evidence": computed.runs_text} if computed is not None and computed.evidence else line
 
 
 def _link(link: Link, cut: _Cutter) -> str:

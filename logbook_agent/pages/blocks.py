@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from logbook_agent.findings.said import Said, said_in_parts, said_of, trust_in, with_rest
 from logbook_agent.findings.standing import Summary
 from logbook_agent.findings.thread import Thread
-from logbook_agent.model.header import Baseline, BaselineMove, Criterion, Header, Metric
+from logbook_agent.model.header import Baseline, BaselineMove, Computed, Criterion, Header, Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.entry_text import heading_title
@@ -22,9 +22,6 @@ from logbook_agent.text.times import minute
 
 if TYPE_CHECKING:
     from logbook_agent.findings.tables.spec import Table
-
-# Runs named behind a computed criterion.
-_SHOWN_EVIDENCE = 3
 
 
 class Blocks:
@@ -148,11 +145,10 @@ def _links(header: Header) -> list[dict[str, str]]:
     return [*own, *named, *({"label": f"Snapshot {s.name}", "url": s.url} for s in header.snapshots)]
 
 
-def runs_text(evidence: Sequence[str]) -> str:
-    """` [MOE-I8-003/1, MOE-I8-003/2, MOE-I8-003/4 and 4 more]`; empty without any."""
-    more = len(evidence) - _SHOWN_EVIDENCE
-    shown = ", ".join(evidence[:_SHOWN_EVIDENCE]) + (f" and {more} more" if more > 0 else "")
-    return f" [{shown}]" if shown else ""
+def computed_text(computed: Computed) -> str:
+    """`unmet, topk=8 was not measured [MOE-I8-003/2]`: what a predicate came to, with the runs that show it."""
+    runs = computed.runs_text
+    return f"{computed.state}, {computed.reason}" + (f" [{runs}]" if runs else "")
 
 
 def _criterion_text(criterion: Criterion) -> str:
@@ -165,8 +161,7 @@ def _criterion_text(criterion: Criterion) -> str:
         word = "met" if judgement.met else "not met"
         said.append(f"{word}: {md.one_line(judgement.evidence)}, {md.one_line(judgement.by)}")
     if computed is not None:
-        reason = md.escape(md.one_line(computed.reason))
-        said.append(f"computed: {computed.state}, {reason}{runs_text(computed.evidence)}")
+        said.append(f"computed: {md.escape(md.one_line(computed_text(computed)))}")
     note = f"({'; '.join(said)})"
     return f"{box} {criterion.text}\n{note}" if "\n" in criterion.text else f"{box} {criterion.text} {note}"
 
