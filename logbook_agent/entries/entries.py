@@ -33,6 +33,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
+from logbook_agent.text.near import choice
 from logbook_agent.text.words import planned_words, shell_syntax
 
 # Of a long entry, so many runs show what a template makes of it.
@@ -128,7 +129,9 @@ def draft_entry(
 ) -> Entry:
     """An entry without an ID yet."""
     if kind not in KINDS:
-        raise UsageError(f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint="--kind note")
+        raise UsageError(
+            f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint=choice("--kind", kind, KINDS)
+        )
     return Entry(
         id="",
         title=one_line(title),
@@ -300,7 +303,7 @@ def _state(given: str | None, old: SettableState | None, *, has_runs: bool) -> S
         raise UsageError(
             f"{given!r} cannot be set",
             cause=f"a person sets {', '.join(SETTABLE_STATES)}, or computed; other states follow from the runs",
-            hint="--state blocked",
+            hint=choice("--state", given, [*SETTABLE_STATES, "computed"]),
         )
     if given == "planned" and has_runs:
         raise UsageError(

@@ -14,6 +14,7 @@ from logbook_agent.model.entry import VOID, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import canonical
 from logbook_agent.running.commands.flags import normal_name
+from logbook_agent.text.near import choice
 
 if TYPE_CHECKING:
     from logbook_agent.findings.evidence.answers import Answer
@@ -85,7 +86,9 @@ def chosen(
     `since`: the later run of the same command that finished, when there is one.
     """
     if kind not in (None, *KINDS):
-        raise UsageError(f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint="--kind failure")
+        raise UsageError(
+            f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint=choice("--kind", kind, KINDS)
+        )
     configs = {id(i): {normal_name(key): canonical(value) for key, value in i["config"].items()} for i in items}
     _check(items, outcome, where, sorted({key for config in configs.values() for key in config}))
     wanted = {(key, canonical(value)) for key, value in where.items()}

@@ -1,0 +1,44 @@
+"""A hint offers what was probably meant, and never a guess that means something else."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Cli
+
+_STATES = ("planned", "blocked", "abandoned", "void", "computed")
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (
+            ["start", "x", "--prefix", "X", "--metric", "seconds:smaller:s"],
+            "write: --metric seconds:min:s or --metric seconds:max:s",
+        ),
+        (["note", "--title", "x", "--kind", "decsion"], "--kind decision"),
+        (
+            ["note", "--title", "x", "--kind", "idea"],
+            "one of: --kind experiment, --kind note, --kind decision, --kind incident",
+        ),
+        (["edit", "MOE-000", "--state", "done"], f"one of: {', '.join(f'--state {s}' for s in _STATES)}"),
+        (["edit", "MOE-000", "--state", "abandon"], "--state abandoned"),
+        (["list", "--state", "orphan"], "--state orphaned"),
+        (["criteria", "--met", "2"], "logbook criteria"),
+        (["criteria", "--met", "2", "--evidence", "nothing"], "logbook criteria"),
+        (["criteria", "--met", "1"], "add: --evidence ID (logbook list shows the IDs)"),
+    ],
+)
+def test_a_word_that_is_near_none_is_not_guessed(started: Cli, words: list[str], hint: str) -> None:
+    assert started("criteria", "--add", "Fast").code == 0
+    assert started("run", "--", "echo", "RESULT tflops=1").code == 0
+    answer = started(*words, "--json")
+    assert (answer.code, answer.error["hint"]) == (2, hint)
+
+
+def test_the_evidence_is_that_of_the_predicate(started: Cli) -> None:
+    predicate = "target: {metric: tflops, at_least: 2}"
+    assert started("criteria", "--add", "Fast", "--predicate", predicate).code == 0
+    for value in (3, 1):
+        assert started("run", "--config", f"topk={value}", "--", "echo", f"RESULT tflops={value}").code == 0
+    assert started("criteria", "--met", "1", "--json").error["hint"] == "add: --evidence MOE-000"
