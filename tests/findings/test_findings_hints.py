@@ -42,3 +42,23 @@ def test_the_evidence_is_that_of_the_predicate(started: Cli) -> None:
     for value in (3, 1):
         assert started("run", "--config", f"topk={value}", "--", "echo", f"RESULT tflops={value}").code == 0
     assert started("criteria", "--met", "1", "--json").error["hint"] == "add: --evidence MOE-000"
+
+
+@pytest.mark.parametrize(
+    ("words", "cause", "hint"),
+    [
+        (["run", "--titel", "x", "--", "echo"], "it is nearly one of logbook run", "did you mean --title?"),
+        (["status", "--jsn"], "it is nearly one of logbook status", "did you mean --json?"),
+        (
+            ["run", "python", "--tokens", "4"],
+            "options of the command itself go after --",
+            "logbook run [OPTIONS] -- CMD",
+        ),
+        (["run", "--tokens", "4", "--", "python"], "logbook run has no such option", "logbook run --help"),
+        (["list", "--tokens", "4"], "logbook list has no such option", "logbook list --help"),
+    ],
+)
+def test_a_misspelt_option(cli: Cli, words: list[str], cause: str, hint: str) -> None:
+    answer = cli(*words)
+    option = next(w for w in words if w.startswith("--"))
+    assert answer.err == f"error: No such option: {option}\n  cause: {cause}\n  next:  {hint}\n"
