@@ -62,3 +62,13 @@ def test_a_misspelt_option(cli: Cli, words: list[str], cause: str, hint: str) ->
     answer = cli(*words)
     option = next(w for w in words if w.startswith("--"))
     assert answer.err == f"error: No such option: {option}\n  cause: {cause}\n  next:  {hint}\n"
+
+
+def test_an_id_leads_to_its_logbook(started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert started("start", "two", "--prefix", "TWO").code == 0
+    assert started("-L", "two", "note", "--title", "Other").code == 0
+    monkeypatch.setenv("LOGBOOK", "moe")
+    assert started("show", "TWO-000", "--json").data["title"] == "Other"
+    assert started("status", "--json").data["logbook"]["topic"] == "moe"
+    error = started("-L", "moe", "show", "TWO-000").err
+    assert error == "error: no entry TWO-000 in moe\n  cause: IDs with this prefix are of two\n  next:  -L two\n"
