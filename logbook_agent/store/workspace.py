@@ -84,7 +84,8 @@ class Workspace:
             raise NotFound(
                 f"no logbook in {self.root}",
                 cause="no logbook was started here, or this is the wrong folder",
-                hint="start one with: logbook start TOPIC --prefix PREFIX --goal 'What this thread should find out'",
+                hint="start one with: logbook start TOPIC --prefix PREFIX --goal 'What this thread should find out';"
+                " or name the folder that holds some: logbook --root DIR ..., LOGBOOK_ROOT=DIR, or cd",
             )
         parsed = parse_id(typed_id(entry_id)) if entry_id else None
         by_prefix = next((b for b in there if parsed is not None and _prefix_of(b) == parsed[0]), None)

@@ -72,3 +72,9 @@ def test_an_id_leads_to_its_logbook(started: Cli, monkeypatch: pytest.MonkeyPatc
     assert started("status", "--json").data["logbook"]["topic"] == "moe"
     error = started("-L", "moe", "show", "TWO-000").err
     assert error == "error: no entry TWO-000 in moe\n  cause: IDs with this prefix are of two\n  next:  -L two\n"
+
+
+def test_another_folder_may_hold_the_logbooks(cli: Cli) -> None:
+    hint = cli("status", "--json").error["hint"]
+    assert hint.startswith("start one with: logbook start TOPIC")
+    assert hint.endswith("; or name the folder that holds some: logbook --root DIR ..., LOGBOOK_ROOT=DIR, or cd")
