@@ -73,6 +73,9 @@ gc.set_threshold(50_000, 20, 20)
 _EXTRA = "Got unexpected extra argument"
 _NO_OPTION = "No such option: "
 _NAMES = [c.name for c in SUBCOMMANDS]
+# What is typed for one of our commands, and what does it.
+_AGAIN = "logbook run --id ID --repeat N -- COMMAND"
+_MEANT = {"reopen": "logbook close --reopen", "repeat": _AGAIN, "rerun": _AGAIN}
 
 
 def build(wanted: str | None) -> typer.Typer:
@@ -221,7 +224,7 @@ def _usage(error: typer.TyperException, first: str, wanted: str | None, args: Se
         message = "more arguments than the command takes"  # without them: one may be the value of another
     if wanted is None:
         near = difflib.get_close_matches(first, _NAMES, n=1)
-        hint = f"logbook {near[0]} --help" if near else "logbook --help"
+        hint = _MEANT.get(first) or (f"logbook {near[0]} --help" if near else "logbook --help")
         return UsageError(message, cause=f"the commands are {', '.join(_NAMES)}", hint=hint)
     if message.startswith(_NO_OPTION):
         return _no_option(message, wanted, args)

@@ -78,3 +78,30 @@ def test_another_folder_may_hold_the_logbooks(cli: Cli) -> None:
     hint = cli("status", "--json").error["hint"]
     assert hint.startswith("start one with: logbook start TOPIC")
     assert hint.endswith("; or name the folder that holds some: logbook --root DIR ..., LOGBOOK_ROOT=DIR, or cd")
+
+
+@pytest.mark.parametrize(
+    ("words", "again"),
+    [
+        (["--label", "B", "--env", "K=1", "--", "echo", "a b"], "--label B -- K=1 echo 'a b'"),
+        (["--shell", "--", "echo a; echo b"], "--shell -- 'echo a; echo b'"),
+    ],
+)
+def test_an_entry_without_a_plan_names_the_command_it_ran(started: Cli, words: list[str], again: str) -> None:
+    assert started("run", *words).code == 0
+    error = started("run", "--id", "MOE-000", "--repeat", "2", "--json").error
+    assert error["message"] == "MOE-000 has no planned command left"
+    assert error["hint"] == f"repeat its last command: logbook run --id MOE-000 --repeat 2 {again}"
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("reopen", "logbook close --reopen"),
+        ("repeat", "logbook run --id ID --repeat N -- COMMAND"),
+        ("rerun", "logbook run --id ID --repeat N -- COMMAND"),
+        ("statsu", "logbook status --help"),
+    ],
+)
+def test_words_for_what_other_commands_do(cli: Cli, word: str, hint: str) -> None:
+    assert cli(word, "--json").error["hint"] == hint
