@@ -20,6 +20,7 @@ from logbook_agent.entries.series import Series, series
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.facts import commands_of
 from logbook_agent.findings.reading import brief_run
+from logbook_agent.findings.unmeasured import unmeasured
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, RunStatus, is_made, run_state
@@ -99,6 +100,8 @@ def run(
             numbered = repeat if request.repeat > 1 else None
             if made.make(command, request.config, repeat=numbered, timeout_s=request.timeout_s) is None:
                 break
+    if made.runs and made.runs[0].run == 1 and (why := unmeasured(made.runs, book.header.metrics)) is not None:
+        workspace.warnings.append(why)
     if book.header.closing is not None:
         workspace.warnings.append(
             f"{book.header.topic} was closed on {book.header.closing.at[:10]}: logbook close --reopen opens it again"
