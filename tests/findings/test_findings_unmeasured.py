@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -37,3 +38,15 @@ def test_what_failed_or_declares_nothing_is_left_alone(started: Cli) -> None:
     assert "no result" not in started("run", "--", "false").err
     assert started("start", "two", "--prefix", "TWO").code == 0
     assert "warning" not in started("run", "-L", "two", "--", "true").err
+
+
+def test_a_metric_without_a_direction(cli: Cli, folder: Path) -> None:
+    words = ["start", "two", "--prefix", "TWO", "--metric", "sec", "--metric", "tflops", "--metric", "size:max"]
+    [warning] = json.loads(cli(*words, "--json").out)["warnings"]
+    path = folder / "logbooks/two/logbook.yaml"
+    said = "no direction is stated for sec, so nothing is best or better by it"
+    assert warning == f"{said}; to state one, write direction: min or max below it in {path}"
+    # What it says helps.
+    path.write_text(path.read_text().replace("- name: sec\n", "- name: sec\n  direction: min\n"))
+    assert cli("run", "--", "echo", "RESULT sec=3").code == 0
+    assert cli("status", "--json").data["best"][0]["value"] == 3
