@@ -21,6 +21,8 @@ Unlike: TypeAlias = Callable[[str, int], str]
 
 _DIFFERS_BYTES = 300
 _CASE_BYTES = 300
+# Of those that measured one case.
+_MOST_ENTRIES = 4
 _BETTER = {"max": "higher is better", "min": "lower is better"}
 
 
@@ -143,12 +145,17 @@ def _comparable(metric: Metric, best: Mapping[str, Any]) -> bool:
 
 
 def _told(thread: Thread, metric: Metric, best: CaseBest, links: Links) -> dict[str, Any]:
+    entries = best["entries"]
+    shown = [entry_link(links, i) for i in entries[:_MOST_ENTRIES]]
+    more = [f"{len(entries) - len(shown)} more"] if len(entries) > len(shown) else []
     summary = thread.by_id[best["entry"]]
+    # What is the median of several entries is in the state of none of them, and no surer than each.
+    one = len(entries) == 1
     return {
         "value": _value(metric, best),
-        "entry": entry_link(links, best["entry"]),
-        "state": "" if summary["state"] in ("finished", "noted") else summary["state"],
-        "confidence": summary["confidence"] or "",
+        "entry": ", ".join([*shown, *more]),
+        "state": summary["state"] if one and summary["state"] not in ("finished", "noted") else "",
+        "confidence": (summary["confidence"] or "") if one else "",
         "case": words(case_text(best), _CASE_BYTES),
         "evidence": _evidence(metric, best),
         "baseline": None,
