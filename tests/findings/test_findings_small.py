@@ -9,6 +9,7 @@ import pytest
 
 from logbook_agent.model.header import Computed
 from logbook_agent.model.ids import typed_id
+from logbook_agent.text import markdown as md
 from tests.conftest import Cli, FixedClock
 
 
@@ -226,3 +227,13 @@ def test_status_and_criteria_name_the_same_evidence(started: Cli) -> None:
     assert started("run", "--repeat", "5", "--", "echo", "RESULT tflops=2").code == 0
     assert started("status", "--json").data["criteria"][0]["evidence"] == "MOE-000 (5 runs)"
     assert "[MOE-000 (5 runs)])" in started("criteria").out
+
+
+def test_a_mark_that_stands_alone_needs_no_escape() -> None:
+    assert [md.cell(t) for t in ("+64.98% ~", "~", "~~x~~", "~x", "a ~ b")] == [
+        "+64.98% ~",
+        "~",
+        "\\~\\~x\\~\\~",
+        "\\~x",
+        "a ~ b",
+    ]
