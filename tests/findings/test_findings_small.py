@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -237,3 +238,12 @@ def test_a_mark_that_stands_alone_needs_no_escape() -> None:
         "\\~x",
         "a ~ b",
     ]
+
+
+def test_a_traceback_is_told_by_its_last_line(started: Cli) -> None:
+    message = "  File x.py, line 3\n    main()\n    ^^^^^^\nValueError: no topk"
+    line = json.dumps({"config": {"topk": 2}, "failed": {"reason": "error", "message": message}})
+    assert started("run", "--repeat", "7", "--", "echo", f"RESULT_JSON {line}").code == 0
+    [item] = started("tried", "--json").data["tried"]
+    assert item["reason"] == "ValueError: no topk"
+    assert started("tried").out.startswith("MOE-000 runs 1, 2, …, 6, 7  ")
