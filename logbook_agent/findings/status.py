@@ -210,6 +210,7 @@ def _case(of: MetricBest, best: CaseBest, cut: _Cutter) -> dict[str, Any]:
         "config": cut.text(assignments(best["config"])),
         **({"apart": cut.text(assignments(best["apart"]))} if best["apart"] else {}),
         "among_cases": of.among,
+        **({"unranked_cases": of.unranked} if of.unranked else {}),
     }
 
 

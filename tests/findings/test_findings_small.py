@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from logbook_agent.model.entry import typed_id
 from logbook_agent.model.header import Computed
+from logbook_agent.text import markdown as md
 from tests.conftest import Cli, FixedClock
 
 
@@ -226,3 +228,22 @@ def test_status_and_criteria_name_the_same_evidence(started: Cli) -> None:
     assert started("run", "--repeat", "5", "--", "echo", "RESULT tflops=2").code == 0
     assert started("status", "--json").data["criteria"][0]["evidence"] == "MOE-000 (5 runs)"
     assert "[MOE-000 (5 runs)])" in started("criteria").out
+
+
+def test_a_mark_that_stands_alone_needs_no_escape() -> None:
+    assert [md.cell(t) for t in ("+64.98% ~", "~", "~~x~~", "~x", "a ~ b")] == [
+        "+64.98% ~",
+        "~",
+        "\\~\\~x\\~\\~",
+        "\\~x",
+        "a ~ b",
+    ]
+
+
+def test_a_traceback_is_told_by_its_last_line(started: Cli) -> None:
+    message = "  File x.py, line 3\n    main()\n    ^^^^^^\nValueError: no topk"
+    line = json.dumps({"config": {"topk": 2}, "failed": {"reason": "error", "message": message}})
+    assert started("run", "--repeat", "7", "--", "echo", f"RESULT_JSON {line}").code == 0
+    [item] = started("tried", "--json").data["tried"]
+    assert item["reason"] == "ValueError: no topk"
+    assert started("tried").out.startswith("MOE-000 runs 1, 2, …, 6, 7  ")

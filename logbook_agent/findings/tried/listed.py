@@ -163,12 +163,12 @@ def outcomes_text(items: Sequence[Item]) -> str:
 
 
 def where_text(item: Item) -> str:
-    """`MOE-I8-003 run 2`, or `runs 1, 2` where the same came out of several."""
+    """`MOE-I8-003 run 2`, or `runs 1, 2` where the same came out of several; of many `runs 1, 2, …, 10, 11`."""
     runs = item["runs"]
     if not runs:
         return str(item["entry"])
-    shown = ", ".join(map(str, runs[-5:]))
-    return f"{item['entry']} run{'s' * (len(runs) > 1)} {'…, ' if len(runs) > 5 else ''}{shown}"
+    shown = ", ".join(map(str, runs if len(runs) <= 5 else [*runs[:2], "…", *runs[-2:]]))
+    return f"{item['entry']} run{'s' * (len(runs) > 1)} {shown}"
 
 
 def verdict_lines(found: Sequence[Item]) -> list[str]:

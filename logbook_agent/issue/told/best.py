@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from logbook_agent.findings.best import CaseBest, bests
+from logbook_agent.findings.best import CaseBest, MetricBest, bests
 from logbook_agent.findings.measured import baseline_cases, unit_of
 from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.told.texts import counted, entry_link, escape, number, words
@@ -37,7 +37,7 @@ def best_lines(thread: Thread, links: Links, unlike: Unlike) -> list[dict[str, A
             at: top for at, top in best.of_baseline.items() if not (top["is_baseline"] and len(top["entries"]) == 1)
         }
         against = [_against(thread, best.metric, at, top, links, unlike) for at, top in gains.items()]
-        other = _other(thread, best.metric, best.other, links) if best.other is not None else None
+        other = _other(thread, best, best.other, links) if best.other is not None else None
         if against or other is not None:
             found.append({**_named(best.metric), "against": against, "other": other})
     return found
@@ -107,11 +107,18 @@ def _against(thread: Thread, metric: Metric, place: int, top: CaseBest, links: L
     return {**told, **_change(metric, stated, top), "evidence": evidence}
 
 
-def _other(thread: Thread, metric: Metric, top: CaseBest, links: Links) -> dict[str, Any]:
+def _other(thread: Thread, of: MetricBest, top: CaseBest, links: Links) -> dict[str, Any]:
     """The best of all, of a case that the baseline does not have."""
     differing = _differing(thread.header, top)
+    told = _told(thread, of.metric, top, links)
+    # One of these may have a better number.
+    are = "is" if of.unranked == 1 else "are"
+    left = (
+        f"; {counted(of.unranked, 'case')} of sweeps {are} not ranked, for want of a fresh run" if of.unranked else ""
+    )
     return {
-        **_told(thread, metric, top, links),
+        **told,
+        "evidence": told["evidence"] + left,
         "why": _why_apart(thread.header, top, differing),
         "case": words(case_text(top, first=differing), _CASE_BYTES),
     }
