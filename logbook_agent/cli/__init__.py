@@ -26,6 +26,7 @@ from typer.main import get_command
 
 from logbook_agent.cli.output import report_error, wants_json
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
+from logbook_agent.text.near import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,9 @@ gc.set_threshold(50_000, 20, 20)
 _EXTRA = "Got unexpected extra argument"
 _NO_OPTION = "No such option: "
 _NAMES = [c.name for c in SUBCOMMANDS]
+# What is typed for one of our commands, and what does it.
+_AGAIN = "logbook run --id ID --repeat N -- COMMAND"
+_MEANT = {"reopen": "logbook close --reopen", "repeat": _AGAIN, "rerun": _AGAIN}
 
 
 def build(wanted: str | None) -> typer.Typer:
@@ -162,7 +166,7 @@ def _main(args: list[str]) -> int:
     except LogbookError as error:
         return report_error(error, as_json=as_json)
     except typer.TyperException as error:
-        return report_error(_usage(error, first, wanted), as_json=as_json)
+        return report_error(_usage(error, first, wanted, args), as_json=as_json)
     except (KeyboardInterrupt, typer.Abort):
         print("interrupted", file=sys.stderr)
         return 130
@@ -211,7 +215,7 @@ def _system_error(error: OSError) -> StoreError:
     )
 
 
-def _usage(error: typer.TyperException, first: str, wanted: str | None) -> UsageError:
+def _usage(error: typer.TyperException, first: str, wanted: str | None, args: Sequence[str]) -> UsageError:
     """A misuse that the option parser found, in the form of all our errors."""
     message = error.format_message().rstrip(".")
     if message.startswith(_NO_OPTION):
@@ -221,13 +225,24 @@ def _usage(error: typer.TyperException, first: str, wanted: str | None) -> Usage
         message = "more arguments than the command takes"  # without them: one may be the value of another
     if wanted is None:
         near = difflib.get_close_matches(first, _NAMES, n=1)
-        hint = f"logbook {near[0]} --help" if near else "logbook --help"
+        hint = _MEANT.get(first) or (f"logbook {near[0]} --help" if near else "logbook --help")
         return UsageError(message, cause=f"the commands are {', '.join(_NAMES)}", hint=hint)
-    if message.startswith(_NO_OPTION) and wanted in ("run", "bench", "noise", "ab"):
+    if message.startswith(_NO_OPTION):
+        return _no_option(message, wanted, args)
+    return UsageError(message, cause="the command line is not valid", hint=f"logbook {wanted} --help")
+
+
+def _no_option(message: str, wanted: str, args: Sequence[str]) -> UsageError:
+    """An option that the command does not have: it is misspelt, or of a command that should stand behind --."""
+    options = [o for p in _command(wanted).commands[wanted].params for o in p.opts if o.startswith("--")]
+    near = nearest(message.removeprefix(_NO_OPTION), options)
+    if near is not None:
+        return UsageError(message, cause=f"it is nearly one of logbook {wanted}", hint=f"did you mean {near}?")
+    if wanted in ("run", "bench", "noise", "ab") and "--" not in args:
         return UsageError(
             message, cause="options of the command itself go after --", hint=f"logbook {wanted} [OPTIONS] -- CMD"
         )
-    return UsageError(message, cause="the command line is not valid", hint=f"logbook {wanted} --help")
+    return UsageError(message, cause=f"logbook {wanted} has no such option", hint=f"logbook {wanted} --help")
 
 
 def grouped(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -89,7 +89,7 @@ def close_command(
 ) -> None:
     """Close a thread: conclusion, limitations, next steps; a final comment, and the issue is closed.
 
-    Warns about stop criteria that are not met. Example: logbook close --conclusion @conclusion.md
+    Warns of unmet criteria, open entries and open next actions. Example: logbook close --conclusion @conclusion.md
     """
     from logbook_agent.issue.sync.close import close
 
@@ -113,7 +113,9 @@ def close_command(
     data = {
         "logbook": result.book.topic,
         "closed": closing.at if closing is not None else None,
-        "unmet_criteria": list(result.unmet),
+        "unmet_criteria": list(result.left.unmet),
+        "not_finished": list(result.left.unfinished),
+        "next_actions": list(result.left.next_actions),
         "dry_run": dry_run,
         "sync": sync_data(result.synced, dry_run=False) if result.synced is not None else None,
     }

@@ -18,11 +18,10 @@ from logbook_agent.entries.stated import read_header_file
 from logbook_agent.findings.read import read
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Header
-from logbook_agent.pages.blocks import baseline_text
+from logbook_agent.model.header import Computed, Header
+from logbook_agent.pages.blocks import baseline_text, computed_text
 from logbook_agent.store.workspace import Workspace, naming, sweep_command
 from logbook_agent.text.times import minute
-from logbook_agent.text.words import listed
 
 
 def start_command(
@@ -121,9 +120,6 @@ def _stated(space: Workspace, from_file: str | None, recipe: str | None, scale: 
     return file
 
 
-_SHOWN_EVIDENCE = 3
-
-
 def criteria_command(
     *,
     met: Annotated[int | None, Option("--met", metavar="N", help="Judge criterion N as met.")] = None,
@@ -179,8 +175,12 @@ def criteria_command(
 
         request = dataclasses.replace(request, of_recipe=criteria_of_recipe(space, recipe))
     change_criteria(space, book, request)
-    found = criteria(read(space, book).header)
-    lines = [f"{'[x]' if c['met'] else '[ ]'} {c['number']}. {c['text']}{_signed(c)}" for c in found]
+    header = read(space, book).header
+    found = criteria(header)
+    lines = [
+        f"{'[x]' if c['met'] else '[ ]'} {c['number']}. {c['text']}{_signed(c, of.computed)}"
+        for c, of in zip(found, header.stop_criteria, strict=True)
+    ]
     data = {"logbook": book.topic, "met": all(c["met"] for c in found), "criteria": found}
     emit("criteria", data, "\n".join(lines) or "no stop criteria", as_json=common.as_json, warnings=space.warnings)
     return 0 if request != CriteriaRequest() or data["met"] else 1
@@ -210,18 +210,15 @@ def _name(environ: Mapping[str, str]) -> str:
         ) from None
 
 
-def _signed(criterion: dict[str, Any]) -> str:
+def _signed(criterion: dict[str, Any], computed: Computed | None) -> str:
     """Who judged it, and what was computed."""
     said = []
     if criterion["by"] is not None:
         said.append(f"{'met' if criterion['met'] else 'not met'}: {criterion['evidence']}, {criterion['by']}")
     if criterion["doubt"] is not None:
         said.append(criterion["doubt"])
-    computed = criterion["computed"]
     if computed is not None:
-        evidence = list(computed.get("evidence", ()))
-        runs = f" [{listed(evidence, _SHOWN_EVIDENCE)}]" if evidence else ""
-        said.append(f"computed: {computed['state']}, {computed['reason']}{runs}")
+        said.append(f"computed: {computed_text(computed)}")
     return f" ({'; '.join(said)})" if said else ""
 
 

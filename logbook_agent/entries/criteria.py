@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.findings.criteria.predicate import checked_predicate
+from logbook_agent.findings.read import read
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import is_withdrawn, parse_id
 from logbook_agent.model.errors import StoreError, UsageError
@@ -60,6 +61,8 @@ def change_criteria(workspace: Workspace, book: Book, request: CriteriaRequest) 
     if request.predicate is not None:
         steps.append(_set_predicate(*request.predicate))
     if request.judgement is not None:
+        if not steps:
+            _check_number(book.header, request.judgement.number)
         steps.append(_judge(workspace, book, request.judgement))
 
     def changed(header: Header) -> Header:
@@ -74,7 +77,7 @@ def change_criteria(workspace: Workspace, book: Book, request: CriteriaRequest) 
 
 def _judge(workspace: Workspace, book: Book, request: JudgeRequest) -> Step:
     """A signed judgement; there must be evidence."""
-    evidence = _evidence(book, request)
+    evidence = _evidence(workspace, book, request)
     judgement = CriterionJudgement(met=request.met, evidence=evidence, by=clean(request.by), at=workspace.stamp())
     return lambda header: _replaced(header, request.number, lambda c: dataclasses.replace(c, judgement=judgement))
 
@@ -116,13 +119,16 @@ def _predicate(text: str) -> dict[str, Any]:
     return checked_predicate(data)
 
 
-def _evidence(book: Book, request: JudgeRequest) -> str:
+def _evidence(workspace: Workspace, book: Book, request: JudgeRequest) -> str:
     text = clean(request.evidence or "").strip()
     if not text:
+        found = read(workspace, book).header.stop_criteria[request.number - 1 : request.number]
+        runs = [run for c in found if c.computed is not None for run in c.computed.evidence]
+        shown = runs[-1].rpartition("/")[0] if runs else "ID"
         raise UsageError(
             "no evidence",
-            cause="a judgement needs evidence",
-            hint=f"add: --evidence {next(reversed(book.entry_ids()), f'{book.header.prefix}-000')} (or an address)",
+            cause="a judgement needs evidence: the ID of an entry, or an address",
+            hint=f"add: --evidence {shown}" + (" (logbook list shows the IDs)" if shown == "ID" else ""),
         )
     if parse_id(text) is not None:
         entry_id = book.resolve(text)

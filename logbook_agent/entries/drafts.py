@@ -28,6 +28,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
+from logbook_agent.text.near import choice
 
 _FORM = [label.casefold() for label in (HYPOTHESIS, COMMAND, CONFIG, RESULT, INTERPRETATION, NEXT_ACTION)]
 
@@ -116,7 +117,9 @@ def draft_entry(
 ) -> Entry:
     """An entry without an ID yet."""
     if kind not in KINDS:
-        raise UsageError(f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint="--kind note")
+        raise UsageError(
+            f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint=choice("--kind", kind, KINDS)
+        )
     return Entry(
         id="",
         title=one_line(title),

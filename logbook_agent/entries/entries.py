@@ -40,6 +40,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
+from logbook_agent.text.near import choice
 from logbook_agent.text.words import planned_words, shell_syntax
 
 # Of a long entry, so many runs show what a template makes of it.
@@ -200,7 +201,7 @@ def _state(given: str | None, old: SettableState | None, *, has_runs: bool) -> S
         raise UsageError(
             f"{given!r} cannot be set",
             cause=f"a person sets {', '.join(SETTABLE_STATES)}, or computed; other states follow from the runs",
-            hint="--state blocked",
+            hint=choice("--state", given, [*SETTABLE_STATES, "computed"]),
         )
     if given == "planned" and has_runs:
         raise UsageError(

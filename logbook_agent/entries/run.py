@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,10 +12,12 @@ from typing import Any
 from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.series import Series, series
 from logbook_agent.entries.tried_before import tried_before
+from logbook_agent.findings.facts import commands_of
 from logbook_agent.findings.said import brief_run
+from logbook_agent.findings.unmeasured import unmeasured
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.record import RunStatus, is_made, run_state
+from logbook_agent.model.record import Record, RunStatus, is_made, run_state
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.running.execution import Display
 from logbook_agent.running.prepare import Command, prepare
@@ -97,6 +100,8 @@ def run(
             timeout_s = request.timeout_s
             if made.make(command, request.config, repeat=numbered, timeout_s=timeout_s, discarded=is_warm_up) is None:
                 break
+    if made.runs and made.runs[0].run == 1 and (why := unmeasured(made.runs, book.header.metrics)) is not None:
+        workspace.warnings.append(why)
     if book.header.closing is not None:
         workspace.warnings.append(
             f"{book.header.topic} was closed on {book.header.closing.at[:10]}: logbook close --reopen opens it again"
@@ -126,20 +131,33 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
     check_no_prose(entry.id, request.prose)
     if request.argv:
         return [prepared(workspace, request, request.argv, request.label)]
-    pending = [i for i in book.record(entry.id).pending if request.label in (None, entry.commands[i].label)]
+    record = book.record(entry.id)
+    pending = [i for i in record.pending if request.label in (None, entry.commands[i].label)]
     if not pending:
-        labels = [c.label for c in entry.commands if c.label]
-        raise UsageError(
-            f"{entry.id} has no planned command left" + (f" labelled {request.label}" if request.label else ""),
-            cause=f"its planned commands: {', '.join(labels) or len(entry.commands)}",
-            hint=f"give one: logbook run --id {entry.id} -- COMMAND",
-        )
+        raise _nothing_planned(record, request)
     found = []
     for place in pending:
         c = entry.commands[place]
         command = prepared(workspace, request, c.argv, c.label, shell=c.shell)
         found.append(dataclasses.replace(command, planned=place))
     return found
+
+
+def _nothing_planned(record: Record, request: RunRequest) -> UsageError:
+    """That an entry has no planned command to run, with one that it has run."""
+    entry = record.entry
+    labels = [c.label for c in entry.commands if c.label]
+    ran = [c for c in commands_of(record) if request.label in (None, c.label)][-1:]
+    words = ["logbook", "run", "--id", entry.id]
+    words += ["--repeat", str(request.repeat)] if request.repeat > 1 else []
+    words += ["--label", label] if (label := ran[0].label if ran else request.label) else []
+    words += ["--shell"] if ran and ran[0].shell else []
+    text = (shlex.quote(ran[0].text) if ran[0].shell else ran[0].text) if ran else "COMMAND"
+    return UsageError(
+        f"{entry.id} has no planned command left" + (f" labelled {request.label}" if request.label else ""),
+        cause=f"its planned commands: {', '.join(labels) or len(entry.commands)}",
+        hint=f"{'repeat its last command' if ran else 'give one'}: {shlex.join(words)} -- {text}",
+    )
 
 
 def check_count(option: str, count: int | None, *, least: int = 1) -> None:

@@ -59,6 +59,12 @@ def start(workspace: Workspace, request: StartRequest) -> Book:
     Blocks(templates_of(workspace), header).header()
     book = workspace.create(header)
     refresh(workspace, book)
+    workspace.warnings += [
+        f"no direction is stated for {m.name}, so nothing is best or better by it;"
+        f" to state one, write direction: min or max below it in {book.header_path}"
+        for m in header.metrics
+        if m.primary and m.direction is None
+    ]
     return book
 
 

@@ -33,11 +33,11 @@ def parse_metric(text: str) -> Metric:
     if rest and rest[0] in DIRECTIONS:
         direction = cast(Direction, rest.pop(0))
     elif rest and (len(rest) > 1 or not (rest[0] in UNITS or "/" in rest[0] or "%" in rest[0])):
-        example = f"{name}:max:{rest[1]}" if len(rest) > 1 else f"{name}:max"
+        end = f":{rest[1]}" if len(rest) > 1 else ""
         raise _bad(
             f"metric {text!r}: unknown direction {rest[0]!r}",
             "a direction is max or min; an uncommon unit goes after it",
-            example,
+            f"{name}:min{end} or --metric {name}:max{end}",
         )
     if not _METRIC.fullmatch(name):
         raise _bad(

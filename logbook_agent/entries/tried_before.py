@@ -24,7 +24,7 @@ from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Row, Run
-from logbook_agent.model.values import Scalar
+from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.tried import Hint
@@ -133,7 +133,8 @@ class _Looking:
         from logbook_agent.findings.evidence.alike import ARGV, Terms, differences_text
         from logbook_agent.findings.evidence.pairs import unlike
 
-        run, mine = (dataclasses.replace(r, rows=(Row(config=r.config),)) for r in (runs[-1].run, self._expected))
+        sides = runs[-1].run, self._expected
+        run, mine = (dataclasses.replace(r, rows=(Row(config=_said(r, o)),)) for r, o in (sides, sides[::-1]))
         [pair] = unlike(_of_run(record, run), _of_run(record, mine), Terms(allowed=(ARGV,)))
         found, unknown = pair.likeness.withheld_by, pair.likeness.not_known
         said = [f"differs in {differences_text(found[:_SHOWN])}"] if found else []
@@ -146,6 +147,13 @@ class _Looking:
         from logbook_agent.running.execution import expected_run
 
         return expected_run(self._workspace, self._book, self._command, self._config)
+
+
+def _said(run: Run, other: Run) -> dict[str, Scalar]:
+    """The declared config of a run, with what the other one declares besides and the command of both says: no
+    difference is told of what stands in it."""
+    values = {canonical(word.partition("=")[2] or word) for word in run.command}
+    return {**{k: v for k, v in other.config.items() if canonical(v) in values}, **run.config}
 
 
 def _of_run(record: Record, run: Run) -> Record:

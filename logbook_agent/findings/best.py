@@ -25,12 +25,14 @@ CaseBest: TypeAlias = dict[str, Any]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricBest:
     """The best by one metric: of each of the baseline's cases, where it was measured, by its place; and `other`, the
-    best of all where that is of none of these. `among` so many cases."""
+    best of all where that is of none of these. `among` so many cases, of which so many are `unranked`: cases of sweeps
+    that confirmed their best one, and were not run again themselves."""
 
     metric: Metric
     of_baseline: dict[int, CaseBest]
     other: CaseBest | None
     among: int
+    unranked: int
 
 
 def bests(thread: Thread) -> list[MetricBest]:
@@ -40,14 +42,14 @@ def bests(thread: Thread) -> list[MetricBest]:
         if cases := _ranked(thread, metric):
             places = range(len(baseline_cases(thread.header)))
             tops = {place: next((case for case in cases if place in case["of"]), None) for place in places}
-            # Those that a sweep left for its fresh runs count, too.
-            left = [s["measured"].get(metric.name, {}).get("unranked", 0) for s in thread.counted]
+            left = sum(s["measured"].get(metric.name, {}).get("unranked", 0) for s in thread.counted)
             found.append(
                 MetricBest(
                     metric=metric,
                     of_baseline={place: top for place, top in tops.items() if top is not None},
                     other=None if cases[0]["of"] else cases[0],
-                    among=len(cases) + sum(left),
+                    among=len(cases) + left,
+                    unranked=left,
                 )
             )
     return found

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from logbook_agent import __version__
 from logbook_agent.findings.thread import Summary, Thread
+from logbook_agent.findings.where import axes_of, case_told, shared
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import digest
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from logbook_agent.findings.evidence.answers import Answer
 
 # One verdict: `entry` that keeps the comparison, `axis`, its values `base` and `other`, `case` (what tells the pair
-# from the others), `metric`, `ratio` (other / base), `low` and `high` of its interval or None, `verdict`, and how many
-# `runs` both sides have.
+# from the others), `shared` (what else all its rows agree in), `metric`, `ratio` (other / base), `low` and `high` of
+# its interval or None, `verdict`, and how many `runs` both sides have. Of a whole thread, `case` has what the thread
+# varies of `shared`, too.
 Claim: TypeAlias = dict[str, Any]
 
 _ORDER = ("beneficial", "regressive", "neutral")
@@ -47,7 +49,8 @@ def claims_of(entry_id: str, answers: Iterable[Answer]) -> list[Claim]:
                         "axis": answer.axis,
                         "base": answer.base,
                         "other": answer.other,
-                        "case": assignments(line.pair.case),
+                        "case": dict(line.pair.case),
+                        "shared": shared(answer, line.pair),
                         "metric": m.metric,
                         "ratio": judged.effect.ratio,
                         "low": interval.low if interval is not None else None,
@@ -65,9 +68,9 @@ def strongest(claims: Iterable[Claim]) -> list[Claim]:
 
 
 def claim_text(claim: Claim) -> str:
-    """`none → int8: tflops +5.99% (+5.68% to +6.29%), beneficial`."""
+    """`none → int8 at topk=2: tflops +5.99% (+5.68% to +6.29%), beneficial`."""
     span = f" ({claim['low'] - 1:+.2%} to {claim['high'] - 1:+.2%})" if claim["low"] is not None else ""
-    case = f" at {claim['case']}" if claim["case"] else ""
+    case = f" at {assignments(claim['case'])}" if claim["case"] else ""
     sides = f"{claim['base']} → {claim['other']}"
     return f"{sides}{case}: {claim['metric']} {claim['ratio'] - 1:+.2%}{span}, {claim['verdict']}"
 
@@ -87,7 +90,8 @@ def settled_claims(book: Book, thread: Thread) -> list[Claim]:
         if others:
             with contextlib.suppress(LogbookError):  # its own page says that it cannot be answered
                 found += _with_others(book, summary, others, counted)
-    return strongest(found)
+    axes = axes_of(thread) if found else ()
+    return strongest({**c, "case": case_told(c["case"], c["shared"], axes)} for c in found)
 
 
 def _with_others(book: Book, summary: Summary, others: Sequence[Summary], counted: Collection[str]) -> list[Claim]:

@@ -108,6 +108,13 @@ class Findings:
         return settled_claims(self.book, self.thread)
 
     @cached_property
+    def axes(self) -> frozenset[str]:
+        """The config keys that tell where a verdict holds."""
+        from logbook_agent.findings.where import axes_of
+
+        return axes_of(Thread(self.book.header, self.summaries))
+
+    @cached_property
     def tried(self) -> list[dict[str, Any]]:
         """Everything that was tried and did not work out: failures, what was marked, verdicts without a gain."""
         keeping = [s["id"] for s in self.summaries if s["comparisons"]]
@@ -232,4 +239,4 @@ class Findings:
             return []
         from logbook_agent.findings.tried.listed import verdicts
 
-        return verdicts(self.book, entry, self.kept(entry))
+        return verdicts(self.book, entry, self.kept(entry), lambda: self.axes)

@@ -21,6 +21,7 @@ from logbook_agent.model.units import format_value, known
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import one_line
+from logbook_agent.text.near import choice
 
 if TYPE_CHECKING:
     pass
@@ -37,9 +38,13 @@ def listed(
 ) -> list[dict[str, Any]]:
     """One line of data per entry, in order."""
     if state is not None and state not in STATES:
-        raise UsageError(f"unknown state {state!r}", cause=f"states are {', '.join(STATES)}", hint="--state failed")
+        raise UsageError(
+            f"unknown state {state!r}", cause=f"states are {', '.join(STATES)}", hint=choice("--state", state, STATES)
+        )
     if kind is not None and kind not in KINDS:
-        raise UsageError(f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint="--kind decision")
+        raise UsageError(
+            f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint=choice("--kind", kind, KINDS)
+        )
     if last is not None and last < 1:
         raise UsageError(f"--last {last} is not a number of entries", cause="it is below 1", hint="--last 10")
     found = [e for e in entries if state in (None, e["state"]) and kind in (None, e["kind"])]
@@ -80,7 +85,7 @@ def headline(record: Record, header: Header, answered: Sequence[Answered] = ()) 
         if last.state == "finished" and not last.counts:
             return "warm-ups alone"
         if last.state == "finished":
-            return f"{len(rows)} rows without a metric" if rows else "finished, no result lines"
+            return f"{len(rows)} row{'s' * (len(rows) > 1)} without a metric" if rows else "finished, no result lines"
         reasons = dict.fromkeys(row.failed.reason for row in last.run.rows if row.failed is not None)
         if reasons:
             return f"{last.state}: {' / '.join(reasons)}"

@@ -25,8 +25,6 @@ _RESERVED_BYTES = 800
 _WARNING_CHARACTERS = 150
 # From generous to sparse: characters of a text, entries of a list.
 _STEPS = ((600, 12), (300, 10), (200, 8), (140, 6), (90, 4), (60, 3), (40, 2), (24, 1))
-# What wants attention. An interrupted entry is settled, and still is not what was meant.
-_OPEN_STATES = ("running", "orphaned", "interrupted", "blocked", "planned")
 
 
 def status(workspace: Workspace, book: Book) -> dict[str, Any]:
@@ -114,9 +112,8 @@ def _answer(found: Findings, edited: list[str], reserved: list[str], cut: _Cutte
         ),
         "entries": {"total": len(entries), **counts},
         "open": {
-            state: cut.last(f"open.{state}", [_open(e, cut) for e in entries if e["state"] == state])
-            for state in _OPEN_STATES
-            if counts.get(state)
+            state: cut.last(f"open.{state}", [_open(e, cut) for e in thread.open if e["state"] == state])
+            for state in dict.fromkeys(e["state"] for e in thread.open)
         },
         "last": [_last(e, cut) for e in cut.last("last", list(entries[-5:]))],
         "next_actions": cut.last("next_actions", [_next(e, cut) for e in thread.next_actions]),
@@ -178,9 +175,7 @@ def _criterion(criterion: Criterion, cut: _Cutter) -> dict[str, Any]:
         line |= {"computed": computed.state, "reason": cut.text(computed.reason)}
     if judgement is not None:
         return {**line, "evidence": cut.text(judgement.evidence)}
-    return (
-        {**line, "evidence": ", ".join(computed.evidence[:3])} if computed is not None and computed.evidence else line
-    )
+    return {**line, "evidence": computed.runs_text} if computed is not None and computed.evidence else line
 
 
 def _link(link: Link, cut: _Cutter) -> str:
@@ -199,26 +194,28 @@ def _best(thread: Thread, cut: _Cutter) -> list[dict[str, Any]]:
 
 
 def _case(of: MetricBest, best: CaseBest, cut: _Cutter) -> dict[str, Any]:
+    entries = list(best["entries"])
     return {
         "metric": of.metric.name,
         "value": best["value"],
         **({"low": best["low"], "high": best["high"]} if best["runs"] > 1 else {}),
         "unit": cut.text(best["unit"]),
-        "entry": best["entry"],
-        "run": best["run"],
+        # The median of several runs, or of several entries, is not the number of one of them.
+        **({"entry": best["entry"]} if len(best["entries"]) == 1 else {"entries": cut.first("best.entries", entries)}),
+        **({"run": best["run"]} if best["runs"] == 1 else {}),
         "runs": best["runs"],
-        **({"entries": len(best["entries"])} if len(best["entries"]) > 1 else {}),
         "in_sweep": best["in_sweep"],
         **({"is_baseline": True} if best["is_baseline"] else {}),
         "label": cut.text(best["label"]),
         "config": cut.text(assignments(best["config"])),
         **({"apart": cut.text(assignments(best["apart"]))} if best["apart"] else {}),
         "among_cases": of.among,
+        **({"unranked_cases": of.unranked} if of.unranked else {}),
     }
 
 
 def _claim(claim: Claim, cut: _Cutter) -> dict[str, Any]:
-    return {"entry": claim["entry"], "claim": cut.text(claim_text(claim), at_least=140)}
+    return {"entry": claim["entry"], "claim": cut.text(claim_text(claim), at_least=200)}
 
 
 def _told(thread: Thread, entry: Summary, text: str | None, cut: _Cutter) -> dict[str, Any]:

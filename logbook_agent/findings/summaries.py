@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from logbook_agent.findings.claims import claims_of
-from logbook_agent.findings.measured import measured, row_counts
+from logbook_agent.findings.measured import counted_rows, measured, row_counts
 from logbook_agent.findings.reading import line_of
 from logbook_agent.findings.thread import said_by
 from logbook_agent.findings.tried.keys import finished, items_of, keys_of
 from logbook_agent.findings.trust import own_answers
+from logbook_agent.findings.where import values_of
 from logbook_agent.model.entry import settled
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record, digest, record_digest
@@ -18,7 +19,7 @@ from logbook_agent.text.markdown import lead, one_line
 # No answer shows more of a text than this.
 TEXT_CHARS = 600
 # Of what is stored: a new number whenever `summary_of` says something else of the same entry.
-FORM = 15
+FORM = 17
 
 
 def summary_of(record: Record, header: Header) -> dict[str, Any]:
@@ -44,6 +45,7 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "rows": rows,
         "failed_rows": failed_rows,
         "measured": measured(record, header),
+        "values": values_of(counted_rows(record)),
         "digest": record_digest(record),
     }
 

@@ -84,6 +84,10 @@ def standings(said: Iterable[Summary]) -> dict[str, Standing]:
     return {s["id"]: standing_of(s["id"], s["state"], about.get(s["id"], ())) for s in all_}
 
 
+# The states in which an entry has done what it was to complete.
+_DONE = ("finished", "noted")
+
+
 def said_by(entry: Entry) -> dict[str, Any]:
     """What an entry's own file says for the thread. (`summaries` add what follows from its runs.)
 
@@ -157,8 +161,13 @@ class Thread:
 
     @cached_property
     def open(self) -> list[Summary]:
-        """Entries that wait for something, in the order of how much they want attention."""
-        return [s for state in OPEN for s in self.summaries if s["state"] == state]
+        """Entries that wait for something, in the order of how much they want attention; none that a finished entry
+        completes."""
+        return [s for state in OPEN for s in self.summaries if s["state"] == state and not self._is_completed(s)]
+
+    def _is_completed(self, summary: Summary) -> bool:
+        by = self.standing[summary["id"]].completed_by if summary["state"] != "running" else ()
+        return any(self.by_id[i]["state"] in _DONE for i in by)
 
     @cached_property
     def next_actions(self) -> list[Summary]:

@@ -51,7 +51,7 @@ DECISION = "Decision"
 # Blocked work goes on one day; a void ID never was an entry.
 _SETTLED: frozenset[State] = frozenset({"finished", "failed", "timeout", "interrupted", ABANDONED, "noted"})
 # In the order of how much they want attention.
-OPEN: tuple[State, ...] = ("running", "orphaned", "blocked", "planned")
+OPEN: tuple[State, ...] = ("running", "orphaned", "interrupted", "blocked", "planned")
 
 # What an entry may say of an earlier one, each a field of `Entry`; and what the page of that one calls it, if it does.
 RELATIONS = ("continues", "completes", "supersedes")

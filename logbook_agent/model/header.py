@@ -99,6 +99,10 @@ class CriterionJudgement:
     at: str
 
 
+# Runs, or entries, named behind a computed criterion.
+_SHOWN_EVIDENCE = 3
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Computed:
     """What a predicate came to: `state` is met, unmet or not computable; `evidence` names runs, `MOE-I8-003/2`."""
@@ -106,6 +110,21 @@ class Computed:
     state: str
     reason: str
     evidence: tuple[str, ...] = ()
+
+    @property
+    def runs_text(self) -> str:
+        """`MOE-I8-003/2`, or of more than a few runs `MOE-I8-001 (14 runs), MOE-I8-003/2 and 2 more entries`: no entry
+        that it rests on stands behind many runs of another."""
+        if len(self.evidence) <= _SHOWN_EVIDENCE:
+            return ", ".join(self.evidence)
+        of: dict[str, list[str]] = {}
+        for run in dict.fromkeys(self.evidence):
+            of.setdefault(run.rpartition("/")[0], []).append(run)
+        shown = [runs[0] if len(runs) == 1 else f"{entry} ({len(runs)} runs)" for entry, runs in of.items()]
+        more = len(shown) - _SHOWN_EVIDENCE
+        return ", ".join(shown[:_SHOWN_EVIDENCE]) + (
+            f" and {more} more entr{'y' if more == 1 else 'ies'}" if more > 0 else ""
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.said import Said, said_in_parts, said_of, trust_in, with_rest
 from logbook_agent.findings.thread import Summary, Thread
-from logbook_agent.model.header import Baseline, BaselineMove, Criterion, Header, Metric
+from logbook_agent.model.header import Baseline, BaselineMove, Computed, Criterion, Header, Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.entry_text import heading_title
@@ -18,13 +18,10 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md
 from logbook_agent.text.times import minute
-from logbook_agent.text.words import assignments, listed
+from logbook_agent.text.words import assignments
 
 if TYPE_CHECKING:
     from logbook_agent.findings.tables.spec import Table
-
-# Runs named behind a computed criterion.
-_SHOWN_EVIDENCE = 3
 
 
 class Blocks:
@@ -144,9 +141,10 @@ def _links(header: Header) -> list[dict[str, str]]:
     return [*own, *named, *({"label": f"Snapshot {s.name}", "url": s.url} for s in header.snapshots)]
 
 
-def runs_text(evidence: Sequence[str]) -> str:
-    """` [MOE-I8-003/1, MOE-I8-003/2, MOE-I8-003/4 and 4 more]`; empty without any."""
-    return f" [{listed(evidence, _SHOWN_EVIDENCE)}]" if evidence else ""
+def computed_text(computed: Computed) -> str:
+    """`unmet, topk=8 was not measured [MOE-I8-003/2]`: what a predicate came to, with the runs that show it."""
+    runs = computed.runs_text
+    return f"{computed.state}, {computed.reason}" + (f" [{runs}]" if runs else "")
 
 
 def _criterion_text(criterion: Criterion) -> str:
@@ -161,8 +159,7 @@ def _criterion_text(criterion: Criterion) -> str:
         if criterion.doubt is not None:
             said.append(criterion.doubt)
     if computed is not None:
-        reason = md.escape(md.one_line(computed.reason))
-        said.append(f"computed: {computed.state}, {reason}{runs_text(computed.evidence)}")
+        said.append(f"computed: {md.escape(md.one_line(computed_text(computed)))}")
     note = f"({'; '.join(said)})"
     return f"{box} {criterion.text}\n{note}" if "\n" in criterion.text else f"{box} {criterion.text} {note}"
 

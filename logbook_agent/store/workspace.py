@@ -73,7 +73,7 @@ class Workspace:
         return _inside((top or self.cwd) / "logbooks", top or self.cwd)
 
     def book(self, entry_id: str | None = None) -> Book:
-        """The logbook that -L, $LOGBOOK, an entry's prefix or the configuration names, or the only one; also one whose
+        """The logbook that -L, an entry's prefix, $LOGBOOK or the configuration names, or the only one; also one whose
         header is damaged."""
         return self.choose(self.logbook_option, entry_id)
 
@@ -84,18 +84,24 @@ class Workspace:
             raise NotFound(
                 f"no logbook in {self.root}",
                 cause="no logbook was started here, or this is the wrong folder",
-                hint="start one with: logbook start TOPIC --prefix PREFIX --goal 'What this thread should find out'",
+                hint="start one with: logbook start TOPIC --prefix PREFIX --goal 'What this thread should find out';"
+                " or name the folder that holds some: logbook --root DIR ..., LOGBOOK_ROOT=DIR, or cd",
             )
-        name = option or self.environ.get("LOGBOOK")
-        if name:
-            return _named(there, name)
         parsed = parse_id(typed_id(entry_id)) if entry_id else None
-        if parsed is not None:
-            by_prefix = [b for b in there if _prefix_of(b) == parsed[0]]
-            if by_prefix:
-                return by_prefix[0]
-        if self.config.logbook:
-            return _named(there, self.config.logbook)
+        by_prefix = next((b for b in there if parsed is not None and _prefix_of(b) == parsed[0]), None)
+        if option:
+            named = _named(there, option)
+            if by_prefix is not None and by_prefix.topic != named.topic:
+                raise NotFound(
+                    f"no entry {entry_id} in {named.topic}",
+                    cause=f"IDs with this prefix are of {by_prefix.topic}",
+                    hint=f"-L {by_prefix.topic}",
+                )
+            return named
+        if by_prefix is not None:
+            return by_prefix
+        if name := self.environ.get("LOGBOOK") or self.config.logbook:
+            return _named(there, name)
         if len(there) == 1:
             return there[0]
         raise UsageError(

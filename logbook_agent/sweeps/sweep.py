@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Sequence
 
 from logbook_agent.entries.series import Series, series
+from logbook_agent.findings.tried.keys import how_it_failed
 from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.record import (
     CONFIRMATION,
@@ -34,8 +35,12 @@ from logbook_agent.sweeps.prepare import (
 )
 from logbook_agent.sweeps.recipes.expand import PlannedRun, describe_run
 from logbook_agent.sweeps.result import SweepResult, row_problems, write_csv, write_log
-from logbook_agent.sweeps.state import Progress, how_ended, with_failed_row
+from logbook_agent.sweeps.state import Progress, with_failed_row
 from logbook_agent.sweeps.tally import Best, Tally
+from logbook_agent.text.markdown import cut_line
+
+# Of what came out of a run, in the line that follows it.
+_SAID_CHARS = 160
 
 
 def sweep(
@@ -203,9 +208,10 @@ def _said(tally: Tally, run: Run) -> str:
     """What came out of a run, in a few words."""
     failed = next((row.failed for row in run.rows if row.failed is not None), None)
     if failed is not None:
-        return f"failed: {failed.reason}"
+        why = failed.message.strip().splitlines()[-1:]
+        return cut_line(": ".join(["failed", failed.reason, *why]), _SAID_CHARS)
     if run.exit is not None and has_failed(run):
-        return f"failed: {how_ended(run.exit)}"
+        return f"failed: {how_it_failed(run)}"
     found, metric = tally.measured(run), tally.metric
     if metric is None or not found:
         return f"{len(run.rows)} row{'' if len(run.rows) == 1 else 's'}"

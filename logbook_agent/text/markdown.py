@@ -16,7 +16,8 @@ _BLOCK_START = re.compile(r"\s|[-+*>|#=~`\[]|\d+[.)]\s")
 _INTERPRETED = re.compile(
     r"""
       \\(?=[!-/:-@\[-`{-~])                      # a backslash that would escape
-    | [`~]
+    | `
+    | (?<=\S)~|~(?=\S)                          # `+0.98% ~` is safe
     | (?<!\s)\*|\*(?!\s)                        # `2 * 3` is safe
     | (?<![^\W_])(?<!_)_+|(?<!_)_+(?!\w)        # not within a word
     | <(?=[A-Za-z/!?])

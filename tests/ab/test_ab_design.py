@@ -107,7 +107,9 @@ def test_the_design_is_stated_in_the_entry_before_anything_is_run(ready: Cli, fo
 
 def test_the_seed_draws_the_order_of_each_pair(ready: Cli, folder: Path, clock: FixedClock) -> None:
     answer = ready(*AB, "--seed", "7", "--repeat", "6", "--json", *COMMAND)
-    assert answer.data["design"] == {"seed": 7, "rounds": 6}, "one look, from the first pair on"
+    assert answer.data["design"] == {"seed": 7, "since": 1, "shuffled": False, "rounds": 6, "looks": 1}, (
+        "one look, from the first pair on"
+    )
     assert order(folder) == "AB AB BA AB BA BA"
     clock.tick()
     assert ready(*AB, "--seed", "9", "--repeat", "6", *COMMAND).code == 0
@@ -142,7 +144,7 @@ def test_an_older_ab_stays_judged_and_goes_on_with_a_design(ready: Cli, folder: 
     assert found["missing_runs"] == 2
     answer = ready(*AB, "--id", "MOE-000", "--repeat", "2", "--seed", "3", "--json", *COMMAND)
     assert answer.code == 0, answer.err
-    assert answer.data["design"] == {"seed": 3, "since": 5, "rounds": 6}
+    assert answer.data["design"] == {"seed": 3, "since": 5, "shuffled": False, "rounds": 6, "looks": 1}
     assert order(folder) == "AB BA AB BA BA AB"
     found = metric(ready)
     assert (found["order"], found["verdict"], found["looks"]) == ("fixed-order", "beneficial", 1)
@@ -168,7 +170,7 @@ def test_a_fixed_number_that_was_cut_off_is_judged_when_it_is_whole(ready: Cli, 
     assert found["reasons"][0] == "6 of 7 planned pairs: the result is judged when all are there"
     assert found["p_value"] == 2 / 2**6, "the numbers are shown"
     answer = ready(*AB, "--id", "MOE-000", "--repeat", "1", "--json", *COMMAND)
-    assert answer.data["design"] == {"seed": 5, "rounds": 7}
+    assert answer.data["design"] == {"seed": 5, "since": 1, "shuffled": False, "rounds": 7, "looks": 1}
     assert (metric(ready)["verdict"], metric(ready)["looks"]) == ("beneficial", 1)
 
 

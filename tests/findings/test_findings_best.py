@@ -36,7 +36,10 @@ def test_a_lucky_entry_is_pooled_with_the_others_of_its_case(started: Cli, folde
     measure(started, 50, topk=4)
     found = best(started)
     assert (found["value"], found["low"], found["high"]) == (52.5, 36, 75)
-    assert (found["runs"], found["entries"], found["among_cases"]) == (4, 4, 2)
+    # No single entry and no single run has this value.
+    entries = ["MOE-000", "MOE-001", "MOE-002", "MOE-003"]
+    assert (found["runs"], found["entries"], found["among_cases"]) == (4, entries, 2)
+    assert not {"entry", "run"} & found.keys()
     [criterion] = started("criteria", "--json").data["criteria"]
     settle = "4 of 4 runs (the best of 2 cases) reached it, 3 more that do would settle it"
     assert criterion["computed"]["reason"] == f"best tflops 52.5, wanted at least 1: {settle}"
@@ -44,6 +47,7 @@ def test_a_lucky_entry_is_pooled_with_the_others_of_its_case(started: Cli, folde
     text = issue(started, folder)
     assert "52.5 TF/s" in text
     assert "median of 4 runs in 4 entries [36.0, 75.0]" in text
+    assert "in MOE-000, MOE-001, MOE-002, MOE-003 (" in text
     # What changes with a further run changes for every reader.
     measure(started, 10)
     assert best(started)["value"] == 50

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
 
 from logbook_agent.model.entry import typed_id
+from logbook_agent.model.header import Computed
+from logbook_agent.text import markdown as md
 from tests.conftest import Cli, FixedClock
 
 
@@ -204,3 +207,43 @@ def test_of_a_number_that_a_run_prints_several_times_there_is_the_median(started
     [comparison] = started("compare", "MOE-000", "MOE-001", *words).data["comparisons"]
     [metric] = comparison["pairs"][0]["metrics"]
     assert (metric["base"]["median"], metric["other"]["median"]) == (2.0, 4.0)
+
+
+def test_no_entry_stands_behind_many_runs_of_another() -> None:
+    many = tuple(f"MOE-000/{n}" for n in range(1, 11))
+    shown = {
+        (): "",
+        many[:3]: "MOE-000/1, MOE-000/2, MOE-000/3",
+        (*many, "MOE-001/2"): "MOE-000 (10 runs), MOE-001/2",
+        tuple(f"MOE-00{n}/1" for n in range(5)): "MOE-000/1, MOE-001/1, MOE-002/1 and 2 more entries",
+    }
+    for evidence, text in shown.items():
+        assert Computed(state="met", reason="", evidence=evidence).runs_text == text
+
+
+def test_status_and_criteria_name_the_same_evidence(started: Cli) -> None:
+    text = "1=target: {metric: tflops, at_least: 1}"
+    assert started("criteria", "--add", "Fast").code == 0
+    assert started("criteria", "--predicate", text).code == 0
+    assert started("run", "--repeat", "5", "--", "echo", "RESULT tflops=2").code == 0
+    assert started("status", "--json").data["criteria"][0]["evidence"] == "MOE-000 (5 runs)"
+    assert "[MOE-000 (5 runs)])" in started("criteria").out
+
+
+def test_a_mark_that_stands_alone_needs_no_escape() -> None:
+    assert [md.cell(t) for t in ("+64.98% ~", "~", "~~x~~", "~x", "a ~ b")] == [
+        "+64.98% ~",
+        "~",
+        "\\~\\~x\\~\\~",
+        "\\~x",
+        "a ~ b",
+    ]
+
+
+def test_a_traceback_is_told_by_its_last_line(started: Cli) -> None:
+    message = "  File x.py, line 3\n    main()\n    ^^^^^^\nValueError: no topk"
+    line = json.dumps({"config": {"topk": 2}, "failed": {"reason": "error", "message": message}})
+    assert started("run", "--repeat", "7", "--", "echo", f"RESULT_JSON {line}").code == 0
+    [item] = started("tried", "--json").data["tried"]
+    assert item["reason"] == "ValueError: no topk"
+    assert started("tried").out.startswith("MOE-000 runs 1, 2, …, 6, 7  ")

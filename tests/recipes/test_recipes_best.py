@@ -47,12 +47,13 @@ def test_the_lucky_number_is_nowhere_told_as_the_best(started: Cli, folder: Path
     ]
     [best] = started("status", "--json").data["best"]
     assert (best["value"], best["in_sweep"], best["run"], best["runs"]) == (95.0, 112.0, 9, 1)
-    assert (best["config"], best["among_cases"]) == ("mode=new size=3", 8)
+    assert (best["config"], best["among_cases"], best["unranked_cases"]) == ("mode=new size=3", 8, 7)
     [line] = started("list", "--json").data
     assert line["result"].startswith("8 rows, tflops 100.000 .. 112.000 TF/s"), "a range, and no best"
     issue = started("sync", "--create", "--repo", "a/b", "--dry-run").out
     assert "112" not in re.sub(r"<!--.*?-->", "", issue, flags=re.DOTALL), "a marker's digest may hold any digits"
-    assert "95.000 TF/s in MOE-000 (there is no baseline; a single fresh run, no noise estimate)" in issue
+    left = "7 cases of sweeps are not ranked, for want of a fresh run"
+    assert f"95.000 TF/s in MOE-000 (there is no baseline; a single fresh run, no noise estimate; {left})" in issue
     assert "95.000 TF/s (best of 8 cases, a fresh run)" in issue
 
 

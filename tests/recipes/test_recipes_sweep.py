@@ -116,7 +116,7 @@ def test_a_sweep_from_end_to_end(started: Cli, folder: Path) -> None:
         "[1/16] size=1 mode=new repeat 1: tflops 10 TF/s; best so far 10 (size=1 mode=new); about "
     )
     assert lines[9].startswith(
-        "[9/16] size=3 mode=old repeat 1: failed: exit code 4; best so far 20 (size=2 mode=new);"
+        "[9/16] size=3 mode=old repeat 1: failed: exit code 4: boom; best so far 20 (size=2 mode=new);"
     )
     assert lines[16:19] == [
         "[16/16] size=4 mode=old repeat 2: tflops 40 TF/s; best so far 40 (size=4 mode=new)",

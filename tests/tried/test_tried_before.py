@@ -173,3 +173,12 @@ def test_the_order_of_flags_makes_no_other_command(both: tuple[list[tuple[str, i
     mine, other = (["bench", *(word for name, value in found for word in (f"--{name}", str(value)))] for found in both)
     assert command_key(mine) == command_key(other)
     assert command_key([*mine, "--e"]) != command_key(other)
+
+
+def test_what_the_command_itself_says_is_no_difference(started: Cli) -> None:
+    command = [*GOOD, "--how", "set", "--n=20000"]
+    declared = ["--config", "how=set", "--config", "n=2e4", "--config", "host_state=idle"]
+    assert started("run", *declared, "--", *command).code == 0
+    [line] = said(started("plan", "--title", "x", "--command", shlex.join(command)).err)
+    assert line.startswith("measured before: MOE-000 run 1 (same command; differs in host_state (idle | not reported)")
+    assert "n (" not in line

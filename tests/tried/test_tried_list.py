@@ -97,7 +97,7 @@ def test_a_misuse_says_what_to_type(pair: Cli) -> None:
     for words, message, hint in [
         (["mod=int8"], "nothing that was tried has a 'mod'", "mode=int8"),
         (["mode"], "'mode' is not KEY=VALUE", "logbook tried topk=2"),
-        (["--kind", "verdicts"], "unknown kind 'verdicts'", "--kind failure"),
+        (["--kind", "verdicts"], "unknown kind 'verdicts'", "--kind verdict"),
         (["--outcome", "regresive"], "nothing has the outcome 'regresive'", "--outcome regressive"),
         (["--last", "0"], "--last 0 is not a number of entries", "--last 10"),
         (["--entry", "MOE-009"], "no entry MOE-009", "list them with: logbook list"),

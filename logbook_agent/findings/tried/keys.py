@@ -116,9 +116,16 @@ def _failures(status: RunStatus) -> Iterator[Item]:
         return
     failed = [(row, row.failed) for row in run.rows if row.failed is not None]
     for row, why in failed:
-        yield item_of(run, row, FAILURE, why.reason, cut_line(why.message, _REASON_CHARACTERS))
+        yield item_of(run, row, FAILURE, why.reason, cut_line(_brief(why.message), _REASON_CHARACTERS))
     if status.state in _FAILED and not failed:
         yield item_of(run, None, FAILURE, status.state, how_it_failed(run))
+
+
+def _brief(message: str) -> str:
+    """A message without the frames of a traceback: of text with indented lines, the last one that is not."""
+    lines = [line for line in message.splitlines() if line.strip()]
+    plain = [line for line in lines if not line[0].isspace()]
+    return plain[-1] if plain and len(plain) < len(lines) else " ".join(message.split())
 
 
 def item_of(run: Run, row: Row | None, kind: str, outcome: str, reason: str) -> Item:

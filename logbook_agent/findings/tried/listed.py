@@ -4,17 +4,19 @@ all of it in words, for the list, for the view and the issue, and when it is tri
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.thread import Summary
 from logbook_agent.findings.tried.keys import FAILURE, MARKED, VERDICT, Item, command_key, item_of
 from logbook_agent.findings.trust import Answered
+from logbook_agent.findings.where import case_told, shared
 from logbook_agent.model.entry import VOID, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import canonical
 from logbook_agent.text import markdown as md
 from logbook_agent.text.commands.flags import normal_name
+from logbook_agent.text.near import choice
 from logbook_agent.text.words import assignments
 
 if TYPE_CHECKING:
@@ -25,10 +27,10 @@ if TYPE_CHECKING:
 KINDS = (VERDICT, FAILURE, MARKED)
 
 
-def verdicts(book: Book, entry: Entry, kept: Sequence[Answered]) -> list[Item]:
+def verdicts(book: Book, entry: Entry, kept: Sequence[Answered], axes: Callable[[], Collection[str]]) -> list[Item]:
     """What the comparisons that an entry keeps found to be no gain: verdicts `regressive` and `neutral`, as they
     stand now, each about the configuration on the other side; none from a comparison with an entry that does
-    not count."""
+    not count. `axes`: the config keys that tell where one holds, asked for where there is one."""
 
     @functools.cache
     def run_of(entry_id: str, number: int) -> Run:
@@ -36,10 +38,12 @@ def verdicts(book: Book, entry: Entry, kept: Sequence[Answered]) -> list[Item]:
         return run
 
     standing = [one for one in kept if entry.state != VOID and not one.uncounted]
-    return [item for one in standing for answer in one.answers for item in _negative(entry.id, answer, run_of)]
+    return [item for one in standing for answer in one.answers for item in _negative(entry.id, answer, run_of, axes)]
 
 
-def _negative(kept_with: str, answer: Answer, run_of: Callable[[str, int], Run]) -> Iterator[Item]:
+def _negative(
+    kept_with: str, answer: Answer, run_of: Callable[[str, int], Run], axes: Callable[[], Collection[str]]
+) -> Iterator[Item]:
     from logbook_agent.findings.comparisons.told import delta_text, interval_text
     from logbook_agent.findings.evidence.verdict import Verdict
 
@@ -61,7 +65,7 @@ def _negative(kept_with: str, answer: Answer, run_of: Callable[[str, int], Run])
                 "base": answer.base,
                 "other": answer.other,
                 "axis": answer.axis,
-                "case": dict(line.pair.case),
+                "case": case_told(line.pair.case, shared(answer, line.pair), axes()),
                 "of_cases": len(answer.lines),
                 "kept_with": kept_with,
             }
@@ -85,7 +89,9 @@ def chosen(
     `since`: the later run of the same command that finished, when there is one.
     """
     if kind not in (None, *KINDS):
-        raise UsageError(f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint="--kind failure")
+        raise UsageError(
+            f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint=choice("--kind", kind, KINDS)
+        )
     configs = {id(i): {normal_name(key): canonical(value) for key, value in i["config"].items()} for i in items}
     _check(items, outcome, where, sorted({key for config in configs.values() for key in config}))
     wanted = {(key, canonical(value)) for key, value in where.items()}
@@ -133,6 +139,7 @@ def _check(items: Sequence[Item], outcome: str | None, where: Mapping[str, str],
 
 
 _SHOWN_CHARACTERS = 100
+_NO_GAIN = ("neutral", "regressive")
 # Verdicts of one comparison that the view and the issue tell one by one; more are told together.
 _SHOWN_VERDICTS = 3
 
@@ -156,12 +163,12 @@ def outcomes_text(items: Sequence[Item]) -> str:
 
 
 def where_text(item: Item) -> str:
-    """`MOE-I8-003 run 2`, or `runs 1, 2` where the same came out of several."""
+    """`MOE-I8-003 run 2`, or `runs 1, 2` where the same came out of several; of many `runs 1, 2, …, 10, 11`."""
     runs = item["runs"]
     if not runs:
         return str(item["entry"])
-    shown = ", ".join(map(str, runs[-5:]))
-    return f"{item['entry']} run{'s' * (len(runs) > 1)} {'…, ' if len(runs) > 5 else ''}{shown}"
+    shown = ", ".join(map(str, runs if len(runs) <= 5 else [*runs[:2], "…", *runs[-2:]]))
+    return f"{item['entry']} run{'s' * (len(runs) > 1)} {shown}"
 
 
 def verdict_lines(found: Sequence[Item]) -> list[str]:
@@ -181,6 +188,11 @@ def verdict_lines(found: Sequence[Item]) -> list[str]:
             span = f"{md.escape(metric)} {min(deltas):+.2%} to {max(deltas):+.2%}"
             lines.append(f"{subject}: {outcome} in {len(items)} of {items[0]['of_cases']} cases, {span}")
     return lines
+
+
+def tells_verdicts(text: str) -> bool:
+    """Whether a text may have lines of verdicts in it: where these hold follows from the rows of all entries."""
+    return any(f": {word}" in text for word in _NO_GAIN)
 
 
 def _case(item: Item) -> str:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from logbook_agent.findings.read import read
 from logbook_agent.issue.sync.place import SendOptions, typed
 from logbook_agent.issue.sync.sync import SyncResult, sync_after
-from logbook_agent.model.entry import OPEN
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Closing, Header
 from logbook_agent.pages.views import changing
@@ -22,12 +21,22 @@ _SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """What a thread leaves behind: numbers of stop criteria that are not met, entries that wait for something, and
+    those whose next action nothing took up."""
+
+    unmet: tuple[int, ...] = ()
+    unfinished: tuple[str, ...] = ()
+    next_actions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CloseResult:
-    """`unmet`: numbers of the stop criteria that are not met. `synced`: None where nothing was to be told."""
+    """`synced`: None where nothing was to be told."""
 
     book: Book
     header: Header
-    unmet: tuple[int, ...]
+    left: Left
     synced: SyncResult | None
 
 
@@ -49,11 +58,11 @@ def close(
     """
     book = workspace.book()
     closing = None if reopen else _closing(workspace, book.header.closing, conclusion or "", limitations, next_steps)
-    unmet = () if closing is None else _warned(workspace, book)
+    left = Left() if closing is None else _warned(workspace, book)
     if reopen and book.header.closing is not None and book.header.issue is not None:
         workspace.warnings.append(f"to open the issue again, open it there: {book.header.issue.url}")
     if dry_run:
-        return CloseResult(book=book, header=_changed(book.header, closing), unmet=unmet, synced=None)
+        return CloseResult(book=book, header=_changed(book.header, closing), left=left, synced=None)
     with changing(workspace, book):
         header = book.change_header(lambda h: _changed(h, closing))
     synced = None
@@ -61,7 +70,7 @@ def close(
         # What was said stands in the header now.
         wire = dataclasses.replace(wire, again=typed(workspace, "close", *(["--reopen"] if reopen else [])))
         synced = sync_after(workspace, wire, f"{book.topic} is {'open again' if reopen else 'closed'} here")
-    return CloseResult(book=book, header=header, unmet=unmet, synced=synced)
+    return CloseResult(book=book, header=header, left=left, synced=synced)
 
 
 def _closing(
@@ -100,13 +109,16 @@ def _changed(header: Header, closing: Closing | None) -> Header:
     return dataclasses.replace(header, closing=closing)
 
 
-def _warned(workspace: Workspace, book: Book) -> tuple[int, ...]:
+def _warned(workspace: Workspace, book: Book) -> Left:
+    """What is left, which is warned about."""
     found = read(workspace, book)
     unmet = {n: c.text for n, c in enumerate(found.header.stop_criteria, 1) if not c.met}
+    # Of a thread that is closed nothing is left to do; it may be closed once more.
+    thread = dataclasses.replace(found.thread, header=dataclasses.replace(found.header, closing=None))
+    unfinished, actions = (tuple(e["id"] for e in some) for some in (thread.open, thread.next_actions))
     workspace.warnings += [f"stop criterion {n} is not met: {one_line(text)[:_SHOWN]}" for n, text in unmet.items()]
     doubtful = [(n, c.doubt) for n, c in enumerate(found.header.stop_criteria, 1) if c.met and c.doubt is not None]
     workspace.warnings += [f"stop criterion {n} {doubt}" for n, doubt in doubtful]
-    unfinished = [e["id"] for e in found.summaries if e["state"] in OPEN]
-    if unfinished:
-        workspace.warnings.append(f"not finished: {listed(unfinished, 5)}")
-    return tuple(unmet)
+    workspace.warnings += [f"not finished: {listed(unfinished, 5)}"] if unfinished else []
+    workspace.warnings += [f"next action not taken up: {listed(actions, 5)}"] if actions else []
+    return Left(unmet=tuple(unmet), unfinished=unfinished, next_actions=actions)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from logbook_agent.findings.best import CaseBest, bests
+from logbook_agent.findings.best import CaseBest, MetricBest, bests
 from logbook_agent.findings.measured import baseline_cases, unit_of
 from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.told.texts import counted, entry_link, escape, number, words
@@ -21,6 +21,8 @@ Unlike: TypeAlias = Callable[[str, int], str]
 
 _DIFFERS_BYTES = 300
 _CASE_BYTES = 300
+# Of those that measured one case.
+_MOST_ENTRIES = 4
 _BETTER = {"max": "higher is better", "min": "lower is better"}
 
 
@@ -35,7 +37,7 @@ def best_lines(thread: Thread, links: Links, unlike: Unlike) -> list[dict[str, A
             at: top for at, top in best.of_baseline.items() if not (top["is_baseline"] and len(top["entries"]) == 1)
         }
         against = [_against(thread, best.metric, at, top, links, unlike) for at, top in gains.items()]
-        other = _other(thread, best.metric, best.other, links) if best.other is not None else None
+        other = _other(thread, best, best.other, links) if best.other is not None else None
         if against or other is not None:
             found.append({**_named(best.metric), "against": against, "other": other})
     return found
@@ -105,11 +107,18 @@ def _against(thread: Thread, metric: Metric, place: int, top: CaseBest, links: L
     return {**told, **_change(metric, stated, top), "evidence": evidence}
 
 
-def _other(thread: Thread, metric: Metric, top: CaseBest, links: Links) -> dict[str, Any]:
+def _other(thread: Thread, of: MetricBest, top: CaseBest, links: Links) -> dict[str, Any]:
     """The best of all, of a case that the baseline does not have."""
     differing = _differing(thread.header, top)
+    told = _told(thread, of.metric, top, links)
+    # One of these may have a better number.
+    are = "is" if of.unranked == 1 else "are"
+    left = (
+        f"; {counted(of.unranked, 'case')} of sweeps {are} not ranked, for want of a fresh run" if of.unranked else ""
+    )
     return {
-        **_told(thread, metric, top, links),
+        **told,
+        "evidence": told["evidence"] + left,
         "why": _why_apart(thread.header, top, differing),
         "case": words(case_text(top, first=differing), _CASE_BYTES),
     }
@@ -143,12 +152,17 @@ def _comparable(metric: Metric, best: Mapping[str, Any]) -> bool:
 
 
 def _told(thread: Thread, metric: Metric, best: CaseBest, links: Links) -> dict[str, Any]:
+    entries = best["entries"]
+    shown = [entry_link(links, i) for i in entries[:_MOST_ENTRIES]]
+    more = [f"{len(entries) - len(shown)} more"] if len(entries) > len(shown) else []
     summary = thread.by_id[best["entry"]]
+    # What is the median of several entries is in the state of none of them, and no surer than each.
+    one = len(entries) == 1
     return {
         "value": _value(metric, best),
-        "entry": entry_link(links, best["entry"]),
-        "state": "" if summary["state"] in ("finished", "noted") else summary["state"],
-        "confidence": summary["confidence"] or "",
+        "entry": ", ".join([*shown, *more]),
+        "state": summary["state"] if one and summary["state"] not in ("finished", "noted") else "",
+        "confidence": (summary["confidence"] or "") if one else "",
         "case": words(case_text(best), _CASE_BYTES),
         "evidence": _evidence(metric, best),
         "baseline": None,

@@ -27,7 +27,7 @@ from logbook_agent.issue.told.texts import (
     words,
 )
 from logbook_agent.model.header import Computed, Criterion, Header
-from logbook_agent.pages.blocks import header_values, runs_text
+from logbook_agent.pages.blocks import computed_text, header_values
 from logbook_agent.text import markdown as md
 from logbook_agent.text.fit import size
 from logbook_agent.text.links import Links
@@ -228,7 +228,7 @@ def _computed(computed: Computed | None) -> Piece | str:
     """`unmet, topk=8 was not measured`; empty where nothing was computed."""
     if computed is None:
         return ""
-    text = f"{computed.state}, {computed.reason}{runs_text(computed.evidence)}"
+    text = computed_text(computed)
     return Piece(size=size(text), within=lambda room: escape(words(text, room)))
 
 

@@ -1,0 +1,107 @@
+"""A hint offers what was probably meant, and never a guess that means something else."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Cli
+
+_STATES = ("planned", "blocked", "abandoned", "void", "computed")
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (
+            ["start", "x", "--prefix", "X", "--metric", "seconds:smaller:s"],
+            "write: --metric seconds:min:s or --metric seconds:max:s",
+        ),
+        (["note", "--title", "x", "--kind", "decsion"], "--kind decision"),
+        (
+            ["note", "--title", "x", "--kind", "idea"],
+            "one of: --kind experiment, --kind note, --kind decision, --kind incident",
+        ),
+        (["edit", "MOE-000", "--state", "done"], f"one of: {', '.join(f'--state {s}' for s in _STATES)}"),
+        (["edit", "MOE-000", "--state", "abandon"], "--state abandoned"),
+        (["list", "--state", "orphan"], "--state orphaned"),
+        (["criteria", "--met", "2"], "logbook criteria"),
+        (["criteria", "--met", "2", "--evidence", "nothing"], "logbook criteria"),
+        (["criteria", "--met", "1"], "add: --evidence ID (logbook list shows the IDs)"),
+    ],
+)
+def test_a_word_that_is_near_none_is_not_guessed(started: Cli, words: list[str], hint: str) -> None:
+    assert started("criteria", "--add", "Fast").code == 0
+    assert started("run", "--", "echo", "RESULT tflops=1").code == 0
+    answer = started(*words, "--json")
+    assert (answer.code, answer.error["hint"]) == (2, hint)
+
+
+def test_the_evidence_is_that_of_the_predicate(started: Cli) -> None:
+    predicate = "target: {metric: tflops, at_least: 2}"
+    assert started("criteria", "--add", "Fast", "--predicate", predicate).code == 0
+    for value in (3, 1):
+        assert started("run", "--config", f"topk={value}", "--", "echo", f"RESULT tflops={value}").code == 0
+    assert started("criteria", "--met", "1", "--json").error["hint"] == "add: --evidence MOE-000"
+
+
+@pytest.mark.parametrize(
+    ("words", "cause", "hint"),
+    [
+        (["run", "--titel", "x", "--", "echo"], "it is nearly one of logbook run", "did you mean --title?"),
+        (["status", "--jsn"], "it is nearly one of logbook status", "did you mean --json?"),
+        (
+            ["run", "python", "--tokens", "4"],
+            "options of the command itself go after --",
+            "logbook run [OPTIONS] -- CMD",
+        ),
+        (["run", "--tokens", "4", "--", "python"], "logbook run has no such option", "logbook run --help"),
+        (["list", "--tokens", "4"], "logbook list has no such option", "logbook list --help"),
+    ],
+)
+def test_a_misspelt_option(cli: Cli, words: list[str], cause: str, hint: str) -> None:
+    answer = cli(*words)
+    option = next(w for w in words if w.startswith("--"))
+    assert answer.err == f"error: No such option: {option}\n  cause: {cause}\n  next:  {hint}\n"
+
+
+def test_an_id_leads_to_its_logbook(started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert started("start", "two", "--prefix", "TWO").code == 0
+    assert started("-L", "two", "note", "--title", "Other").code == 0
+    monkeypatch.setenv("LOGBOOK", "moe")
+    assert started("show", "TWO-000", "--json").data["title"] == "Other"
+    assert started("status", "--json").data["logbook"]["topic"] == "moe"
+    error = started("-L", "moe", "show", "TWO-000").err
+    assert error == "error: no entry TWO-000 in moe\n  cause: IDs with this prefix are of two\n  next:  -L two\n"
+
+
+def test_another_folder_may_hold_the_logbooks(cli: Cli) -> None:
+    hint = cli("status", "--json").error["hint"]
+    assert hint.startswith("start one with: logbook start TOPIC")
+    assert hint.endswith("; or name the folder that holds some: logbook --root DIR ..., LOGBOOK_ROOT=DIR, or cd")
+
+
+@pytest.mark.parametrize(
+    ("words", "again"),
+    [
+        (["--label", "B", "--env", "K=1", "--", "echo", "a b"], "--label B -- K=1 echo 'a b'"),
+        (["--shell", "--", "echo a; echo b"], "--shell -- 'echo a; echo b'"),
+    ],
+)
+def test_an_entry_without_a_plan_names_the_command_it_ran(started: Cli, words: list[str], again: str) -> None:
+    assert started("run", *words).code == 0
+    error = started("run", "--id", "MOE-000", "--repeat", "2", "--json").error
+    assert error["message"] == "MOE-000 has no planned command left"
+    assert error["hint"] == f"repeat its last command: logbook run --id MOE-000 --repeat 2 {again}"
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("reopen", "logbook close --reopen"),
+        ("repeat", "logbook run --id ID --repeat N -- COMMAND"),
+        ("rerun", "logbook run --id ID --repeat N -- COMMAND"),
+        ("statsu", "logbook status --help"),
+    ],
+)
+def test_words_for_what_other_commands_do(cli: Cli, word: str, hint: str) -> None:
+    assert cli(word, "--json").error["hint"] == hint

@@ -1,0 +1,52 @@
+"""What measured nothing says so, once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+
+
+@pytest.mark.parametrize(
+    ("line", "warning"),
+    [
+        ("done", "no result: the command printed no line of the form RESULT tflops=0.31"),
+        (
+            "RESULT tflop=3 mode=a",
+            "no metric: the logbook declares tflops, the RESULT line has tflop, mode",
+        ),
+        ("RESULT tflops=3", None),
+    ],
+)
+def test_a_command_that_measures_nothing(started: Cli, line: str, warning: str | None) -> None:
+    first = started("run", "--json", "--", "echo", line)
+    # The output of the command goes to stderr then.
+    assert json.loads(first.out)["warnings"] == ([warning] if warning else [])
+    again = started("run", "--id", "MOE-000", "--", "echo", line)
+    assert "warning" not in again.err
+
+
+def test_one_row_is_no_rows(started: Cli) -> None:
+    assert started("run", "--", "echo", "RESULT tflop=3").code == 0
+    assert started("list", "--json").data[0]["result"] == "1 row without a metric"
+
+
+def test_what_failed_or_declares_nothing_is_left_alone(started: Cli) -> None:
+    assert "no result" not in started("run", "--", "false").err
+    assert started("start", "two", "--prefix", "TWO").code == 0
+    assert "warning" not in started("run", "-L", "two", "--", "true").err
+
+
+def test_a_metric_without_a_direction(cli: Cli, folder: Path) -> None:
+    words = ["start", "two", "--prefix", "TWO", "--metric", "sec", "--metric", "tflops", "--metric", "size:max"]
+    [warning] = json.loads(cli(*words, "--json").out)["warnings"]
+    path = folder / "logbooks/two/logbook.yaml"
+    said = "no direction is stated for sec, so nothing is best or better by it"
+    assert warning == f"{said}; to state one, write direction: min or max below it in {path}"
+    # What it says helps.
+    path.write_text(path.read_text().replace("- name: sec\n", "- name: sec\n  direction: min\n"))
+    assert cli("run", "--", "echo", "RESULT sec=3").code == 0
+    assert cli("status", "--json").data["best"][0]["value"] == 3
