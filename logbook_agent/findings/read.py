@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 def read(workspace: Workspace, book: Book) -> Findings:
     """What a logbook amounts to as it stands now."""
+    # A process may go on for days; meanwhile others change the header.
+    book.reread_header()
     return Findings(book, workspace.now)
 
 
