@@ -12,6 +12,7 @@ from logbook_agent.findings.comparisons.compare import BaselineLikeness
 from logbook_agent.findings.measured import measured
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.said import Said, is_long
+from logbook_agent.findings.thread import Summary
 from logbook_agent.issue.planning.markers import book_key
 from logbook_agent.issue.planning.values import EntryWanted, Wanted
 from logbook_agent.issue.sync.place import links_of
@@ -49,9 +50,10 @@ def gather(
     recorded, header = book.header, workspace.redacted_header(found.header)
     later = {i: s.later for i, s in found.thread.standing.items() if s.later}
     digests = {e["id"]: e["digest"] for e in found.summaries}
+    rests_on = {name: _told_of(found, e) for e in found.summaries for name in (*e["aliases"], e["id"])}
     wanted = Wanted(
         book=book_key(recorded),
-        entries=tuple(_entry(e, later, links, digests) for e in found.summaries),
+        entries=tuple(_entry(e, later, links, rests_on) for e in found.summaries),
         chosen=_chosen(found, chosen),
         # Of what is recorded, not of what this machine's secrets leave of it: another machine has others.
         snapshots=tuple((s.name, s.commit) for s in recorded.snapshots),
@@ -80,11 +82,11 @@ def gather(
     )
 
 
-def _entry(summary: Mapping[str, Any], later: Later, links: Links, digests: Mapping[str, str]) -> EntryWanted:
+def _entry(summary: Mapping[str, Any], later: Later, links: Links, rests_on: Mapping[str, object]) -> EntryWanted:
     entry_id = summary["id"]
     refers = [later[entry_id]] if entry_id in later else []
-    # What it says of a comparison follows from the records of the other entries, too.
-    compared = [{i: digests.get(i) for i in summary["compared_with"]}] if summary["compared_with"] else []
+    # What it says of a comparison follows from the records of the other entries, too, and from where these stand.
+    compared = [{i: rests_on.get(i) for i in summary["compared_with"]}] if summary["compared_with"] else []
     return EntryWanted(
         id=entry_id,
         mark=summary["mark"],
@@ -95,6 +97,12 @@ def _entry(summary: Mapping[str, Any], later: Later, links: Links, digests: Mapp
         linked=links.entry(entry_id) is not None,
         supersedes=summary["supersedes"],
     )
+
+
+def _told_of(found: Findings, summary: Summary) -> object:
+    """What others that are compared with an entry say of it changes with this: its record, and why it does not count."""
+    why = found.thread.standing[summary["id"]].why
+    return [summary["digest"], why] if why else summary["digest"]
 
 
 def _chosen(found: Findings, chosen: Sequence[str]) -> tuple[str, ...]:
