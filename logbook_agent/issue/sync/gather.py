@@ -22,6 +22,7 @@ from logbook_agent.issue.told.values import IssueValues
 from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record, digest
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.look import Look, look, said_in
@@ -58,7 +59,7 @@ def gather(
         # Of what is recorded, not of what this machine's secrets leave of it: another machine has others.
         snapshots=tuple((s.name, s.commit) for s in recorded.snapshots),
         final=digest(encode(recorded.closing)) if recorded.closing is not None else None,
-        final_of=digest(sorted(digests.items())) if recorded.closing is not None else "",
+        final_of=_final_of(found, recorded, digests) if recorded.closing is not None else "",
         trusted=frozenset(header.issue.trusted if header.issue is not None else ()),
         managed=header.issue is not None and header.issue.managed,
         new_block=new_block,
@@ -100,9 +101,20 @@ def _entry(summary: Mapping[str, Any], later: Later, links: Links, rests_on: Map
 
 
 def _told_of(found: Findings, summary: Summary) -> object:
-    """What others that are compared with an entry say of it changes with this: its record, and why it does not count."""
+    """What others say of a comparison with an entry changes with this: its record, and why it does not count."""
     why = found.thread.standing[summary["id"]].why
     return [summary["digest"], why] if why else summary["digest"]
+
+
+def _final_of(found: Findings, recorded: Header, digests: Mapping[str, str]) -> str:
+    """What the final summary says changes with this: the entries, and what the header has to say in it."""
+    criteria = found.header.stop_criteria
+    return digest(
+        sorted(digests.items()),
+        [encode(part) for part in (recorded.stop_criteria, recorded.baseline, recorded.snapshots, recorded.metrics)],
+        # What was computed follows from the records, and from the day.
+        [[c.met, c.doubt, c.computed.state if c.computed is not None else None] for c in criteria],
+    )
 
 
 def _chosen(found: Findings, chosen: Sequence[str]) -> tuple[str, ...]:
