@@ -103,6 +103,11 @@ class Findings:
         return Thread(self.header, self.summaries)
 
     @cached_property
+    def told(self) -> Thread:
+        """The same, with what comparisons found to be no gain among the negative results."""
+        return Thread(self.header, [self.with_verdicts(one) for one in self.summaries])
+
+    @cached_property
     def settled(self) -> list[Claim]:
         """The settled claims, the strongest first."""
         from logbook_agent.findings.claims import settled_claims

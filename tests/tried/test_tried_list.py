@@ -131,6 +131,14 @@ def test_a_case_that_failed_is_mended_by_a_run_in_which_none_does(started: Cli, 
 
 
 @pytest.mark.slow
+def test_status_tells_verdicts_among_the_negative_results(pair: Cli) -> None:
+    [negative] = pair("status", "--json").data["negative_results"]
+    assert negative["id"] == "MOE-001"
+    assert negative["text"].startswith("`mode` none → int8: regressive, tflops -9.98%")
+    assert pair("note", "--title", "The clock was wrong", "--supersedes", "MOE-000").code == 0
+    assert pair("status", "--json").data["negative_results"] == []
+
+
 def test_the_view_and_the_issue_list_verdicts_and_follow_the_records(pair: Cli, folder: Path) -> None:
     view = folder / "logbooks/moe.md"
     footer = view.read_text().partition("## Negative Results Index\n")[2]

@@ -68,7 +68,7 @@ def gather(
     values = IssueValues(
         header=header,
         links=links,
-        summaries=[workspace.redacted(found.with_verdicts(e)) for e in found.summaries],
+        summaries=[workspace.redacted(e) for e in found.told.summaries],
         unlike=functools.cache(BaselineLikeness(book)),
         settled=workspace.redacted(found.settled),
     )
