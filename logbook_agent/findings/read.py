@@ -222,8 +222,16 @@ class Findings:
         if entry.comparisons and entry.id not in self._kept:
             from logbook_agent.findings.comparisons.compare import kept
 
-            self._kept[entry.id] = kept(self.book, entry, lambda other: self._mentions.standing(other).why)
+            self._kept[entry.id] = kept(self.book, entry, self._why_unsettled)
         return self._kept.get(entry.id, [])
+
+    def _why_unsettled(self, entry: Entry) -> str:
+        """Why nothing is settled by a comparison with an entry: it does not count, or is `blocked`; empty where it may
+        be. (`claims.settled_claims` asks the same.)"""
+        if why := self._mentions.standing(entry).why:
+            return why
+        state = self.book.record(entry.id).state
+        return "" if settled(state) else state
 
     def compared(self, entry: Entry) -> list[str]:
         """The same as Markdown."""

@@ -139,6 +139,19 @@ def test_status_tells_verdicts_among_the_negative_results(pair: Cli) -> None:
     assert pair("status", "--json").data["negative_results"] == []
 
 
+def test_a_comparison_with_an_entry_that_is_open_again_settles_nothing(pair: Cli, folder: Path) -> None:
+    assert pair("edit", "MOE-000", "--state", "blocked").code == 0
+    status = pair("status", "--json").data
+    assert (status["settled"], status["negative_results"]) == ([], [])
+    assert pair("tried", "--json").data["tried"] == []
+    view = (folder / "logbooks/moe.md").read_text()
+    assert "This settles nothing: it rests on MOE-000, which is blocked" in view
+    assert "Negative Results Index" not in view
+    assert pair("edit", "MOE-000", "--state", "computed").code == 0
+    assert len(pair("status", "--json").data["negative_results"]) == 1
+    assert "settles nothing" not in (folder / "logbooks/moe.md").read_text()
+
+
 def test_the_view_and_the_issue_list_verdicts_and_follow_the_records(pair: Cli, folder: Path) -> None:
     view = folder / "logbooks/moe.md"
     footer = view.read_text().partition("## Negative Results Index\n")[2]

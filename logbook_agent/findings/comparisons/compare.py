@@ -62,8 +62,8 @@ def compare(book: Book, asked: Comparison, *, baseline: bool = False) -> Compare
 
 
 def kept(book: Book, entry: Entry, why: Callable[[Entry], str]) -> list[Answered]:
-    """The questions that an entry keeps, answered from the records as they stand. `why` says of an entry why it does
-    not count, and nothing where it does."""
+    """The questions that an entry keeps, answered from the records as they stand. `why` says of an entry why
+    nothing is settled by it, and nothing where it is."""
     found = []
     for asked in entry.comparisons:
         try:
