@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Cli
+from tests.conftest import Cli, FixedClock
 
 FAILS = ["sh", "-c", "echo out of luck >&2; exit 3"]
 OOM = 'echo \'RESULT_JSON {"config": {"topk": 8}, "failed": {"reason": "out_of_memory", "message": "9 GiB"}}\''
@@ -175,3 +175,14 @@ def test_the_view_and_the_issue_list_verdicts_and_follow_the_records(pair: Cli, 
     assert "Negative Results Index" not in text
     assert pair("render").code == 0
     assert view.read_text() == text
+
+
+def test_what_was_taken_back_is_no_later_success(started: Cli, clock: FixedClock) -> None:
+    works = ["sh", "-c", "test -e there"]
+    assert started("run", "--", *works).code == 1
+    clock.tick()
+    Path("there").touch()
+    assert started("run", "--", *works).code == 0
+    assert started("tried", "--json").data["tried"][0]["since"] == "MOE-001/1"
+    assert started("edit", "MOE-001", "--state", "void").code == 0
+    assert started("tried", "--json").data["tried"][0]["since"] is None
