@@ -71,7 +71,7 @@ class Logbook:
 
     @property
     def header(self) -> Header:
-        return self._book.header
+        return self._book.reread_header()
 
     @property
     def view(self) -> Path:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding
+from logbook_agent.doctor.merged_header import doubtful, rename_theirs, words_of
 from logbook_agent.doctor.renumber import (
     entry_in,
     readable,
@@ -57,7 +58,10 @@ def _finding(mend: _Mend, path: str, told: set[str]) -> Iterator[Finding]:
         pair = _pair(mend.examination, entry_id, sides)
         if pair is not None:
             told.add(entry_id)
-            yield _two_entries(mend, entry_id, *pair)
+            finding = _two_entries(mend, entry_id, *pair)
+            yield finding
+            if finding.fix is not None:
+                yield from _unclear(mend.examination, entry_id, sides)
             return
     if folder == "runs" and len(rest.split("/")) >= 3:
         entry_id, number = rest.split("/")[:2]
@@ -99,6 +103,14 @@ def _two_entries(mend: _Mend, entry_id: str, ours: Entry, theirs: Entry) -> Find
     message = f"{entry_id} names two entries since a merge: ours {ours.title!r}, theirs {theirs.title!r}"
     mended = f"{DOCTOR_FIX} keeps ours and gives theirs the next free ID"
     return Finding("error", "merge", path, message, mended, functools.partial(mend.renumber, entry_id, ours, theirs))
+
+
+def _unclear(examination: Examination, entry_id: str, sides: Sides) -> Iterator[Finding]:
+    """Where the header names an ID of two entries, and not from one side alone."""
+    for place in doubtful(examination, entry_id, sides):
+        message = f"{words_of(place)} names {entry_id}, which was two entries, and git does not tell which is meant"
+        mend = "ours keeps the ID; where theirs is meant, write its new ID into logbook.yaml"
+        yield Finding("warning", "merge", examination.book.header_path, message, mend)
 
 
 def _two_runs(mend: _Mend, entry_id: str, number: int) -> Finding:
@@ -147,9 +159,11 @@ class _Mend:
                 self._move_run(entry_id, number, new_id)
             their_entries = [Path(p).stem for p in self.conflicts.theirs_alone if p.startswith("entries/")]
             changed = relate(self.examination, [*self.relations.values(), *their_entries], self.relations)
+            sides = self.conflicts.files[f"entries/{path.name}"]
+            changed += map(words_of, rename_theirs(self.examination, entry_id, sides, new_id))
             # Ours comes last: until it is whole, the conflict is seen, and a mend that was cut off goes on.
             there = readable(path)
-            mine = self.conflicts.files[f"entries/{path.name}"].ours
+            mine = sides.ours
             if mine is not None and not _is_ours(there, ours, theirs):
                 write_atomic(path, mine, within=book.root, durable=book.durable)
         self.examination.reported.discard(path)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 def read(workspace: Workspace, book: Book) -> Findings:
     """What a logbook amounts to as it stands now."""
+    # A process may go on for days; meanwhile others change the header.
+    book.reread_header()
     return Findings(book, workspace.now)
 
 
@@ -99,6 +101,11 @@ class Findings:
     def thread(self) -> Thread:
         """What the summaries say together."""
         return Thread(self.header, self.summaries)
+
+    @cached_property
+    def told(self) -> Thread:
+        """The same, with what comparisons found to be no gain among the negative results."""
+        return Thread(self.header, [self.with_verdicts(one) for one in self.summaries])
 
     @cached_property
     def settled(self) -> list[Claim]:
@@ -222,8 +229,16 @@ class Findings:
         if entry.comparisons and entry.id not in self._kept:
             from logbook_agent.findings.comparisons.compare import kept
 
-            self._kept[entry.id] = kept(self.book, entry, lambda other: self._mentions.standing(other).why)
+            self._kept[entry.id] = kept(self.book, entry, self._why_unsettled)
         return self._kept.get(entry.id, [])
+
+    def _why_unsettled(self, entry: Entry) -> str:
+        """Why nothing is settled by a comparison with an entry: it does not count, or is `blocked`; empty where it may
+        be. (`claims.settled_claims` asks the same.)"""
+        if why := self._mentions.standing(entry).why:
+            return why
+        state = self.book.record(entry.id).state
+        return "" if settled(state) else state
 
     def compared(self, entry: Entry) -> list[str]:
         """The same as Markdown."""

@@ -176,6 +176,7 @@ def search(workspace: Workspace, book: Book, text: str) -> list[dict[str, Any]]:
     words = text.casefold().split()
     if not words:
         raise UsageError("nothing to search for", cause="the text is empty", hint="logbook search int8")
+    book.reread_header()
     contents = book.contents()
     workspace.warnings += [e.message for e in contents.damaged]
     found = []

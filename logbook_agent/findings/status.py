@@ -108,7 +108,7 @@ def _answer(found: Findings, edited: list[str], reserved: list[str], cut: _Cutte
         "settled": cut.first("settled", [_claim(c, cut) for c in found.settled]),
         "decisions": cut.last("decisions", [_told(thread, e, e["decision"], cut) for e in thread.decisions]),
         "negative_results": cut.last(
-            "negative_results", [_told(thread, e, e["negative"], cut) for e in thread.negative]
+            "negative_results", [_told(thread, e, e["negative"], cut) for e in found.told.negative]
         ),
         "entries": {"total": len(entries), **counts},
         "open": {

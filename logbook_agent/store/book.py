@@ -74,13 +74,25 @@ class Book:
         self.changed: set[str] = set()
         self.header_changed = False
         self._header: Header | None = None
+        self._header_stamp = ""
         self._runs: RunsIndex | None = None
 
     @property
     def header(self) -> Header:
+        """As it was read last: others may have changed it since."""
         if self._header is None:
+            # Taken first: what is found under it may be newer than that, but never older.
+            self._header_stamp = self._stamp_of_header()
             self._header = clean_record(records.read_header(self.header_path), self.redactor)
         return self._header
+
+    def _stamp_of_header(self) -> str:
+        """Changes with the file of the header; empty while there is none."""
+        try:
+            found = self.header_path.lstat()
+        except OSError:
+            return ""  # whoever reads it says what is wrong
+        return f"{found.st_ctime_ns} {found.st_size}"
 
     def reread_header(self) -> Header:
         """The header as it stands on disk now."""
@@ -187,7 +199,7 @@ class Book:
         make_folder(self.folder, within=self.root)
         records.write_header(self.header_path, header, durable=self.durable)
         self.header_changed = True
-        self._header = header
+        self._header, self._header_stamp = header, self._stamp_of_header()
         return header
 
     def change_header(self, change: Callable[[Header], Header]) -> Header:
@@ -335,8 +347,8 @@ class Book:
         """
         from logbook_agent.store.index import Index, stamp_of
 
-        header = self.header_path.lstat()
-        version = f"{__version__} {form} {header.st_ctime_ns} {header.st_size}"
+        header = self.header
+        version = f"{__version__} {form} {self._header_stamp}"
         index = Index(self.index_path, self.root, version)
         index.load()
         found: list[dict[str, Any]] = []
@@ -363,7 +375,7 @@ class Book:
                 continue
             found.append(summary)
         index.save(fresh, ids)
-        return Summaries(header=self.header, entries=tuple(found), damaged=tuple(damaged))
+        return Summaries(header=header, entries=tuple(found), damaged=tuple(damaged))
 
     def read_view(self) -> str | None:
         if not os.path.lexists(self.view_path):

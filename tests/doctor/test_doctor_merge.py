@@ -317,3 +317,55 @@ def test_branches_that_add_entries_merge_without_conflict(
     answer = cli("doctor", "--fix")
     assert answer.code == 0, answer.out
     assert blocks_of(folder / "logbooks/moe.md") == ["header", "MOE-000", "MOE-001", "MOE-002"]
+
+
+@pytest.mark.slow
+def test_what_their_header_says_of_their_entry_follows_it(
+    clones: tuple[Cli, Cli], git: Git, folder: Path, findings: Callable[..., Found]
+) -> None:
+    here, there = clones
+    here("run", "--title", "ours", "--", "echo", "RESULT tflops=2")
+    there("run", "--title", "theirs", "--", "echo", "RESULT tflops=3")
+    there("criteria", "--add", "all measured")
+    there("criteria", "--met", "1", "--evidence", "MOE-001")
+    there("baseline", "--entry", "MOE-001", "--reason", "first")
+    there("baseline", "--entry", "MOE-000", "--reason", "second")
+    there("baseline", "--entry", "MOE-001", "--reason", "third")
+    commit(git, folder)
+    assert "CONFLICT" in merge(git, folder)
+    [found] = [f for f in findings("--fix") if f["check"] == "merge"]
+    for words in ("the baseline,", "the baseline before 'second'", "stop criterion 'all measured'"):
+        assert words in found["mended"].replace(" referred", ", referred")
+    header = Book(folder / "logbooks", "moe").header
+    assert header.baseline is not None
+    assert header.baseline.entry == "MOE-002"
+    assert [m.before.entry if m.before else None for m in header.baseline_moves] == [None, "MOE-002", "MOE-000"]
+    assert [c.judgement.evidence for c in header.stop_criteria if c.judgement] == ["MOE-002"]
+
+
+@pytest.mark.slow
+def test_a_header_that_names_an_id_of_two_entries(
+    clones: tuple[Cli, Cli], git: Git, folder: Path, findings: Callable[..., Found]
+) -> None:
+    here, there = clones
+    here("run", "--title", "ours", "--", "echo", "RESULT tflops=2")
+    there("run", "--title", "theirs", "--", "echo", "RESULT tflops=3")
+    here("baseline", "--entry", "MOE-001", "--reason", "first")
+    commit(git, folder)
+    merge(git, folder)
+    assert len([f for f in findings() if f["check"] == "merge"]) == 1, "it means ours"
+    path = folder / "logbooks/moe/logbook.yaml"
+    path.write_text(path.read_text().replace("entry: MOE-001", "entry: MOE-000") + "summary: by hand\n")
+    path.write_text(
+        path.read_text()
+        + "stop_criteria:\n- text: fast\n  judgement: {met: true, evidence: MOE-001, by: Ada, at: now}\n"
+    )
+    [_, found] = [f for f in findings("--fix") if f["check"] == "merge"]
+    assert found["severity"] == "warning"
+    assert found["message"] == (
+        "stop criterion 'fast' names MOE-001, which was two entries, and git does not tell which is meant"
+    )
+    assert found["mend"] == "ours keeps the ID; where theirs is meant, write its new ID into logbook.yaml"
+    [criterion] = Book(folder / "logbooks", "moe").header.stop_criteria
+    assert criterion.judgement is not None
+    assert criterion.judgement.evidence == "MOE-001"

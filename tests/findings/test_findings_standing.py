@@ -183,3 +183,15 @@ def test_a_decision_that_was_superseded_says_so_wherever_it_is_listed(started: C
     # Whoever takes the later decision back gives the earlier one its place again.
     assert started("edit", "MOE-002", "--state", "void").code == 0
     assert "MOE-000 Pad: Pad to 128." in footer()
+
+
+def test_an_update_compares_with_the_baseline_that_there_was(cli: Cli, folder: Path) -> None:
+    cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s")
+    cli("baseline", "--config", "mode=none", "--number", "tflops=80", "--reason", "the paper")
+    cli("run", "--", "echo", "RESULT mode=none tflops=100")
+    cli("run", "--env", "XLA_FLAGS=--xla_x=1", "--", "echo", "RESULT mode=none tflops=120")
+    cli("baseline", "--entry", "MOE-001", "--reason", "the better one")
+    assert cli("sync", "--offline", "out").code == 0
+    update = "".join(path.read_text() for path in sorted((folder / "out").glob("update*.md")))
+    assert "+25.00%" in update
+    assert "differs from the baseline" not in update

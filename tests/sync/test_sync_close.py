@@ -279,3 +279,21 @@ def test_the_final_summary_follows_a_correction(told: Bench, clock: FixedClock) 
     assert "- [ ] Fast" in finals(told)[0]
     assert len(finals(told)) == 1
     assert told.sync()["steps"] == []
+
+
+def test_the_final_summary_follows_the_header(told: Bench, clock: FixedClock) -> None:
+    told.ok("criteria", "--add", "All measured")
+    told.ok("run", "--", "echo", "RESULT tflops=100 topk=2")
+    close(told, *END)
+    assert "- [ ] All measured" in finals(told)[0]
+    clock.tick()
+    told.ok("criteria", "--met", "1", "--evidence", "MOE-001")
+    assert any(step["step"].endswith(": final") for step in told.sync()["steps"])
+    assert "- [x] All measured" in finals(told)[0]
+    assert told.sync()["steps"] == []
+    before = finals(told)
+    told.ok("baseline", "--config", "topk=2", "--number", "tflops=50", "--reason", "first")
+    told.sync()
+    assert finals(told) != before
+    assert len(finals(told)) == 1
+    assert told.sync()["steps"] == []

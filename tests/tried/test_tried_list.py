@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Cli
+from tests.conftest import Cli, FixedClock
 
 FAILS = ["sh", "-c", "echo out of luck >&2; exit 3"]
 OOM = 'echo \'RESULT_JSON {"config": {"topk": 8}, "failed": {"reason": "out_of_memory", "message": "9 GiB"}}\''
@@ -131,6 +131,27 @@ def test_a_case_that_failed_is_mended_by_a_run_in_which_none_does(started: Cli, 
 
 
 @pytest.mark.slow
+def test_status_tells_verdicts_among_the_negative_results(pair: Cli) -> None:
+    [negative] = pair("status", "--json").data["negative_results"]
+    assert negative["id"] == "MOE-001"
+    assert negative["text"].startswith("`mode` none → int8: regressive, tflops -9.98%")
+    assert pair("note", "--title", "The clock was wrong", "--supersedes", "MOE-000").code == 0
+    assert pair("status", "--json").data["negative_results"] == []
+
+
+def test_a_comparison_with_an_entry_that_is_open_again_settles_nothing(pair: Cli, folder: Path) -> None:
+    assert pair("edit", "MOE-000", "--state", "blocked").code == 0
+    status = pair("status", "--json").data
+    assert (status["settled"], status["negative_results"]) == ([], [])
+    assert pair("tried", "--json").data["tried"] == []
+    view = (folder / "logbooks/moe.md").read_text()
+    assert "This settles nothing: it rests on MOE-000, which is blocked" in view
+    assert "Negative Results Index" not in view
+    assert pair("edit", "MOE-000", "--state", "computed").code == 0
+    assert len(pair("status", "--json").data["negative_results"]) == 1
+    assert "settles nothing" not in (folder / "logbooks/moe.md").read_text()
+
+
 def test_the_view_and_the_issue_list_verdicts_and_follow_the_records(pair: Cli, folder: Path) -> None:
     view = folder / "logbooks/moe.md"
     footer = view.read_text().partition("## Negative Results Index\n")[2]
@@ -154,3 +175,14 @@ def test_the_view_and_the_issue_list_verdicts_and_follow_the_records(pair: Cli, 
     assert "Negative Results Index" not in text
     assert pair("render").code == 0
     assert view.read_text() == text
+
+
+def test_what_was_taken_back_is_no_later_success(started: Cli, clock: FixedClock) -> None:
+    works = ["sh", "-c", "test -e there"]
+    assert started("run", "--", *works).code == 1
+    clock.tick()
+    Path("there").touch()
+    assert started("run", "--", *works).code == 0
+    assert started("tried", "--json").data["tried"][0]["since"] == "MOE-001/1"
+    assert started("edit", "MOE-001", "--state", "void").code == 0
+    assert started("tried", "--json").data["tried"][0]["since"] is None

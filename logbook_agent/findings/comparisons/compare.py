@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from logbook_agent.findings.comparisons.asked import answers_of, ask_of, rows_of
 from logbook_agent.findings.evidence.alike import Terms
@@ -63,8 +62,8 @@ def compare(book: Book, asked: Comparison, *, baseline: bool = False) -> Compare
 
 
 def kept(book: Book, entry: Entry, why: Callable[[Entry], str]) -> list[Answered]:
-    """The questions that an entry keeps, answered from the records as they stand. `why` says of an entry why it does
-    not count, and nothing where it does."""
+    """The questions that an entry keeps, answered from the records as they stand. `why` says of an entry why
+    nothing is settled by it, and nothing where it is."""
     found = []
     for asked in entry.comparisons:
         try:
@@ -154,20 +153,25 @@ class BaselineLikeness:
     def __init__(self, book: Book) -> None:
         self._book = book
         self._header = book.header
+        self._bases: dict[str, Record | None] = {}
 
-    def __call__(self, entry_id: str, run: int) -> str:
-        """`env:XLA_FLAGS, commit`; empty where they differ in nothing, and where there are no rows to compare with."""
-        base = self._base
+    def __call__(self, entry_id: str, run: int, opened: str | None) -> str:
+        """`env:XLA_FLAGS, commit`; empty where they differ in nothing, and where there are no rows to compare with.
+        `opened`: from the baseline that there was when the entry was opened, then; None: from that of now."""
+        header = self._header if opened is None else self._header.as_of(entry_id, opened)
+        told = repr(header.baseline)
+        if told not in self._bases:
+            self._bases[told] = self._base(header)
+        base = self._bases[told]
         if base is None or base.id == entry_id or not base.runs:
             return ""
         record = self._book.record(entry_id)
         other = dataclasses.replace(record, runs=tuple(s for s in record.runs if s.run.run == run))
         return ", ".join(dict.fromkeys(d.name for p in unlike(base, other, Terms()) for d in p.likeness.withheld_by))
 
-    @cached_property
-    def _base(self) -> Record | None:
+    def _base(self, header: Header) -> Record | None:
         """The baseline's entry with the runs of its case alone."""
-        baseline, cases = self._header.baseline, baseline_cases(self._header)
+        baseline, cases = header.baseline, baseline_cases(header)
         if baseline is None or baseline.entry is None:
             return None
         try:

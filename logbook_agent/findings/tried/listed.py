@@ -11,7 +11,7 @@ from logbook_agent.findings.thread import Summary
 from logbook_agent.findings.tried.keys import FAILURE, MARKED, VERDICT, Item, command_key, item_of
 from logbook_agent.findings.trust import Answered
 from logbook_agent.findings.where import case_told, shared
-from logbook_agent.model.entry import VOID, Entry
+from logbook_agent.model.entry import VOID, Entry, is_withdrawn
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import canonical
 from logbook_agent.text import markdown as md
@@ -86,7 +86,7 @@ def chosen(
     """Of all that was tried, oldest first: what has these values of config or flags, is of a kind, has an outcome, is
     of an entry (its present ID). Raises UsageError for a name that no entry has.
 
-    `since`: the later run of the same command that finished, when there is one.
+    `since`: the later run of the same command that finished, when there is one in an entry that nobody took back.
     """
     if kind not in (None, *KINDS):
         raise UsageError(
@@ -96,7 +96,7 @@ def chosen(
     _check(items, outcome, where, sorted({key for config in configs.values() for key in config}))
     wanted = {(key, canonical(value)) for key, value in where.items()}
     finished: dict[str, tuple[str, str]] = {}
-    for entry in entries:
+    for entry in (e for e in entries if not is_withdrawn(e["state"])):
         for key, (run, started) in entry["finished"].items():
             finished[key] = max(finished.get(key, ("", "")), (started, f"{entry['id']}/{run}"))
     kept = [

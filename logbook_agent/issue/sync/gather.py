@@ -12,6 +12,7 @@ from logbook_agent.findings.comparisons.compare import BaselineLikeness
 from logbook_agent.findings.measured import measured
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.said import Said, is_long
+from logbook_agent.findings.thread import Summary
 from logbook_agent.issue.planning.markers import book_key
 from logbook_agent.issue.planning.values import EntryWanted, Wanted
 from logbook_agent.issue.sync.place import links_of
@@ -21,6 +22,7 @@ from logbook_agent.issue.told.values import IssueValues
 from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record, digest
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.look import Look, look, said_in
@@ -49,14 +51,15 @@ def gather(
     recorded, header = book.header, workspace.redacted_header(found.header)
     later = {i: s.later for i, s in found.thread.standing.items() if s.later}
     digests = {e["id"]: e["digest"] for e in found.summaries}
+    rests_on = {name: _told_of(found, e) for e in found.summaries for name in (*e["aliases"], e["id"])}
     wanted = Wanted(
         book=book_key(recorded),
-        entries=tuple(_entry(e, later, links, digests) for e in found.summaries),
+        entries=tuple(_entry(e, later, links, rests_on) for e in found.summaries),
         chosen=_chosen(found, chosen),
         # Of what is recorded, not of what this machine's secrets leave of it: another machine has others.
         snapshots=tuple((s.name, s.commit) for s in recorded.snapshots),
         final=digest(encode(recorded.closing)) if recorded.closing is not None else None,
-        final_of=digest(sorted(digests.items())) if recorded.closing is not None else "",
+        final_of=_final_of(found, recorded, digests) if recorded.closing is not None else "",
         trusted=frozenset(header.issue.trusted if header.issue is not None else ()),
         managed=header.issue is not None and header.issue.managed,
         new_block=new_block,
@@ -65,7 +68,7 @@ def gather(
     values = IssueValues(
         header=header,
         links=links,
-        summaries=[workspace.redacted(found.with_verdicts(e)) for e in found.summaries],
+        summaries=[workspace.redacted(e) for e in found.told.summaries],
         unlike=functools.cache(BaselineLikeness(book)),
         settled=workspace.redacted(found.settled),
     )
@@ -80,11 +83,11 @@ def gather(
     )
 
 
-def _entry(summary: Mapping[str, Any], later: Later, links: Links, digests: Mapping[str, str]) -> EntryWanted:
+def _entry(summary: Mapping[str, Any], later: Later, links: Links, rests_on: Mapping[str, object]) -> EntryWanted:
     entry_id = summary["id"]
     refers = [later[entry_id]] if entry_id in later else []
-    # What it says of a comparison follows from the records of the other entries, too.
-    compared = [{i: digests.get(i) for i in summary["compared_with"]}] if summary["compared_with"] else []
+    # What it says of a comparison follows from the records of the other entries, too, and from where these stand.
+    compared = [{i: rests_on.get(i) for i in summary["compared_with"]}] if summary["compared_with"] else []
     return EntryWanted(
         id=entry_id,
         mark=summary["mark"],
@@ -94,6 +97,23 @@ def _entry(summary: Mapping[str, Any], later: Later, links: Links, digests: Mapp
         stage="void" if summary["state"] == VOID else "settled" if summary["settled"] else "open",
         linked=links.entry(entry_id) is not None,
         supersedes=summary["supersedes"],
+    )
+
+
+def _told_of(found: Findings, summary: Summary) -> object:
+    """What others say of a comparison with an entry changes with this: its record, and why it does not count."""
+    why = found.thread.standing[summary["id"]].why
+    return [summary["digest"], why] if why else summary["digest"]
+
+
+def _final_of(found: Findings, recorded: Header, digests: Mapping[str, str]) -> str:
+    """What the final summary says changes with this: the entries, and what the header has to say in it."""
+    criteria = found.header.stop_criteria
+    return digest(
+        sorted(digests.items()),
+        [encode(part) for part in (recorded.stop_criteria, recorded.baseline, recorded.snapshots, recorded.metrics)],
+        # What was computed follows from the records, and from the day.
+        [[c.met, c.doubt, c.computed.state if c.computed is not None else None] for c in criteria],
     )
 
 

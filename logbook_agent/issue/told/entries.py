@@ -80,7 +80,9 @@ def entry_values(
         "result": _take(fields, RESULT),
         "measured": shortened(said.result, _TABLE_WEIGHT),
         "compared": shortened(md.items(list(compared))),
-        "deltas": deltas(thread.header.as_of(record.id, entry.opened), entry.id, known.measured, thread.unlike),
+        "deltas": deltas(
+            thread.header.as_of(record.id, entry.opened), entry.id, known.measured, thread.unlike_at(entry.opened)
+        ),
         "interpretation": _take(fields, INTERPRETATION),
         "next": _take(fields, NEXT_ACTION, _NEXT_STEP),
         # Those with other labels, and further ones with a label that was taken, in their order.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -48,7 +48,7 @@ class IssueValues:
     header: Header
     links: Links
     summaries: Sequence[Summary]
-    unlike: Unlike = lambda _entry, _run: ""
+    unlike: Callable[[str, int, str | None], str] = lambda _entry, _run, _opened: ""
     settled: Sequence[Claim] = ()
 
     @cached_property
@@ -143,10 +143,14 @@ class IssueValues:
     def snapshots(self) -> list[dict[str, Any]]:
         return [{"name": link(s.name, s.url), "commit": s.commit, "at": self.date(s.at)} for s in self.header.snapshots]
 
+    def unlike_at(self, opened: str | None) -> Unlike:
+        """In what runs differ from the baseline that there was at a moment when entries were opened; None: now."""
+        return lambda entry_id, run: self.unlike(entry_id, run, opened)
+
     @cached_property
     def best(self) -> list[dict[str, Any]]:
         """The best results so far, by metric."""
-        return best_lines(self.thread, self.links, self.unlike)
+        return best_lines(self.thread, self.links, self.unlike_at(None))
 
     # -- the body ----------------------------------------------------------------------------------
 
