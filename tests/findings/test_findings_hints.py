@@ -105,3 +105,11 @@ def test_an_entry_without_a_plan_names_the_command_it_ran(started: Cli, words: l
 )
 def test_words_for_what_other_commands_do(cli: Cli, word: str, hint: str) -> None:
     assert cli(word, "--json").error["hint"] == hint
+
+
+def test_a_list_that_ends_with_1_says_why(started: Cli) -> None:
+    for text in ("Fast", "Small"):
+        assert started("criteria", "--add", text).code == 0
+    answer = started("criteria")
+    assert (answer.code, answer.err) == (1, "2 of 2 not met (exit code 1)\n")
+    assert started("criteria", "--json").err == ""
