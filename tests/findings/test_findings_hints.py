@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import Cli
@@ -113,3 +115,9 @@ def test_a_list_that_ends_with_1_says_why(started: Cli) -> None:
     answer = started("criteria")
     assert (answer.code, answer.err) == (1, "2 of 2 not met (exit code 1)\n")
     assert started("criteria", "--json").err == ""
+
+
+@pytest.mark.parametrize(("key", "hint"), [("metric", "write: metrics"), ("xyz", "remove 'xyz' from two.yaml")])
+def test_an_unknown_key_of_a_header(cli: Cli, folder: Path, key: str, hint: str) -> None:
+    (folder / "two.yaml").write_text(f"topic: two\nprefix: TWO\n{key}: x\n")
+    assert cli("start", "--from", "two.yaml", "--json").error["hint"] == hint
