@@ -121,3 +121,11 @@ def test_a_list_that_ends_with_1_says_why(started: Cli) -> None:
 def test_an_unknown_key_of_a_header(cli: Cli, folder: Path, key: str, hint: str) -> None:
     (folder / "two.yaml").write_text(f"topic: two\nprefix: TWO\n{key}: x\n")
     assert cli("start", "--from", "two.yaml", "--json").error["hint"] == hint
+
+
+def test_words_for_a_result_that_was_measured(started: Cli) -> None:
+    assert started("run", "--", "echo", "RESULT tflops=1").code == 0
+    said = "the numbers of MOE-000 still come from its runs; what was given stands beside them as words"
+    assert started("edit", "MOE-000", "--result", "about 2").err == f"warning: {said}\n"
+    assert started("note", "--title", "x").code == 0
+    assert started("edit", "MOE-001", "--result", "about 2").err == ""
