@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
+from bench_core.cli import app
+from logbook_agent.running.prepare import BENCHMARKS
 from tests.conftest import Cli
 
 _STATES = ("planned", "blocked", "abandoned", "void", "computed")
@@ -129,3 +132,11 @@ def test_words_for_a_result_that_was_measured(started: Cli) -> None:
     assert started("edit", "MOE-000", "--result", "about 2").err == f"warning: {said}\n"
     assert started("note", "--title", "x").code == 0
     assert started("edit", "MOE-001", "--result", "about 2").err == ""
+
+
+def test_a_misspelt_benchmark_takes_no_id(started: Cli) -> None:
+    assert [*get_command(app).commands] == [*BENCHMARKS]  # type: ignore[attr-defined]
+    answer = started("bench", "--", "hilclimb", "--tokens", "4")
+    said = "error: no benchmark 'hilclimb'\n  cause: the benchmarks are hillclimb, check\n"
+    assert (answer.code, answer.err) == (2, f"{said}  next:  logbook bench -- hillclimb ...\n")
+    assert started("list", "--json").data == []
