@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, JsonOption, RootOption, Text, Texts, prose, workspace
-from logbook_agent.cli.output import emit
+from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.entries.stated import read_header_file
 from logbook_agent.findings.read import read
@@ -183,7 +183,11 @@ def criteria_command(
     ]
     data = {"logbook": book.topic, "met": all(c["met"] for c in found), "criteria": found}
     emit("criteria", data, "\n".join(lines) or "no stop criteria", as_json=common.as_json, warnings=space.warnings)
-    return 0 if request != CriteriaRequest() or data["met"] else 1
+    if request != CriteriaRequest() or data["met"]:
+        return 0
+    if not common.as_json:
+        say(f"{sum(not c['met'] for c in found)} of {len(found)} not met (exit code 1)")
+    return 1
 
 
 def _numbered(text: str, *, adds: bool) -> tuple[int | None, str]:

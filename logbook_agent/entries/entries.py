@@ -180,6 +180,10 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         book.write_entry(new)
     if is_withdrawn(new.state):
         workspace.warnings += read(workspace, book).doubts
+    if prose.result and any(row.metrics for status in record.runs for row in status.run.rows):
+        workspace.warnings.append(
+            f"the numbers of {new.id} still come from its runs; what was given stands beside them as words"
+        )
     return book, new
 
 

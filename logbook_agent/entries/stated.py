@@ -18,6 +18,7 @@ from logbook_agent.model.units import DIRECTIONS, UNITS, Direction, known
 from logbook_agent.model.values import as_written
 from logbook_agent.store.parse import parse_yaml
 from logbook_agent.text.markdown import clean
+from logbook_agent.text.near import nearest
 
 _METRIC = re.compile(r"[A-Za-z_][\w./-]*")
 _FILE_KEYS = (
@@ -138,10 +139,11 @@ def read_header_file(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path} holds no keys", cause="a header is a mapping", hint="start with: topic: NAME")
     unknown = [k for k in data if k not in _FILE_KEYS]
     if unknown:
+        near = nearest(str(unknown[0]), _FILE_KEYS)
         raise UsageError(
             f"{path}: unknown key {unknown[0]!r}",
             cause=f"a header has: {', '.join(_FILE_KEYS)}",
-            hint="correct or remove it",
+            hint=f"write: {near}" if near else f"remove {unknown[0]!r} from {path}",
         )
     try:
         return {key: _part(key, value) for key, value in data.items() if value is not None}

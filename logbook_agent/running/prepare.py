@@ -16,6 +16,7 @@ from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageErro
 from logbook_agent.model.run import Launch
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.launchers import Launched, launchers_from, recognise, wrap
+from logbook_agent.text.near import nearest
 from logbook_agent.text.words import split_env_word, split_env_words
 
 _DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h|d)?")
@@ -25,6 +26,8 @@ _SHELL_WORDS = frozenset(
 )
 # The in-house benchmark, which `logbook bench` runs with this Python.
 PROGRAM = "bench-core"
+# What it takes as its first word: another one would take an ID for nothing.
+BENCHMARKS = ("hillclimb", "check")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +227,7 @@ def bench_argv(words: Sequence[str], *, adds_run: bool) -> list[str]:
 
     The record says `bench-core ...`, which anybody can copy, not where this machine keeps it.
 
-    Raises UsageError when the benchmark's packages are not installed.
+    Raises UsageError for a benchmark that does not exist, and when the packages of one are not installed.
     """
     if not words:
         if adds_run:
@@ -233,6 +236,12 @@ def bench_argv(words: Sequence[str], *, adds_run: bool) -> list[str]:
             "no benchmark named",
             cause="nothing follows --",
             hint="logbook bench -- hillclimb --tokens 128 --hidden 64 --mlp-dim 32 --experts 4 --topk 2",
+        )
+    if not words[0].startswith("-") and words[0] not in BENCHMARKS:
+        raise UsageError(
+            f"no benchmark {words[0]!r}",
+            cause=f"the benchmarks are {', '.join(BENCHMARKS)}",
+            hint=f"logbook bench -- {nearest(words[0], BENCHMARKS) or BENCHMARKS[0]} ...",
         )
     if importlib.util.find_spec("jax") is None:
         raise UsageError(

@@ -46,7 +46,7 @@ def test_not_met_until_somebody_judges(judging: Cli, folder: Path) -> None:
     assert answer.data["criteria"][0] == first
     assert [c["text"] for c in answer.data["criteria"]] == [STOPS[0], "p < 0.05 on two machines", STOPS[2]]
     text = judging("criteria")
-    assert (text.code, text.err) == (1, "")
+    assert (text.code, text.err) == (1, "3 of 3 not met (exit code 1)\n")
     assert text.out.splitlines()[0] == f"[ ] 1. {STOPS[0]}"
     assert "## Stop Criteria\n- no speed-up at any shape\n" in view(folder)
     assert f"- [ ] {STOPS[0]}\n" in block(judging)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from typer.main import get_command
+
+from bench_core.cli import app
+from logbook_agent.running.prepare import BENCHMARKS
 from tests.conftest import Cli
 
 _STATES = ("planned", "blocked", "abandoned", "void", "computed")
@@ -105,3 +110,33 @@ def test_an_entry_without_a_plan_names_the_command_it_ran(started: Cli, words: l
 )
 def test_words_for_what_other_commands_do(cli: Cli, word: str, hint: str) -> None:
     assert cli(word, "--json").error["hint"] == hint
+
+
+def test_a_list_that_ends_with_1_says_why(started: Cli) -> None:
+    for text in ("Fast", "Small"):
+        assert started("criteria", "--add", text).code == 0
+    answer = started("criteria")
+    assert (answer.code, answer.err) == (1, "2 of 2 not met (exit code 1)\n")
+    assert started("criteria", "--json").err == ""
+
+
+@pytest.mark.parametrize(("key", "hint"), [("metric", "write: metrics"), ("xyz", "remove 'xyz' from two.yaml")])
+def test_an_unknown_key_of_a_header(cli: Cli, folder: Path, key: str, hint: str) -> None:
+    (folder / "two.yaml").write_text(f"topic: two\nprefix: TWO\n{key}: x\n")
+    assert cli("start", "--from", "two.yaml", "--json").error["hint"] == hint
+
+
+def test_words_for_a_result_that_was_measured(started: Cli) -> None:
+    assert started("run", "--", "echo", "RESULT tflops=1").code == 0
+    said = "the numbers of MOE-000 still come from its runs; what was given stands beside them as words"
+    assert started("edit", "MOE-000", "--result", "about 2").err == f"warning: {said}\n"
+    assert started("note", "--title", "x").code == 0
+    assert started("edit", "MOE-001", "--result", "about 2").err == ""
+
+
+def test_a_misspelt_benchmark_takes_no_id(started: Cli) -> None:
+    assert [*get_command(app).commands] == [*BENCHMARKS]  # type: ignore[attr-defined]
+    answer = started("bench", "--", "hilclimb", "--tokens", "4")
+    said = "error: no benchmark 'hilclimb'\n  cause: the benchmarks are hillclimb, check\n"
+    assert (answer.code, answer.err) == (2, f"{said}  next:  logbook bench -- hillclimb ...\n")
+    assert started("list", "--json").data == []
