@@ -30,7 +30,7 @@ _ORDER = ("beneficial", "regressive", "neutral")
 # Of one entry; a sweep may compare very many cases.
 _MOST = 20
 # Of what is kept: a new number whenever the same records give something else.
-_FORM = 2
+_FORM = 3
 
 
 def claims_of(entry_id: str, answers: Iterable[Answer]) -> list[Claim]:
