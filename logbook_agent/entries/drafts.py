@@ -56,18 +56,33 @@ class Prose:
 
 
 def with_relations(book: Book, prose: Prose, own_id: str | None = None) -> Prose:
-    """The prose with the present IDs of the entries it refers to (a former ID is accepted).
+    """The prose with the present IDs of the entries it refers to (a former ID is accepted). An empty one stays where
+    `own_id` is an entry, whose relation it takes back.
 
     Raises NotFound when one does not exist, UsageError when it is not an earlier one.
     """
-    targets = {name: book.resolve(target) for name in RELATIONS if (target := getattr(prose, name)) is not None}
+    given = {name: target for name in RELATIONS if (target := getattr(prose, name)) is not None}
+    own_id = book.resolve(own_id) if given and own_id is not None else None
+    targets = {name: target and book.resolve(target) for name, target in given.items() if target or own_id is None}
     order = book.entry_ids() if targets and own_id is not None else []
-    for target in targets.values():
-        if own_id in order and order.index(target) >= order.index(own_id):
+    for name, target in targets.items():
+        if not target:
+            raise UsageError(
+                f"--{name} names no entry",
+                cause="the text after it is empty",
+                hint="leave it out, or name an earlier entry: logbook list",
+            )
+        if own_id is not None and target == own_id:
+            raise UsageError(
+                f"{own_id} cannot refer to itself",
+                cause="an entry continues, completes or supersedes an earlier one",
+                hint="name an earlier entry: logbook list",
+            )
+        if own_id in order and order.index(target) > order.index(own_id):
             raise UsageError(
                 f"{own_id} cannot refer to {target}",
                 cause="an entry continues, completes or supersedes an earlier one",
-                hint=f"say it the other way round: logbook edit {target} --supersedes {own_id}",
+                hint=f"say it the other way round: logbook edit {target} --{name} {own_id}",
             )
     return dataclasses.replace(prose, **targets)
 

@@ -6,6 +6,7 @@ import dataclasses
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from logbook_agent.entries.drafts import (
     Prose,
@@ -23,6 +24,7 @@ from logbook_agent.findings.said import is_long
 from logbook_agent.findings.trust import trust_of
 from logbook_agent.model.entry import (
     CONFIDENCES,
+    RELATIONS,
     SETTABLE_STATES,
     Confidence,
     Entry,
@@ -133,8 +135,8 @@ def _title(prose: Prose, what: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditRequest:
-    """What `edit` changes; None leaves a part as it is, an empty text removes a field. `reason` is that of the
-    confidence."""
+    """What `edit` changes; None leaves a part as it is, an empty text removes a field or a relation. `reason` is that
+    of the confidence."""
 
     prose: Prose
     confidence: str | None = None
@@ -151,6 +153,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         old = book.entry(entry_id)
         entry_id = old.id
         record = _to_check(book, old, request)
+        relations: dict[str, Any] = {n: _relation(getattr(prose, n), getattr(old, n)) for n in RELATIONS}
         word, reason = stated_confidence(record, book.header.metrics, request.confidence, request.reason)
         new = dataclasses.replace(
             old,
@@ -163,9 +166,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
             confidence=word,
             confidence_reason=reason,
             state=_state(request.state, old.state, has_runs=bool(record.runs)),
-            continues=prose.continues or old.continues,
-            completes=prose.completes or old.completes,
-            supersedes=prose.supersedes or old.supersedes,
+            **relations,
         )
         new = with_earlier_hypothesis(record, new, workspace.stamp())
         if new == old:
@@ -180,6 +181,11 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
     if is_withdrawn(new.state):
         workspace.warnings += read(workspace, book).doubts
     return book, new
+
+
+def _relation(given: str | None, old: str | None) -> str | None:
+    """An empty one is taken back."""
+    return old if given is None else given or None
 
 
 def _to_check(book: Book, entry: Entry, request: EditRequest) -> Record:

@@ -194,3 +194,31 @@ def test_an_update_compares_with_the_baseline_that_there_was(cli: Cli, folder: P
     update = "".join(path.read_text() for path in sorted((folder / "out").glob("update*.md")))
     assert "+25.00%" in update
     assert "differs from the baseline" not in update
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_relation_the_wrong_way_round_and_taken_back(cli: Cli, folder: Path, relation: str) -> None:
+    cli("start", "moe", "--prefix", "MOE")
+    for title in ("one", "two"):
+        assert cli("note", "--title", title).code == 0
+    cause = "an entry continues, completes or supersedes an earlier one"
+    assert cli("edit", "MOE-000", f"--{relation}", "moe-1", "--json").error == {
+        "code": "usage",
+        "message": "MOE-000 cannot refer to MOE-001",
+        "cause": cause,
+        "hint": f"say it the other way round: logbook edit MOE-001 --{relation} MOE-000",
+    }
+    error = cli("edit", "moe-1", f"--{relation}", "MOE-001", "--json").error
+    assert (error["message"], error["cause"]) == ("MOE-001 cannot refer to itself", cause)
+    assert error["hint"] == "name an earlier entry: logbook list"
+    error = cli("note", "--title", "three", f"--{relation}", "", "--json").error
+    assert (error["message"], error["cause"]) == (f"--{relation} names no entry", "the text after it is empty")
+    assert error["hint"] == "leave it out, or name an earlier entry: logbook list"
+    assert cli("edit", "MOE-001", f"--{relation}", "MOE-000").code == 0
+    assert cli("show", "MOE-001", "--json").data[relation] == "MOE-000"
+    view = (folder / "logbooks/moe.md").read_text()
+    assert cli("edit", "MOE-001", f"--{relation}", "").code == 0
+    assert cli("show", "MOE-001", "--json").data[relation] is None
+    if relation in INVERSE:
+        assert cli("show", "MOE-000", "--json").data[INVERSE[relation]] == []
+        assert (folder / "logbooks/moe.md").read_text().count("MOE-001") < view.count("MOE-001")
