@@ -124,7 +124,10 @@ def note(workspace: Workspace, prose: Prose, *, kind: str) -> tuple[Book, Entry]
     prose = with_relations(book, prose)
     draft = draft_entry(workspace, prose, title=title, kind=kind)
     with changing(workspace, book):
-        return book, create_entry(workspace, book, draft)
+        made = create_entry(workspace, book, draft)
+    if made.supersedes is not None:
+        workspace.warnings += read(workspace, book).doubts
+    return book, made
 
 
 def _title(prose: Prose, what: str) -> str:
@@ -178,7 +181,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         new = workspace.redacted_entry(new)
         blocks_of(workspace, book).entry(dataclasses.replace(record, entry=new))
         book.write_entry(new)
-    if is_withdrawn(new.state):
+    if is_withdrawn(new.state) or new.supersedes is not None:
         workspace.warnings += read(workspace, book).doubts
     return book, new
 

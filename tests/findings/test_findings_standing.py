@@ -222,3 +222,20 @@ def test_a_relation_the_wrong_way_round_and_taken_back(cli: Cli, folder: Path, r
     if relation in INVERSE:
         assert cli("show", "MOE-000", "--json").data[INVERSE[relation]] == []
         assert (folder / "logbooks/moe.md").read_text().count("MOE-001") < view.count("MOE-001")
+
+
+@pytest.mark.parametrize("how", ["superseded", "void"])
+def test_a_baseline_whose_entry_does_not_count_is_doubted_everywhere(cli: Cli, folder: Path, how: str) -> None:
+    cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s")
+    cli("run", "--", "echo", "RESULT topk=2 tflops=10")
+    cli("run", "--", "echo", "RESULT topk=2 tflops=12")
+    cli("baseline", "--entry", "MOE-000", "--reason", "first")
+    if how == "void":
+        answer, why = cli("edit", "MOE-000", "--state", "void"), "void"
+    else:
+        answer, why = cli("note", "--title", "wrong", "--supersedes", "MOE-000"), "superseded by MOE-002"
+    doubt = f"the baseline is MOE-000, which is {why}: logbook baseline --entry ID --reason '...' moves it"
+    assert doubt in answer.err
+    for words in (["status"], ["baseline"], ["compare", "MOE-001", "--baseline"], ["sync", "--offline", "out"]):
+        assert doubt in cli(*words).err, words
+    assert f"- Entry: MOE-000, which is {why}" in (folder / "out/issue.md").read_text()
