@@ -227,8 +227,8 @@ def test_a_relation_the_wrong_way_round_and_taken_back(cli: Cli, folder: Path, r
 @pytest.mark.parametrize("how", ["superseded", "void"])
 def test_a_baseline_whose_entry_does_not_count_is_doubted_everywhere(cli: Cli, folder: Path, how: str) -> None:
     cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s")
-    cli("run", "--", "echo", "RESULT topk=2 tflops=10")
-    cli("run", "--", "echo", "RESULT topk=2 tflops=12")
+    cli("run", "--", "echo", "RESULT mode=none tflops=10")
+    cli("run", "--", "echo", "RESULT mode=none tflops=12")
     cli("baseline", "--entry", "MOE-000", "--reason", "first")
     if how == "void":
         answer, why = cli("edit", "MOE-000", "--state", "void"), "void"
