@@ -191,13 +191,13 @@ def edited_fields(old: Sequence[Field], given: Sequence[tuple[str, str]], *, app
 
 
 def with_earlier_hypothesis(old: Record, new: Entry, changed: str) -> Entry:
-    """The entry with the hypothesis that stood there when there was a result already. `changed`: the moment of it.
+    """The entry with the hypothesis that stood there when there was a result already. `changed`: the day of it.
 
     What was found must not be made to look like what was expected."""
     before = old.entry.text(HYPOTHESIS)
     if not before or before == new.text(HYPOTHESIS) or not old.runs:
         return new
-    said = f"Changed after the result, {changed[:10]}. Before: {before}"
+    said = f"Changed after the result, {changed}. Before: {before}"
     fields = edited_fields(new.fields, [(EARLIER_HYPOTHESIS, said)], append=bool(new.text(EARLIER_HYPOTHESIS)))
     return dataclasses.replace(new, fields=fields)
 

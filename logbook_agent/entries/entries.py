@@ -42,6 +42,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
+from logbook_agent.text.times import day
 from logbook_agent.text.words import planned_words, shell_syntax
 
 # Of a long entry, so many runs show what a template makes of it.
@@ -171,7 +172,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
             state=_state(request.state, old.state, has_runs=bool(record.runs)),
             **relations,
         )
-        new = with_earlier_hypothesis(record, new, workspace.stamp())
+        new = with_earlier_hypothesis(record, new, day(workspace.stamp(), book.header.zone))
         if new == old:
             raise UsageError(
                 f"nothing to change in {entry_id}",

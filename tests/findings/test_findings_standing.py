@@ -15,7 +15,7 @@ from logbook_agent.findings.thread import Standing, Summary, standings
 from logbook_agent.model.entry import INVERSE, RELATIONS, Entry, State
 from logbook_agent.model.record import Record
 from logbook_agent.pages.sections import LATER, sections
-from tests.conftest import REPOSITORY, Cli
+from tests.conftest import REPOSITORY, Cli, FixedClock
 
 STATES = (None, "blocked", "abandoned", "void")
 
@@ -227,8 +227,8 @@ def test_a_relation_the_wrong_way_round_and_taken_back(cli: Cli, folder: Path, r
 @pytest.mark.parametrize("how", ["superseded", "void"])
 def test_a_baseline_whose_entry_does_not_count_is_doubted_everywhere(cli: Cli, folder: Path, how: str) -> None:
     cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s")
-    cli("run", "--", "echo", "RESULT mode=none tflops=10")
-    cli("run", "--", "echo", "RESULT mode=none tflops=12")
+    cli("run", "--config", "mode=none", "--", "echo", "RESULT tflops=10")
+    cli("run", "--config", "mode=none", "--", "echo", "RESULT tflops=12")
     cli("baseline", "--entry", "MOE-000", "--reason", "first")
     if how == "void":
         answer, why = cli("edit", "MOE-000", "--state", "void"), "void"
@@ -239,3 +239,23 @@ def test_a_baseline_whose_entry_does_not_count_is_doubted_everywhere(cli: Cli, f
     for words in (["status"], ["baseline"], ["compare", "MOE-001", "--baseline"], ["sync", "--offline", "out"]):
         assert doubt in cli(*words).err, words
     assert f"- Entry: MOE-000, which is {why}" in (folder / "out/issue.md").read_text()
+
+
+def test_a_comparison_with_what_is_void_is_not_kept(cli: Cli) -> None:
+    cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s")
+    for mode in ("none", "int8"):
+        cli("run", "--", "echo", f"RESULT mode={mode} tflops=10")
+    cli("edit", "MOE-000", "--state", "void")
+    error = cli("compare", "MOE-000", "MOE-001", "--save", "MOE-001", "--json").error
+    assert error["message"] == "MOE-001 cannot keep a comparison with MOE-000, which is void"
+    assert error["cause"] == "what was taken back settles nothing"
+    assert error["hint"] == ("compare with another entry; or let it count again: logbook edit MOE-000 --state computed")
+
+
+def test_days_are_those_of_the_zone(cli: Cli, folder: Path, clock: FixedClock) -> None:
+    cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s", "--zone", "Pacific/Kiritimati")
+    cli("run", "--hypothesis", "slow", "--", "echo", "RESULT tflops=10")
+    cli("baseline", "--config", "mode=none", "--number", "tflops=9", "--reason", "first")
+    cli("edit", "MOE-000", "--hypothesis", "fast")
+    assert "date: '2026-02-11'" in (folder / "logbooks/moe/logbook.yaml").read_text()
+    assert "Changed after the result, 2026-02-11. Before: slow" in (folder / "logbooks/moe.md").read_text()
