@@ -259,3 +259,21 @@ def test_days_are_those_of_the_zone(cli: Cli, folder: Path, clock: FixedClock) -
     cli("edit", "MOE-000", "--hypothesis", "fast")
     assert "date: '2026-02-11'" in (folder / "logbooks/moe/logbook.yaml").read_text()
     assert "Changed after the result, 2026-02-11. Before: slow" in (folder / "logbooks/moe.md").read_text()
+
+
+def test_relations_that_were_written_by_hand(cli: Cli, folder: Path) -> None:
+    cli("start", "moe", "--prefix", "MOE")
+    for title in ("one", "two"):
+        cli("note", "--title", title)
+    entries = folder / "logbooks/moe/entries"
+    first, second = (entries / f"MOE-00{n}.yaml" for n in (0, 1))
+    whole = second.read_text()
+    second.write_text(whole + '"supersedes": MOE-000\n')
+    assert cli("show", "MOE-000", "--json").data["superseded_by"] == ["MOE-001"]
+    second.write_text(whole)
+    first.write_text(first.read_text() + "supersedes: MOE-001\n")
+    [found] = [f for f in cli("doctor", "--json").data["findings"] if f["check"] == "relation"]
+    assert found["message"] == "MOE-000 supersedes MOE-001, which is no earlier entry"
+    assert found["mend"] == "logbook edit MOE-000 --supersedes '' takes it back"
+    assert cli("edit", "MOE-000", "--supersedes", "").code == 0
+    assert "relation" not in cli("doctor").out
