@@ -15,6 +15,7 @@ from logbook_agent.findings.cases import counting
 from logbook_agent.findings.comparisons.as_text import compared_text
 from logbook_agent.findings.comparisons.compare import compare
 from logbook_agent.findings.comparisons.told import data
+from logbook_agent.findings.read import read
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.findings.tables.spec import TableSpec
@@ -152,6 +153,8 @@ def compare_command(
     )
     book = space.book(entry_of(references[0]))
     found = compare(book, asked, baseline=baseline)
+    if baseline:
+        space.warnings += read(space, book).baseline_doubts
     kept = keep(space, book, save, found) if save is not None else None
     answer = {**data(found.question, found.answers), "saved": kept}
     text = "" if common.as_json else compared_text(found.answers, blocks_of(space, book).table)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.doctor.finding import Examination, Finding
+from logbook_agent.model.entry import RELATIONS, Entry, id_number
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
@@ -82,12 +83,31 @@ def check_records(examination: Examination) -> Iterator[Finding]:
         if path in examination.reported:
             continue
         try:
-            records.read_entry(path)
+            entry = records.read_entry(path)
         except StoreError as error:
             yield unreadable(path, error, check="entry")
+            continue
+        for name in RELATIONS:
+            yield from _backwards(examination, entry, name)
     for found in every_run(book):
         if isinstance(found.run, StoreError) and found.path not in examination.reported:
             yield unreadable(found.path, found.run, check="run")
+
+
+def _backwards(examination: Examination, entry: Entry, name: str) -> Iterator[Finding]:
+    """A relation to a later entry, which commands refuse: no reader looks for it among the earlier ones."""
+    book, target = examination.book, getattr(entry, name)
+    own, other = (id_number(i or "", book.header.prefix) for i in (entry.id, target))
+    if own is None or other is None or other < own or not book.has_entry(target):
+        return
+    try:
+        if records.read_entry(book.entry_path(target)).aliases:
+            return  # it was renumbered, and may be older than its number
+    except StoreError:
+        return
+    message = f"{entry.id} {name} {target}, which is no earlier entry"
+    mend = f"logbook edit {entry.id} --{name} '' takes it back"
+    yield Finding("warning", "relation", book.entry_path(entry.id), message, mend)
 
 
 def unreadable(path: Path, error: StoreError, *, check: str) -> Finding:

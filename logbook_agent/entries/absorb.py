@@ -18,6 +18,7 @@ from logbook_agent.pages.views import FOOTER, HEADER, changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import marked as views
+from logbook_agent.text.times import day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +116,7 @@ def _step(workspace: Workspace, found: Findings, view: str, block: views.Block) 
     )
     taken: TakenEdit = take(record, form.sections(record, later=later, compared=compared), rendered, standing)
     # Without its secrets, as it will be written: what was understood must be what a reader of the next view finds.
-    changed = with_earlier_hypothesis(record, taken.entry, workspace.stamp())
+    changed = with_earlier_hypothesis(record, taken.entry, day(workspace.stamp(), book.header.zone))
     new = workspace.redacted_entry(changed) if taken.changed else record.entry
     now = dataclasses.replace(record, entry=new)
     text = form.entry(now, later=later, compared=compared)

@@ -22,6 +22,7 @@ from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
+from logbook_agent.text.times import day
 from logbook_agent.text.words import assignments, listed
 
 # A baseline of more cases than this is a sweep whose case was not named.
@@ -100,7 +101,7 @@ def _baseline(workspace: Workspace, book: Book, request: MoveRequest) -> Baselin
         entry_id = record.id
         config, numbers = _measured(_only(record, request.entry_id), book.header, config)
     found = Baseline(
-        date=workspace.stamp()[:10],
+        date=day(workspace.stamp(), book.header.zone),
         code_refs=tuple(map(clean, request.refs)) or _refs(book.header, entry_id),
         config=config,
         numbers=numbers,

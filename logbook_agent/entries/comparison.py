@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from logbook_agent.findings.comparisons.compare import CompareResult
-from logbook_agent.model.entry import Comparison, settled
+from logbook_agent.model.entry import VOID, Comparison, settled
 from logbook_agent.model.errors import UsageError
 from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
@@ -52,7 +52,14 @@ def _check_keeping(book: Book, entry_id: str, compared: CompareResult) -> None:
             hint=f"--save {last}",
         )
     for other in entries:
-        if other != entry_id and not settled(book.record(other).state):
+        state = book.record(other).state
+        if other != entry_id and state == VOID:
+            raise UsageError(
+                f"{entry_id} cannot keep a comparison with {other}, which is void",
+                cause="what was taken back settles nothing",
+                hint=f"compare with another entry; or let it count again: logbook edit {other} --state computed",
+            )
+        if other != entry_id and not settled(state):
             raise UsageError(
                 f"{other} has not finished",
                 cause="a saved comparison is computed again at every render, and should not change by itself",

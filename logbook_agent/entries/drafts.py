@@ -57,18 +57,33 @@ class Prose:
 
 
 def with_relations(book: Book, prose: Prose, own_id: str | None = None) -> Prose:
-    """The prose with the present IDs of the entries it refers to (a former ID is accepted).
+    """The prose with the present IDs of the entries it refers to (a former ID is accepted). An empty one stays where
+    `own_id` is an entry, whose relation it takes back.
 
     Raises NotFound when one does not exist, UsageError when it is not an earlier one.
     """
-    targets = {name: book.resolve(target) for name in RELATIONS if (target := getattr(prose, name)) is not None}
+    given = {name: target for name in RELATIONS if (target := getattr(prose, name)) is not None}
+    own_id = book.resolve(own_id) if given and own_id is not None else None
+    targets = {name: target and book.resolve(target) for name, target in given.items() if target or own_id is None}
     order = book.entry_ids() if targets and own_id is not None else []
-    for target in targets.values():
-        if own_id in order and order.index(target) >= order.index(own_id):
+    for name, target in targets.items():
+        if not target:
+            raise UsageError(
+                f"--{name} names no entry",
+                cause="the text after it is empty",
+                hint="leave it out, or name an earlier entry: logbook list",
+            )
+        if own_id is not None and target == own_id:
+            raise UsageError(
+                f"{own_id} cannot refer to itself",
+                cause="an entry continues, completes or supersedes an earlier one",
+                hint="name an earlier entry: logbook list",
+            )
+        if own_id in order and order.index(target) > order.index(own_id):
             raise UsageError(
                 f"{own_id} cannot refer to {target}",
                 cause="an entry continues, completes or supersedes an earlier one",
-                hint=f"say it the other way round: logbook edit {target} --supersedes {own_id}",
+                hint=f"say it the other way round: logbook edit {target} --{name} {own_id}",
             )
     return dataclasses.replace(prose, **targets)
 
@@ -179,13 +194,13 @@ def edited_fields(old: Sequence[Field], given: Sequence[tuple[str, str]], *, app
 
 
 def with_earlier_hypothesis(old: Record, new: Entry, changed: str) -> Entry:
-    """The entry with the hypothesis that stood there when there was a result already. `changed`: the moment of it.
+    """The entry with the hypothesis that stood there when there was a result already. `changed`: the day of it.
 
     What was found must not be made to look like what was expected."""
     before = old.entry.text(HYPOTHESIS)
     if not before or before == new.text(HYPOTHESIS) or not old.runs:
         return new
-    said = f"Changed after the result, {changed[:10]}. Before: {before}"
+    said = f"Changed after the result, {changed}. Before: {before}"
     fields = edited_fields(new.fields, [(EARLIER_HYPOTHESIS, said)], append=bool(new.text(EARLIER_HYPOTHESIS)))
     return dataclasses.replace(new, fields=fields)
 

@@ -6,6 +6,7 @@ import dataclasses
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from logbook_agent.entries.drafts import (
     Prose,
@@ -23,6 +24,7 @@ from logbook_agent.findings.said import is_long
 from logbook_agent.findings.trust import trust_of
 from logbook_agent.model.entry import (
     CONFIDENCES,
+    RELATIONS,
     SETTABLE_STATES,
     Confidence,
     Entry,
@@ -41,6 +43,7 @@ from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
 from logbook_agent.text.near import choice
+from logbook_agent.text.times import day
 from logbook_agent.text.words import planned_words, shell_syntax
 
 # Of a long entry, so many runs show what a template makes of it.
@@ -123,7 +126,10 @@ def note(workspace: Workspace, prose: Prose, *, kind: str) -> tuple[Book, Entry]
     prose = with_relations(book, prose)
     draft = draft_entry(workspace, prose, title=title, kind=kind)
     with changing(workspace, book):
-        return book, create_entry(workspace, book, draft)
+        made = create_entry(workspace, book, draft)
+    if made.supersedes is not None:
+        workspace.warnings += read(workspace, book).doubts
+    return book, made
 
 
 def _title(prose: Prose, what: str) -> str:
@@ -134,8 +140,8 @@ def _title(prose: Prose, what: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditRequest:
-    """What `edit` changes; None leaves a part as it is, an empty text removes a field. `reason` is that of the
-    confidence."""
+    """What `edit` changes; None leaves a part as it is, an empty text removes a field or a relation. `reason` is that
+    of the confidence."""
 
     prose: Prose
     confidence: str | None = None
@@ -152,6 +158,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         old = book.entry(entry_id)
         entry_id = old.id
         record = _to_check(book, old, request)
+        relations: dict[str, Any] = {n: _relation(getattr(prose, n), getattr(old, n)) for n in RELATIONS}
         word, reason = stated_confidence(record, book.header.metrics, request.confidence, request.reason)
         new = dataclasses.replace(
             old,
@@ -164,11 +171,9 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
             confidence=word,
             confidence_reason=reason,
             state=_state(request.state, old.state, has_runs=bool(record.runs)),
-            continues=prose.continues or old.continues,
-            completes=prose.completes or old.completes,
-            supersedes=prose.supersedes or old.supersedes,
+            **relations,
         )
-        new = with_earlier_hypothesis(record, new, workspace.stamp())
+        new = with_earlier_hypothesis(record, new, day(workspace.stamp(), book.header.zone))
         if new == old:
             raise UsageError(
                 f"nothing to change in {entry_id}",
@@ -178,13 +183,18 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         new = workspace.redacted_entry(new)
         blocks_of(workspace, book).entry(dataclasses.replace(record, entry=new))
         book.write_entry(new)
-    if is_withdrawn(new.state):
+    if is_withdrawn(new.state) or new.supersedes is not None:
         workspace.warnings += read(workspace, book).doubts
     if prose.result and any(row.metrics for status in record.runs for row in status.run.rows):
         workspace.warnings.append(
             f"the numbers of {new.id} still come from its runs; what was given stands beside them as words"
         )
     return book, new
+
+
+def _relation(given: str | None, old: str | None) -> str | None:
+    """An empty one is taken back."""
+    return old if given is None else given or None
 
 
 def _to_check(book: Book, entry: Entry, request: EditRequest) -> Record:

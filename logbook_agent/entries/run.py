@@ -25,6 +25,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.title import title_of
+from logbook_agent.text.times import day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,9 +104,8 @@ def run(
     if made.runs and made.runs[0].run == 1 and (why := unmeasured(made.runs, book.header.metrics)) is not None:
         workspace.warnings.append(why)
     if book.header.closing is not None:
-        workspace.warnings.append(
-            f"{book.header.topic} was closed on {book.header.closing.at[:10]}: logbook close --reopen opens it again"
-        )
+        closed = day(book.header.closing.at, book.header.zone)
+        workspace.warnings.append(f"{book.header.topic} was closed on {closed}: logbook close --reopen opens it again")
     # Of a single run that was cut off nothing needs to be said.
     if made.is_interrupted and (len(plan) > 1 or not made.runs):
         workspace.warnings.append(_rest(made, commands, len(commands) * request.repeat))

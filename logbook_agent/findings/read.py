@@ -140,10 +140,10 @@ class Findings:
 
     @property
     def baseline_doubts(self) -> list[str]:
-        """That the baseline was measured by such an entry; nothing where it was not."""
+        """That the baseline was measured by an entry that does not count any more; nothing where it does."""
         entry_id = self.book.header.baseline.entry if self.book.header.baseline is not None else None
-        lost = self._lost(entry_id) if entry_id is not None else None
-        if lost is None:
+        lost = self._uncounted(entry_id) if entry_id is not None else None
+        if not lost:
             return []
         return [f"the baseline is {entry_id}, which is {lost}: logbook baseline --entry ID --reason '...' moves it"]
 
@@ -156,6 +156,16 @@ class Findings:
         except StoreError:
             return None
         return state if is_withdrawn(state) else None
+
+    def _uncounted(self, entry_id: str) -> str | None:
+        """Why an entry does not count, superseded ones included."""
+        lost = self._lost(entry_id)
+        if lost is not None:
+            return lost
+        try:
+            return self._mentions.standing(self.entry(entry_id)).why
+        except StoreError:
+            return None
 
     # -- records ---------------------------------------------------------------------------------
 

@@ -182,7 +182,8 @@ class Thread:
 
 
 # A file without any of these says nothing of other entries, and nothing for the lists below a view.
-_RELATIONS = tuple(f"\n{name}:" for name in INVERSE)
+# (Whoever edits it by hand may put a key in quotes.)
+_RELATIONS = tuple(f"\n{quote}{name}{quote}:" for name in INVERSE for quote in ("", "'", '"'))
 _KEEPS = "\ncomparisons:"
 _LISTED = (DECISION.casefold(), NEGATIVE_RESULT.casefold())
 

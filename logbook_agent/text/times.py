@@ -38,6 +38,11 @@ def minute(iso: str, zone: str) -> str:
         return iso
 
 
+def day(iso: str, zone: str) -> str:
+    """The day of a moment in a zone, `2026-02-10`; of text that is no time, its first ten characters."""
+    return minute(iso, zone)[:10]
+
+
 def stamp(moment: datetime) -> str:
     """A moment as records store it: UTC, ISO 8601, whole seconds."""
     return moment.astimezone(UTC).isoformat(timespec="seconds")

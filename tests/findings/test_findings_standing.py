@@ -15,7 +15,7 @@ from logbook_agent.findings.thread import Standing, Summary, standings
 from logbook_agent.model.entry import INVERSE, RELATIONS, Entry, State
 from logbook_agent.model.record import Record
 from logbook_agent.pages.sections import LATER, sections
-from tests.conftest import REPOSITORY, Cli
+from tests.conftest import REPOSITORY, Cli, FixedClock
 
 STATES = (None, "blocked", "abandoned", "void")
 
@@ -195,3 +195,86 @@ def test_an_update_compares_with_the_baseline_that_there_was(cli: Cli, folder: P
     update = "".join(path.read_text() for path in sorted((folder / "out").glob("update*.md")))
     assert "+25.00%" in update
     assert "differs from the baseline" not in update
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_relation_the_wrong_way_round_and_taken_back(cli: Cli, folder: Path, relation: str) -> None:
+    cli("start", "moe", "--prefix", "MOE")
+    for title in ("one", "two"):
+        assert cli("note", "--title", title).code == 0
+    cause = "an entry continues, completes or supersedes an earlier one"
+    assert cli("edit", "MOE-000", f"--{relation}", "moe-1", "--json").error == {
+        "code": "usage",
+        "message": "MOE-000 cannot refer to MOE-001",
+        "cause": cause,
+        "hint": f"say it the other way round: logbook edit MOE-001 --{relation} MOE-000",
+    }
+    error = cli("edit", "moe-1", f"--{relation}", "MOE-001", "--json").error
+    assert (error["message"], error["cause"]) == ("MOE-001 cannot refer to itself", cause)
+    assert error["hint"] == "name an earlier entry: logbook list"
+    error = cli("note", "--title", "three", f"--{relation}", "", "--json").error
+    assert (error["message"], error["cause"]) == (f"--{relation} names no entry", "the text after it is empty")
+    assert error["hint"] == "leave it out, or name an earlier entry: logbook list"
+    assert cli("edit", "MOE-001", f"--{relation}", "MOE-000").code == 0
+    assert cli("show", "MOE-001", "--json").data[relation] == "MOE-000"
+    view = (folder / "logbooks/moe.md").read_text()
+    assert cli("edit", "MOE-001", f"--{relation}", "").code == 0
+    assert cli("show", "MOE-001", "--json").data[relation] is None
+    if relation in INVERSE:
+        assert cli("show", "MOE-000", "--json").data[INVERSE[relation]] == []
+        assert (folder / "logbooks/moe.md").read_text().count("MOE-001") < view.count("MOE-001")
+
+
+@pytest.mark.parametrize("how", ["superseded", "void"])
+def test_a_baseline_whose_entry_does_not_count_is_doubted_everywhere(cli: Cli, folder: Path, how: str) -> None:
+    cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s")
+    cli("run", "--config", "mode=none", "--", "echo", "RESULT tflops=10")
+    cli("run", "--config", "mode=none", "--", "echo", "RESULT tflops=12")
+    cli("baseline", "--entry", "MOE-000", "--reason", "first")
+    if how == "void":
+        answer, why = cli("edit", "MOE-000", "--state", "void"), "void"
+    else:
+        answer, why = cli("note", "--title", "wrong", "--supersedes", "MOE-000"), "superseded by MOE-002"
+    doubt = f"the baseline is MOE-000, which is {why}: logbook baseline --entry ID --reason '...' moves it"
+    assert doubt in answer.err
+    for words in (["status"], ["baseline"], ["compare", "MOE-001", "--baseline"], ["sync", "--offline", "out"]):
+        assert doubt in cli(*words).err, words
+    assert f"- Entry: MOE-000, which is {why}" in (folder / "out/issue.md").read_text()
+
+
+def test_a_comparison_with_what_is_void_is_not_kept(cli: Cli) -> None:
+    cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s")
+    for mode in ("none", "int8"):
+        cli("run", "--", "echo", f"RESULT mode={mode} tflops=10")
+    cli("edit", "MOE-000", "--state", "void")
+    error = cli("compare", "MOE-000", "MOE-001", "--save", "MOE-001", "--json").error
+    assert error["message"] == "MOE-001 cannot keep a comparison with MOE-000, which is void"
+    assert error["cause"] == "what was taken back settles nothing"
+    assert error["hint"] == ("compare with another entry; or let it count again: logbook edit MOE-000 --state computed")
+
+
+def test_days_are_those_of_the_zone(cli: Cli, folder: Path, clock: FixedClock) -> None:
+    cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s", "--zone", "Pacific/Kiritimati")
+    cli("run", "--hypothesis", "slow", "--", "echo", "RESULT tflops=10")
+    cli("baseline", "--config", "mode=none", "--number", "tflops=9", "--reason", "first")
+    cli("edit", "MOE-000", "--hypothesis", "fast")
+    assert "date: '2026-02-11'" in (folder / "logbooks/moe/logbook.yaml").read_text()
+    assert "Changed after the result, 2026-02-11. Before: slow" in (folder / "logbooks/moe.md").read_text()
+
+
+def test_relations_that_were_written_by_hand(cli: Cli, folder: Path) -> None:
+    cli("start", "moe", "--prefix", "MOE")
+    for title in ("one", "two"):
+        cli("note", "--title", title)
+    entries = folder / "logbooks/moe/entries"
+    first, second = (entries / f"MOE-00{n}.yaml" for n in (0, 1))
+    whole = second.read_text()
+    second.write_text(whole + '"supersedes": MOE-000\n')
+    assert cli("show", "MOE-000", "--json").data["superseded_by"] == ["MOE-001"]
+    second.write_text(whole)
+    first.write_text(first.read_text() + "supersedes: MOE-001\n")
+    [found] = [f for f in cli("doctor", "--json").data["findings"] if f["check"] == "relation"]
+    assert found["message"] == "MOE-000 supersedes MOE-001, which is no earlier entry"
+    assert found["mend"] == "logbook edit MOE-000 --supersedes '' takes it back"
+    assert cli("edit", "MOE-000", "--supersedes", "").code == 0
+    assert "relation" not in cli("doctor").out

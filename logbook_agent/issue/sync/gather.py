@@ -48,6 +48,7 @@ def gather(
     links = links_of(workspace, book, issue)
     found = read(workspace, book)
     workspace.warnings += [f"not synced: {message}" for message in found.unreadable]
+    workspace.warnings += found.baseline_doubts
     recorded, header = book.header, workspace.redacted_header(found.header)
     later = {i: s.later for i, s in found.thread.standing.items() if s.later}
     digests = {e["id"]: e["digest"] for e in found.summaries}

@@ -95,6 +95,7 @@ class IssueValues:
             ],
             "code_refs": [words(ref, _CASE_BYTES) for ref in plain["code_refs"]],
             "entry": self.id_link(plain["entry"]) if plain["entry"] else "",
+            "doubt": escape(self._uncounted(plain["entry"])),
             "text": prose(plain["text"]),
             "moves": [
                 {
@@ -105,6 +106,11 @@ class IssueValues:
                 for move in self._plain["baseline_moves"]
             ],
         }
+
+    def _uncounted(self, entry_id: str | None) -> str:
+        """Why an entry does not count."""
+        named = (s["id"] for s in self.summaries if entry_id in (s["id"], *s["aliases"]))
+        return next((self.thread.standing[i].why for i in named), "")
 
     def criteria(self) -> list[dict[str, Any]]:
         return [self._criterion(c) for c in self.header.stop_criteria]
