@@ -72,10 +72,12 @@ def headline(record: Record, header: Header, answered: Sequence[Answered] = ()) 
     failed."""
     rows = counted_rows(record)
     for name in dict.fromkeys([*(m.name for m in header.metrics), *(n for r in rows for n in r.metrics)]):
-        values = [median(r.metrics[name].samples) for r in rows if name in r.metrics]
+        # What a row that failed says of itself is no result.
+        good = [m for r in rows if r.failed is None and (m := r.metrics.get(name)) is not None and m.samples]
+        values = [median(m.samples) for m in good]
         if values:
             low, high = (format_value(v, decimals=known(name).decimals) for v in (min(values), max(values)))
-            unit = next((r.metrics[name].unit for r in rows if name in r.metrics), None)
+            unit = next((m.unit for m in good), None)
             span = low if low == high else f"{low} .. {high}"
             found = f"{len(rows)} row{'s' if len(rows) > 1 else ''}, {name} {span}" + (f" {unit}" if unit else "")
             return _cut("; ".join([found, *_verdicts(answered)]), _VERDICTS_CHARS)

@@ -163,3 +163,12 @@ def test_a_loss_against_an_entry_that_does_not_count_is_none(
     assert ("regressive" in losses(), footer()) == (False, False)
     assert f"This settles nothing: it rests on MOE-000, which is {why}" in (folder / "logbooks/moe.md").read_text()
     assert started("status", "--json").data["settled"] == []
+
+
+def test_a_row_that_failed_is_no_result(started: Cli) -> None:
+    line = json.dumps({"metrics": {"tflops": {"samples": [500]}}, "failed": {"reason": "check", "message": "wrong"}})
+    assert started("run", "--", "echo", f"RESULT_JSON {line}").code == 0
+    assert started("run", "--id", "MOE-000", "--", "echo", "RESULT tflops=101").code == 0
+    [entry] = started("list", "--json").data
+    assert entry["result"] == "2 rows, tflops 101.000 TF/s"
+    assert started("status", "--json").data["last"][0]["result"] == entry["result"]
