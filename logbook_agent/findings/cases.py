@@ -42,6 +42,7 @@ def cases(*records: Record) -> list[Case]:
             started=run.started,
             # (How busy the processors were is recorded, too, but a CPU that nobody else wants is rare.)
             contended=run.contention is not None and bool(run.contention.accelerator),
+            code=run.code.identity if run.code is not None else None,
             confirms=confirming.get((entry, run.run)),
         )
         for (entry, state, run), name in zip(runs, names, strict=True)
