@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from logbook_agent.entries.stated import stated_baseline
+from logbook_agent.findings.case import repeats
 from logbook_agent.findings.cases import cases
 from logbook_agent.findings.measured import is_case, represented, unit_of
-from logbook_agent.findings.tables.build import repeats
 from logbook_agent.findings.tables.spec import Repeats
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError
@@ -248,5 +248,5 @@ def _differ(groups: Sequence[Repeats]) -> list[str]:
     configs = [dict(row_key(g.cases[0].row.config)) for g in groups]
     keys = dict.fromkeys(k for c in configs for k in c)
     return [k for k in keys if len({c.get(k) for c in configs}) > 1] + list(
-        dict.fromkeys(k for g in groups for k in (*g.apart, *(["label"] if g.cases[0].label else [])))
+        dict.fromkeys(k for g in groups for k in g.apart)
     )

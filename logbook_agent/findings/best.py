@@ -13,9 +13,11 @@ from logbook_agent.findings.measured import baseline_cases, unit_of
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.model.header import Metric
 from logbook_agent.model.stats import median
+from logbook_agent.model.units import common
 
 # One case: `value` (the median of its runs), `low`, `high`, `runs`, `unit`; `entries` it was measured in, of which
-# `entry` is the first, there in `run`; `label`, `config` (as far as it is kept), `config_left_out`, and `apart`, what
+# `entry` is the first, there in `run`; `label` where all its runs
+# have the same, `config` (as far as it is kept), `config_left_out`, and `apart`, what
 # else tells it from the other cases of that entry; `fresh`: all of its runs were made because it came out best of a
 # sweep, where its value was `in_sweep`; `of`: the places of the baseline's cases that it is of;
 # `is_baseline`: the entry of the baseline measured it.
@@ -60,13 +62,14 @@ def _ranked(thread: Thread, metric: Metric) -> list[CaseBest]:
     several units there are those in the metric's unit, and none where it has no unit."""
     if metric.direction is None:
         return []
-    found: dict[tuple[str, str | None], list[tuple[Summary, dict[str, Any]]]] = {}
-    for summary in thread.counted:
-        for case in summary["measured"].get(metric.name, {}).get("trials", ()):
-            found.setdefault((case["key"], case["unit"]), []).append((summary, case))
-    wanted = unit_of(metric)
-    if len({unit for _, unit in found} - {None}) > 1:
-        found = {key: own for key, own in found.items() if wanted is not None and key[1] in (None, wanted)}
+    measured = [(s, s["measured"].get(metric.name, {})) for s in thread.counted]
+    tried = [(summary, case) for summary, m in measured for case in m.get("trials", ())]
+    units = {case["unit"] for _, case in tried} | {unit for _, m in measured for unit in m.get("units", ())}
+    kept = common(units, unit_of(metric))
+    found: dict[str, list[tuple[Summary, dict[str, Any]]]] = {}
+    for summary, case in tried:
+        if case["unit"] in kept:
+            found.setdefault(case["key"], []).append((summary, case))
     baseline = thread.header.baseline
     own_entry = baseline.entry if baseline is not None else None
     cases = [_case(own, own_entry) for own in found.values()]
@@ -77,16 +80,17 @@ def _case(own: Sequence[tuple[Summary, dict[str, Any]]], baseline_entry: str | N
     values = [value for _, case in own for value in case["values"]]
     told = next((case for _, case in own if case["config"]), own[0][1])
     summary, first = own[0]
+    labels = {case["label"] for _, case in own if case["config"]} or {case["label"] for _, case in own}
     return {
         "value": median(values),
         "low": min(values),
         "high": max(values),
         "runs": len(values),
-        "unit": first["unit"],
+        "unit": next((case["unit"] for _, case in own if case["unit"] is not None), None),
         "entries": [s["id"] for s, _ in own],
         "entry": summary["id"],
         "run": first["run"],
-        "label": told["label"],
+        "label": told["label"] if len(labels) == 1 else None,
         "config": told["config"],
         "config_left_out": told["config_left_out"],
         "apart": told["apart"],

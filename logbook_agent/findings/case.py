@@ -1,56 +1,82 @@
-"""When two rows are repeats of one case, wherever in the thread they were measured.
+"""When two rows are repeats of one case, wherever in the thread they were measured. All readers go by this: the best,
+criteria, results, deltas, confidence, the baseline. A comparison (`evidence.pairs`) keeps the same apart, but for rows
+of one run that only a number tells apart which nothing declares: that may be what is compared.
 
 They agree in config, in the facts of their runs (environment, code, packages, launcher; the host where it is the
-device), in the devices, and in what their commands say beyond config. It is what `evidence.pairs` keeps apart within
-one comparison, as a key that the index can hold.
+device), in the devices, in what their commands say beyond config, and in what tells them from other rows of their run.
+Labels of runs are names: that one case is called otherwise when it is measured again makes it no other case.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.tables.spec import Case
-    from logbook_agent.model.record import Record
+    from logbook_agent.findings.tables.frame import Frame
+    from logbook_agent.findings.tables.spec import Case, Repeats
 
 _DIGITS = 16
 
 
-def keyed_cases(record: Record, cases: Sequence[Case]) -> list[tuple[Case, str]]:
-    """The rows of an entry, each with the key of its case. Of rows that one run printed with one key, each is a case of
-    its own: their words tell them apart, else their order."""
-    codes = {s.run.run: s.run.code.identity for s in record.runs if s.run.code is not None}
-    found: dict[tuple[int, str], list[Case]] = {}
-    for case in cases:
-        found.setdefault((case.run, _key(case, codes.get(case.run))), []).append(case)
-    return [pair for (_, key), same in found.items() for pair in zip(same, _apart(key, same), strict=True)]
+def keys_of(cases: Sequence[Case]) -> list[str]:
+    """The key of each case. The index holds it."""
+    from logbook_agent.findings.tables.axes import within_a_run
+    from logbook_agent.findings.tables.frame import frame_of
+
+    own = [_key(case) for case in cases]
+    if len({(case.entry, case.run) for case in cases}) == len(cases):
+        return own
+    frame = frame_of(cases)
+    names = within_a_run(frame, [*frame.apart, frame.pseudo["devices"]], tell=True)
+    return [_within(key, frame, at, names) for at, key in enumerate(own)]
 
 
-def _key(case: Case, code: str | None) -> str:
-    from logbook_agent.findings.evidence.alike import Terms
-    from logbook_agent.findings.evidence.pairs import said_by_command
+def _within(key: str, frame: Frame, at: int, names: Sequence[str]) -> str:
+    item, order = frame.items[at], frame.pseudo["row"]
+    said = [(name, value) for name in names if (value := item.key(name)) is not None]
+    # Where nothing but their order tells rows apart, the first is what a run with one row of it has.
+    said = [one for one in said if one != (order, "1")]
+    return _digest(key, said) if said else key
+
+
+def repeats(cases: Sequence[Case]) -> list[Repeats]:
+    """Cases that are one, in order of appearance; those of runs that did not finish apart from the others."""
+    from logbook_agent.findings.tables.axes import lay_out
+    from logbook_agent.findings.tables.frame import frame_of, show
+    from logbook_agent.findings.tables.spec import Repeats, TableSpec
+
+    if len(cases) < 2:
+        return [Repeats(cases=(case,)) for case in cases]
+    frame = frame_of(cases)
+    axes = lay_out(frame, TableSpec(), by_origin=False).axes
+    told = [name for name in axes if name not in {*frame.config, frame.pseudo["state"]}]
+    found: dict[tuple[str, str | None], list[int]] = {}
+    for at, key in enumerate(keys_of(cases)):
+        found.setdefault((key, cases[at].state), []).append(at)
+    return [
+        Repeats(
+            cases=tuple(cases[at] for at in places),
+            apart={name: show(frame.items[places[0]].place.get(name)) for name in told},
+        )
+        for places in found.values()
+    ]
+
+
+def _key(case: Case) -> str:
+    from logbook_agent.findings.tables.commands import beyond_config
     from logbook_agent.findings.tables.frame import devices_text, key_of, on_accelerator
 
     facts = dict(case.facts)
     # By its name alone, code of two entries may look different that is the same.
-    if facts.pop("commit", None) is not None and code is not None:
-        facts["commit"] = code
+    if facts.pop("commit", None) is not None and case.code is not None:
+        facts["commit"] = case.code
     if on_accelerator(case):
         facts.pop("host", None)
     config = {name: key for name, value in case.row.config.items() if (key := key_of(value)) is not None}
-    said = said_by_command(case, Terms())
+    said = beyond_config(case), case.cwd
     return _digest(sorted(config.items()), sorted(facts.items()), devices_text(case.row.devices), said)
-
-
-def _apart(key: str, same: Sequence[Case]) -> list[str]:
-    if len(same) == 1:
-        return [key]
-    words: list[Mapping[str, str]] = [case.row.labels for case in same]
-    if len({_digest(sorted(w.items())) for w in words}) == len(same):
-        return [_digest(key, sorted(w.items())) for w in words]
-    return [_digest(key, number) for number in range(len(same))]
 
 
 def _digest(*parts: object) -> str:

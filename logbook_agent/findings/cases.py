@@ -51,6 +51,7 @@ def cases(*records: Record) -> list[Case]:
             design=designs.get(entry, {}).get(run.run),
             busy=is_busy(contention_of(run)),
             contended=run.contention is not None and bool(run.contention.accelerator),
+            code=run.code.identity if run.code is not None else None,
             confirms=confirming.get((entry, run.run)),
         )
         for (entry, state, run), name in zip(runs, names, strict=True)

@@ -73,10 +73,12 @@ def headline(record: Record, header: Header, answered: Sequence[Answered] = ()) 
     failed."""
     rows = counted_rows(record)
     for name in dict.fromkeys([*(m.name for m in header.metrics), *(n for r in rows for n in r.metrics)]):
-        values = [median(r.metrics[name].samples) for r in rows if name in r.metrics]
+        # What a row that failed says of itself is no result.
+        good = [m for r in rows if r.failed is None and (m := r.metrics.get(name)) is not None and m.samples]
+        values = [median(m.samples) for m in good]
         if values:
             low, high = (format_value(v, decimals=known(name).decimals) for v in (min(values), max(values)))
-            unit = next((r.metrics[name].unit for r in rows if name in r.metrics), None)
+            unit = next((m.unit for m in good), None)
             span = low if low == high else f"{low} .. {high}"
             found = f"{len(rows)} row{'s' if len(rows) > 1 else ''}, {name} {span}" + (f" {unit}" if unit else "")
             return _cut("; ".join([found, *_verdicts(answered)]), _VERDICTS_CHARS)
@@ -158,9 +160,9 @@ def _level_changes(record: Record) -> list[dict[str, Any]]:
     if sum(status.counts and bool(status.run.rows) for status in record.runs) < 2:
         return []
     # Imported where rows are met.
+    from logbook_agent.findings.case import repeats
     from logbook_agent.findings.cases import cases, counting
     from logbook_agent.findings.levels import level_in
-    from logbook_agent.findings.tables.build import repeats
 
     found = []
     for group in repeats(counting(cases(record))):

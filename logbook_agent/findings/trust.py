@@ -175,9 +175,9 @@ def _trials(answer: Answer) -> Iterator[InSetting]:
 def _of_repeats(record: Record, metrics: Sequence[Metric]) -> Iterator[Conclusion]:
     """Where nothing is compared: whether the runs of each case agree in the first metric. Nothing when no case has
     several."""
+    from logbook_agent.findings.case import repeats
     from logbook_agent.findings.cases import cases
     from logbook_agent.findings.evidence.confidence import Conclusion, InSetting, confidence
-    from logbook_agent.findings.tables.build import repeats
     from logbook_agent.model.stats.noise import noise_floor
 
     # That the best case of a sweep was run once more says nothing of the others.

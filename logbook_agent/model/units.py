@@ -6,6 +6,7 @@ A logbook's own declaration (`--metric NAME:max:UNIT`) always wins over this tab
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -48,6 +49,16 @@ UNITS = frozenset(_COMMON.split()) | {q.unit for q in KNOWN.values() if q.unit i
 def known(name: str) -> Quantity:
     """The table's row for a metric name; an empty Quantity for a name it does not have."""
     return KNOWN.get(name, Quantity())
+
+
+def common(units: Collection[str | None], wanted: str | None) -> frozenset[str | None]:
+    """The units, of some that values of one metric have, that are one scale; `wanted` is the declared one. A value that
+    does not say its unit is in that of the others. Empty: they have several, and which one counts is not stated."""
+    found = frozenset(wanted if unit is None else unit for unit in units)
+    named = found - {None}
+    if len(named) > 1 and wanted not in named:
+        return frozenset()
+    return frozenset(units) if len(named) < 2 else frozenset({wanted, None})
 
 
 def format_value(value: float | None, *, decimals: int | None = None, spread: float | None = None) -> str:

@@ -65,7 +65,7 @@ def test_another_shape_is_not_the_best_of_the_thread(cli: Cli, folder: Path) -> 
     assert (second["value"], second["another_case"]) == (900, True)
     text = issue(cli, folder).partition("## Status")[0]
     assert "Best `tflops` at the baseline's case: 42.000 TF/s" in text
-    assert "900" not in text
+    assert "900.000" not in text
 
 
 def test_that_the_baseline_was_measured_again_is_no_gain(started: Cli, folder: Path) -> None:
@@ -168,3 +168,12 @@ def test_a_loss_against_an_entry_that_does_not_count_is_none(
     assert ("regressive" in losses(), footer()) == (False, False)
     assert f"This settles nothing: it rests on MOE-000, which is {why}" in (folder / "logbooks/moe.md").read_text()
     assert started("status", "--json").data["settled"] == []
+
+
+def test_a_row_that_failed_is_no_result(started: Cli) -> None:
+    line = json.dumps({"metrics": {"tflops": {"samples": [500]}}, "failed": {"reason": "check", "message": "wrong"}})
+    assert started("run", "--", "echo", f"RESULT_JSON {line}").code == 0
+    assert started("run", "--id", "MOE-000", "--", "echo", "RESULT tflops=101").code == 0
+    [entry] = started("list", "--json").data
+    assert entry["result"] == "2 rows, tflops 101.000 TF/s"
+    assert started("status", "--json").data["last"][0]["result"] == entry["result"]

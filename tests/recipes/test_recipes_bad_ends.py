@@ -39,7 +39,8 @@ echo "RESULT tflops=$((1000 + drift + n % 3)).0"
 
 
 @pytest.mark.parametrize(
-    ("end", "reason"), [("exit 3", "exit code 3"), ("kill -KILL $$", "SIGKILL"), ("sleep 9", "timeout")]
+    ("end", "reason"),
+    [("exit 3", "exit code 3"), ("kill -KILL $$", "SIGKILL"), ("sleep 9", "ended by its time limit of 2 s")],
 )
 @pytest.mark.slow
 def test_a_run_that_ended_badly_has_failed_whatever_it_printed(
@@ -50,7 +51,7 @@ def test_a_run_that_ended_badly_has_failed_whatever_it_printed(
     answer = started("sweep", "modes", "--json")
     assert (answer.code, answer.data["rows"], answer.data["failed"]) == (1, 2, 1)
     assert (answer.data["best"]["label"], answer.data["best"]["in_sweep"]) == ("mode=a", 100.0)
-    assert f"mode=b: failed: {reason}; best so far 100 (mode=a)" in answer.err
+    assert f"mode=b: failed: {reason}: RESULT tflops=200; best so far 100 (mode=a)" in answer.err
     assert row_counts(Book(folder / "logbooks", "moe").record("MOE-000")) == (2, 1)
     (folder / "mended").touch()
     again = started("sweep", "--resume", "MOE-000", "--retry-failed", "--json")

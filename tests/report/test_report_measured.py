@@ -63,10 +63,11 @@ APART = {
     "code": {"code": Code(commit="f" * 40, identity="other")},
     "software": {"software": {"jax": "0.8.0"}},
     "devices": {"devices": (Device(platform="tpu", kind="TPU v5p", count=8, used=8),)},
-    "label": {"label": "b"},
+    "argv": {"argv": ("bench", "-v")},
+    "cwd": {"cwd": "elsewhere"},
     "state": FAILED,
 }
-ALIKE = {"host": {"host": dataclasses.replace(run(ENTRY, 1).host, name="pod-b")}, "argv": {"argv": ("bench", "-v")}}
+ALIKE = {"host": {"host": dataclasses.replace(run(ENTRY, 1).host, name="pod-b")}}
 
 
 @pytest.mark.parametrize("name", [*APART, *ALIKE])
@@ -82,6 +83,15 @@ def test_the_issue_and_a_table_take_the_same_for_a_case(name: str) -> None:
     values = [r[column] for r in table.values if name != "state" or r[column] == 1.0]
     of = measured(found, HEADER)["tflops"]
     assert (of["cases"], of["best"]["value"]) == (len(values), max(values))
+
+
+def test_a_label_names_rows_of_a_table_and_makes_no_other_case() -> None:
+    found = repeated(1.0, 3.0, n2={"label": "b"})
+    table = facts.table_of(found, HEADER.metrics)
+    assert table is not None
+    assert [c.name for c in table.columns] == ["label", "tflops"]
+    of = measured(found, HEADER)["tflops"]
+    assert (of["cases"], of["best"]["value"], of["best"]["runs"], of["best"]["label"]) == (1, 2.0, 2, None)
 
 
 def test_runs_with_other_variables_are_no_repeats(started: Cli, folder: Path) -> None:

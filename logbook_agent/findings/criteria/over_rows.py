@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from operator import itemgetter
 
+from logbook_agent.findings.case import keys_of
 from logbook_agent.findings.criteria.outcome import met, not_computable, unmet
 from logbook_agent.findings.criteria.predicate import Measured, Plateau, Target
 from logbook_agent.findings.criteria.select import Rows, combinations, reference, words
-from logbook_agent.findings.evidence.alike import Terms
 from logbook_agent.findings.evidence.compared import numbers
-from logbook_agent.findings.evidence.pairs import Ground, Group
+from logbook_agent.findings.evidence.pairs import Group
 from logbook_agent.findings.evidence.reached import bears_out, runs_needed
-from logbook_agent.findings.tables.frame import Item
+from logbook_agent.findings.tables.frame import Item, frame_of
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.header import Computed, Metric, metric_named
 from logbook_agent.model.units import Direction
@@ -117,7 +117,10 @@ def _best_of_entries(cases: Sequence[Case], metric: str, direction: Direction) -
 
 def _groups(cases: Sequence[Case]) -> list[Group]:
     """The repeats of each case."""
-    return [group for _, group in Ground(cases, Terms()).cases()] if cases else []
+    found: dict[str, list[Item]] = {}
+    for item, key in zip(frame_of(cases).items, keys_of(cases), strict=True):
+        found.setdefault(key, []).append(item)
+    return [Group(items=tuple(items)) for items in found.values()]
 
 
 def _speaking(groups: Sequence[Group], metric: str) -> list[tuple[Group, int]]:

@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from logbook_agent.findings.tables.commands import results, switches
 from logbook_agent.findings.tables.frame import ABSENT, Frame, Item, key_of, listed, on_accelerator, show
-from logbook_agent.findings.tables.spec import Case
 from logbook_agent.text.commands.flags import differences as command_differences
 from logbook_agent.text.commands.flags import normal_name, parts
 
@@ -258,13 +258,3 @@ def explained(config: Iterable[str], terms: Terms) -> Iterator[str]:
     """The flags, as names, of which config or the terms tell: what stands there is compared there."""
     yield from map(normal_name, config)
     yield from map(normal_name, (*terms.implied, *terms.allowed, *([terms.axis] if terms.axis else [])))
-
-
-def results(case: Case) -> frozenset[str]:
-    """What a case measured, as names of flags."""
-    return frozenset(map(normal_name, (*case.row.metrics, *case.row.observations)))
-
-
-def switches(case: Case) -> frozenset[str]:
-    """The keys of a case that are true or false, whose flags take no value."""
-    return frozenset(normal_name(k) for k, v in case.row.config.items() if isinstance(v, bool))

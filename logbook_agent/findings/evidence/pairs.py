@@ -20,10 +20,9 @@ from logbook_agent.findings.evidence.alike import (
     compared_names,
     explained,
     likeness,
-    results,
-    switches,
 )
 from logbook_agent.findings.tables.axes import within_a_run
+from logbook_agent.findings.tables.commands import results, switches
 from logbook_agent.findings.tables.frame import Frame, Item, by, frame_of, show, unknown
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.errors import UsageError

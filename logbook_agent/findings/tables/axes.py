@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from logbook_agent.findings.tables.commands import beyond_config, differing
 from logbook_agent.findings.tables.frame import Frame, Item, by, groups, show, varies
 from logbook_agent.findings.tables.spec import TableSpec
 
@@ -18,15 +19,17 @@ class Layout:
     notes: tuple[str, ...]
 
 
-def lay_out(frame: Frame, spec: TableSpec) -> Layout:
-    """The axes asked for, or those that vary, and every further one that keeps unlike rows apart."""
+def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> Layout:
+    """The axes asked for, or those that vary, and every further one that keeps unlike rows apart. Without `by_origin`,
+    neither the entry nor the label of a run does: the axes are those of cases."""
     axes = _asked(frame, spec) if spec.axes else _varied(frame, spec)
     axes += _between_pivot_values(frame, spec, axes)
-    if not spec.axes:
+    if not spec.axes and by_origin:
         _add_label(frame, spec, axes)
-    axes = _between_repeats(frame, spec, axes)
+    axes = _between_repeats(frame, spec, axes, [*(["entry", "label"] if by_origin else []), "state"])
+    axes += _between_commands(frame, _cell_axes(spec, axes))
     entry = frame.pseudo["entry"]
-    if not spec.axes and spec.pivot is None and entry not in axes and varies(frame.items, entry):
+    if by_origin and not spec.axes and spec.pivot is None and entry not in axes and varies(frame.items, entry):
         axes = [entry, *axes]
     axes += within_a_run(frame, _cell_axes(spec, axes), tell=True)
     pivot = spec.pivot
@@ -70,17 +73,33 @@ def _add_label(frame: Frame, spec: TableSpec, axes: list[str]) -> None:
         axes.insert(0, label)
 
 
-def _between_repeats(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
+def _between_repeats(frame: Frame, spec: TableSpec, axes: Sequence[str], origins: Sequence[str]) -> list[str]:
     """The axes with those in which the cases of one cell differ: other entries and labels are no repeats, nor
     are runs that failed of those that did not."""
     cells = groups(frame.items, _cell_axes(spec, axes))
-    origin = [frame.pseudo[name] for name in ("entry", "label", "state")]
+    origin = [frame.pseudo[name] for name in origins]
 
     def differing(names: Sequence[str]) -> list[str]:
         rest = [name for name in names if name not in axes and name != spec.pivot]
         return [name for name in rest if any(varies(cell, name) for cell in cells)]
 
     return [*differing(origin), *axes, *differing(spec.implied)]
+
+
+def _between_commands(frame: Frame, names: Sequence[str]) -> list[str]:
+    """The command, where the cases of one cell differ in what theirs say beyond config; its place, the words in which
+    they do, is then filled in."""
+
+    def differs(cell: Sequence[Item]) -> bool:
+        said = {(i.case.command, i.case.cwd, tuple(i.row.config)): i.case for i in cell if i.row.failed is None}
+        return len(said) > 1 and len({(beyond_config(c, frame.config), c.cwd) for c in said.values()}) > 1
+
+    command = frame.pseudo["command"]
+    if not any(map(differs, groups(frame.items, names))):
+        return []
+    for item, text in zip(frame.items, differing([i.case for i in frame.items], frame.config), strict=True):
+        item.place[command] = text
+    return [command]
 
 
 def within_a_run(frame: Frame, names: Sequence[str], *, tell: bool = False) -> list[str]:

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from logbook_agent.findings.cases import counting
 from logbook_agent.findings.tables.axes import Layout, lay_out
 from logbook_agent.findings.tables.compare import MEANS, mean_notes, mean_of
-from logbook_agent.findings.tables.frame import Frame, Item, frame_of, groups, listed, show, varies
+from logbook_agent.findings.tables.frame import Frame, Item, frame_of, listed, show, varies
 from logbook_agent.findings.tables.grid import check_pivot, choose_values, lay_cells
 from logbook_agent.findings.tables.metrics import choose
 from logbook_agent.findings.tables.notes import cell_notes, noise_notes
-from logbook_agent.findings.tables.spec import Case, Column, Repeats, Table, TableSpec
+from logbook_agent.findings.tables.spec import Case, Column, Table, TableSpec
 from logbook_agent.findings.tables.strips import Strip, axis_strip, failure_strips, metric_strips, sample_strips
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
@@ -22,7 +22,7 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     """The table that `spec` asks for; an empty one when there is no case.
 
     Values are medians of samples, and over the runs that repeat a case. Rows stand in the order they ran.
-    Cases that differ in config, facts, devices, entry, label or state never share a cell: what they differ in
+    Cases that differ in config, facts, devices, command, entry, label or state never share a cell: what they differ in
     becomes a column. Raises UsageError for a name or value that the cases do not have, and for options that contradict
     each other.
     """
@@ -65,22 +65,6 @@ def _warm(cases: Sequence[Case], spec: TableSpec) -> tuple[Sequence[Case], list[
     if rest and (spec.pivot is not None or spec.delta or spec.ratio):
         return rest, [f"{said}, left out"]
     return cases, [said]
-
-
-def repeats(cases: Sequence[Case]) -> list[Repeats]:
-    """The cases as the rows of `tabulate` hold them, when nothing is asked of it."""
-    if len(cases) < 2:
-        return [Repeats(cases=(case,)) for case in cases]
-    frame = frame_of(cases)
-    axes = lay_out(frame, TableSpec()).axes
-    said = {*frame.config, *(frame.pseudo[name] for name in ("entry", "label", "state"))}
-    return [
-        Repeats(
-            cases=tuple(item.case for item in items),
-            apart={name: show(items[0].place.get(name)) for name in axes if name not in said},
-        )
-        for items in groups(frame.items, axes)
-    ]
 
 
 def matching(cases: Sequence[Case], where: Mapping[str, str]) -> list[Case]:

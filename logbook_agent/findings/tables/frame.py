@@ -14,7 +14,7 @@ from logbook_agent.model.values import canonical, parse_scalar, spelt
 from logbook_agent.model.values import is_number as _is_number
 
 ABSENT = "—"
-_PSEUDO = ("entry", "run", "label", "state", "devices", "row")
+_PSEUDO = ("entry", "run", "label", "state", "devices", "row", "command")
 _HOST = "host"
 # A case without one of these facts does not say what it was; without another (a variable), it had none.
 _PARTLY_KNOWN = ("package:", "file:", _HOST)

@@ -17,7 +17,8 @@ class Case:
     `package:NAME`, `file:PATH`. Cases whose facts differ never share a cell. A fact that a case does not have
     is a difference for `commit`, `launcher` and `env:NAME` (not set), and merely not known for the others.
     `state` is how its run ended, or `warm-up`; None: not told. Cases of several states are no repeats of each other.
-    `command` measured it (without a launcher's prefix), in the folder `cwd`; `contended`: others held an accelerator
+    `command` measured it (without a launcher's prefix), in the folder `cwd`, and `code` identifies the code,
+    whatever its name; `contended`: others held an accelerator
     when it started, as far as that was seen; `busy`: the machine was, by `model.load` (None: not told). `confirms`: it
     is a fresh run of the case that came out best of a sweep by this metric (empty: not known which; None: it is none).
     `repeat` is the round it was made in, and `design` says how its place in the round was drawn; None: it was not.
@@ -37,6 +38,7 @@ class Case:
     design: Design | None = None
     contended: bool = False
     busy: bool | None = None
+    code: str | None = None
     confirms: str | None = None
 
 

@@ -66,7 +66,7 @@ def _same(summaries: Sequence[Summary]) -> dict[str, str]:
 
 def _cell(found: Mapping[str, Any] | None, name: str) -> str:
     """The best value of an entry; the span of its values where nothing says what is better, or no run finished."""
-    if found is None:
+    if found is None or "low" not in found:
         return "—"
     best = found.get("best")
     if best is None:

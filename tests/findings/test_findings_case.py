@@ -1,0 +1,82 @@
+"""One definition of a case: best, results, table, criteria, confidence and the baseline agree."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from logbook_agent.findings.case import keys_of
+from tests.conftest import Cli
+from tests.tables.tables_support import case
+
+TARGET = json.dumps({"target": {"metric": "tflops", "at_least": 1}})
+
+
+def prints(cli: Cli, folder: Path, lines: str, *words: str, again: bool = False) -> None:
+    """A run of one script, which prints these lines whatever flags it gets."""
+    (folder / "b.sh").write_text("cat lines\n")
+    (folder / "lines").write_text(lines.replace("; ", "\n") + "\n")
+    assert cli("run", *(["--id", "MOE-000"] if again else []), "--", "sh", "b.sh", *words).code == 0
+
+
+def value_told(cli: Cli, folder: Path) -> dict[str, Any]:
+    """By reader, what it says of the best case."""
+    [best] = cli("status", "--json").data["best"]
+    assert cli("sync", "--offline", "out").code == 0
+    [criterion] = cli("criteria", "--json").data["criteria"]
+    return {"best": best, "issue": (folder / "out/issue.md").read_text(), "reason": criterion["computed"]["reason"]}
+
+
+def test_what_the_command_says_beyond_config_is_another_case(started: Cli, folder: Path) -> None:
+    assert started("criteria", "--add", "Fast", "--predicate", TARGET).code == 0
+    prints(started, folder, "RESULT tflops=100 q=none", "--q", "none")
+    prints(started, folder, "RESULT tflops=110 q=none", "--q", "none", "--fast", again=True)
+    table = started("table", "--json").data
+    assert [c["name"] for c in table["columns"]] == ["command", "tflops"]
+    assert table["values"] == [[None, 100.0], ["--fast", 110.0]]
+    found = value_told(started, folder)
+    assert (found["best"]["value"], found["best"]["runs"], found["best"]["apart"]) == (110, 1, "command=--fast")
+    assert "110.000 TF/s (best of 2 cases)" in found["issue"]
+    assert "q=none command=--fast" in found["issue"]
+    refused = started("baseline", "--entry", "MOE-000", "--reason", "why")
+    assert "rows of MOE-000 in the same case differ" in refused.err
+    assert "they differ in command" in refused.err
+
+
+def test_a_label_splits_no_repeats(started: Cli, folder: Path) -> None:
+    assert started("criteria", "--add", "Fast", "--predicate", TARGET).code == 0
+    for label, values in (("A", (100, 101)), ("B", (110, 111))):
+        for value in values:
+            words = ["--id", "MOE-000"] if value > 100 else []
+            told = ["--label", label, "--config", "q=none"]
+            assert started("run", *words, *told, "--", "echo", f"RESULT tflops={value}").code == 0
+    found = value_told(started, folder)
+    assert (found["best"]["value"], found["best"]["runs"], found["best"]["label"]) == (105.5, 4, None)
+    assert "105.500 TF/s (median of 4 runs)" in found["issue"]
+    assert "best tflops 105.5," in found["reason"]
+    assert "4 runs" in started("show", "MOE-000", "--json").data["confidence_text"]
+    assert started("baseline", "--entry", "MOE-000", "--reason", "why").code == 0
+    assert "tflops 105.500 TF/s" in started("baseline").out
+
+
+def test_a_label_that_all_runs_have_is_told(started: Cli) -> None:
+    for _ in range(2):
+        assert started("run", "--label", "Int8", "--", "echo", "RESULT tflops=1").code == 0
+    assert started("status", "--json").data["best"][0]["label"] == "Int8"
+
+
+def test_rows_of_a_run_are_told_apart_by_what_they_say_and_not_by_their_order(started: Cli, folder: Path) -> None:
+    assert started("criteria", "--add", "Fast", "--predicate", TARGET).code == 0
+    prints(started, folder, "RESULT tflops=98 step=1; RESULT tflops=50 step=2")
+    prints(started, folder, "RESULT tflops=52 step=2; RESULT tflops=100 step=1", again=True)
+    assert [row[-1] for row in started("table", "--json").data["values"]] == [99.0, 51.0]
+    found = value_told(started, folder)
+    assert (found["best"]["value"], found["best"]["runs"], found["best"]["apart"]) == (99, 2, "step=1")
+    assert "99.000 TF/s (best of 2 cases, median of 2 runs)" in found["issue"]
+    assert "best tflops 99," in found["reason"]
+
+
+def test_the_first_row_of_several_is_the_case_of_a_lone_one() -> None:
+    lone, first, second = keys_of([case(run=1, y=4.0), case(run=2, y=6.0), case(run=2, y=1.0)])
+    assert lone == first != second
