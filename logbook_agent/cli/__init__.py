@@ -50,7 +50,7 @@ SUBCOMMANDS = (
     Subcommand("tried", "tried", "What was tried and did not work out: verdicts, failures, negative results."),
     Subcommand("table", "table", "Rows of entries as a table: Markdown or CSV, pivots, deltas, means."),
     Subcommand("noise", "noise", "Measure how far runs of a command scatter, and how many pairs an A/B would take."),
-    Subcommand("ab", "ab", "Alternate runs of two values of an axis until the comparison is precise."),
+    Subcommand("ab", "ab", "Run two values of an axis in pairs until the verdict is settled."),
     Subcommand("sweep", "sweep", "Run a recipe: cases, controls, confirmation; without one, list the recipes."),
     Subcommand("compare", "table", "Compare measured rows like for like: change, interval, verdict."),
     Subcommand("summary", "close", "Say where the thread stands, in your own words."),

@@ -93,19 +93,21 @@ def _baseline(workspace: Workspace, book: Book, request: MoveRequest) -> Baselin
             hint="--entry ID, or --config K=V with --number METRIC=V",
         )
     entry_id = None
+    runs: tuple[int, ...] = ()
     if request.entry_id is None:
         stated = dict(_number(book.header, text) for text in request.numbers)
         numbers: tuple[BaselineNumbers, ...] = (BaselineNumbers(metrics=stated),) if stated else ()
     else:
         record = book.record(entry_of(request.entry_id))
         entry_id = record.id
-        config, numbers = _measured(_only(record, request.entry_id), book.header, config)
+        config, numbers, runs = _measured(_only(record, request.entry_id), book.header, config)
     found = Baseline(
         date=day(workspace.stamp(), book.header.zone),
         code_refs=tuple(map(clean, request.refs)) or _refs(book.header, entry_id),
         config=config,
         numbers=numbers,
         entry=entry_id,
+        runs=runs,
         source=clean(request.source or "") or None,
         confidence=clean(request.confidence or "") or None,
     )
@@ -141,8 +143,9 @@ def _number(header: Header, text: str) -> tuple[str, float]:
 
 def _measured(
     record: Record, header: Header, wanted: Mapping[str, Scalar]
-) -> tuple[dict[str, Scalar], tuple[BaselineNumbers, ...]]:
-    """The case that the rows have in common, and the median over runs of each primary metric in each case.
+) -> tuple[dict[str, Scalar], tuple[BaselineNumbers, ...], tuple[int, ...]]:
+    """The case that the rows have in common, and the median over runs of each primary metric in each case; and
+    these runs.
 
     A case is told by the keys that were asked for and by those that the logbook names, else by the whole config. Rows
     of one case that differ in anything else are no repeats, and are never merged.
@@ -171,7 +174,7 @@ def _measured(
         )
         for case, group in chosen
     )
-    return common, numbers
+    return common, numbers, tuple(sorted({case.run for _, group in chosen for case in group.cases}))
 
 
 def _only(record: Record, reference: str) -> Record:

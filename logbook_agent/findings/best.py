@@ -5,13 +5,13 @@ A case is ranked by the median of its runs. One lucky run of a case that was mea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from logbook_agent.findings.measured import baseline_cases, unit_of
 from logbook_agent.findings.thread import Summary, Thread
-from logbook_agent.model.header import Metric
+from logbook_agent.model.header import Baseline, Metric
 from logbook_agent.model.stats import median
 from logbook_agent.model.units import common
 
@@ -20,7 +20,7 @@ from logbook_agent.model.units import common
 # have the same, `config` (as far as it is kept), `config_left_out`, and `apart`, what
 # else tells it from the other cases of that entry; `fresh`: all of its runs were made because it came out best of a
 # sweep, where its value was `in_sweep`; `of`: the places of the baseline's cases that it is of;
-# `is_baseline`: the entry of the baseline measured it.
+# `is_baseline`: runs of the baseline measured it.
 CaseBest: TypeAlias = dict[str, Any]
 
 
@@ -71,12 +71,11 @@ def _ranked(thread: Thread, metric: Metric) -> list[CaseBest]:
         if case["unit"] in kept:
             found.setdefault(case["key"], []).append((summary, case))
     baseline = thread.header.baseline
-    own_entry = baseline.entry if baseline is not None else None
-    cases = [_case(own, own_entry) for own in found.values()]
+    cases = [_case(own, baseline) for own in found.values()]
     return sorted(cases, key=lambda case: case["value"], reverse=metric.direction == "max")
 
 
-def _case(own: Sequence[tuple[Summary, dict[str, Any]]], baseline_entry: str | None) -> CaseBest:
+def _case(own: Sequence[tuple[Summary, dict[str, Any]]], baseline: Baseline | None) -> CaseBest:
     values = [value for _, case in own for value in case["values"]]
     told = next((case for _, case in own if case["config"]), own[0][1])
     summary, first = own[0]
@@ -97,5 +96,10 @@ def _case(own: Sequence[tuple[Summary, dict[str, Any]]], baseline_entry: str | N
         "in_sweep": first["in_sweep"] if len(own) == 1 else None,
         "fresh": all(case["fresh"] for _, case in own),
         "of": first["of"],
-        "is_baseline": baseline_entry in {s["id"] for s, _ in own},
+        "is_baseline": baseline is not None and any(_is_of(baseline, s["id"], case["runs"]) for s, case in own),
     }
+
+
+def _is_of(baseline: Baseline, entry_id: str, runs: Collection[int]) -> bool:
+    """Whether runs of an entry are those of the baseline. Where it does not say which, all of its entry are."""
+    return baseline.entry == entry_id and (not baseline.runs or not {*baseline.runs}.isdisjoint(runs))

@@ -8,16 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from logbook_agent.findings.facts import executed, planned
-from logbook_agent.findings.measured import counted_rows
+from logbook_agent.findings.measured import counted_rows, unit_of
 from logbook_agent.findings.said import brief_run
 from logbook_agent.findings.trust import Answered, own_answers, trust_of
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import KINDS, State
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Header
+from logbook_agent.model.header import Header, Metric, metric_named
 from logbook_agent.model.record import Record, RunStatus
+from logbook_agent.model.run import Measurement
 from logbook_agent.model.stats import median
-from logbook_agent.model.units import format_value, known
+from logbook_agent.model.units import common, format_value, known
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import one_line
@@ -75,12 +76,9 @@ def headline(record: Record, header: Header, answered: Sequence[Answered] = ()) 
     for name in dict.fromkeys([*(m.name for m in header.metrics), *(n for r in rows for n in r.metrics)]):
         # What a row that failed says of itself is no result.
         good = [m for r in rows if r.failed is None and (m := r.metrics.get(name)) is not None and m.samples]
-        values = [median(m.samples) for m in good]
-        if values:
-            low, high = (format_value(v, decimals=known(name).decimals) for v in (min(values), max(values)))
-            unit = next((m.unit for m in good), None)
-            span = low if low == high else f"{low} .. {high}"
-            found = f"{len(rows)} row{'s' if len(rows) > 1 else ''}, {name} {span}" + (f" {unit}" if unit else "")
+        if good:
+            span = _span(good, metric_named(name, header.metrics))
+            found = f"{len(rows)} row{'s' if len(rows) > 1 else ''}, {name} {span}"
             return _cut("; ".join([found, *_verdicts(answered)]), _VERDICTS_CHARS)
     if record.runs:
         last = record.runs[-1]
@@ -95,6 +93,21 @@ def headline(record: Record, header: Header, answered: Sequence[Answered] = ()) 
         said = (output.error_tail or output.tail)[-1:] if output is not None else ()
         return f"{last.state}" + (f": {_cut(said[0], 120)}" if said else "")
     return _cut(record.entry.text("Result") or "", 120) or None
+
+
+def _span(good: Sequence[Measurement], metric: Metric) -> str:
+    """`0.4 .. 0.6 s`; of values in several units those in the declared one, and without one those of each unit."""
+    of: dict[str | None, list[float]] = {}
+    kept = common({m.unit for m in good}, unit_of(metric))
+    unit = next((m.unit for m in good if m.unit in kept and m.unit is not None), None)
+    for m in good:
+        if m.unit in kept or not kept:
+            of.setdefault(unit if kept else m.unit, []).append(median(m.samples))
+    spans = []
+    for name, values in of.items():
+        low, high = (format_value(v, decimals=known(metric.name).decimals) for v in (min(values), max(values)))
+        spans.append((low if low == high else f"{low} .. {high}") + (f" {name}" if name else ""))
+    return " and ".join(spans)
 
 
 def _verdicts(answered: Sequence[Answered]) -> Iterator[str]:

@@ -7,15 +7,17 @@ rows of other entries do not.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from logbook_agent.findings.measured import unit_of
 from logbook_agent.model.entry import CONFIDENCES, Comparison, Confidence, Entry, entry_of
 from logbook_agent.model.errors import LogbookError
-from logbook_agent.model.header import Metric
+from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.record import Record
 from logbook_agent.model.stats import median
+from logbook_agent.model.units import common
 
 if TYPE_CHECKING:
     from logbook_agent.findings.evidence.answers import Answer
@@ -185,7 +187,8 @@ def _of_repeats(record: Record, metrics: Sequence[Metric]) -> Iterator[Conclusio
     own = [case for case in cases(record) if case.run not in confirming]
     groups = [[c for c in group.cases if c.state == "finished"] for group in repeats(own)]
     name = _deciding(groups, metrics)
-    found = [(group, _runs(group, name)) for group in groups if name is not None]
+    kept = _scale([case for group in groups for case in group], name, metrics) if name is not None else frozenset()
+    found = [(group, _runs(group, name, kept)) for group in groups if name is not None]
     measured = [(group[0], runs) for group, runs in found if runs]
     if all(len(runs) < 2 for _, runs in measured):
         return
@@ -211,11 +214,19 @@ def _deciding(groups: Sequence[Sequence[Case]], metrics: Sequence[Metric]) -> st
     return next((m.name for m in metrics if m.primary and m.name in there), there[0] if there else None)
 
 
-def _runs(group: Sequence[Case], metric: str) -> list[list[float]]:
+def _scale(cases: Sequence[Case], name: str, metrics: Sequence[Metric]) -> frozenset[str | None]:
+    """The units whose values can agree with each other."""
+    units = {m.unit for case in cases if (m := case.row.metrics.get(name)) is not None}
+    return common(units, unit_of(metric_named(name, metrics)))
+
+
+def _runs(group: Sequence[Case], metric: str, units: Collection[str | None]) -> list[list[float]]:
     found: dict[int, list[float]] = {}
     for case in group:
         measurement = case.row.metrics.get(metric)
-        if measurement is not None and measurement.samples and case.row.failed is None:
+        if measurement is None or measurement.unit not in units:
+            continue
+        if measurement.samples and case.row.failed is None:
             found.setdefault(case.run, []).extend(measurement.samples)
     return list(found.values())
 

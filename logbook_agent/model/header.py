@@ -51,13 +51,15 @@ class BaselineNumbers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """The fixed case that results are compared with."""
+    """The fixed case that results are compared with. `runs` are those of `entry` that measured it, where they are
+    known."""
 
     date: str | None = None
     code_refs: tuple[str, ...] = ()
     config: dict[str, Scalar] = field(default_factory=dict)
     numbers: tuple[BaselineNumbers, ...] = ()
     entry: str | None = None
+    runs: tuple[int, ...] = ()
     source: str | None = None
     confidence: str | None = None
     text: str | None = None

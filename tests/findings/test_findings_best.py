@@ -177,3 +177,15 @@ def test_a_row_that_failed_is_no_result(started: Cli) -> None:
     [entry] = started("list", "--json").data
     assert entry["result"] == "2 rows, tflops 101.000 TF/s"
     assert started("status", "--json").data["last"][0]["result"] == entry["result"]
+
+
+def test_what_the_entry_of_the_baseline_measured_beside_it_is_a_gain(started: Cli, folder: Path) -> None:
+    measure(started, 100)
+    measure(started, 110, "--id", "MOE-000", "--env", "XLA_FLAGS=--fast")
+    words = ("--config", "topk=2", "--reason", "why")
+    assert started("baseline", "--entry", "MOE-000/1", *words).code == 0
+    assert (best(started)["value"], best(started).get("is_baseline")) == (110, None)
+    assert "+10.00%" in issue(started, folder).partition("## Status")[0]
+    # What the baseline itself measured again is none.
+    measure(started, 130, "--id", "MOE-000")
+    assert (best(started)["value"], best(started)["is_baseline"]) == (115, True)

@@ -246,3 +246,20 @@ def test_values_in_two_units_are_not_ranked(started: Cli, folder: Path, unit: st
     assert "latency 500 us" in answer.err
     dry = started("sweep", "demo", "--set", "size=1,2", "--dry-run").out
     assert "unfinished" not in dry
+
+
+@pytest.mark.slow
+def test_fresh_runs_of_the_best_are_further_runs_by_another_metric(cli: Cli, folder: Path) -> None:
+    metrics = ("--metric", "tflops:max:TF/s", "--metric", "time_s:min:s")
+    assert cli("start", "moe", "--prefix", "MOE", *metrics).code == 0
+    bench = """\
+[ "$1" = d ] && echo x >> count
+echo "RESULT tflops=10$([ "$1" = d ] && echo 9 || echo 0) time_s=4.$([ "$1" = d ] && wc -l < count || echo 9)00"
+"""
+    write_recipe(folder, MODES.replace("[tflops]", "[tflops, time_s]"), bench=bench, name="modes")
+    assert cli("sweep", "modes").code == 0
+    found = {best["metric"]: best for best in cli("status", "--json").data["best"]}
+    assert (found["time_s"]["value"], found["time_s"]["runs"], found["time_s"]["in_sweep"]) == (4.15, 2, None)
+    assert cli("sync", "--offline", "out").code == 0
+    told = r"\| 4\.150+ s \(best of 4 cases, median of 2 runs\) \|"
+    assert re.search(told, (folder / "out/issue.md").read_text())

@@ -17,7 +17,7 @@ from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.told import entries as issue_entries
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Baseline, BaselineNumbers, Metric
-from logbook_agent.model.run import Code, Device, Env, Exit
+from logbook_agent.model.run import Code, Device, Env, Exit, Row
 from logbook_agent.store.book import Book
 from logbook_agent.text.markdown import lead
 from tests.conftest import Cli
@@ -163,13 +163,22 @@ def test_another_unit_does_not_take_the_place_of_the_declared_one() -> None:
     assert "99,000 GF/s" not in best(text)
 
 
-def test_two_units_have_no_median_in_a_table() -> None:
+def as_speed(of: Row) -> Row:
+    return dataclasses.replace(of, metrics={"speed": of.metrics["tflops"]})
+
+
+def test_of_two_units_a_cell_has_the_median_of_the_declared_one() -> None:
     runs = [
         run(ENTRY, n, row(v, unit=u, quant_mode="none")) for n, (v, u) in enumerate(((1.0, "TF/s"), (3.0, "GF/s")), 1)
     ]
     table = facts.table_of(record(5, "Units", *runs), HEADER.metrics)
     assert table is not None
-    assert table.rows == (("?",),)
+    assert table.rows == (("1 TF/s",),)
+    undeclared = facts.table_of(
+        record(5, "Units", *(dataclasses.replace(r, rows=(as_speed(r.rows[0]),)) for r in runs)), ()
+    )
+    assert undeclared is not None
+    assert undeclared.rows == (("?",),)
     assert "tflops comes in several units (TF/s, GF/s): not compared" in table.notes
     runs[1] = run(ENTRY, 2, row(3.0, unit="GF/s", quant_mode="int8"))
     table = facts.table_of(record(5, "Units", *runs), HEADER.metrics)

@@ -14,10 +14,11 @@ from logbook_agent.findings.criteria.select import Rows, combinations, reference
 from logbook_agent.findings.evidence.compared import numbers
 from logbook_agent.findings.evidence.pairs import Group
 from logbook_agent.findings.evidence.reached import bears_out, runs_needed
+from logbook_agent.findings.measured import unit_of
 from logbook_agent.findings.tables.frame import Item, frame_of
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.header import Computed, Metric, metric_named
-from logbook_agent.model.units import Direction
+from logbook_agent.model.units import Direction, common
 
 _BETTER = {"max": max, "min": min}
 
@@ -47,14 +48,14 @@ def target(predicate: Target, cases: Sequence[Case], metrics: Sequence[Metric]) 
     direction: Direction = "max" if predicate.at_least is not None else "min"
     wanted = predicate.at_least if predicate.at_least is not None else predicate.at_most
     assert wanted is not None  # noqa: S101  one of the two is there
-    unit = metric_named(predicate.metric, metrics).unit
-    groups = _groups(rows.choose(predicate.where, predicate.device))
+    chosen = _on_scale(rows.choose(predicate.where, predicate.device), metric_named(predicate.metric, metrics))
+    if isinstance(chosen, Computed):
+        return chosen
+    groups = _groups(chosen)
     found = [
-        (told.median, group)
+        (median, group)
         for group, runs in _speaking(groups, predicate.metric)
-        if (told := numbers(group, predicate.metric)).median is not None
-        and (unit is None or told.unit in (None, unit))
-        and runs >= predicate.runs
+        if (median := numbers(group, predicate.metric).median) is not None and runs >= predicate.runs
     ]
     if not found:
         return unmet(f"no case has {predicate.metric} from {predicate.runs} or more runs")
@@ -88,7 +89,10 @@ def plateau(predicate: Plateau, cases: Sequence[Case], metrics: Sequence[Metric]
     direction = metric_named(predicate.metric, metrics).direction
     if direction is None:
         return not_computable(f"{predicate.metric} has no direction: which way is better is not stated")
-    entries = _best_of_entries(rows.choose(predicate.where, None), predicate.metric, direction)
+    chosen = _on_scale(rows.choose(predicate.where, None), metric_named(predicate.metric, metrics))
+    if isinstance(chosen, Computed):
+        return chosen
+    entries = _best_of_entries(chosen, predicate.metric, direction)
     if len(entries) <= predicate.entries:
         return unmet(f"{len(entries)} entries have {predicate.metric}; more than {predicate.entries} are needed")
     before, last = entries[: -predicate.entries], entries[-predicate.entries :]
@@ -113,6 +117,22 @@ def _best_of_entries(cases: Sequence[Case], metric: str, direction: Direction) -
             value, group = _BETTER[direction](values, key=itemgetter(0))
             found.append((value, [reference(i.case) for i in group.items]))
     return found
+
+
+def _on_scale(cases: Sequence[Case], metric: Metric) -> list[Case] | Computed:
+    """The cases without those whose value of a metric is in another unit than the declared one."""
+    units = [m.unit if (m := case.row.metrics.get(metric.name)) is not None else None for case in cases]
+    there = {unit for case, unit in zip(cases, units, strict=True) if metric.name in case.row.metrics}
+    wanted = unit_of(metric)
+    kept = common(there, wanted)
+    if there and not kept:
+        named = sorted(unit for unit in there if unit is not None)
+        return not_computable(
+            f"{metric.name} is in {' and '.join(named)}, and the logbook does not declare which counts"
+        )
+    if metric.unit is not None:
+        kept &= {None, metric.unit}
+    return [case for case, unit in zip(cases, units, strict=True) if unit in kept]
 
 
 def _groups(cases: Sequence[Case]) -> list[Group]:

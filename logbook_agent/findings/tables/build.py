@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from logbook_agent.findings.cases import counting
 from logbook_agent.findings.tables.axes import Layout, lay_out
@@ -16,6 +17,7 @@ from logbook_agent.findings.tables.strips import Strip, axis_strip, failure_stri
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Scalar
+from logbook_agent.model.units import known
 
 
 def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metric]) -> Table:
@@ -40,7 +42,8 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     metrics, metric_notes = choose(frame, spec, declared)
     frame, shown, value_notes = choose_values(frame, spec)
     layout = lay_out(frame, spec)
-    grid = lay_cells(frame, spec, layout, shown)
+    units = {m.name: m.unit or known(m.name).unit for m in declared}
+    grid = replace(lay_cells(frame, spec, layout, shown), units=units)
     strips = [axis_strip(grid, name, is_label=name == frame.pseudo["label"]) for name in layout.axes]
     width = len(strips)
     strips += metric_strips(grid, metrics, spec) or failure_strips(grid)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from logbook_agent.findings.tables.axes import Layout
@@ -16,13 +16,14 @@ from logbook_agent.model.errors import UsageError
 class Grid:
     """`rows` hold the items of one row each; `pivots` are the pivot values as text, `(None,)` without one.
 
-    A cell is (row, column). `base` and `last` are columns.
+    A cell is (row, column). `base` and `last` are columns. `units` are the declared ones of metrics.
     """
 
     rows: tuple[tuple[Item, ...], ...]
     pivots: tuple[str | None, ...]
     cells: dict[tuple[int, int], list[Item]]
     base: int = 0
+    units: Mapping[str, str | None] = field(default_factory=dict)
     # Columns, notes and samples all ask for them.
     _read_before: dict[str, list[list[Reading | None]]] = field(default_factory=dict)
 
@@ -37,7 +38,12 @@ class Grid:
         rows = range(len(self.rows))
         if metric not in self._read_before:
             self._read_before[metric] = [
-                [read(self.cells[at], metric) if (at := (row, column)) in self.cells else None for row in rows]
+                [
+                    read(self.cells[at], metric, self.units.get(metric))
+                    if (at := (row, column)) in self.cells
+                    else None
+                    for row in rows
+                ]
                 for column in range(len(self.pivots))
             ]
         return self._read_before[metric]

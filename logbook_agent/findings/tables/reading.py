@@ -34,8 +34,9 @@ class Reading:
         return bool(self.failed) and len(self.failed) == self.runs
 
 
-def read(items: Sequence[Item], metric: str) -> Reading:
-    """The value of a metric, or of an observation by that name, over the repeats in one cell."""
+def read(items: Sequence[Item], metric: str, declared: str | None = None) -> Reading:
+    """The value of a metric, or of an observation by that name, over the repeats in one cell: of values in several
+    units, that of those in the declared one."""
     good = [item for item in items if item.row.failed is None]
     failed = tuple(item.row.failed.reason for item in items if item.row.failed is not None)
     samples = tuple(
@@ -44,6 +45,9 @@ def read(items: Sequence[Item], metric: str) -> Reading:
         if metric in item.row.metrics and item.row.metrics[metric].samples
     )
     units = {m.unit for item in good if (m := item.row.metrics.get(metric)) is not None and m.unit is not None}
+    if len(units) > 1 and declared in units:
+        units = {declared}
+        good = [i for i in good if (m := i.row.metrics.get(metric)) is None or m.unit in (None, declared)]
     if len(units) > 1:
         return Reading(runs=len(items), samples=samples, failed=failed)
     values = [value for item in good if (value := value_of(item, metric)) is not None]

@@ -1,0 +1,73 @@
+"""Values in several units have no common scale: the declared one counts, and without one nothing is ranked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.model.units import common
+from tests.conftest import Cli
+
+
+@pytest.mark.parametrize(
+    ("units", "wanted", "kept"),
+    [
+        ({"s"}, None, {"s"}),
+        ({"s", None}, None, {"s", None}),
+        ({"s", "ms"}, None, set()),
+        ({"s", "ms"}, "s", {"s", None}),
+        ({"s", "ms"}, "us", set()),
+        ({"ms", None}, "s", {"s", None}),
+        ({"ms"}, "s", {"ms"}),
+        (set(), "s", set()),
+    ],
+)
+def test_which_units_are_one_scale(units: set[str | None], wanted: str | None, kept: set[str | None]) -> None:
+    assert common(units, wanted) == kept
+
+
+def measured(cli: Cli, folder: Path, metric: str, *more: str) -> str:
+    assert cli("start", "lat", "--prefix", "LAT", "--metric", metric).code == 0
+    target = json.dumps({"target": {"metric": "lat", "at_most": 1}})
+    plateau = json.dumps({"plateau": {"metric": "lat", "entries": 1, "within": 0.01}})
+    for text in (target, plateau):
+        assert cli("criteria", "--add", "Low", "--predicate", text).code == 0
+    (folder / "b.sh").write_text("cat lines\n")
+    for at, value in enumerate(("lat=500 ms", "lat=0.4 s")):
+        (folder / "lines").write_text(f"METRIC {value}\n")
+        assert cli("run", *(["--id", "LAT-000"] if at and not more else []), "--", "sh", "b.sh").code == 0
+    assert cli("sync", "--offline", "out").code == 0
+    return (folder / "out/issue.md").read_text()
+
+
+def test_the_declared_unit_counts_for_every_reader(cli: Cli, folder: Path) -> None:
+    text = measured(cli, folder, "lat:min:s")
+    [best] = cli("status", "--json").data["best"]
+    assert (best["value"], best["runs"], best["unit"]) == (0.4, 1, "s")
+    assert "| 0.4 s |" in text
+    assert cli("table", "--json").data["values"][0][-1] == 0.4
+    [target, _] = cli("criteria", "--json").data["criteria"]
+    assert (target["met"], target["computed"]["reason"]) == (True, "best lat 0.4, wanted at most 1")
+    [entry] = cli("list", "--json").data
+    assert entry["result"] == "2 rows, lat 0.4 s"
+    assert "scatter" not in entry["confidence_text"]
+
+
+def test_without_a_declared_unit_nothing_is_ranked(cli: Cli, folder: Path) -> None:
+    text = measured(cli, folder, "lat:min")
+    assert cli("status", "--json").data["best"] == []
+    assert "Best" not in text.partition("## Results")[0]
+    for criterion in cli("criteria", "--json").data["criteria"]:
+        computed = criterion["computed"]
+        why = "lat is in ms and s, and the logbook does not declare which counts"
+        assert (computed["state"], computed["reason"]) == ("not computable", why)
+    [entry] = cli("list", "--json").data
+    assert entry["result"] == "2 rows, lat 500 ms and 0.4 s"
+    assert "scatter" not in entry["confidence_text"]
+
+
+def test_entries_in_two_units_are_not_ranked_against_each_other(cli: Cli, folder: Path) -> None:
+    measured(cli, folder, "lat:min", "apart")
+    assert cli("status", "--json").data["best"] == []
