@@ -241,7 +241,7 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
         "null",
         "value",
     ),
-    ({"order": "random"}, "order", "unknown order", "correct"),
+    ({"order": "random"}, "order", "unknown order", "replace or remove 'random'"),
     ({"repeats": 0}, "repeats", "a whole number, 1 or more", "repeats: 1"),
     ({"timeout_s": "30m"}, "timeout_s", "a number above zero", "60"),
     ({"metrics": [{"name": "x", "direction": "up"}]}, "metrics[0].direction", "unknown direction", ""),
@@ -275,7 +275,7 @@ def test_what_is_wrong_is_said(changes: dict[str, Any], place: str, message: str
         ("tokp=4", "unknown key 'tokp'", "did you mean --set topk=4?"),
         ("topk=many", "topk takes a whole number", "--set topk=2"),
         ("topk=1,2", "topk takes one value", "--set topk=1"),
-        ("shape=M", "unknown point of axis shape 'M'", "correct"),
+        ("shape=M", "unknown point of axis shape 'M'", "replace or remove 'M'"),
         ("pair=1", "several keys side by side", "--set a=VALUE"),
     ],
 )

@@ -34,6 +34,7 @@ READERS = {
     "store/repository.py": "the files of git itself",
     "store/processes.py": "/proc",
     "running/provenance/machine.py": "/proc and /sys",
+    "running/provenance/load.py": "/proc and /sys",
     "running/provenance/snapshot.py": "the environment of the command",
     "running/provenance/git.py": "the files that the user's command names",
     "pages/templating/environment.py": "links within the folder of templates are resolved first",

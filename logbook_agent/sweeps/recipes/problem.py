@@ -33,7 +33,7 @@ def unknown(what: str, name: object, known: Iterable[object], *, place: str = ""
         f"unknown {what} {name!r}",
         place=place,
         cause=f"choose from: {listed(names, SHOWN_NAMES)}" if names else f"there is no {what} here",
-        hint=suggestion(str(name), names) or f"remove {str(name)!r}",
+        hint=suggestion(str(name), names) or f"{'replace or ' if names else ''}remove {str(name)!r}",
     )
 
 
