@@ -15,7 +15,9 @@ Targets, each in every cell that it is about:
     coarse     a true effect that the values are too coarse for is called neutral in at most 5%
     winners    of 10, 100 and 1,000 equal cases one is named in at most 5.9%
 
-With --save the figures go to a JSON file, and with --document the table to the place for it in a document.
+With --save the figures go to a JSON file, cell by cell: what stands there of this seed and number of trials is not
+measured again, so that a run that was cut off goes on (remove the file after a change to the rules). With --document
+the tables go to the place for them in a document.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ import os
 import platform
 import random
 import re
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,15 +41,14 @@ from logbook_agent.findings.evidence.verdict import judge
 
 _PLACE = re.compile(r"(<!-- calibrate -->\n).*?(<!-- /calibrate -->)", re.DOTALL)
 # One trial of these takes as long as many others.
-_LONG = {"100 values, 14 pairs": 10, "asked after every pair, up to 50": 2}
+_LONG = {"100 values, 14 pairs": 5, "asked after every pair, up to 50": 2}
+_LONG_SWEEPS = {10: 1, 100: 5, 1000: 50}
 
 
 def trials_of(cell: Cell, trials: int) -> int:
     """How many trials a cell gets: fewer where one takes very long, which the table says."""
-    values = cell.experiment.values
-    if cell.asked == "named":
-        return max(20, trials * 10 // values // 2)
-    return max(20, trials // _LONG.get(cell.experiment.name, 1))
+    times = _LONG_SWEEPS[cell.experiment.values] if cell.asked == "named" else _LONG.get(cell.experiment.name, 1)
+    return max(20, trials // times)
 
 
 def missed(o: Outcome) -> bool:
@@ -131,29 +133,48 @@ def main() -> None:
     fast = speed()
     cells = [c for c in every_cell() if not options.only or any(word in c.name for word in options.only)]
     tasks = [(cell, trials_of(cell, options.trials), options.seed) for cell in cells]
+    done = kept(options.save, tasks) if options.save is not None and options.save.exists() else {}
     with multiprocessing.Pool(os.cpu_count()) as pool:
-        outcomes = pool.map(run_cell, tasks, chunksize=1)
-    wall_s = time.perf_counter() - began
+        for outcome in pool.imap_unordered(run_cell, [t for t in tasks if t[0].name not in done]):
+            done[outcome.cell.name] = outcome
+            print(f"{outcome.cell.name}: {outcome.part:.1%} of {outcome.trials}", file=sys.stderr, flush=True)
+            if options.save is not None:
+                save(options.save, options.seed, fast, [done[c.name] for c in cells if c.name in done])
+    outcomes = [done[cell.name] for cell in cells]
     beyond = [f"{o.cell.name}: {o.part:.1%} of {o.trials}" for o in outcomes if missed(o)]
-    head = f"Seed {options.seed}; limits missed: {'; '.join(beyond) or 'none'}."
-    text = f"{head}\n\n{report(outcomes)}\n"
-    print(f"{wall_s:.0f} s on {os.cpu_count()} cores; `judge`, ms a call: {fast}\n\n{text}")
-    if options.save is not None:
-        document = {
-            "facts": {"machine": platform.machine(), "cpus": os.cpu_count(), "python": platform.python_version()},
-            "seed": options.seed,
-            "wall_s": wall_s,
-            "judge_ms": fast,
-            "cells": [
-                {"cell": o.cell.name, "trials": o.trials, "hits": o.hits, "median_pairs": o.median_pairs}
-                | {"most": o.cell.most, "least": o.cell.least}
-                for o in outcomes
-            ],
-        }
-        options.save.write_text(json.dumps(document, indent=1) + "\n")
+    text = f"Seed {options.seed}; limits missed: {'; '.join(beyond) or 'none'}.\n\n{report(outcomes)}\n"
+    print(f"{time.perf_counter() - began:.0f} s on {os.cpu_count()} cores; `judge`, ms a call: {fast}\n\n{text}")
     if options.document is not None:
         page = options.document.read_text(encoding="utf-8")
         options.document.write_text(_PLACE.sub(lambda m: f"{m[1]}{text}{m[2]}", page), encoding="utf-8")
+
+
+def kept(file: Path, tasks: Sequence[tuple[Cell, int, int]]) -> dict[str, Outcome]:
+    """The outcomes of a file that are of these seeds and numbers of trials."""
+    document = json.loads(file.read_text(encoding="utf-8"))
+    found = {one["cell"]: one for one in document["cells"]}
+    return {
+        cell.name: Outcome(cell, trials, one["hits"], one["median_pairs"], one["wall_s"])
+        for cell, trials, seed in tasks
+        if (one := found.get(cell.name)) is not None and one["trials"] == trials and document["seed"] == seed
+    }
+
+
+def save(file: Path, seed: int, fast: dict[str, float], outcomes: Sequence[Outcome]) -> None:
+    """Write the figures, whole or not at all."""
+    document = {
+        "facts": {"machine": platform.machine(), "cpus": os.cpu_count(), "python": platform.python_version()},
+        "seed": seed,
+        "judge_ms": fast,
+        "cells": [
+            {"cell": o.cell.name, "trials": o.trials, "hits": o.hits, "median_pairs": o.median_pairs}
+            | {"most": o.cell.most, "least": o.cell.least, "wall_s": round(o.wall_s, 1)}
+            for o in outcomes
+        ],
+    }
+    written = file.with_suffix(".new")
+    written.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    written.replace(file)
 
 
 if __name__ == "__main__":

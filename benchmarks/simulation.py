@@ -79,7 +79,7 @@ class Cell:
         return f"{self.experiment.name}/{self.model}/{self.asked}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Outcome:
     cell: Cell
     trials: int

@@ -71,16 +71,17 @@ def test_an_effect_that_is_seen_in_coarse_values_is_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "said", "advice"),
     [
-        (0.10, "values come in steps of 1 of their size, too coarse to rule out 1%"),
-        (1 / 3, "every value is the same, too coarse to rule out 1%"),
+        (0.10, "values come in steps of 100% of their size, too coarse", "print more digits, or measure for longer"),
+        (1 / 3, "every value is the same, too coarse", "print more digits, or measure for longer"),
+        (8.0, "values come in steps of 12.5% of their size, too coarse", "measure for longer"),
     ],
 )
-def test_the_reader_is_told_what_to_do(value: float, said: str) -> None:
+def test_the_reader_is_told_what_to_do(value: float, said: str, advice: str) -> None:
     rows = [trial(run, {"mode": mode}, value) for run, mode in enumerate("abba" * 3)]
     [answer] = answer_values(rows, ask(axis="mode"))
     m = only(answer)
     assert m.judgement is not None
     assert m.judgement.verdict is Verdict.INCONCLUSIVE
-    assert m.reasons[0] == f"{said}: print more digits, or measure for longer"
+    assert m.reasons[0] == f"{said} to rule out 1%: {advice}"

@@ -20,7 +20,8 @@ def step_of(values: Sequence[float]) -> float:
     if not size:
         return 0.0
     ticks = sorted(set(values))
-    digits = min(_last_place(value) for value in ticks)
+    # One in full precision says that all are: most series end here.
+    digits = 0.0 if not _last_place(ticks[0]) else min(_last_place(value) for value in ticks)
     if len(ticks) == 1 and not digits and len(values) > 1:
         return math.inf  # a fraction in full precision that never varies: a tick, of which nobody sees how long it is
     gap = 0.0

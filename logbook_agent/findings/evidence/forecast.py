@@ -18,6 +18,7 @@ from logbook_agent.findings.evidence.compared import Compared, numbers, scatter_
 from logbook_agent.findings.evidence.pairs import Ground, Group
 from logbook_agent.findings.evidence.planning import (
     FEWEST_PAIRS,
+    fewest_pairs,
     pairs_for,
     pairs_with_looks,
     scatter_of_pairs,
@@ -165,7 +166,9 @@ def _needed(
 def _shown(scatter: float | None, looked: int = 0) -> tuple[Shown, ...]:
     if scatter is None:
         return ()
-    return tuple(Shown(pairs=n, effect=smallest_effect(n, scatter, looks=looked + 1)) for n in PAIRS)
+    looks = looked + 1
+    able = [n for n in PAIRS if n >= fewest_pairs(looks=looks)]
+    return tuple(Shown(pairs=n, effect=smallest_effect(n, scatter, looks=looks)) for n in able)
 
 
 def _duration(record: Record, groups: Sequence[Group]) -> float | None:
@@ -199,7 +202,7 @@ def told(f: Forecast) -> list[str]:
     lines = [f"{name}: {floor}{f.pairs} pairs {'' if floor else 'scatter '}by {f.scatter:.2%}"]
     lines += [_needed_text(n) for n in f.needed]
     shown = ", ".join(f"{s.pairs} pairs {percent(float(f'{s.effect:.2g}'))}" for s in f.shown)
-    return [*lines, f"smallest effect that can be shown: {shown}"]
+    return [*lines, *([f"smallest effect that can be shown: {shown}"] if shown else [])]
 
 
 def bounded(found: Sequence[Forecast]) -> tuple[list[list[str]], int]:

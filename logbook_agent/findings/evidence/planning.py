@@ -2,7 +2,9 @@
 
 Of N pairs whose ratios scatter by s (the standard deviation of their logarithms) the interval reaches about z s /
 sqrt(N) to either side, 2% more for a rank test. An effect e is shown in four of five experiments when
-(z + 0.84) s / sqrt(N) = log(1 + e): J. Cohen, Statistical Power Analysis for the Behavioral Sciences (1988), 2.4.
+(z + 0.84) s / sqrt(N - z^2 / 2) = log(1 + e): J. Cohen, Statistical Power Analysis for the Behavioral Sciences (1988),
+2.4; z^2 / 2 pairs more because s is estimated from them: W. C. Guenther, "Sample size formulas for normal theory t
+tests", The American Statistician 35 (1981).
 """
 
 from __future__ import annotations
@@ -38,8 +40,8 @@ def is_look(pairs: int, most: int) -> bool:
 
 def pairs_for(effect: float, scatter: float, *, looks: int = 1) -> int:
     """How many pairs show an effect (a fraction above 0) in four of five experiments."""
-    needed = (_distance(looks) * scatter / math.log1p(effect)) ** 2
-    return max(missing_paired(0, threshold(looks)), math.ceil(needed))
+    needed = (_distance(looks) * scatter / math.log1p(effect)) ** 2 + _for_the_scatter(looks)
+    return max(fewest_pairs(looks=looks), math.ceil(needed))
 
 
 def pairs_with_looks(effect: float, scatter: float, *, looked: int = 0) -> int:
@@ -54,13 +56,13 @@ def pairs_with_looks(effect: float, scatter: float, *, looked: int = 0) -> int:
 def pairs_until(width: float, scatter: float, *, looks: int = 1) -> int:
     """After how many pairs the interval is about as narrow as this from end to end (a fraction above 0)."""
     reach = _RANKS * normal_quantile_above(threshold(looks) / 2) * scatter
-    return max(missing_paired(0, threshold(looks)), math.ceil((2 * reach / width) ** 2))
+    return max(fewest_pairs(looks=looks), math.ceil((2 * reach / width) ** 2))
 
 
-def fewest_pairs(comparisons: int = 1) -> int:
+def fewest_pairs(comparisons: int = 1, *, looks: int = 1) -> int:
     """The fewest pairs by which one of so many comparisons that are held together can settle a verdict by itself, when
     all goes one way."""
-    return missing_paired(0, ALPHA / comparisons)
+    return missing_paired(0, threshold(looks) / comparisons)
 
 
 def fewest_mixed(comparisons: int = 1) -> int:
@@ -69,8 +71,8 @@ def fewest_mixed(comparisons: int = 1) -> int:
 
 
 def smallest_effect(pairs: int, scatter: float, *, looks: int = 1) -> float:
-    """The smallest effect that so many pairs show in four of five experiments."""
-    return math.expm1(_distance(looks) * scatter / math.sqrt(pairs))
+    """The smallest effect that so many pairs, no fewer than can settle a verdict, show in four of five experiments."""
+    return math.expm1(_distance(looks) * scatter / math.sqrt(pairs - _for_the_scatter(looks)))
 
 
 def is_futile(effect: float, scatter: float, most: int, *, looks: int) -> bool:
@@ -86,3 +88,8 @@ def scatter_of_pairs(logs: Sequence[float]) -> float | None:
 def _distance(looks: int) -> float:
     alpha = threshold(looks)
     return _RANKS * (normal_quantile_above(alpha / 2) + normal_quantile_above(1 - _POWER))
+
+
+def _for_the_scatter(looks: int) -> float:
+    """The pairs that it costs to know the scatter from the pairs alone."""
+    return normal_quantile_above(threshold(looks) / 2) ** 2 / 2

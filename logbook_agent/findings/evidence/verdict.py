@@ -129,24 +129,24 @@ def judge(
     level = threshold(looks) if alpha is None else alpha
     effect = measure(base, other, other_first=other_first, alpha=level)
     verdict, reasons = _decide(effect, direction, minimum_effect, paired=other_first is not None)
-    if verdict is Verdict.NEUTRAL:
-        step = step_of([sample for run in (*base, *other) for sample in run])
-        if (
-            effect.interval is not None
-            and _within(effect.interval) + math.log1p(step) > math.log1p(minimum_effect) + ROUNDING
-        ):
-            verdict = Verdict.INCONCLUSIVE
-            steps = (
-                f"values come in steps of {step:.2g} of their size" if step < math.inf else "every value is the same"
-            )
-            reasons[0] = (
-                f"{steps}, too coarse to rule out {percent(minimum_effect)}: print more digits, or measure for longer"
-            )
-    if effect.order_effect is not None and _order_matters(base, other, other_first or (), ALPHA):
+    if verdict is Verdict.NEUTRAL and effect.interval is not None:
+        samples = [sample for run in (*base, *other) for sample in run]
+        step = step_of(samples)
+        if _within(effect.interval) + math.log1p(step) > math.log1p(minimum_effect) + ROUNDING:
+            verdict, reasons[0] = Verdict.INCONCLUSIVE, _too_coarse(step, samples, minimum_effect)
+    if effect.order_effect is not None and _order_matters(base, other, other_first or ()):
         reasons.append(
             f"the later run of a pair differs by {effect.order_effect:+.2%}; that the order changes cancels this"
         )
     return Judgement(verdict=verdict, effect=effect, reasons=tuple(reasons))
+
+
+def _too_coarse(step: float, samples: Sequence[float], minimum: float) -> str:
+    steps = f"values come in steps of {100 * step:.3g}% of their size" if step < math.inf else "every value is the same"
+    # Of a count there are no more digits.
+    counted = all(float(sample).is_integer() for sample in samples)
+    more = "measure for longer" if counted else "print more digits, or measure for longer"
+    return f"{steps}, too coarse to rule out {percent(minimum)}: {more}"
 
 
 def measure(base: Runs, other: Runs, *, other_first: Sequence[bool] | None = None, alpha: float = ALPHA) -> Effect:
@@ -162,7 +162,7 @@ def measure(base: Runs, other: Runs, *, other_first: Sequence[bool] | None = Non
         if enough and all(_in_range(x) for x in (*base[0], *other[0])):
             bounds = interval_of_ratio(base[0], other[0], 1 - alpha)
     elif other_first is not None:
-        logs = _pair_logs(base, other)
+        logs = _pair_logs(first, last)
         ratio, p_value, order = math.exp(pseudomedian(logs)), signed_rank(logs), _order_effect(logs, other_first)
         if not missing:
             low, high = interval_of_pseudomedian(logs, 1 - alpha)
@@ -183,9 +183,9 @@ def measure(base: Runs, other: Runs, *, other_first: Sequence[bool] | None = Non
     )
 
 
-def _pair_logs(base: Runs, other: Runs) -> list[float]:
+def _pair_logs(base: Sequence[float], other: Sequence[float]) -> list[float]:
     """The logarithm of other / base of each pair."""
-    return [math.log(median(b)) - math.log(median(a)) for a, b in zip(base, other, strict=True)]
+    return [math.log(b) - math.log(a) for a, b in zip(base, other, strict=True)]
 
 
 def _parts(logs: Sequence[float], other_first: Sequence[bool]) -> tuple[list[float], list[float]]:
@@ -202,10 +202,10 @@ def _order_effect(logs: Sequence[float], other_first: Sequence[bool]) -> float |
     return math.expm1((median(base_first) - median(turned)) / 2) if base_first and turned else None
 
 
-def _order_matters(base: Runs, other: Runs, other_first: Sequence[bool], alpha: float) -> bool:
+def _order_matters(base: Runs, other: Runs, other_first: Sequence[bool]) -> bool:
     """Whether AB and BA differ by more than chance."""
-    parts = _parts(_pair_logs(base, other), other_first)
-    return mann_whitney(*parts) <= alpha
+    first, last = [median(run) for run in base], [median(run) for run in other]
+    return mann_whitney(*_parts(_pair_logs(first, last), other_first)) <= ALPHA
 
 
 def _missing(base_runs: int, other_runs: int, *, paired: bool, alpha: float) -> int:
@@ -267,9 +267,11 @@ def problems(side: str, runs: Runs) -> list[str]:
     """Why no ratio can be taken of a side."""
     if not runs:
         return [f"{side} has no runs"]
-    found = []
+    found: list[str] = []
     for number, run in enumerate(runs, start=1):
         value = median(run) if run else None
+        if value is not None and SMALLEST <= value <= LARGEST:
+            continue
         if value is None:
             found.append(f"{side} run {number} has no samples")
         elif math.isnan(value):
@@ -278,6 +280,6 @@ def problems(side: str, runs: Runs) -> list[str]:
             found.append(f"{side} run {number} is infinite")
         elif value <= 0:
             found.append(f"{side} run {number} is {value:g}: a ratio needs values above zero")
-        elif not _in_range(value):
+        else:
             found.append(f"{side} run {number} is {value:g}: ratios are taken from {SMALLEST:g} to {LARGEST:g}")
     return found

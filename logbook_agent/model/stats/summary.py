@@ -13,7 +13,9 @@ def median(samples: Sequence[float]) -> float:
     """
     if not samples:
         raise ValueError("no samples: the median of nothing is unknown")
-    if any(math.isnan(x) for x in samples):
+    if len(samples) == 1:
+        return samples[0]
+    if any(map(math.isnan, samples)):
         return math.nan
     ordered = sorted(samples)
     middle = len(ordered) // 2
