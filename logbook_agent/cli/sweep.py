@@ -141,6 +141,7 @@ def plan_data(prepared: Prepared) -> dict[str, Any]:
         "runs": len(plan),
         "confirmations": plan.recipe.confirm,
         "order": plan.recipe.order.value,
+        "seed": plan.design.seed if plan.design is not None else None,
         "cost": {"seconds": cost.seconds, "seconds_per_run": cost.seconds_per_run, "basis": cost.basis},
         "setup": [list(c.argv) for c in plan.recipe.setup],
         "teardown": [list(c.argv) for c in plan.recipe.teardown],
@@ -174,7 +175,7 @@ def plan_text(prepared: Prepared) -> str:
     counts += f"; {recipe.confirm} fresh run{'s' * (recipe.confirm > 1)} of the best" if recipe.confirm else ""
     lines = [
         f"{recipe.name}: {recipe.question}",
-        f"  {counts}; order {recipe.order}",
+        f"  {counts}; order {recipe.order}" + (f", by seed {plan.design.seed}" if plan.design is not None else ""),
         f"  cost: {_cost(prepared.cost)}",
     ]
     lines += [f"  setup: {shlex.join(c.argv)}" for c in recipe.setup]

@@ -19,7 +19,7 @@ from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace, naming, sweep_command
 from logbook_agent.sweeps.chosen import Chosen, choose_recipe, habits
-from logbook_agent.sweeps.recipes.expand import Estimate, PlannedRun, estimate
+from logbook_agent.sweeps.recipes.expand import Estimate, PlannedRun, SweepPlan, estimate
 from logbook_agent.sweeps.recipes.recipe import Recipe
 from logbook_agent.sweeps.recipes.rules import CAN_ANSWER, Violation
 from logbook_agent.sweeps.state import EarlierSweep, Progress, durations_s, earlier_sweeps
@@ -75,8 +75,7 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     found = habits(chosen, done | set(request.before) if book is not None else None)
     cost = estimate(chosen.plan, durations_s(earlier, chosen.recipe.name, chosen.scale))
     begun = resumed or _begun(workspace, request, chosen, earlier, book)
-    if begun is not None and begun.entry.design is None:
-        chosen = dataclasses.replace(chosen, plan=dataclasses.replace(chosen.plan, in_turns=True))
+    chosen = dataclasses.replace(chosen, plan=_drawn(chosen.plan, begun, earlier))
     if begun is not None:
         # The plan of a sweep that has begun stays as it is.
         found = tuple(v for v in found if v.rule != CAN_ANSWER)
@@ -95,6 +94,19 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
         failed=failed,
         retries=retries,
     )
+
+
+def _drawn(plan: SweepPlan, begun: EarlierSweep | None, earlier: Sequence[EarlierSweep]) -> SweepPlan:
+    """The plan in its order: that in which it was begun; else, where the recipe states no seed, one in which no sweep
+    of this plan was made before."""
+    if begun is not None:
+        design = begun.entry.design
+        return (
+            dataclasses.replace(plan, in_turns=True) if design is None else dataclasses.replace(plan, seed=design.seed)
+        )
+    if plan.recipe.seed is not None or not earlier:
+        return plan
+    return dataclasses.replace(plan, seed=sum(sweep.use.digest == plan.digest for sweep in earlier))
 
 
 def progress_of(workspace: Workspace, chosen: Chosen, book: Book | None, runs: tuple[Run, ...]) -> Progress:

@@ -11,7 +11,7 @@ import pytest
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import locked
 from tests.conftest import Cli
-from tests.recipes.sweep_support import RECIPE, REST, runs_of, write_recipe
+from tests.recipes.sweep_support import BENCH, RECIPE, REST, runs_of, write_recipe
 
 
 def test_the_projects_recipes_come_first(cli: Cli, folder: Path) -> None:
@@ -261,3 +261,31 @@ def test_a_recipe_of_this_repository_runs_on_a_cpu(started: Cli, monkeypatch: py
     assert answer.code == 0, answer.err
     assert (answer.data["planned"], answer.data["rows"], answer.data["ran"]) == (2, 2, 3)
     assert answer.data["best"]["confirmed"] > 0
+
+
+@pytest.mark.parametrize("order", ["interleaved", "shuffled"])
+def test_a_sweep_that_is_made_again_has_another_order(started: Cli, folder: Path, order: str) -> None:
+    stop = "test -e stop && kill -INT $PPID && sleep 5\n"
+    write_recipe(folder, RECIPE.replace("[1, 2, 3, 4]", "[1]") + f"order: {order}\nrepeats: 6\n", bench=stop + BENCH)
+    assert "by seed 0\n" in started("sweep", "demo", "--dry-run").out
+    assert started("sweep", "demo").code == 0
+    assert "by seed 1\n" in started("sweep", "demo", "--dry-run", "--new").out
+    (folder / "stop").touch()
+    assert started("sweep", "demo", "--new").code == 130
+    (folder / "stop").unlink()
+    # What has begun goes on in its own order, whatever was swept since.
+    assert "by seed 1\n" in started("sweep", "demo", "--dry-run").out
+    assert started("sweep", "demo", "--new").code == 0
+    assert started("sweep", "--resume", "MOE-001").code == 0
+    orders = []
+    for number in range(3):
+        shown = started("show", f"MOE-00{number}", "--json").data
+        assert shown["design"]["seed"] == number
+        made = sorted(runs_of(folder, f"MOE-00{number}"), key=lambda run: run.started)
+        made = [run for run in made if run.repeat and run.exit is not None and run.exit.code == 0]
+        orders.append([(run.config["mode"], run.repeat) for run in made])
+        assert len(orders[-1]) == 12
+    assert orders[0] != orders[1] != orders[2] != orders[0]
+    # One that a recipe states is kept.
+    write_recipe(folder, RECIPE + f"order: {order}\nrepeats: 6\nseed: 7\n")
+    assert "by seed 7\n" in started("sweep", "demo", "--dry-run").out

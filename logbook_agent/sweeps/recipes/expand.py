@@ -54,11 +54,13 @@ class PlannedRun:
 @dataclass(frozen=True, kw_only=True)
 class SweepPlan:
     """The runs of a recipe in order. Iterating puts each command together anew. `varied` are the keys that an axis or a
-    control sets. `in_turns`: interleaved cases take turns, A B and B A, as in sweeps that state no design."""
+    control sets. `seed` draws the order, where one is drawn. `in_turns`: interleaved cases take turns, A B and B A, as
+    in sweeps that state no design."""
 
     recipe: Recipe
     varied: tuple[str, ...]
     cases: tuple[PlannedCase, ...]
+    seed: int = 0
     in_turns: bool = False
 
     @property
@@ -67,7 +69,7 @@ class SweepPlan:
         recipe = self.recipe
         if recipe.order is Order.AS_LISTED or recipe.repeats < 2 or self.in_turns:
             return None
-        return Design(seed=recipe.seed, shuffled=recipe.order is Order.SHUFFLED, rounds=recipe.repeats)
+        return Design(seed=self.seed, shuffled=recipe.order is Order.SHUFFLED, rounds=recipe.repeats)
 
     def __len__(self) -> int:
         return len(self.cases) * self.recipe.repeats
@@ -98,15 +100,16 @@ class SweepPlan:
 
     @cached_property
     def digest(self) -> str:
-        """What two plans share that run the same: every command with its variables, in order (interleaved ones as if
-        they took turns, and the seed that draws their order)."""
+        """What two plans share that run the same: every command with its variables, in order (as its recipe's seed
+        draws it, or the seed 0; interleaved ones as if they took turns)."""
         import hashlib
 
+        stated = self.recipe.seed or 0
+        if self.seed != stated:
+            return dataclasses.replace(self, seed=stated).digest
         if self.recipe.order is Order.INTERLEAVED and not self.in_turns:
             turns = dataclasses.replace(self, in_turns=True).digest
-            return (
-                hashlib.sha256(f"{turns} {self.recipe.seed}".encode()).hexdigest()[:32] if self.recipe.seed else turns
-            )
+            return hashlib.sha256(f"{turns} {stated}".encode()).hexdigest()[:32] if stated else turns
 
         found = hashlib.sha256(repr((self.recipe.command.shell, self.recipe.timeout_s)).encode())
         for run in self:
@@ -127,8 +130,8 @@ class SweepPlan:
 
     def _drawn(self, listed: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """An order that depends on the seed and the cases alone, whatever Python it is."""
-        seed, cases = self.recipe.seed, self.cases
-        return sorted(listed, key=lambda place: drawn(f"{seed} {place[1]} {cases[place[0]].key}"))
+        cases = self.cases
+        return sorted(listed, key=lambda place: drawn(f"{self.seed} {place[1]} {cases[place[0]].key}"))
 
 
 def expand(recipe: Recipe) -> SweepPlan:
@@ -152,7 +155,7 @@ def expand(recipe: Recipe) -> SweepPlan:
             raise _twice(key, [*found].index(key) + 1, number)
         found[key] = PlannedCase(key=key, label=label, values=values)
     cases = _with_controls(recipe, varied, found) if recipe.controls else tuple(found.values())
-    return SweepPlan(recipe=recipe, varied=varied, cases=cases)
+    return SweepPlan(recipe=recipe, varied=varied, cases=cases, seed=recipe.seed or 0)
 
 
 def case_key(values: Mapping[str, Scalar], varied: Iterable[str], fixed: Mapping[str, Scalar]) -> str:

@@ -51,7 +51,7 @@ def parse_recipe(data: Any, *, scale: str | None = None, sets: Sequence[str] = (
         implied=top.get("implied").texts(),
         repeats=top.count("repeats", 1, least=1),
         order=_order(top.get("order", Order.AS_LISTED.value)),
-        seed=top.count("seed", 0, least=0),
+        seed=top.count("seed", 0, least=0) if top.get("seed").value is not None else None,
         timeout_s=top.get("timeout_s").given(Placed.number),
         env={name: parse_text(as_written(text.value), text.place) for name, text in top.get("env").items()},
         confirm=top.count("confirm", 1, least=0),

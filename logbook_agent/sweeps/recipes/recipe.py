@@ -130,7 +130,7 @@ class Recipe(Described):
     implied: tuple[str, ...] = ()
     repeats: int = 1
     order: Order = Order.AS_LISTED
-    seed: int = 0
+    seed: int | None = None
     timeout_s: float | None = None
     env: Mapping[str, Text] = field(default_factory=dict)
     confirm: int = 1
