@@ -144,13 +144,15 @@ def _of_comparisons(answered: Sequence[Answered]) -> Iterator[Conclusion]:
 
 
 def _answers(record: Record, asked: Comparison, metrics: Sequence[Metric]) -> tuple[Answer, ...]:
-    from logbook_agent.findings.comparisons.asked import answers_of, rows_of
+    from logbook_agent.findings.comparisons.asked import answers_of, is_planned, rows_of
 
     # The entry may have had another ID when it was asked.
     references = tuple(record.id + reference[len(entry_of(reference)) :] for reference in asked.references)
     asked = replace(asked, references=references)
     try:
-        return answers_of(asked, rows_of(asked, {record.id: record}), metrics)
+        records = {record.id: record}
+        whole = None if is_planned(asked, record.entry) else lambda question: rows_of(question, records)
+        return answers_of(asked, rows_of(asked, records), metrics, whole)
     except LogbookError:
         return ()  # the comparison itself says why it has no answer
 

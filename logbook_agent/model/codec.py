@@ -142,7 +142,10 @@ def _dataclass(cls: Any) -> Converter:
         for name in required:
             if name not in kwargs:
                 raise CodecError("missing", f".{name}")
-        return cls(**kwargs)
+        try:
+            return cls(**kwargs)
+        except ValueError as error:
+            raise CodecError(str(error)) from error
 
     return convert
 

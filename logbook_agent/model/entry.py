@@ -109,7 +109,8 @@ class Design:
 
     Each value is run once in a round (a pair, where there are two), in an order that `seed` draws for the round;
     `shuffled`: all runs are mixed, not only those of a round. Rounds before the number `since` were made in the fixed
-    order AB BA. `rounds` are those planned, `looks` how often their result is looked at, the end included.
+    order AB BA. `rounds` are those planned, `looks` how often their result is looked at, the end included. `plans`:
+    how often more were planned behind what had been looked at, the first plan included.
     """
 
     seed: int
@@ -117,6 +118,22 @@ class Design:
     shuffled: bool = False
     rounds: int
     looks: int = 1
+    plans: int = 1
+
+    def __post_init__(self) -> None:
+        for name, value, least in (
+            ("seed", self.seed, 0), ("since", self.since, 1), ("rounds", self.rounds, 1),
+            ("looks", self.looks, 1), ("plans", self.plans, 1),
+        ):  # fmt: skip
+            if value < least:
+                raise ValueError(f"{name} is {value}, expected {least} or more")
+
+    @property
+    def alpha(self) -> float:
+        """The p-value that a claim needs."""
+        from logbook_agent.model.stats.sequential import threshold
+
+        return threshold(self.looks, self.plans)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

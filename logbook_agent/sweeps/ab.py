@@ -158,9 +158,8 @@ class _Rounds:
             return []
         record, values = self._book.record(self._entry.id), len(self._axis.values)
         effects = {*EFFECTS, self._asked.minimum_effect}
-        looked = self._design.looks
         return [
-            forecast_of(record, line, m, answer.other, values=values, effects=effects, looked=looked)
+            forecast_of(record, line, m, answer.other, values=values, effects=effects, before=self._design)
             for answer, line, m in self._compared
         ]
 
@@ -274,20 +273,20 @@ class _Rounds:
 
     def _futile(self, m: Compared) -> bool:
         design, scatter = self._design, scatter_of(m)
-        return scatter is not None and is_futile(self._asked.minimum_effect, scatter, design.rounds, looks=design.looks)
+        return scatter is not None and is_futile(self._asked.minimum_effect, scatter, design.rounds, alpha=design.alpha)
 
     def _needs(self, m: Compared) -> str:
         """`pairs scatter by 12%: an effect of 1% takes about 1,900 pairs, 20 can show one of 9.6%`."""
-        scatter, looks, rounds = scatter_of(m) or 0.0, self._design.looks, self._design.rounds
+        scatter, alpha, rounds = scatter_of(m) or 0.0, self._design.alpha, self._design.rounds
         minimum, width = self._asked.minimum_effect, self._request.width
         if width is not None:
-            narrow = pairs_until(width, scatter, looks=looks)
+            narrow = pairs_until(width, scatter, alpha=alpha)
             wanted = f"an interval narrower than {percent(width)}"
             return f"pairs scatter by {scatter:.2%}: {wanted} takes about {narrow:,} pairs"
-        shown = f"{rounds} can show one of {percent(round(smallest_effect(rounds, scatter, looks=looks), 4))}"
+        shown = f"{rounds} can show one of {percent(round(smallest_effect(rounds, scatter, alpha=alpha), 4))}"
         if not minimum:
             return f"pairs scatter by {scatter:.2%}; {shown}"
-        needed = pairs_for(minimum, scatter, looks=looks)
+        needed = pairs_for(minimum, scatter, alpha=alpha)
         return f"pairs scatter by {scatter:.2%}: an effect of {percent(minimum)} takes about {needed:,} pairs, {shown}"
 
     def _forecast(self) -> None:
@@ -310,12 +309,12 @@ class _Rounds:
     def _spent(self) -> tuple[Stop, str] | None:
         """Whether the budget is: a pair that would probably not end in time is not begun."""
         width, limit_s = self._request.width, self._request.max_time_s
+        if self._request.pilot and self._pairs >= FEWEST_PAIRS:
+            more = f"--id {self._entry.id} --max-pairs N"
+            return Stop.PILOT, f"the pilot is over; to go on: the same command without --pilot, with {more}"
         if self._pairs >= self._design.rounds:
             left = f", and an interval is not narrower than {percent(width)} yet" if width is not None else ""
             made = len(self._durations_s)
-            if self._request.pilot:
-                more = f"--id {self._entry.id} --max-pairs N"
-                return Stop.PILOT, f"the pilot is over; to go on: the same command without --pilot, with {more}"
             return Stop.PAIRS, f"{made} pair{'s' if made != 1 else ''} run as planned{left}"
         if limit_s is None or not self._durations_s:
             return None

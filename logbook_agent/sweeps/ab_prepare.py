@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from logbook_agent.entries.drafts import check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.run import RunRequest, check_count, check_no_prose, prepared
-from logbook_agent.findings.evidence.planning import FEWEST_PAIRS, looks_of
+from logbook_agent.findings.evidence.planning import FEWEST_PAIRS, is_open, looks_of
 from logbook_agent.model.draw import drawn
 from logbook_agent.model.entry import Comparison, Design, Entry
 from logbook_agent.model.errors import UsageError
@@ -81,18 +81,23 @@ def checked(request: AbRequest) -> AbRequest:
 def planned(request: AbRequest, before: Design | None, made: int) -> Design:
     """The design for an entry with so many pairs and this design, as it is stated before the next run.
 
-    What was planned and not finished is finished. Whatever goes beyond that is looked at more often.
+    What was planned and not finished is finished. What goes beyond that is another plan, of which less is believed. A
+    pilot ends before its first look, so that whatever is planned after it takes the place of its plan; but whoever has
+    seen it cannot fix a number of pairs any more that is judged once.
     """
-    rounds = made + (request.repeat or request.max_pairs or MOST_PAIRS)
-    looks = 1 if request.repeat is not None else looks_of(rounds)
+    repeat = None if request.pilot else request.repeat
+    rounds = made + (repeat or request.max_pairs or MOST_PAIRS)
+    looks = 1 if repeat is not None else looks_of(rounds)
     if before is None:
         seed = request.seed if request.seed is not None else 0
         looked_at = made >= FEWEST_PAIRS
-        return Design(seed=seed, since=made + 1, rounds=rounds, looks=looks + looked_at)
-    chosen = request.repeat is not None or request.max_pairs is not None
-    if made < before.rounds and (rounds == before.rounds or not chosen):
+        return Design(seed=seed, since=made + 1, rounds=rounds, looks=looks + looked_at, plans=1 + looked_at)
+    chosen = repeat is not None or request.max_pairs is not None
+    if request.pilot or (made < before.rounds and (rounds == before.rounds or not chosen)):
         return before
-    return dataclasses.replace(before, rounds=rounds, looks=before.looks + looks)
+    if is_open(before, made):
+        return dataclasses.replace(before, rounds=rounds, looks=looks_of(rounds))
+    return dataclasses.replace(before, rounds=rounds, looks=before.looks + looks, plans=before.plans + 1)
 
 
 def rest_of_pilot(request: AbRequest, entry_id: str, made: int) -> AbRequest:

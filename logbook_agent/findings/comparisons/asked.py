@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 
+from logbook_agent.findings.case import keys_of
 from logbook_agent.findings.cases import cases, counting
 from logbook_agent.findings.evidence.alike import Terms
-from logbook_agent.findings.evidence.answers import Answer, Ask, answer_sides, answer_values
+from logbook_agent.findings.evidence.answers import Answer, Ask, answer_sides, answer_values, judged_values, tests_in
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.frame import listed, show
 from logbook_agent.findings.tables.spec import Case
-from logbook_agent.model.entry import Comparison, entry_of
+from logbook_agent.model.entry import Comparison, Entry, entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
@@ -35,6 +39,8 @@ def rows_of(asked: Comparison, records: Mapping[str, Record]) -> list[list[Case]
     for reference, side in zip(asked.references, sides, strict=True):
         if not side:
             raise _no_rows(reference, records[entry_of(reference)])
+    if any(reference != entry_of(reference) for reference in asked.references):
+        sides = _marked(sides, plain)
     if asked.where:
         wanted = {k: show(v) for k, v in asked.where.items()}
         kept = {id(case) for case in matching([c for side in sides for c in side], wanted)}
@@ -50,12 +56,24 @@ def rows_of(asked: Comparison, records: Mapping[str, Record]) -> list[list[Case]
     return sides
 
 
-def answers_of(asked: Comparison, rows: Sequence[list[Case]], declared: Sequence[Metric]) -> tuple[Answer, ...]:
-    """The answers from the rows of each reference. Raises UsageError for names or values that they do not have."""
+def answers_of(
+    asked: Comparison,
+    rows: Sequence[list[Case]],
+    declared: Sequence[Metric],
+    whole: Callable[[Comparison], Sequence[list[Case]]] | None = None,
+) -> tuple[Answer, ...]:
+    """The answers from the rows of each reference. Raises UsageError for names or values that they do not have.
+
+    `whole` gives the rows of another question: of all that the entries measured, from which the rows of this one were
+    chosen; None: they were stated before anything was run.
+    """
     ask = ask_of(asked, declared)
+    among = None
+    if whole is not None and _is_narrow(asked):
+        among = functools.partial(_tests, asked, whole, declared)
     if asked.axis is not None:
         # A row that two references hold is one row.
-        return tuple(answer_values(list({id(c): c for side in rows for c in side}.values()), ask))
+        return tuple(answer_values(list({id(c): c for side in rows for c in side}.values()), ask, among))
     base, other = asked.references
     if {id(c) for c in rows[0]} & {id(c) for c in rows[1]}:
         raise UsageError(
@@ -63,7 +81,37 @@ def answers_of(asked: Comparison, rows: Sequence[list[Case]], declared: Sequence
             cause="a row cannot be compared with itself",
             hint="name different runs, by number or label: logbook compare ID/1 ID/2",
         )
-    return tuple(answer_sides(rows[0], rows[1], (base, other), ask))
+    return tuple(answer_sides(rows[0], rows[1], (base, other), ask, among))
+
+
+def is_planned(asked: Comparison, entry: Entry) -> bool:
+    """Whether an entry states the question with the order of its runs: before the first of them."""
+    if entry.design is None or not entry.comparisons:
+        return False
+    first = entry.comparisons[0]
+    return (first.axis, first.base_value, first.metrics, first.where) == (
+        asked.axis, asked.base_value, asked.metrics, asked.where,
+    )  # fmt: skip
+
+
+def _is_narrow(asked: Comparison) -> bool:
+    return bool(asked.where or asked.metrics) or any(r != entry_of(r) for r in asked.references)
+
+
+def _tests(asked: Comparison, whole: Callable[[Comparison], Sequence[list[Case]]], declared: Sequence[Metric]) -> int:
+    """How many verdicts the same question has of all that its entries measured."""
+    primary = tuple(m.name for m in declared if m.primary)
+    metrics = tuple(dict.fromkeys((*primary, *asked.metrics))) if primary else ()
+    every = replace(asked, references=asked.entries, where={}, metrics=metrics)
+    if every.axis is None and len(every.references) < 2:
+        return 0
+    with contextlib.suppress(UsageError):
+        rows = whole(every)
+        ask = ask_of(every, declared)
+        if every.axis is not None:
+            return tests_in(judged_values([c for side in rows for c in side], ask))
+        return tests_in(answer_sides(rows[0], rows[1], every.references[:2], ask))
+    return 0
 
 
 def ask_of(asked: Comparison, declared: Sequence[Metric]) -> Ask:
@@ -86,6 +134,20 @@ def _holds(reference: str, case: Case) -> bool:
     if rest.startswith("/"):
         return rest[1:] == str(case.run)
     return not rest or rest[1:] == case.label
+
+
+def _marked(sides: Sequence[list[Case]], plain: Sequence[Case]) -> list[list[Case]]:
+    """The same, with a mark on rows of cases of which an entry has others."""
+    chosen = {(c.entry, c.run) for side in sides for c in side}
+    entries = {entry for entry, _ in chosen}
+    own = [c for c in plain if c.entry in entries]
+    keys = dict(zip(map(id, own), keys_of(own), strict=True))
+    others = {(c.entry, keys[id(c)]) for c in own if (c.entry, c.run) not in chosen}
+    marked = {
+        id(c): replace(c, picked=True) for side in sides for c in side if (c.entry, keys.get(id(c), "")) in others
+    }
+    # A row that two references hold stays one row.
+    return [[marked.get(id(c), c) for c in side] for side in sides]
 
 
 def _no_rows(reference: str, record: Record) -> UsageError:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.findings.comparisons.asked import answers_of, ask_of, rows_of
+from logbook_agent.findings.comparisons.asked import answers_of, ask_of, is_planned, rows_of
 from logbook_agent.findings.evidence.alike import Terms
 from logbook_agent.findings.evidence.answers import Answer, answer_stated
 from logbook_agent.findings.evidence.pairs import unlike
@@ -80,7 +81,9 @@ def _rows(book: Book, asked: Comparison) -> list[list[Case]]:
 
 
 def _answers(book: Book, asked: Comparison, rows: Sequence[list[Case]]) -> tuple[Answer, ...]:
-    return answers_of(asked, rows, book.header.metrics)
+    is_stated = any(is_planned(asked, book.entry(entry)) for entry in asked.entries)
+    whole = None if is_stated else functools.partial(_rows, book)
+    return answers_of(asked, rows, book.header.metrics, whole)
 
 
 def _check(asked: Comparison, *, baseline: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from logbook_agent.findings.criteria.outcome import MET, met, not_computable, un
 from logbook_agent.findings.criteria.predicate import PairsCompared, Sweep, VerdictStated
 from logbook_agent.findings.criteria.select import Rows, combinations, reference, words
 from logbook_agent.findings.evidence.alike import Terms
-from logbook_agent.findings.evidence.answers import Answer, Ask, Line, answer_values
+from logbook_agent.findings.evidence.answers import Answer, Ask, Line, answer_values, held, judged_values, tests_in
 from logbook_agent.findings.evidence.verdict import Verdict
 from logbook_agent.findings.tables.frame import show
 from logbook_agent.findings.tables.spec import Case
@@ -25,31 +26,55 @@ def compared(predicate: PairsCompared, cases: Sequence[Case], metrics: tuple[Met
     missing = rows.missing([predicate.axis, *predicate.where, *predicate.for_each])
     if missing is not None:
         return missing
+    ask = _ask(predicate, metrics)
+    asked = [(c, value) for c in combinations(predicate.for_each) for value in predicate.values[1:]]
+    answers: list[list[Answer]] = []
+    for combination, value in asked:
+        found = _at(predicate, rows, combination, value, ask)
+        if isinstance(found, Computed):
+            return found
+        answers.append(found)
+    # One question, however many values and combinations it names.
+    together = iter(held([a for one in answers for a in one], lambda: _tests(rows, answers, ask)))
     evidence: list[str] = []
     said: list[str] = []
-    for combination in combinations(predicate.for_each):
-        for value in predicate.values[1:]:
-            found = _at(predicate, rows, combination, value, metrics)
-            if found.state != MET:
-                return found
-            evidence += found.evidence
-            said.append(found.reason)
+    for (combination, value), own in zip(asked, answers, strict=True):
+        place = words({**combination, predicate.axis: value})
+        outcome = _outcome(predicate, place, [next(together) for _ in own])
+        if outcome.state != MET:
+            return outcome
+        evidence += outcome.evidence
+        said.append(outcome.reason)
     return met("; ".join(said), evidence)
 
 
-def _at(
-    predicate: PairsCompared, rows: Rows, combination: Mapping[str, Scalar], value: Scalar, metrics: tuple[Metric, ...]
-) -> Computed:
-    """One value against the base in one combination."""
-    judged = predicate if isinstance(predicate, VerdictStated) else None
-    verdicts = judged.verdicts if judged is not None else None
-    ask = Ask(
+def _ask(predicate: PairsCompared, metrics: tuple[Metric, ...]) -> Ask:
+    return Ask(
         terms=Terms(axis=predicate.axis, implied=predicate.implied, allowed=predicate.allow),
         metrics=(predicate.metric,) if predicate.metric else (),
         base_value=show(predicate.values[0]),
-        minimum_effect=judged.min_effect if judged is not None else 0.01,
+        minimum_effect=predicate.min_effect if isinstance(predicate, VerdictStated) else 0.01,
         declared=metrics,
     )
+
+
+def _tests(rows: Rows, answers: Sequence[Sequence[Answer]], ask: Ask) -> int:
+    """How many verdicts the entries give whose rows are asked about: of all their values, cases and metrics. Those
+    that a criterion names may be the ones that came out well."""
+    lines = _lines([answer for own in answers for answer in own])
+    entries = {i.case.entry for line in lines for g in (line.pair.base, line.pair.other) for i in g.items}
+    every = [i.case for i in rows.frame.items if i.case.entry in entries]
+    primary = tuple(m.name for m in ask.declared if m.primary)
+    metrics = tuple(dict.fromkeys((*primary, *ask.metrics))) if primary else ()
+    with contextlib.suppress(UsageError):
+        return tests_in(judged_values(every, replace(ask, metrics=metrics)))
+    return 0
+
+
+def _at(
+    predicate: PairsCompared, rows: Rows, combination: Mapping[str, Scalar], value: Scalar, ask: Ask
+) -> list[Answer] | Computed:
+    """One value against the base in one combination, judged by itself; or why it cannot be."""
     place = words({**combination, predicate.axis: value})
     sides: list[Case] = []
     for side in (predicate.values[0], value):
@@ -58,14 +83,18 @@ def _at(
             return unmet(f"{place}: no row with {predicate.axis}={show(side)}", map(reference, sides))
         sides += chosen
     try:
-        answers = answer_values(sides, ask)
+        answers = judged_values(sides, ask)
     except UsageError as error:
         return not_computable(f"{place}: {error.message}")
-    if verdicts is not None:
-        # With the metric alone that decides: the one that was named, else the first primary one.
-        answers = [
-            replace(a, lines=tuple(replace(line, metrics=line.metrics[:1]) for line in a.lines)) for a in answers
-        ]
+    if not isinstance(predicate, VerdictStated):
+        return answers
+    # With the metric alone that decides: the one that was named, else the first primary one.
+    return [replace(a, lines=tuple(replace(line, metrics=line.metrics[:1]) for line in a.lines)) for a in answers]
+
+
+def _outcome(predicate: PairsCompared, place: str, answers: Sequence[Answer]) -> Computed:
+    """What the pairs of one value in one combination come to."""
+    verdicts = predicate.verdicts if isinstance(predicate, VerdictStated) else None
     good = [line for line in _lines(answers) if _holds(line, verdicts)]
     if len(good) < predicate.cases:
         return unmet(f"{place}: {_why(answers, len(good), predicate.cases, verdicts)}", _runs(_lines(answers)))

@@ -41,7 +41,7 @@ def measured(predicate: Measured, cases: Sequence[Case]) -> Computed:
 
 def target(predicate: Target, cases: Sequence[Case], metrics: Sequence[Metric]) -> Computed:
     """The best of the cases, each by the median over its runs, against the number. One lucky run reaches nothing: the
-    runs have to settle it, or fresh ones of the case that came out best have to confirm it."""
+    runs have to settle it, those of the best of many cases more clearly than fresh ones of that case."""
     rows = Rows(cases)
     if (missing := rows.missing(predicate.where)) is not None:
         return missing
@@ -68,10 +68,13 @@ def target(predicate: Target, cases: Sequence[Case], metrics: Sequence[Metric]) 
         return unmet(reason, evidence)
     values = numbers(group, predicate.metric).values
     reaching = sum(v >= wanted if direction == "max" else v <= wanted for v in values)
-    if not _is_confirmed(group, predicate.metric) and not bears_out(reaching, len(values), len(groups)):
-        many = f" (the best of {len(groups)} cases)" if len(groups) > 1 else ""
-        runs_text = f"{reaching} of {len(values)} run{'s' * (len(values) != 1)}"
-        more = runs_needed(reaching, len(values), len(groups))
+    # Fresh runs of the case that had come out best are of one case, and were not chosen.
+    is_fresh = _is_confirmed(group, predicate.metric)
+    chosen_from = 1 if is_fresh else len(groups)
+    if not bears_out(reaching, len(values), chosen_from):
+        many = f" (the best of {chosen_from} cases)" if chosen_from > 1 else ""
+        runs_text = f"{reaching} of {len(values)} {'fresh ' * is_fresh}run{'s' * (len(values) != 1)}"
+        more = runs_needed(reaching, len(values), chosen_from)
         return unmet(f"{reason}: {runs_text}{many} reached it, {more} more that do would settle it", evidence)
     return met(reason, evidence)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from logbook_agent.findings.evidence.alike import Likeness, Terms
 from logbook_agent.findings.evidence.compared import Compared, compared, stated
-from logbook_agent.findings.evidence.family import held_together
+from logbook_agent.findings.evidence.family import claims_of_one, held_together, is_tested
 from logbook_agent.findings.evidence.pairs import Ground, Group, Pair, Pairing, Unpaired, compare_sides, compare_values
 from logbook_agent.findings.measured import baseline_cases, is_case
 from logbook_agent.findings.tables.metrics import choose
@@ -58,23 +58,41 @@ class Answer:
         return math.exp(math.fsum(map(math.log, ratios)) / len(ratios)), len(ratios)
 
 
-def answer_sides(base: Sequence[Case], other: Sequence[Case], names: tuple[str, str], ask: Ask) -> list[Answer]:
+Among = Callable[[], int]
+"""Of how many tests those of a question were chosen. Asked only where one of them would claim something."""
+
+
+def answer_sides(
+    base: Sequence[Case], other: Sequence[Case], names: tuple[str, str], ask: Ask, among: Among | None = None
+) -> list[Answer]:
     """Two sets of rows, neither of them empty. Raises UsageError for names that they do not have."""
     ground = Ground([*base, *other], ask.terms)
-    return _held([_answer(compare_sides(ground, len(base), names), ask, metric_names(ground, ask))])
+    return held([_answer(compare_sides(ground, len(base), names), ask, metric_names(ground, ask))], among)
 
 
-def answer_values(cases: Sequence[Case], ask: Ask) -> list[Answer]:
+def answer_values(cases: Sequence[Case], ask: Ask, among: Among | None = None) -> list[Answer]:
     """The values of the tested axis against its base. Raises UsageError for names that the rows do not have, and
     when there is one value alone."""
+    return held(judged_values(cases, ask), among)
+
+
+def judged_values(cases: Sequence[Case], ask: Ask) -> list[Answer]:
+    """The same, each judged by itself."""
     ground = Ground(cases, ask.terms)
     names = metric_names(ground, ask)
-    return _held([_answer(pairing, ask, names) for pairing in compare_values(ground, ask.base_value)])
+    return [_answer(pairing, ask, names) for pairing in compare_values(ground, ask.base_value)]
 
 
-def _held(answers: Sequence[Answer]) -> list[Answer]:
-    """With the verdicts of all values, cases and metrics held together."""
-    held = iter(held_together([m for answer in answers for line in answer.lines for m in line.metrics]))
+def tests_in(answers: Sequence[Answer]) -> int:
+    """How many of the verdicts could claim an effect."""
+    return sum(is_tested(m) for answer in answers for line in answer.lines for m in line.metrics)
+
+
+def held(answers: Sequence[Answer], among: Among | None = None) -> list[Answer]:
+    """With the verdicts of all values, cases and metrics held together, as chosen `among` so many."""
+    family = [m for answer in answers for line in answer.lines for m in line.metrics]
+    chosen_from = among() if among is not None and claims_of_one(family) else 0
+    held = iter(held_together(family, chosen_from))
     return [
         replace(a, lines=tuple(replace(line, metrics=tuple(next(held) for _ in line.metrics)) for line in a.lines))
         for a in answers

@@ -17,6 +17,7 @@ from logbook_agent.model.entry import APART_S
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.run import Row
 from logbook_agent.model.stats import median
+from logbook_agent.model.stats.sequential import threshold
 from logbook_agent.model.units import Direction
 
 # A run with its samples of a metric.
@@ -138,27 +139,37 @@ def _sittings(
 def layout_of(base: Sequence[RunKey], other: Sequence[RunKey], pair: Pair, apart_s: float) -> Arrangement:
     """How those runs of a pair lay that measured a metric."""
     of = {item.run: item.case for item in (*pair.base.items, *pair.other.items)}
-    placed = [[PlacedRun(key, c.ended, c.repeat, c.design) for key in side if (c := of[key])] for side in (base, other)]
-    return layout(*placed, apart_s=apart_s)
+    placed = [
+        [PlacedRun(key, c.ended, c.repeat, c.design, c.picked) for key in side if (c := of[key])]
+        for side in (base, other)
+    ]
+    return replace(layout(*placed, apart_s=apart_s), made=len(pair.base.rounds & pair.other.rounds))
 
 
 def _judged(base: Runs, other: Runs, lay: Arrangement, direction: Direction | None, minimum_effect: float) -> Judgement:
     """The verdict of runs that lay so; pairs where they are some, and none before all planned ones are there."""
+    alpha = threshold(lay.looks, lay.plans)
     if not lay.is_paired:
         if lay.kept is not None:
             base, other = ([side[at] for at in own] for side, own in zip((base, other), lay.kept, strict=True))
-        return judge(base, other, direction=direction, minimum_effect=minimum_effect, looks=lay.looks)
+        found = judge(base, other, direction=direction, minimum_effect=minimum_effect, alpha=alpha)
+        return _when_all_are_there(found, lay, "runs of each side")
     sides = [base[a] for a, _ in lay.pairs], [other[b] for _, b in lay.pairs]
     found = judge(
-        *sides, direction=direction, minimum_effect=minimum_effect, other_first=lay.other_first, looks=lay.looks
+        *sides, direction=direction, minimum_effect=minimum_effect, other_first=lay.other_first, alpha=alpha
     )
     if lay.alone:
         notes = f"{lay.alone} run{'s' * (lay.alone > 1)} without a partner left out"
         found = replace(found, reasons=(*found.reasons, notes))
-    if lay.rounds is not None and lay.looks == 1 and len(lay.pairs) < lay.rounds and found.effect is not None:
-        early = f"{len(lay.pairs)} of {lay.rounds} planned pairs: the result is judged when all are there"
-        found = replace(found, verdict=Verdict.INCONCLUSIVE, reasons=(early, *found.reasons))
-    return found
+    return _when_all_are_there(found, lay, "pairs")
+
+
+def _when_all_are_there(found: Judgement, lay: Arrangement, what: str) -> Judgement:
+    """A plan whose result is judged once has none before its last run."""
+    if not lay.is_unfinished or found.effect is None:
+        return found
+    early = f"{lay.made} of {lay.rounds} planned {what}: the result is judged when all are there"
+    return replace(found, verdict=Verdict.INCONCLUSIVE, reasons=(early, *found.reasons))
 
 
 def _order(lay: Arrangement) -> Difference:

@@ -28,16 +28,24 @@ def adjusted(p_values: Sequence[float]) -> list[float]:
     return found
 
 
-def held_together(family: Sequence[Compared]) -> list[Compared]:
-    """The same with claims taken back that the number of tests makes too likely in noise."""
+def held_together(family: Sequence[Compared], among: int = 0) -> list[Compared]:
+    """The same with claims taken back that the number of tests makes too likely in noise. They were chosen `among` so
+    many: of the others nothing is known here, and they are taken to show nothing."""
     tested = [at for at, m in enumerate(family) if is_tested(m)]
-    if len(tested) < 2:
+    tests = max(among, len(tested))
+    if tests < 2:
         return list(family)
-    held = adjusted([_scaled(family[at]) for at in tested])
+    others = [1.0] * (tests - len(tested))
+    held = adjusted([*(_scaled(family[at]) for at in tested), *others])
     found = list(family)
-    for at, p_value in zip(tested, held, strict=True):
-        found[at] = _held(family[at], p_value, len(tested))
+    for at, p_value in zip(tested, held, strict=False):
+        found[at] = _held(family[at], p_value, tests)
     return found
+
+
+def claims_of_one(family: Sequence[Compared]) -> bool:
+    """Whether one of them would claim an effect, were it the only one."""
+    return any(is_tested(m) and m.judgement is not None and m.judgement.verdict in CLAIMS for m in family)
 
 
 def is_tested(m: Compared) -> bool:

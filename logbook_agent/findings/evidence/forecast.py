@@ -19,16 +19,19 @@ from logbook_agent.findings.evidence.pairs import Ground, Group
 from logbook_agent.findings.evidence.planning import (
     FEWEST_PAIRS,
     fewest_pairs,
+    is_open,
     pairs_for,
     pairs_with_looks,
     scatter_of_pairs,
     smallest_effect,
 )
 from logbook_agent.findings.evidence.verdict import percent
+from logbook_agent.model.entry import Design
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.stats import median
 from logbook_agent.model.stats.noise import noise_floor
+from logbook_agent.model.stats.sequential import ALPHA, threshold
 from logbook_agent.text.markdown import one_line
 
 # The effects, and the numbers of pairs, that a forecast is made for.
@@ -111,8 +114,8 @@ def _of_group(record: Record, case: Mapping[str, str], group: Group, metric: str
         scatter=scatter,
         run_s=run_s,
         devices=devices,
-        needed=_needed(scatter, EFFECTS, 2 * run_s if run_s is not None else None, devices),
-        shown=_shown(scatter),
+        needed=_needed(scatter, EFFECTS, 2 * run_s if run_s is not None else None, devices, None),
+        shown=_shown(scatter, None),
     )
 
 
@@ -123,39 +126,43 @@ def _logs(values: Sequence[float]) -> list[float]:
 
 
 def forecast_of(
-    record: Record, line: Line, m: Compared, other: str, *, values: int, effects: Collection[float], looked: int
+    record: Record, line: Line, m: Compared, other: str, *, values: int, effects: Collection[float], before: Design
 ) -> Forecast:
-    """What the pairs of an A/B of so many values say of those that are still to come, where it was looked at so many
-    times."""
+    """What the pairs of an A/B of so many values say of those that are still to come, by another plan behind the one
+    `before`; or by another one in its place, where nothing was looked at yet."""
     groups = [line.pair.base, line.pair.other]
     scatter, run_s, devices = scatter_of(m), _duration(record, groups), _devices(groups)
+    pairs = len(m.layout.pairs) if m.layout is not None else 0
+    spent = None if is_open(before, pairs) else before
     return Forecast(
         metric=m.metric,
         case=line.pair.case,
         other=other,
         runs=m.base.runs + m.other.runs,
         floor=None,
-        pairs=len(m.layout.pairs) if m.layout is not None else 0,
+        pairs=pairs,
         scatter=scatter,
         run_s=run_s,
         devices=devices,
-        needed=_needed(scatter, effects, values * run_s if run_s is not None else None, devices, looked),
-        shown=_shown(scatter, looked),
+        needed=_needed(scatter, effects, values * run_s if run_s is not None else None, devices, spent),
+        shown=_shown(scatter, spent),
     )
 
 
 def _needed(
-    scatter: float | None, effects: Collection[float], pair_s: float | None, devices: int | None, looked: int = 0
+    scatter: float | None, effects: Collection[float], pair_s: float | None, devices: int | None, spent: Design | None
 ) -> tuple[Needed, ...]:
+    """`spent`: the design whose plan is over."""
+    looks, plans = (spent.looks, spent.plans) if spent is not None else (0, 0)
     found = []
     for effect in sorted({*effects} - {0.0}) if scatter is not None else ():
-        pairs = pairs_for(effect, scatter or 0.0, looks=looked + 1)
+        pairs = pairs_for(effect, scatter or 0.0, alpha=threshold(looks + 1, plans + 1))
         minutes = pairs * pair_s / 60 if pair_s is not None else None
         found.append(
             Needed(
                 effect=effect,
                 pairs=pairs,
-                pairs_with_looks=pairs_with_looks(effect, scatter or 0.0, looked=looked),
+                pairs_with_looks=pairs_with_looks(effect, scatter or 0.0, looked=looks, plans=plans),
                 minutes=minutes,
                 device_hours=minutes * devices / 60 if minutes is not None and devices is not None else None,
             )
@@ -163,12 +170,12 @@ def _needed(
     return tuple(found)
 
 
-def _shown(scatter: float | None, looked: int = 0) -> tuple[Shown, ...]:
+def _shown(scatter: float | None, spent: Design | None) -> tuple[Shown, ...]:
     if scatter is None:
         return ()
-    looks = looked + 1
-    able = [n for n in PAIRS if n >= fewest_pairs(looks=looks)]
-    return tuple(Shown(pairs=n, effect=smallest_effect(n, scatter, looks=looks)) for n in able)
+    alpha = ALPHA if spent is None else threshold(spent.looks + 1, spent.plans + 1)
+    able = [n for n in PAIRS if n >= fewest_pairs(alpha=alpha)]
+    return tuple(Shown(pairs=n, effect=smallest_effect(n, scatter, alpha=alpha)) for n in able)
 
 
 def _duration(record: Record, groups: Sequence[Group]) -> float | None:

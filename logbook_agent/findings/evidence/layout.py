@@ -12,6 +12,7 @@ In any other order the machine's own changes may be what is measured, so numbers
     blocked      all runs of one side were made before those of the other
     apart        pairs whose two runs lie too far from each other in time
     one-run      both sides were measured in the same runs, always in the same order
+    picked       some runs of a case were named, and others of it left out
     mixed        anything else, which nobody drew by chance
 """
 
@@ -38,6 +39,7 @@ class Lay(StrEnum):
     BLOCKED = "blocked"
     APART = "apart"
     ONE_RUN = "one-run"
+    PICKED = "picked"
     MIXED = "mixed"
 
 
@@ -48,6 +50,7 @@ WHY = {
     Lay.BLOCKED: "all runs of one side were made before those of the other",
     Lay.APART: "the two runs of a pair lie too far apart in time",
     Lay.ONE_RUN: "both sides were measured in the same runs, one always before the other",
+    Lay.PICKED: "runs of a case were left out, so that the choice may be what is measured",
     Lay.MIXED: "the order of the runs was not drawn by chance",
 }
 
@@ -59,7 +62,8 @@ class Arrangement:
     `pairs` are the places, in base and in other, of the two runs of each pair; `other_first` says of each which ran
     first. Empty where runs are no pairs. `alone`: so many runs have no partner. `kept`: the places of the runs that
     count, where not all do: one that was made again later, because it had failed, has no place in the order. `looks`:
-    how often the result is looked at; `rounds`: how many are planned, where that was stated.
+    how often the result is looked at, by so many `plans`; `rounds`: how many are planned, where that was stated, and
+    `made`: how many of these were run.
     """
 
     lay: Lay
@@ -68,7 +72,14 @@ class Arrangement:
     alone: int = 0
     kept: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     looks: int = 1
+    plans: int = 1
     rounds: int | None = None
+    made: int | None = None
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether runs are missing of a plan whose result is judged once, when all are there."""
+        return self.looks == self.plans and self.rounds is not None and (self.made or 0) < self.rounds
 
     @property
     def is_sound(self) -> bool:
@@ -81,12 +92,14 @@ class Arrangement:
 
 @dataclass(frozen=True, slots=True)
 class PlacedRun:
-    """A run, where it stands, and what put it there: its round, in an order drawn by a design."""
+    """A run, where it stands, and what put it there: its round, in an order drawn by a design. `picked`: others of its
+    case were left out."""
 
     key: RunKey
     ended: str | None = None
     repeat: int | None = None
     design: Design | None = None
+    picked: bool = False
 
 
 def layout(first: Sequence[PlacedRun], last: Sequence[PlacedRun], *, apart_s: float = APART_S) -> Arrangement:
@@ -110,12 +123,14 @@ def layout(first: Sequence[PlacedRun], last: Sequence[PlacedRun], *, apart_s: fl
 
 def _arranged(first: Sequence[PlacedRun], last: Sequence[PlacedRun], apart_s: float) -> Arrangement:
     """The same of runs that all count."""
+    if max(len(first), len(last)) > 1 and any(p.picked for p in (*first, *last)):
+        return Arrangement(lay=Lay.PICKED)
     if {p.key for p in first} & {p.key for p in last}:
         return Arrangement(lay=Lay.ONE_RUN)
     designs = {p.key[1]: p.design for p in (*first, *last)}
     found = [p.design for p in (*first, *last) if p.design is not None]
     if len(found) == len(first) + len(last) and (len(designs) == 1 or not any(d.shuffled for d in found)):
-        lay = _designed(first, last, [d for d in designs.values() if d is not None])
+        lay = _designed(first, last, [d for d in designs.values() if d is not None], apart_s)
         if lay.lay is Lay.SHUFFLED or (lay.pairs and _in_rounds(first, last, lay.pairs)):
             return lay
     order = sorted([(p.key, 0, at) for at, p in enumerate(first)] + [(p.key, 1, at) for at, p in enumerate(last)])
@@ -126,22 +141,37 @@ def _arranged(first: Sequence[PlacedRun], last: Sequence[PlacedRun], apart_s: fl
     return Arrangement(lay=Lay.BLOCKED if changes <= 1 else Lay.MIXED)
 
 
-def _designed(first: Sequence[PlacedRun], last: Sequence[PlacedRun], designs: Sequence[Design]) -> Arrangement:
-    """Of runs that designs put into their order, one in each entry."""
-    looks, rounds = max(d.looks for d in designs), sum(d.rounds for d in designs)
+def _designed(
+    first: Sequence[PlacedRun], last: Sequence[PlacedRun], designs: Sequence[Design], apart_s: float
+) -> Arrangement:
+    """Of runs that designs put into their order, one in each entry. What several entries have found together was
+    looked at as often as all of them, by as many plans."""
+    looks, plans, rounds = (sum(getattr(d, name) for d in designs) for name in ("looks", "plans", "rounds"))
     if designs[0].shuffled:
-        return Arrangement(lay=Lay.SHUFFLED, looks=looks, rounds=rounds)
+        is_block = first[-1].key < last[0].key or last[-1].key < first[0].key
+        return Arrangement(lay=Lay.BLOCKED if is_block else Lay.SHUFFLED, looks=looks, plans=plans, rounds=rounds)
     of = [{(p.key[1], p.repeat): at for at, p in enumerate(side)} for side in (first, last)]
     both = [place for place in of[0] if place in of[1]]
     pairs = tuple((of[0][r], of[1][r]) for r in both)
+    pairs = tuple((a, b) for a, b in pairs if not _is_cut(first[a], last[b], apart_s))
     return Arrangement(
         lay=Lay.DRAWN,
         pairs=pairs,
         other_first=tuple(last[b].key < first[a].key for a, b in pairs),
         alone=len(first) + len(last) - 2 * len(pairs),
         looks=looks,
+        plans=plans,
         rounds=rounds,
     )
+
+
+def _is_cut(one: PlacedRun, two: PlacedRun, apart_s: float) -> bool:
+    """Whether a round was cut off between two of its runs, and gone on with later: whoever does that chooses the time
+    of the second. Other values of the round may have been run between them."""
+    early, late = sorted((one, two), key=lambda p: p.key)
+    took_s = max(gap_s(p.key[0], p.ended or p.key[0]) for p in (one, two))
+    between = max(0, late.key[2] - early.key[2] - 1)
+    return _gap_s(one, two) > apart_s + 2 * between * took_s
 
 
 def _in_rounds(first: Sequence[PlacedRun], last: Sequence[PlacedRun], pairs: Sequence[tuple[int, int]]) -> bool:
@@ -170,16 +200,18 @@ def _paired(
         lay = Lay.MIXED
     elif any(_gap_s(first[a], last[b]) > apart_s for (a, b), d in zip(pairs, drawn, strict=True) if not d):
         lay = Lay.APART
-    designs = {p.design for p in (*first, *last) if p.design is not None}
+    designs = {p.key[1]: p.design for p in (*first, *last) if p.design is not None}.values()
     # Pairs of `logbook ab` are numbered; whoever makes some by hand may look after each, and nobody says how often.
-    looks = 1 if all(p.repeat is not None for p in (*first, *last)) else max(1, len(pairs) - 5)
+    made_by_ab = all(p.repeat is not None for p in (*first, *last))
+    looks = (0 if designs else 1) if made_by_ab else max(1, len(pairs) - 5)
     return Arrangement(
         lay=lay,
         pairs=pairs,
         other_first=other_first,
         alone=len(first) + len(last) - 2 * len(pairs),
-        looks=max([looks, *(d.looks for d in designs)]),
-        rounds=max((d.rounds for d in designs), default=None),
+        looks=looks + sum(d.looks for d in designs),
+        plans=sum(d.plans for d in designs) or 1,
+        rounds=sum(d.rounds for d in designs) or None,
     )
 
 

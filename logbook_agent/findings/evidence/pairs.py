@@ -40,10 +40,12 @@ Side = Literal["base", "other", "neither"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """The repeats of one case: `left_out` counts rows of runs that did not finish, where others did."""
+    """The repeats of one case: `left_out` counts rows of runs that did not finish, where others did. `rounds` are those
+    of their entries in which the case was run to an end, whatever came of it."""
 
     items: tuple[Item, ...]
     left_out: int = 0
+    rounds: frozenset[tuple[str, int]] = frozenset()
 
     @property
     def runs(self) -> int:
@@ -256,7 +258,12 @@ def _varies(frame: Frame, name: str) -> bool:
 
 def _finished(items: Sequence[Item]) -> Group:
     good = [item for item in items if item.case.state in ("finished", None)]
-    return Group(items=tuple(good or items), left_out=len(items) - len(good) if good else 0)
+    ended = [i.case for i in items if i.case.state in ("finished", None, "failed", "timeout")]
+    return Group(
+        items=tuple(good or items),
+        left_out=len(items) - len(good) if good else 0,
+        rounds=frozenset((case.entry, case.repeat) for case in ended if case.repeat is not None),
+    )
 
 
 Groups = Mapping[tuple[Hashable, ...], Group]

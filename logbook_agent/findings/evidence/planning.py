@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from logbook_agent.model.entry import Design
 from logbook_agent.model.stats.distributions import normal_quantile_above
 from logbook_agent.model.stats.pseudomedian import central_spread
 from logbook_agent.model.stats.ranks import missing_paired, missing_unpaired
@@ -38,31 +39,38 @@ def is_look(pairs: int, most: int) -> bool:
     return pairs >= most or (pairs >= FIRST_LOOK and (pairs - FIRST_LOOK) % 2 == 0)
 
 
-def pairs_for(effect: float, scatter: float, *, looks: int = 1) -> int:
+def is_open(design: Design, pairs: int) -> bool:
+    """Whether a plan may be replaced by another after so many pairs: one with looks, before the first of them."""
+    return design.looks > 1 and design.plans == 1 and pairs < FIRST_LOOK and pairs < design.rounds
+
+
+def pairs_for(effect: float, scatter: float, *, alpha: float = ALPHA) -> int:
     """How many pairs show an effect (a fraction above 0) in four of five experiments."""
-    needed = (_distance(looks) * scatter / math.log1p(effect)) ** 2 + _for_the_scatter(looks)
-    return max(fewest_pairs(looks=looks), math.ceil(needed))
+    needed = (_distance(alpha) * scatter / math.log1p(effect)) ** 2 + _for_the_scatter(alpha)
+    return max(fewest_pairs(alpha=alpha), math.ceil(needed))
 
 
-def pairs_with_looks(effect: float, scatter: float, *, looked: int = 0) -> int:
-    """How many pairs an A/B has to be allowed that is looked at on the way, and was `looked` times before: more pairs
-    are looked at more often, and each look costs some."""
+def pairs_with_looks(effect: float, scatter: float, *, looked: int = 0, plans: int = 0) -> int:
+    """How many pairs an A/B has to be allowed that is looked at on the way, and was `looked` times before, by so many
+    plans: more pairs are looked at more often, and each look costs some."""
     found = 1
-    while (needed := pairs_for(effect, scatter, looks=looked + looks_of(found))) > found:
+    while (
+        needed := pairs_for(effect, scatter, alpha=threshold(looked + looks_of(found), plans + 1))
+    ) > found:
         found = needed
     return found
 
 
-def pairs_until(width: float, scatter: float, *, looks: int = 1) -> int:
+def pairs_until(width: float, scatter: float, *, alpha: float = ALPHA) -> int:
     """After how many pairs the interval is about as narrow as this from end to end (a fraction above 0)."""
-    reach = _RANKS * normal_quantile_above(threshold(looks) / 2) * scatter
-    return max(fewest_pairs(looks=looks), math.ceil((2 * reach / width) ** 2))
+    reach = _RANKS * normal_quantile_above(alpha / 2) * scatter
+    return max(fewest_pairs(alpha=alpha), math.ceil((2 * reach / width) ** 2))
 
 
-def fewest_pairs(comparisons: int = 1, *, looks: int = 1) -> int:
+def fewest_pairs(comparisons: int = 1, *, alpha: float = ALPHA) -> int:
     """The fewest pairs by which one of so many comparisons that are held together can settle a verdict by itself, when
     all goes one way."""
-    return missing_paired(0, threshold(looks) / comparisons)
+    return missing_paired(0, alpha / comparisons)
 
 
 def fewest_mixed(comparisons: int = 1) -> int:
@@ -70,14 +78,14 @@ def fewest_mixed(comparisons: int = 1) -> int:
     return missing_unpaired(0, 0, ALPHA / comparisons)
 
 
-def smallest_effect(pairs: int, scatter: float, *, looks: int = 1) -> float:
+def smallest_effect(pairs: int, scatter: float, *, alpha: float = ALPHA) -> float:
     """The smallest effect that so many pairs, no fewer than can settle a verdict, show in four of five experiments."""
-    return math.expm1(_distance(looks) * scatter / math.sqrt(pairs - _for_the_scatter(looks)))
+    return math.expm1(_distance(alpha) * scatter / math.sqrt(pairs - _for_the_scatter(alpha)))
 
 
-def is_futile(effect: float, scatter: float, most: int, *, looks: int) -> bool:
+def is_futile(effect: float, scatter: float, most: int, *, alpha: float) -> bool:
     """Whether a budget of so many pairs is hopelessly small for an effect."""
-    return effect > 0 and pairs_for(effect, scatter, looks=looks) > _FUTILE * most
+    return effect > 0 and pairs_for(effect, scatter, alpha=alpha) > _FUTILE * most
 
 
 def scatter_of_pairs(logs: Sequence[float]) -> float | None:
@@ -85,11 +93,10 @@ def scatter_of_pairs(logs: Sequence[float]) -> float | None:
     return central_spread(logs) if len(logs) > 2 else None
 
 
-def _distance(looks: int) -> float:
-    alpha = threshold(looks)
+def _distance(alpha: float) -> float:
     return _RANKS * (normal_quantile_above(alpha / 2) + normal_quantile_above(1 - _POWER))
 
 
-def _for_the_scatter(looks: int) -> float:
+def _for_the_scatter(alpha: float) -> float:
     """The pairs that it costs to know the scatter from the pairs alone."""
-    return normal_quantile_above(threshold(looks) / 2) ** 2 / 2
+    return normal_quantile_above(alpha / 2) ** 2 / 2

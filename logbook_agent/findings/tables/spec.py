@@ -22,6 +22,7 @@ class Case:
     when it started, as far as that was seen; `busy`: the machine was, by `model.load` (None: not told). `confirms`: it
     is a fresh run of the case that came out best of a sweep by this metric (empty: not known which; None: it is none).
     `repeat` is the round it was made in, and `design` says how its place in the round was drawn; None: it was not.
+    `picked`: its run was named, and others of the same case were not.
     """
 
     entry: str
@@ -40,6 +41,7 @@ class Case:
     busy: bool | None = None
     code: str | None = None
     confirms: str | None = None
+    picked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,12 +16,21 @@ _POCOCK = (
 )
 
 
-def threshold(looks: int) -> float:
+# What all looks beyond the first plan may add to its 5%, of which they share most: see `threshold`.
+_LATER = 0.01
+
+
+def threshold(looks: int, plans: int = 1) -> float:
     """The p-value that a claim needs at each of so many looks, so that in noise at most 5% of them make one.
 
-    Beyond twenty looks the last threshold is divided by their number, which is stricter than it has to be.
+    Beyond twenty looks the last threshold is divided by their number, which is stricter than it has to be. The first
+    plan spends the 5%. Whoever goes on after it (`plans`: so many were made) has another chance to claim something, so
+    the second plan has 1% for all its looks, and each further one half of that of the one before: with what the first
+    has found already the total stays at 5% (tests/stats simulates it).
     """
     if looks < 1:
         raise ValueError(f"a result is looked at once or more, not {looks} times")
+    if plans > 1:
+        return _LATER * threshold(looks) / ALPHA / 2.0 ** min(plans - 2, 1000)
     most = len(_POCOCK)
     return _POCOCK[looks - 1] if looks <= most else _POCOCK[-1] * most / looks
