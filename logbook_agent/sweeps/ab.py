@@ -267,7 +267,8 @@ class _Rounds:
             return (Stop.PRECISE, f"every interval is narrower than {percent(width)}") if precise else None
         left = [m for m in metrics if not (is_settled(m) or narrower(m, minimum))]
         if not left:
-            return Stop.SETTLED, "every verdict is settled"
+            narrow = "every verdict is settled, or its interval is narrower than the minimum effect"
+            return Stop.SETTLED, "every verdict is settled" if all(map(is_settled, metrics)) else narrow
         if self._request.futility and all(self._futile(m) for m in left):
             return Stop.FUTILE, f"the budget cannot answer this: {self._needs(left[0])}"
         return None
