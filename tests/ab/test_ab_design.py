@@ -196,7 +196,7 @@ def test_what_the_budget_cannot_answer_is_given_up_and_only_then(ready: Cli, fol
     assert (answer.data["pairs"], answer.data["stopped"]["by"]) == (8, "futile")
     why = answer.data["stopped"]["why"]
     assert why.startswith("the budget cannot answer this: pairs scatter by ")
-    assert ": an effect of 1% takes about " in why
+    assert ": showing an effect of 1% takes about " in why
     assert metric(ready)["verdict"] == "inconclusive"
     stubborn = ready(*AB, "--seed", "5", "--max-pairs", "10", "--no-futility", "--json", *COMMAND)
     assert (stubborn.data["pairs"], stubborn.data["stopped"]["by"]) == (10, "pairs")

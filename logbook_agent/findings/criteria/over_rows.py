@@ -72,7 +72,7 @@ def target(predicate: Target, cases: Sequence[Case], metrics: Sequence[Metric]) 
         many = f" (the best of {len(groups)} cases)" if len(groups) > 1 else ""
         runs_text = f"{reaching} of {len(values)} run{'s' * (len(values) != 1)}"
         more = runs_needed(reaching, len(values), len(groups))
-        return unmet(f"{reason}: {runs_text}{many} reached it, {more} more that do would settle it", evidence)
+        return unmet(f"{reason}: {runs_text}{many} reached it; {more} more would settle it", evidence)
     return met(reason, evidence)
 
 

@@ -73,7 +73,7 @@ def answer_values(cases: Sequence[Case], ask: Ask) -> list[Answer]:
 
 
 def _held(answers: Sequence[Answer]) -> list[Answer]:
-    """With the verdicts of all values, cases and metrics held together."""
+    """With the verdicts of all values, cases and metrics corrected together."""
     held = iter(held_together([m for answer in answers for line in answer.lines for m in line.metrics]))
     return [
         replace(a, lines=tuple(replace(line, metrics=tuple(next(held) for _ in line.metrics)) for line in a.lines))

@@ -171,7 +171,8 @@ def _paired(
     elif any(_gap_s(first[a], last[b]) > apart_s for (a, b), d in zip(pairs, drawn, strict=True) if not d):
         lay = Lay.APART
     designs = {p.design for p in (*first, *last) if p.design is not None}
-    # Pairs of `logbook ab` are numbered; whoever makes some by hand may look after each, and nobody says how often.
+    # Pairs of `logbook ab` are numbered; whoever makes some by hand may look at the result after each, and nobody says
+    # how often.
     looks = 1 if all(p.repeat is not None for p in (*first, *last)) else max(1, len(pairs) - 5)
     return Arrangement(
         lay=lay,
