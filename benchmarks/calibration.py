@@ -1,4 +1,4 @@
-"""How often a verdict is wrong: simulated experiments, ordered, judged and held together by logbook_agent itself.
+"""How often a verdict is wrong: simulated experiments, ordered, judged and corrected by logbook_agent itself.
 
     make calibrate                         (or: python benchmarks/calibration.py --trials 500 --only "20 pairs" --save
     FILE)
@@ -76,7 +76,7 @@ def grid(outcomes: Sequence[Outcome]) -> str:
 
 
 def power_lines(outcomes: Sequence[Outcome]) -> str:
-    lines = ["| true effect, design | noise | asked | part | pairs (median) |", "| --- | --- | --- | ---: | ---: |"]
+    lines = ["| true effect, design | noise | outcome | share | pairs (median) |", "| --- | --- | --- | ---: | ---: |"]
     asked = {"found": "found", "neutral": "called neutral"}
     for o in outcomes:
         e, model = o.cell.experiment, o.cell.model

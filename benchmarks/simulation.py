@@ -168,7 +168,8 @@ def _judged(rng: random.Random, cell: Cell) -> tuple[list[Judgement], int]:
 
 
 def _told(made: dict[int, Made], rounds: int) -> list[Judgement]:
-    """The judgements after so many rounds, held together; inconclusive where the order of the runs settles nothing."""
+    """The judgements after so many rounds, corrected together; inconclusive where the order of the runs settles
+    nothing."""
     base = made[0][:rounds]
     family = [_compared(base, made[value][:rounds]) for value in made if value]
     return [m.judgement for m in held_together(family) if m.judgement is not None]

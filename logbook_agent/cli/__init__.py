@@ -237,7 +237,9 @@ def _no_option(message: str, wanted: str, args: Sequence[str]) -> UsageError:
     options = [o for p in _command(wanted).commands[wanted].params for o in p.opts if o.startswith("--")]
     near = nearest(message.removeprefix(_NO_OPTION), options)
     if near is not None:
-        return UsageError(message, cause=f"it is nearly one of logbook {wanted}", hint=f"did you mean {near}?")
+        return UsageError(
+            message, cause=f"logbook {wanted} has an option of nearly that name", hint=f"did you mean {near}?"
+        )
     if wanted in ("run", "bench", "noise", "ab") and "--" not in args:
         return UsageError(
             message, cause="options of the command itself go after --", hint=f"logbook {wanted} [OPTIONS] -- CMD"

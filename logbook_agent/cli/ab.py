@@ -59,13 +59,14 @@ def ab_command(
         Text, Option("--min-effect", metavar="PART", help=f"The smallest effect that matters. [{MINIMUM_EFFECT:.0%}]")
     ] = None,
     max_pairs: Annotated[
-        int | None, Option("--max-pairs", metavar="N", help=f"At most N pairs. [{MOST_PAIRS}]")
+        int | None, Option("--max-pairs", metavar="N", help=f"At most N pairs; with --id, N more. [{MOST_PAIRS}]")
     ] = None,
     no_futility: Annotated[
         bool, Option("--no-futility", help="Go on where the pairs scatter too far for an answer.")
     ] = False,
     seed: Annotated[
-        int | None, Option("--seed", metavar="N", help="Draws the order within each pair. [any; the entry states it]")
+        int | None,
+        Option("--seed", metavar="N", help="Seed of the order within each pair. [random; the entry states it]"),
     ] = None,
     max_time: Annotated[
         Text, Option("--max-time", metavar="TIME", help="Start no pair that would end later than 30m, 2h.")
@@ -74,7 +75,7 @@ def ab_command(
         Texts, Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [primary]")
     ] = None,
     discard: Annotated[
-        int, Option("--discard", metavar="N", help="Before them, N more pairs that warm up; kept, never counted.")
+        int, Option("--discard", metavar="N", help="First run N pairs to warm up; they are kept, but never counted.")
     ] = 0,
     words: Words,
     how: How,

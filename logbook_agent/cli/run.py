@@ -29,7 +29,8 @@ ConfigOption = Annotated[
 EnvOption = Annotated[Texts, Option("--env", metavar="K=V", help="Set a variable for the command; repeatable.")]
 RepeatOption = Annotated[int, Option("--repeat", metavar="N", help="Run it N times; each is a run.")]
 DiscardOption = Annotated[
-    int, Option("--discard", metavar="N", help="Before them, N more runs that warm up; kept, never counted.")
+    int,
+    Option("--discard", metavar="N", help="First run it N times to warm up; these runs are kept, but never counted."),
 ]
 TimeoutOption = Annotated[
     Text, Option("--timeout", metavar="TIME", help="End it after 90s, 30m, 2h (INT, TERM, KILL).")

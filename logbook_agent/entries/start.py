@@ -60,7 +60,7 @@ def start(workspace: Workspace, request: StartRequest) -> Book:
     book = workspace.create(header)
     refresh(workspace, book)
     workspace.warnings += [
-        f"no direction is stated for {m.name}, so nothing is best or better by it;"
+        f"no direction is stated for {m.name}, so nothing is ranked or judged by it;"
         f" to state one, write direction: min or max below it in {book.header_path}"
         for m in header.metrics
         if m.primary and m.direction is None

@@ -148,9 +148,9 @@ def _order_lines(design: Design | None) -> list[str]:
     if design is None:
         return []
     drawn = "all runs mixed" if design.shuffled else "drawn anew for each round"
-    since = f" from round {design.since} on, taking turns before" if design.since > 1 else ""
-    looks = f", looked at {design.looks} times" if design.looks > 1 else ""
-    return [f"order: {drawn}{since} by seed {design.seed}; {design.rounds} rounds planned{looks}"]
+    since = f" from round {design.since} on, in fixed turns before" if design.since > 1 else ""
+    looks = f", with {design.looks} looks" if design.looks > 1 else ""
+    return [f"order: {drawn} by seed {design.seed}{since}; {design.rounds} rounds planned{looks}"]
 
 
 def _per_run(name: str, texts: list[str], runs: Sequence[Run], *, differs: bool = True) -> list[str]:

@@ -83,7 +83,7 @@ def headline(record: Record, header: Header, answered: Sequence[Answered] = ()) 
     if record.runs:
         last = record.runs[-1]
         if last.state == "finished" and not last.counts:
-            return "warm-ups alone"
+            return "only warm-ups"
         if last.state == "finished":
             return f"{len(rows)} row{'s' * (len(rows) > 1)} without a metric" if rows else "finished, no result lines"
         reasons = dict.fromkeys(row.failed.reason for row in last.run.rows if row.failed is not None)

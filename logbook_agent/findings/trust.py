@@ -53,7 +53,8 @@ class Trust:
 
     @property
     def text(self) -> str:
-        """`replicated (computed: beneficial by 6 runs)`, `stable (stated by hand: REASON; computed: exploratory)`."""
+        """`replicated (computed: beneficial in 6 runs against the base)`, or `stable (stated by hand: REASON; computed:
+        exploratory)`."""
         if self.stated is None:
             return f"{self.word} (computed: {self._basis})"
         said = f": {self.stated_reason}" if self.stated_reason else " without a reason" if self.is_raised else ""
@@ -121,7 +122,7 @@ def _too_few(record: Record) -> tuple[str, ...]:
         return ("nothing was run",)
     finished = [status.run for status in record.runs if status.state == "finished" and status.counts]
     if not finished:
-        return ("no run finished" if all(s.counts for s in record.runs) else "no run finished that is no warm-up",)
+        return ("no run finished" if all(s.counts for s in record.runs) else "no run other than a warm-up finished",)
     if not any(row.metrics for run in finished for row in run.rows):
         return ("nothing was measured",)
     return ("one run of each case" if len(finished) > 1 else "one run",)

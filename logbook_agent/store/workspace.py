@@ -94,7 +94,7 @@ class Workspace:
             if by_prefix is not None and by_prefix.topic != named.topic:
                 raise NotFound(
                     f"no entry {entry_id} in {named.topic}",
-                    cause=f"IDs with this prefix are of {by_prefix.topic}",
+                    cause=f"the prefix of this ID belongs to {by_prefix.topic}",
                     hint=f"-L {by_prefix.topic}",
                 )
             return named

@@ -50,7 +50,7 @@ from logbook_agent.sweeps.ab_prepare import (
 # So many metrics are told in a line of progress, and so many problems of the output.
 _TOLD = 3
 # Where the machine is busy.
-_ADVICE = "its pairs meet the load alike, but scatter more: wait until it is quiet where you can"
+_ADVICE = "both sides of a pair meet the load alike, but pairs scatter more: if you can, wait until it is quiet"
 
 
 class Stop(StrEnum):
@@ -266,7 +266,8 @@ class _Rounds:
             return (Stop.PRECISE, f"every interval is narrower than {percent(width)}") if precise else None
         left = [m for m in metrics if not (is_settled(m) or narrower(m, minimum))]
         if not left:
-            return Stop.SETTLED, "every verdict is settled"
+            narrow = "every verdict is settled, or its interval is narrower than the minimum effect"
+            return Stop.SETTLED, "every verdict is settled" if all(map(is_settled, metrics)) else narrow
         if self._request.futility and all(self._futile(m) for m in left):
             return Stop.FUTILE, f"the budget cannot answer this: {self._needs(left[0])}"
         return None
@@ -276,18 +277,19 @@ class _Rounds:
         return scatter is not None and is_futile(self._asked.minimum_effect, scatter, design.rounds, alpha=design.alpha)
 
     def _needs(self, m: Compared) -> str:
-        """`pairs scatter by 12%: an effect of 1% takes about 1,900 pairs, 20 can show one of 9.6%`."""
+        """`pairs scatter by 12%: showing an effect of 1% takes about 1,900 pairs; 20 pairs can show one of 9.6%`."""
         scatter, alpha, rounds = scatter_of(m) or 0.0, self._design.alpha, self._design.rounds
         minimum, width = self._asked.minimum_effect, self._request.width
         if width is not None:
             narrow = pairs_until(width, scatter, alpha=alpha)
             wanted = f"an interval narrower than {percent(width)}"
             return f"pairs scatter by {scatter:.2%}: {wanted} takes about {narrow:,} pairs"
-        shown = f"{rounds} can show one of {percent(round(smallest_effect(rounds, scatter, alpha=alpha), 4))}"
+        smallest = percent(round(smallest_effect(rounds, scatter, alpha=alpha), 4))
         if not minimum:
-            return f"pairs scatter by {scatter:.2%}; {shown}"
+            return f"pairs scatter by {scatter:.2%}; {rounds} pairs can show an effect of {smallest}"
         needed = pairs_for(minimum, scatter, alpha=alpha)
-        return f"pairs scatter by {scatter:.2%}: an effect of {percent(minimum)} takes about {needed:,} pairs, {shown}"
+        needed_text = f"showing an effect of {percent(minimum)} takes about {needed:,} pairs"
+        return f"pairs scatter by {scatter:.2%}: {needed_text}; {rounds} pairs can show one of {smallest}"
 
     def _forecast(self) -> None:
         """What the first pairs say of how many it takes, from how far they scatter."""
@@ -310,7 +312,7 @@ class _Rounds:
         """Whether the budget is: a pair that would probably not end in time is not begun."""
         width, limit_s = self._request.width, self._request.max_time_s
         if self._request.pilot and self._pairs >= FEWEST_PAIRS:
-            more = f"--id {self._entry.id} --max-pairs N"
+            more = f"--id {self._entry.id} --max-pairs N (N: pairs to add)"
             return Stop.PILOT, f"the pilot is over; to go on: the same command without --pilot, with {more}"
         if self._pairs >= self._design.rounds:
             left = f", and an interval is not narrower than {percent(width)} yet" if width is not None else ""

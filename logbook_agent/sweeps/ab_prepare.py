@@ -65,7 +65,7 @@ def checked(request: AbRequest) -> AbRequest:
         if other is not None:
             raise UsageError(
                 f"--repeat and {other} cannot be used together",
-                cause="the number of pairs is either fixed, or follows from the precision of the result",
+                cause="the number of pairs is either fixed, or follows from the result",
                 hint="leave one of them out",
             )
         return request

@@ -133,7 +133,7 @@ class Tally:
         }
         late = next((key for key in chosen if not placed[key]), None)
         if late is not None:
-            why = f"all runs of {self._name(late)} were retried later: a drift of the machine would look the same"
+            why = f"all runs of {self._name(late)} were retried later: a drift of the machine would look like an effect"
             return {"is_winner": False, "rival": self._name(late) if late != best.key else None, "reasons": (why,)}
         found = winner(placed, direction=best.metric.direction, base=base)
         if again and found.best not in (None, best.key, base):

@@ -51,7 +51,10 @@ def test_pairs_are_added_until_the_interval_is_narrow(ready: Cli, folder: Path, 
     assert "MOE-000 Both modes (confidence: exploratory)" in view
     assert "8 pairs, p = 0.0078 by signed ranks, 7 looks, order effect" in view
     assert "): **beneficial**" in view
-    once = "none → int8: beneficial by 8 runs, in one sitting: another, 10 minutes or more later, would replicate it"
+    once = (
+        "none → int8: beneficial in 8 runs against the base, "
+        "in one sitting: another, 10 minutes or more later, may replicate it"
+    )
     assert f"- Confidence: exploratory (computed: {once})" in view
     [line] = ready("list", "--json").data
     assert line["result"].startswith("16 rows, tflops 100.")
@@ -60,7 +63,7 @@ def test_pairs_are_added_until_the_interval_is_narrow(ready: Cli, folder: Path, 
     clock.tick(24 * 60)
     assert ready(*AB, "--id", "MOE-000", "--repeat", "2", *COMMAND).code == 0
     view = (folder / "logbooks/moe.md").read_text()
-    assert "- Confidence: replicated (computed: none → int8: beneficial by 10 runs)" in view
+    assert "- Confidence: replicated (computed: none → int8: beneficial in 10 runs against the base)" in view
 
 
 def test_the_budget_ends_it_and_the_answer_says_which(ready: Cli) -> None:

@@ -24,6 +24,11 @@ WILD = """\
 echo "METRIC tflops=$((70 + LOGBOOK_RUN * 37 % 61)).$2" | tr -d 'a-z' | sed 's/METRIC//; s/tflops=//' > number
 read value < number; echo "METRIC tflops=$((70 + LOGBOOK_RUN * 37 % 61)).$((LOGBOOK_RUN % 10))3 TF/s"
 """
+# int8 is 1% faster, give or take less than that.
+SLIGHT = """\
+speed=1000; [ "$2" = int8 ] && speed=1010
+echo "METRIC tflops=$((speed + LOGBOOK_RUN * 7 % 5)).1 TF/s"
+"""
 AB = ("ab", "--axis", "quant_mode=none,int8")
 COMMAND = ("--", "sh", "bench.sh", "--quant-mode", "{axis}")
 
@@ -174,13 +179,24 @@ def test_a_fixed_number_that_was_cut_off_is_judged_when_it_is_whole(ready: Cli, 
     assert (metric(ready)["verdict"], metric(ready)["looks"]) == ("beneficial", 1)
 
 
+def test_an_ab_that_ends_on_a_narrow_interval_does_not_call_its_verdict_settled(ready: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text(SLIGHT)
+    answer = ready(*AB, "--seed", "5", "--json", *COMMAND)
+    assert (answer.data["pairs"], answer.data["stopped"]["by"]) == (8, "settled")
+    why = "every verdict is settled, or its interval is narrower than the minimum effect"
+    assert answer.data["stopped"]["why"] == why
+    found = metric(ready)
+    assert found["verdict"] == "inconclusive"
+    assert found["interval"][1] - found["interval"][0] < 0.01
+
+
 def test_what_the_budget_cannot_answer_is_given_up_and_only_then(ready: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text(WILD)
     answer = ready(*AB, "--seed", "5", "--max-pairs", "10", "--json", *COMMAND)
     assert (answer.data["pairs"], answer.data["stopped"]["by"]) == (8, "futile")
     why = answer.data["stopped"]["why"]
     assert why.startswith("the budget cannot answer this: pairs scatter by ")
-    assert ": an effect of 1% takes about " in why
+    assert ": showing an effect of 1% takes about " in why
     assert metric(ready)["verdict"] == "inconclusive"
     stubborn = ready(*AB, "--seed", "5", "--max-pairs", "10", "--no-futility", "--json", *COMMAND)
     assert (stubborn.data["pairs"], stubborn.data["stopped"]["by"]) == (10, "pairs")

@@ -113,7 +113,7 @@ def test_the_criteria_of_the_int8_seed() -> None:
 def test_what_is_not_alike_is_no_comparison() -> None:
     unlike = check(INT8_PAIR, pair(2, commit="0badc0de1"))
     assert unlike.state == UNMET
-    assert unlike.reason == "quant_mode=int8: 0 of 1 pairs that may be compared: withheld by commit"
+    assert unlike.reason == "quant_mode=int8: 0 of 1 pair that may be compared: withheld by commit"
     assert check(f"{INT8_PAIR[:-1]}, allow: [commit]}}", pair(2, commit="0badc0de1")).state == MET
 
 
@@ -160,9 +160,9 @@ def test_a_lucky_run_reaches_no_target() -> None:
     text = "target: {metric: tflops, at_least: 100}"
     best = "best tflops 101, wanted at least 100"
     for values, said in (
-        ([101.0], "1 of 1 run reached it, 4 more that do would settle it"),
-        ([101.0] * 4, "4 of 4 runs reached it, 1 more that do would settle it"),
-        ([99.0, *[101.0] * 4], "4 of 5 runs reached it, 5 more that do would settle it"),
+        ([101.0], "1 of 1 run reached it; 4 more would settle it"),
+        ([101.0] * 4, "4 of 4 runs reached it; 1 more would settle it"),
+        ([99.0, *[101.0] * 4], "4 of 5 runs reached it; 5 more would settle it"),
     ):
         found = check(text, rows("MOE-I8-001", {"topk": 2}, values))
         assert (found.state, found.reason) == (UNMET, f"{best}: {said}")
@@ -182,7 +182,10 @@ def test_pairs_that_contradict_each_other_or_stay_open_settle_nothing() -> None:
     assert contradicted.state == UNMET
     assert "the verdicts contradict each other: tflops beneficial, tflops regressive" in contradicted.reason
     still_open = check(INT8_VERDICT, [*pair(2), *pair(4, runs=2)])
-    assert (still_open.state, "1 of 2 matching pairs have no such verdict" in still_open.reason) == (UNMET, True)
+    assert (still_open.state, "1 of 2 matching cases lack a verdict of beneficial" in still_open.reason) == (
+        UNMET,
+        True,
+    )
 
 
 def test_rows_that_failed_and_those_of_runs_that_did_not_finish_count_for_nothing() -> None:

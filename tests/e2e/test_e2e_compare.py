@@ -40,14 +40,15 @@ def test_numbers_are_shown_and_the_verdict_withheld_until_the_axis_is_named(pair
     assert answer.code == 0
     assert "+9.98%" in answer.out
     assert "| withheld |" in answer.out
-    assert "it also differs in mode (none | int8)" in answer.out
+    assert "the sides also differ in mode (none | int8)" in answer.out
     assert "to judge it all the same: --allow mode --allow order" in answer.out
     blocked = "all runs of one side were made before those of the other"
     for words in (("--allow", "mode"), ("--axis", "mode")):
         said = pair("compare", "MOE-000", "MOE-001", *words).out
         assert "| not settled |" in said
         assert (
-            f"not settled: {blocked}, so a drift of the machine would look the same; to settle it: logbook ab" in said
+            f"not settled: {blocked}, so a drift of the machine would look like an effect; to settle it: logbook ab"
+            in said
         )
         said = pair("compare", "MOE-000", "MOE-001", "--allow", "order", *words).out
         assert "| beneficial |" in said

@@ -73,9 +73,9 @@ def test_an_effect_that_is_seen_in_coarse_values_is_one() -> None:
 @pytest.mark.parametrize(
     ("value", "said", "advice"),
     [
-        (0.10, "values come in steps of 100% of their size, too coarse", "print more digits, or measure for longer"),
-        (1 / 3, "every value is the same, too coarse", "print more digits, or measure for longer"),
-        (8.0, "values come in steps of 12.5% of their size, too coarse", "measure for longer"),
+        (0.10, "values come in steps of 100% of their size: too coarse", "print more digits, or measure for longer"),
+        (1 / 3, "all values are the same: too coarse", "print more digits, or measure for longer"),
+        (8.0, "values come in steps of 12.5% of their size: too coarse", "measure for longer"),
     ],
 )
 def test_the_reader_is_told_what_to_do(value: float, said: str, advice: str) -> None:
@@ -84,4 +84,4 @@ def test_the_reader_is_told_what_to_do(value: float, said: str, advice: str) -> 
     m = only(answer)
     assert m.judgement is not None
     assert m.judgement.verdict is Verdict.INCONCLUSIVE
-    assert m.reasons[0] == f"{said} to rule out 1%: {advice}"
+    assert m.reasons[0] == f"{said} to rule out an effect of 1%; {advice}"

@@ -73,7 +73,7 @@ TPU = Setting(shape="tokens=512", seed="0", device="TPU v5e")
         (
             [claimed(setting=CPU, runs=runs(NOISE), verdict=Verdict.NEUTRAL)],
             "replicated",
-            "neutral by 10 runs at tokens=512, seed 0, cpu",
+            "neutral in 10 runs against the base at tokens=512, seed 0, cpu",
         ),
         (
             [claimed(setting=s, runs=runs(NOISE), verdict=Verdict.BENEFICIAL) for s in (CPU, TPU)],
@@ -84,7 +84,7 @@ TPU = Setting(shape="tokens=512", seed="0", device="TPU v5e")
         (
             [claimed(setting=s, runs=runs(NOISE), verdict=Verdict.NEUTRAL) for s in (CPU, CPU, Setting())],
             "replicated",
-            "neutral by 10 runs at tokens=512, seed 0, cpu",
+            "neutral in 10 runs against the base at tokens=512, seed 0, cpu",
         ),
         (
             [
@@ -109,11 +109,15 @@ def test_confidence_follows_from_the_trials(trials: list[InSetting], expected: s
 @pytest.mark.parametrize(
     ("sittings", "expected", "reason"),
     [
-        ([[0.05] * 6], "exploratory", "beneficial by 10 runs, in one sitting: another, 10 minutes or more later,"),
-        ([[0.05] * 5, [0.05]], "exploratory", "beneficial by 10 runs, in one sitting"),
-        ([[0.05] * 3, [-0.01] * 3], "exploratory", "beneficial by 10 runs, but sittings disagree"),
-        ([[0.05] * 3, [0.01] * 3], "replicated", "beneficial by 10 runs"),
-        ([], "exploratory", "beneficial by 10 runs, in one sitting"),
+        (
+            [[0.05] * 6],
+            "exploratory",
+            "beneficial in 10 runs against the base, in one sitting: another, 10 minutes or more later,",
+        ),
+        ([[0.05] * 5, [0.05]], "exploratory", "beneficial in 10 runs against the base, in one sitting"),
+        ([[0.05] * 3, [-0.01] * 3], "exploratory", "beneficial in 10 runs against the base, but sittings disagree"),
+        ([[0.05] * 3, [0.01] * 3], "replicated", "beneficial in 10 runs against the base"),
+        ([], "exploratory", "beneficial in 10 runs against the base, in one sitting"),
     ],
 )
 def test_replication_takes_two_sittings_that_agree(sittings: list[list[float]], expected: str, reason: str) -> None:
@@ -128,4 +132,4 @@ def test_what_is_not_compared_takes_two_sittings_too() -> None:
     assert confidence([InSetting(setting=Setting(), runs=close, sittings=one)]).confidence == "exploratory"
     assert confidence([InSetting(setting=Setting(), runs=close, sittings=two)]).confidence == "replicated"
     later = confidence([InSetting(setting=Setting(), runs=close, sittings=one)], apart_s=3600)
-    assert later.reasons[0].endswith("in one sitting: another, 60 minutes or more later, would replicate it")
+    assert later.reasons[0].endswith("in one sitting: another, 60 minutes or more later, may replicate it")

@@ -1,4 +1,4 @@
-"""Verdicts of one question held together, as scipy holds p-values together."""
+"""Verdicts of one question corrected together, as scipy corrects p-values."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_one_claim_among_many_tests_needs_more() -> None:
     one, _ = metrics(asked(cases({1: 0.1, 2: 0.0})))
     assert one.judgement is not None
     assert (one.judgement.verdict, one.judgement.alone) == (Verdict.INCONCLUSIVE, Verdict.BENEFICIAL)
-    assert one.reasons[0] == "one of 2 tests of this question: by Benjamini-Hochberg its p-value is 0.062"
+    assert one.reasons[0] == "corrected for the 2 tests of this question (Benjamini-Hochberg), p = 0.062"
     assert one.reasons == one.judgement.reasons
     both = metrics(asked(cases({1: 0.1, 2: 0.1})))
     assert [m.judgement and m.judgement.verdict for m in both] == [Verdict.BENEFICIAL] * 2
@@ -102,8 +102,8 @@ def test_the_whole_question_is_one_family_and_says_how_many_claims_would_stand_a
     assert claims_alone(metrics(answers)) == (1, 4)
     text = notes(answers, noise_of(answers))[0]
     assert text == (
-        "4 tests held together by Benjamini-Hochberg: 0 claim an effect; each by itself, 1 would, "
-        "and up to 1 do without any effect"
+        "4 tests corrected together (Benjamini-Hochberg): 0 claim an effect; judged one by one, 1 would, "
+        "up to 1 of them by chance alone"
     )
     told = [m for p in data(Comparison(references=("T-0",)), answers)["comparisons"][0]["pairs"] for m in p["metrics"]]
     assert [m["tests"] for m in told] == [4] * 4

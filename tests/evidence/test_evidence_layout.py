@@ -208,7 +208,7 @@ def test_an_order_that_settles_nothing_is_told_everywhere_with_its_reason(order:
     assert m.ratio == pytest.approx(1.1, rel=0.01), "the numbers are there"
     said = text_of(answer)
     assert said.splitlines()[0].endswith("|not settled")
-    assert f"not settled: {WHY[lay]}, so a drift of the machine would look the same" in said
+    assert f"not settled: {WHY[lay]}, so a drift of the machine would look like an effect" in said
     assert "to settle it: logbook ab --axis mode=a,b -- COMMAND" in said
     assert "to judge it all the same: --allow order" in said
     assert f": not settled, {WHY[lay]}" in view_of(answer)

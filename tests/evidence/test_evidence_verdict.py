@@ -52,7 +52,7 @@ def test_noise_is_inconclusive_and_says_what_is_open() -> None:
     wide = [1 + 5 * (v - 1) for v in NOISE]
     judgement = judge(runs(wide), runs(wide[::-1]), direction="max")
     assert judgement.verdict is Verdict.INCONCLUSIVE
-    assert judgement.reasons[0] == "no difference is shown, and one of 1%, the minimum effect, is not ruled out"
+    assert judgement.reasons[0] == "no difference is shown, but one of the minimum effect (1%) is not ruled out"
     near = judge(runs(NOISE), runs(NOISE, 1.009), direction="max", other_first=turns(10), minimum_effect=0.01)
     assert near.verdict is Verdict.NEUTRAL
     tilted = [v * (1 + 0.002 * (i % 5)) for i, v in enumerate(NOISE)]
@@ -162,7 +162,10 @@ def test_pairs_see_through_a_drift_and_report_the_order() -> None:
     assert paired.effect is not None
     assert paired.effect.ratio == pytest.approx(1.05)
     assert paired.effect.order_effect == pytest.approx(0.02)
-    assert paired.reasons[-1] == "the later run of a pair differs by +2.00%; that the order changes cancels this"
+    assert (
+        paired.reasons[-1]
+        == "the later run of a pair comes out +2.00% against the earlier; the changing order cancels this"
+    )
     assert judge(runs(a), runs(b), direction="min").verdict is Verdict.INCONCLUSIVE
 
 

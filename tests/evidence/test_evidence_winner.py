@@ -99,7 +99,7 @@ def test_what_a_drift_could_have_made_names_no_winner() -> None:
     cases = {f"case {i}": [v * (1.05 if i == 7 else 1) for v in TIGHT] for i in range(9)}
     found = winner(blocks(cases), direction="max")
     assert (found.winner, found.best, found.repeats) == (None, "case 7", 10)
-    assert "a drift of the machine would look the same" in found.reasons[0]
+    assert "a drift of the machine would look like an effect" in found.reasons[0]
     for once in (False, True):
         assert winner(drawn(cases, shuffled=once), direction="max").winner == "case 7"
 
@@ -109,7 +109,7 @@ def test_rounds_in_which_one_case_always_ran_before_the_other_name_no_winner() -
     same_way["b"] = [(at(2 * n + 1), [1.05 * v]) for n, v in enumerate(TIGHT)]
     found = winner(same_way, direction="max")
     assert (found.winner, found.best, found.repeats) == (None, "b", 10)
-    assert found.reasons == ("the same side always ran first: a drift of the machine would look the same",)
+    assert found.reasons == ("the same side always ran first: a drift of the machine would look like an effect",)
 
 
 def test_pairs_of_rounds_are_those_of_a_round() -> None:

@@ -52,8 +52,12 @@ def test_the_evidence_is_that_of_the_predicate(started: Cli) -> None:
 @pytest.mark.parametrize(
     ("words", "cause", "hint"),
     [
-        (["run", "--titel", "x", "--", "echo"], "it is nearly one of logbook run", "did you mean --title?"),
-        (["status", "--jsn"], "it is nearly one of logbook status", "did you mean --json?"),
+        (
+            ["run", "--titel", "x", "--", "echo"],
+            "logbook run has an option of nearly that name",
+            "did you mean --title?",
+        ),
+        (["status", "--jsn"], "logbook status has an option of nearly that name", "did you mean --json?"),
         (
             ["run", "python", "--tokens", "4"],
             "options of the command itself go after --",
@@ -76,7 +80,7 @@ def test_an_id_leads_to_its_logbook(started: Cli, monkeypatch: pytest.MonkeyPatc
     assert started("show", "TWO-000", "--json").data["title"] == "Other"
     assert started("status", "--json").data["logbook"]["topic"] == "moe"
     error = started("-L", "moe", "show", "TWO-000").err
-    assert error == "error: no entry TWO-000 in moe\n  cause: IDs with this prefix are of two\n  next:  -L two\n"
+    assert error == "error: no entry TWO-000 in moe\n  cause: the prefix of this ID belongs to two\n  next:  -L two\n"
 
 
 def test_another_folder_may_hold_the_logbooks(cli: Cli) -> None:

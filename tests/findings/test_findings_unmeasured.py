@@ -44,7 +44,7 @@ def test_a_metric_without_a_direction(cli: Cli, folder: Path) -> None:
     words = ["start", "two", "--prefix", "TWO", "--metric", "sec", "--metric", "tflops", "--metric", "size:max"]
     [warning] = json.loads(cli(*words, "--json").out)["warnings"]
     path = folder / "logbooks/two/logbook.yaml"
-    said = "no direction is stated for sec, so nothing is best or better by it"
+    said = "no direction is stated for sec, so nothing is ranked or judged by it"
     assert warning == f"{said}; to state one, write direction: min or max below it in {path}"
     # What it says helps.
     path.write_text(path.read_text().replace("- name: sec\n", "- name: sec\n  direction: min\n"))

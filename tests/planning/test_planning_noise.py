@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -31,9 +32,11 @@ def test_noise_says_how_many_pairs_it_takes(ready: Cli, folder: Path) -> None:
     assert first == "MOE-000: 12 runs"
     assert said.startswith("tflops: 12 runs scatter by 0.")
     assert ", 6 pairs by " in said
-    assert [line.split(" takes ")[0] for line in rest[:3]] == [f"  an effect of {e}" for e in ("1%", "3%", "10%")]
+    assert [line.split(" takes ")[0] for line in rest[:3]] == [
+        f"  showing an effect of {e}" for e in ("1%", "3%", "10%")
+    ]
     assert "with looks on the way" in rest[0]
-    assert " minutes" in rest[0]
+    assert re.search(r"\), \d+\.\d+ s$", rest[0])
     assert "device hours" not in answer.out
     assert rest[3].startswith("  smallest effect that can be shown: 6 pairs ")
     assert len(answer.out.encode()) < 8000
@@ -116,10 +119,10 @@ def test_a_pilot_says_what_it_takes_and_is_gone_on_with(ready: Cli, folder: Path
     first, *lines = answer.out.splitlines()
     assert first == (
         "MOE-000: 6 pairs; stopped: the pilot is over; "
-        "to go on: the same command without --pilot, with --id MOE-000 --max-pairs N"
+        "to go on: the same command without --pilot, with --id MOE-000 --max-pairs N (N: pairs to add)"
     )
     told = [line.split(" takes ")[0].strip() for line in lines if " takes " in line]
-    assert told == [f"an effect of {e}" for e in ("1%", "2%", "3%", "10%")]
+    assert told == [f"showing an effect of {e}" for e in ("1%", "2%", "3%", "10%")]
     book = Book(folder / "logbooks", "moe")
     design = book.entry("MOE-000").design
     assert design is not None

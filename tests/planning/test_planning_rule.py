@@ -26,8 +26,8 @@ metrics: [tflops]
 confirm: 0
 """
 DRIFT = "runs of one case before those of another cannot be told from a drift of the machine"
-CHANCE = "whatever comes out of so few, chance alone may have made it"
-TOGETHER = "comparisons are held together, and each needs the clearer result the more they are"
+CHANCE = "with so few, chance alone could give any result"
+TOGETHER = "comparisons are corrected together: the more there are, the clearer each result has to be"
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_it_is_said_before_the_first_run_and_not_of_a_sweep_that_has_begun(ready
     ("sets", "reason"),
     [
         ((), "one run of a case is not enough (--set repeats=6 --set order=interleaved)"),
-        (("repeats=6",), "a drift of the machine would look the same (--set order=interleaved)"),
+        (("repeats=6",), "a drift of the machine would look like an effect (--set order=interleaved)"),
         (("repeats=4", "order=interleaved"), "before an effect can be told from chance (--set repeats=6)"),
         (("repeats=6", "order=interleaved"), None),
     ],

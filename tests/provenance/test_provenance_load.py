@@ -151,8 +151,8 @@ def test_ab_and_json_say_it_as_well(started: Cli) -> None:
         "ab", "--axis", "mode=a,b", "--repeat", "1", "--json", "--", "sh", "-c", "echo RESULT tflops=1.5 m={axis}"
     )
     assert done.err.startswith(
-        "warning: this machine is busy (load 99 on 2 cores): its pairs meet the load alike, "
-        "but scatter more: wait until it is quiet where you can\n"
+        "warning: this machine is busy (load 99 on 2 cores): both sides of a pair meet the load alike, "
+        "but pairs scatter more: if you can, wait until it is quiet\n"
     )
     assert done.err.count("warning: this machine") == 1
     assert started("run", "--json", *COMMAND).err.startswith(WARNING)

@@ -81,7 +81,9 @@ def test_a_case_of_which_all_runs_were_made_again_is_no_winner(started: Cli, fol
     (folder / "mended").touch()
     best = started("sweep", "modes", "--retry-failed", *words).data["best"]
     assert (best["label"], best["in_sweep"] > 1040, best["is_winner"], best["rival"]) == ("mode=b", True, False, None)
-    assert best["reasons"] == ["all runs of mode=b were retried later: a drift of the machine would look the same"]
+    assert best["reasons"] == [
+        "all runs of mode=b were retried later: a drift of the machine would look like an effect"
+    ]
 
 
 @pytest.mark.parametrize(

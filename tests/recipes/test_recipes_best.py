@@ -128,7 +128,12 @@ CHOSEN = "the best of 3 cases against the base, corrected for that choice"
         ("interleaved", 10, True, CHOSEN),
         ("shuffled", 6, True, CHOSEN),
         ("interleaved", 4, False, "3 more pairs are needed before an effect can be told from chance"),
-        ("as-listed", 6, False, "a drift of the machine would look the same (--set repeats=7 --set order=interleaved)"),
+        (
+            "as-listed",
+            6,
+            False,
+            "a drift of the machine would look like an effect (--set repeats=7 --set order=interleaved)",
+        ),
         ("as-listed", 1, False, "one run of a case is not enough (--set repeats=7 --set order=interleaved)"),
     ],
 )

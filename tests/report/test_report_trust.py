@@ -17,7 +17,7 @@ AB = Comparison(references=("X-000",), axis="mode", base_value="old")
 
 
 BEGAN = "2026-02-10T10:43:00+00:00"
-ANOTHER = "in one sitting: another, 10 minutes or more later, would replicate it"
+ANOTHER = "in one sitting: another, 10 minutes or more later, may replicate it"
 
 
 def run(number: int, value: float, *, code: int = 0, sitting: int = 0, **config: object) -> Run:
@@ -91,18 +91,18 @@ def test_repeats_that_nothing_is_compared_with(runs: list[Run], expected: str) -
 
 def test_verdicts_on_the_entrys_own_rows() -> None:
     one = record(*turns(128, first=1), comparisons=(AB,))
-    assert found(one).text == "replicated (computed: old → new: beneficial by 6 runs)"
+    assert found(one).text == "replicated (computed: old → new: beneficial in 6 runs against the base)"
     two = record(*turns(128, first=1), *turns(512, first=13), comparisons=(AB,))
     assert found(two).text == (
         "stable (computed: old → new: it also holds with another shape;"
-        " beneficial by 6 runs at tokens=128; beneficial by 6 runs at tokens=512)"
+        " beneficial in 6 runs against the base at tokens=128; beneficial in 6 runs against the base at tokens=512)"
     )
     against = record(*turns(128, first=1), *turns(512, first=13, gain=0.9), comparisons=(AB,))
     assert found(against).word == "replicated"
     assert found(against).reasons[0] == "old → new: the verdict depends on the setting"
     once = [dataclasses.replace(r, started=BEGAN, ended=BEGAN) for r in turns(128, first=1)]
     assert found(record(*once, comparisons=(AB,))).text == (
-        f"exploratory (computed: old → new: beneficial by 6 runs, {ANOTHER})"
+        f"exploratory (computed: old → new: beneficial in 6 runs against the base, {ANOTHER})"
     )
     few = record(*turns(128, first=1)[:4], comparisons=(AB,))
     assert found(few).text == "exploratory (computed: old → new: 2 runs do not settle a verdict)"

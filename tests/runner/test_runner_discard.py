@@ -93,15 +93,15 @@ def test_alone_they_are_nothing(warm: Cli, folder: Path) -> None:
     for number in (2, 3, 4):
         shutil.rmtree(folder / f"logbooks/moe/runs/MOE-000/{number:02d}")
     [line] = warm("list", "--json").data
-    assert (line["state"], line["result"], line["runs"]) == ("finished", "warm-ups alone", 1)
-    assert line["confidence_text"] == "exploratory (computed: no run finished that is no warm-up)"
+    assert (line["state"], line["result"], line["runs"]) == ("finished", "only warm-ups", 1)
+    assert line["confidence_text"] == "exploratory (computed: no run other than a warm-up finished)"
     assert warm("status", "--json").data["best"] == []
     assert warm("table", "MOE-000", "--csv").out.count("\n") <= 1
     assert "- tflops: 900.000" in warm("show", "MOE-000").out
     refused = warm("compare", "MOE-000", "--axis", "commit", "--json")
     assert refused.error == {
         "code": "usage",
-        "message": "MOE-000 has no rows but those of warm-ups",
+        "message": "MOE-000 has only rows of warm-ups",
         "cause": "its runs were made with --discard, so that nothing counts them",
         "hint": "logbook run --id MOE-000 -- COMMAND",
     }

@@ -107,10 +107,11 @@ def _withheld_text(differences: Sequence[Difference], axis: str | None, values: 
     if not order:
         return f"verdict withheld{where}: differs in {differences_text(differences)}{_remedy(differences, axis)}"
     others = [d for d in differences if not d.is_order]
-    also = f"; it also differs in {differences_text(others)}" if others else ""
+    also = f"; the sides also differ in {differences_text(others)}" if others else ""
     settle = f"logbook ab --axis {axis or 'NAME'}={','.join(dict.fromkeys(values)) if axis else 'A,B'} -- COMMAND"
     return (
-        f"not settled{where}: {order[0].why}, so a drift of the machine would look the same{also}; "
+        f"{'verdict withheld' if others else 'not settled'}{where}: {order[0].why}, "
+        f"so a drift of the machine would look like an effect{also}; "
         f"to settle it: {settle}; to judge it all the same: {' '.join(f'--allow {d.name}' for d in differences)}"
     )
 

@@ -156,7 +156,7 @@ def _no_rows(reference: str, record: Record) -> UsageError:
     with_rows = [s.run for s in record.runs if s.run.rows and s.counts]
     if not with_rows and any(s.run.rows for s in record.runs):
         return UsageError(
-            f"{entry} has no rows but those of warm-ups",
+            f"{entry} has only rows of warm-ups",
             cause="its runs were made with --discard, so that nothing counts them",
             hint=f"logbook run --id {entry} -- COMMAND",
         )

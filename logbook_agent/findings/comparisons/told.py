@@ -113,7 +113,10 @@ def evidence_text(m: Compared, noise: Noise) -> str:
     """`+5.68% to +6.29%, 6 pairs, order effect +0.02%`: the interval and what it rests on."""
     effect = m.judgement.effect if m.judgement is not None else None
     pairs = min(m.base.runs, m.other.runs)
-    parts = [interval_text(m), f"{pairs} pairs" if m.interleaved else f"{m.base.runs} and {m.other.runs} runs"]
+    parts = [
+        interval_text(m),
+        f"{pairs} pair{'s' * (pairs != 1)}" if m.interleaved else f"{m.base.runs} and {m.other.runs} runs",
+    ]
     if effect is not None and effect.interval is None and effect.basis is Basis.BETWEEN_RUNS:
         parts.append("too few for an interval")
     if effect is not None and effect.p_value is not None and effect.interval is not None:
@@ -175,9 +178,10 @@ def _family(metrics: Sequence[Compared]) -> list[str]:
     if not tests:
         return []
     claims = sum(m.judgement is not None and m.judgement.tests > 1 and m.judgement.verdict in CLAIMS for m in metrics)
-    text = f"{tests:,} tests held together by Benjamini-Hochberg: {claims:,} claim{'s' * (claims == 1)} an effect"
+    text = f"{tests:,} tests corrected together (Benjamini-Hochberg): {claims:,} claim{'s' * (claims == 1)} an effect"
     if alone > claims:
-        text += f"; each by itself, {alone:,} would, and up to {max(1, round(tests * ALPHA)):,} do without any effect"
+        by_chance = min(alone, max(1, round(tests * ALPHA)))
+        text += f"; judged one by one, {alone:,} would, up to {by_chance:,} of them by chance alone"
     return [text]
 
 

@@ -100,7 +100,10 @@ def _outcome(predicate: PairsCompared, place: str, answers: Sequence[Answer]) ->
         return unmet(f"{place}: {_why(answers, len(good), predicate.cases, verdicts)}", _runs(_lines(answers)))
     if verdicts is not None and (open_ones := len(_lines(answers)) - len(good)):
         every = len(_lines(answers))
-        return unmet(f"{place}: {open_ones} of {every} matching pairs have no such verdict", _runs(_lines(answers)))
+        return unmet(
+            f"{place}: {open_ones} of {every} matching cases lack a verdict of {' or '.join(verdicts)}",
+            _runs(_lines(answers)),
+        )
     if {Verdict.BENEFICIAL, Verdict.REGRESSIVE} <= {
         m.judgement.verdict for x in good for m in x.metrics if m.judgement
     }:
@@ -120,7 +123,8 @@ def _holds(line: Line, verdicts: Sequence[str] | None) -> bool:
 
 
 def _why(answers: Sequence[Answer], good: int, wanted: int, verdicts: Sequence[str] | None) -> str:
-    what = "pairs that may be compared" if verdicts is None else f"pairs with a verdict ({', '.join(verdicts)})"
+    noun = f"pair{'s' * (wanted != 1)}"
+    what = f"{noun} that may be compared" if verdicts is None else f"{noun} with a verdict ({', '.join(verdicts)})"
     withheld = [line.pair.likeness.withheld_by for line in _lines(answers)]
     withheld += [m.withheld_by for line in _lines(answers) for m in line.metrics]
     differences = dict.fromkeys(d.name for found in withheld for d in found)

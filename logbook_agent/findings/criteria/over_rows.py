@@ -75,7 +75,7 @@ def target(predicate: Target, cases: Sequence[Case], metrics: Sequence[Metric]) 
         many = f" (the best of {chosen_from} cases)" if chosen_from > 1 else ""
         runs_text = f"{reaching} of {len(values)} {'fresh ' * is_fresh}run{'s' * (len(values) != 1)}"
         more = runs_needed(reaching, len(values), chosen_from)
-        return unmet(f"{reason}: {runs_text}{many} reached it, {more} more that do would settle it", evidence)
+        return unmet(f"{reason}: {runs_text}{many} reached it; {more} more would settle it", evidence)
     return met(reason, evidence)
 
 

@@ -89,7 +89,7 @@ def tests_in(answers: Sequence[Answer]) -> int:
 
 
 def held(answers: Sequence[Answer], among: Among | None = None) -> list[Answer]:
-    """With the verdicts of all values, cases and metrics held together, as chosen `among` so many."""
+    """With the verdicts of all values, cases and metrics corrected together, as chosen `among` so many."""
     family = [m for answer in answers for line in answer.lines for m in line.metrics]
     chosen_from = among() if among is not None and claims_of_one(family) else 0
     held = iter(held_together(family, chosen_from))

@@ -69,7 +69,7 @@ def confidence(claim: Sequence[InSetting], *, minimum_effect: float = 0.01, apar
 
 def _of_verdicts(settled: Sequence[InSetting], still_open: int) -> Conclusion:
     """Of settings that each have a verdict, beside so many that have none."""
-    reasons = [f"{t.verdict} by {len(t.runs)} runs{_at(t.setting)}" for t in settled]
+    reasons = [f"{t.verdict} in {len(t.runs)} runs against the base{_at(t.setting)}" for t in settled]
     if still_open:
         reasons.insert(0, f"not settled in {still_open} of {len(settled) + still_open} settings")
     pairs = [(a, b, _differences(a.setting, b.setting)) for a, b in combinations(settled, 2)]
@@ -116,7 +116,7 @@ _SITTINGS, _IN_EACH = 2, 2
 
 
 def _another(apart_s: float) -> str:
-    return f"in one sitting: another, {apart_s / 60:g} minutes or more later, would replicate it"
+    return f"in one sitting: another, {apart_s / 60:g} minutes or more later, may replicate it"
 
 
 def _full(tested: InSetting) -> list[Sequence[float]]:
@@ -134,7 +134,7 @@ def _again(tested: InSetting, minimum_effect: float) -> bool:
 
 
 def _once(tested: InSetting, apart_s: float) -> str:
-    found = f"{tested.verdict} by {len(tested.runs)} runs{_at(tested.setting)}"
+    found = f"{tested.verdict} in {len(tested.runs)} runs against the base{_at(tested.setting)}"
     return f"{found}, but sittings disagree" if len(_full(tested)) >= _SITTINGS else f"{found}, {_another(apart_s)}"
 
 

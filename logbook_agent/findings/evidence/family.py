@@ -1,6 +1,6 @@
-"""Verdicts of one question held together: who asks many times finds something in any noise.
+"""Verdicts of one question corrected together: who asks many times finds something in any noise.
 
-A question with several values, metrics or cases is answered by many tests. Their p-values are held together by the
+A question with several values, metrics or cases is answered by many tests. Their p-values are corrected together by the
 procedure of Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate", Journal of the Royal Statistical
 Society B 57 (1995): of the effects that are claimed at most 5% are expected to be none, and where nothing differs at
 all, some effect is claimed in at most 5% of questions. Metrics that rise and fall together, such as a rate and its
@@ -67,7 +67,7 @@ def _held(m: Compared, p_value: float, tests: int) -> Compared:
     assert judged is not None  # noqa: S101  only what is tested comes here
     judged = replace(judged, tests=tests, alone=judged.verdict)
     if judged.verdict in CLAIMS and p_value > ALPHA:
-        doubt = f"one of {tests} tests of this question: by Benjamini-Hochberg its p-value is {p_value:.2g}"
+        doubt = f"corrected for the {tests} tests of this question (Benjamini-Hochberg), p = {p_value:.2g}"
         judged = replace(judged, verdict=Verdict.INCONCLUSIVE, reasons=(doubt, *judged.reasons))
     return replace(m, judgement=judged, reasons=judged.reasons)
 

@@ -33,6 +33,7 @@ from logbook_agent.model.stats import median
 from logbook_agent.model.stats.noise import noise_floor
 from logbook_agent.model.stats.sequential import ALPHA, threshold
 from logbook_agent.text.markdown import one_line
+from logbook_agent.text.times import duration
 
 # The effects, and the numbers of pairs, that a forecast is made for.
 EFFECTS = (0.01, 0.03, 0.1)
@@ -231,11 +232,15 @@ def _no_scatter(f: Forecast) -> str:
 
 
 def _needed_text(n: Needed) -> str:
-    """`an effect of 1% takes 23 pairs (at most 34 with looks on the way), 15 minutes, 0.25 device hours`."""
+    """`showing an effect of 1% takes 23 pairs (at most 34 with looks on the way), 15 minutes, 0.25 device hours`."""
     parts = [f"{n.pairs:,} pairs (at most {n.pairs_with_looks:,} with looks on the way)"]
-    parts += [f"{_rounded(n.minutes)} minutes"] if n.minutes is not None else []
+    parts += [_length(n.minutes)] if n.minutes is not None else []
     parts += [f"{_rounded(n.device_hours)} device hours"] if n.device_hours is not None else []
-    return f"an effect of {percent(n.effect)} takes {', '.join(parts)}"
+    return f"showing an effect of {percent(n.effect)} takes {', '.join(parts)}"
+
+
+def _length(minutes: float) -> str:
+    return duration(60 * minutes) if minutes < 1 else f"{_rounded(minutes)} minutes"
 
 
 def _rounded(value: float) -> str:

@@ -201,7 +201,7 @@ def _paired(
     elif any(_gap_s(first[a], last[b]) > apart_s for (a, b), d in zip(pairs, drawn, strict=True) if not d):
         lay = Lay.APART
     designs = {p.key[1]: p.design for p in (*first, *last) if p.design is not None}.values()
-    # Pairs of `logbook ab` are numbered; whoever makes some by hand may look after each, and nobody says how often.
+    # Pairs of `logbook ab` are numbered; whoever makes some by hand may look at the result after each.
     made_by_ab = all(p.repeat is not None for p in (*first, *last))
     looks = (0 if designs else 1) if made_by_ab else max(1, len(pairs) - 5)
     return Arrangement(

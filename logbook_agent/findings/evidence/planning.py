@@ -68,8 +68,8 @@ def pairs_until(width: float, scatter: float, *, alpha: float = ALPHA) -> int:
 
 
 def fewest_pairs(comparisons: int = 1, *, alpha: float = ALPHA) -> int:
-    """The fewest pairs by which one of so many comparisons that are held together can settle a verdict by itself, when
-    all goes one way."""
+    """The fewest pairs by which one of so many comparisons that are corrected together can settle a verdict by itself,
+    when all goes one way."""
     return missing_paired(0, alpha / comparisons)
 
 

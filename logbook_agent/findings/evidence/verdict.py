@@ -4,7 +4,7 @@ A verdict is given for a minimum practical effect m, on the ratio of the sides:
 
     beneficial,   the test says that the sides differ (p <= alpha), the interval of the ratio does not hold 1,
     regressive    and the measured effect is at least m, the better or the worse way
-    neutral       the whole interval lies within m of 1, also when the values were rounded the worst way
+    neutral       the whole interval lies within m of 1, even when the values were rounded the worst way
     inconclusive  anything else: too few runs, too much noise, no direction, values without a ratio
 
 Evidence are runs: processes that were started apart. Pairs are tested by Wilcoxon's signed ranks, and their interval
@@ -94,8 +94,8 @@ class Effect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """`tests` is the number of those that were held together with this one, `alone` the verdict if it were the only
-    one."""
+    """`tests` is the number of those that were corrected together with this one, `alone` the verdict if it were the
+    only one."""
 
     verdict: Verdict
     effect: Effect | None
@@ -136,17 +136,18 @@ def judge(
             verdict, reasons[0] = Verdict.INCONCLUSIVE, _too_coarse(step, samples, minimum_effect)
     if effect.order_effect is not None and _order_matters(base, other, other_first or ()):
         reasons.append(
-            f"the later run of a pair differs by {effect.order_effect:+.2%}; that the order changes cancels this"
+            f"the later run of a pair comes out {effect.order_effect:+.2%} against the earlier; "
+            "the changing order cancels this"
         )
     return Judgement(verdict=verdict, effect=effect, reasons=tuple(reasons))
 
 
 def _too_coarse(step: float, samples: Sequence[float], minimum: float) -> str:
-    steps = f"values come in steps of {100 * step:.3g}% of their size" if step < math.inf else "every value is the same"
+    steps = f"values come in steps of {100 * step:.3g}% of their size" if step < math.inf else "all values are the same"
     # Of a count there are no more digits.
     counted = all(float(sample).is_integer() for sample in samples)
     more = "measure for longer" if counted else "print more digits, or measure for longer"
-    return f"{steps}, too coarse to rule out {percent(minimum)}: {more}"
+    return f"{steps}: too coarse to rule out an effect of {percent(minimum)}; {more}"
 
 
 def measure(base: Runs, other: Runs, *, other_first: Sequence[bool] | None = None, alpha: float = ALPHA) -> Effect:
@@ -236,7 +237,7 @@ def _decide(effect: Effect, direction: Direction | None, minimum: float, *, pair
     if differs:
         doubt = f"there is a difference; whether it reaches the minimum effect of {percent(minimum)} is open"
     else:
-        doubt = f"no difference is shown, and one of {percent(minimum)}, the minimum effect, is not ruled out"
+        doubt = f"no difference is shown, but one of the minimum effect ({percent(minimum)}) is not ruled out"
     return Verdict.INCONCLUSIVE, [doubt, facts]
 
 

@@ -117,7 +117,7 @@ def _against(
     lay = layout([p for p, _ in first], [p for p, _ in last])
     if not lay.is_sound:
         repeats = max(fewest, len(first), len(last))
-        reason = f"{WHY[lay.lay]}: a drift of the machine would look the same"
+        reason = f"{WHY[lay.lay]}: a drift of the machine would look like an effect"
         return Selection(best=best, rival=rival, repeats=repeats, reasons=(reason,))
     sides = [[samples for _, samples in runs] for runs in (first, last)]
     if lay.is_paired:

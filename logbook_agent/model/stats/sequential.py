@@ -1,8 +1,9 @@
 """How clear a result has to be that is looked at more than once.
 
-Whoever looks after every few pairs and stops when a difference shows finds one in any noise. A constant threshold keeps
-the chance of that at 5% over all looks: S. J. Pocock, "Group sequential methods in the design and analysis of clinical
-trials", Biometrika 64 (1977). The thresholds are his, two-sided, for looks after equal numbers of values.
+Whoever looks at the result after every few pairs and stops when a difference shows finds one in any noise. A constant
+threshold keeps the chance of that at 5% over all looks: S. J. Pocock, "Group sequential methods in the design and
+analysis of clinical trials", Biometrika 64 (1977). The thresholds are his, two-sided, for looks after equal numbers of
+values.
 """
 
 from __future__ import annotations

@@ -102,9 +102,9 @@ def _can_answer(plan: SweepPlan, configs: Configs) -> Iterator[Violation]:
     unit = "run of each case" if recipe.order is Order.SHUFFLED else "pair"
     if few and recipe.repeats >= (fewest_mixed() if recipe.order is Order.SHUFFLED else fewest_pairs()):
         what = f"one of {comparisons:,} comparisons by itself"
-        reasons.append("comparisons are held together, and each needs the clearer result the more they are")
+        reasons.append("comparisons are corrected together: the more there are, the clearer each result has to be")
     elif few:
-        reasons.append("whatever comes out of so few, chance alone may have made it")
+        reasons.append("with so few, chance alone could give any result")
     if listed:
         reasons.append("runs of one case before those of another cannot be told from a drift of the machine")
     count = unit if recipe.repeats == 1 else unit.replace("run", "runs") if " " in unit else f"{unit}s"
