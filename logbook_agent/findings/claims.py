@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 # One verdict: `entry` that keeps the comparison, `axis`, its values `base` and `other`, `case` (what tells the pair
 # from the others), `shared` (what else all its rows agree in), `metric`, `ratio` (other / base), `low` and `high` of
-# its interval or None, `verdict`, and how many `runs` both sides have. Of a whole thread, `case` has what the thread
-# varies of `shared`, too.
+# its interval or None, `verdict` with its `marks`, and how many `runs` both sides have. Of a whole thread, `case` has
+# what the thread varies of `shared`, too.
 Claim: TypeAlias = dict[str, Any]
 
 _ORDER = ("beneficial", "regressive", "neutral")
 # Of one entry; a sweep may compare very many cases.
 _MOST = 20
 # Of what is kept: a new number whenever the same records give something else.
-_FORM = 3
+_FORM = 4
 
 
 def claims_of(entry_id: str, answers: Iterable[Answer]) -> list[Claim]:
@@ -56,6 +56,7 @@ def claims_of(entry_id: str, answers: Iterable[Answer]) -> list[Claim]:
                         "low": interval.low if interval is not None else None,
                         "high": interval.high if interval is not None else None,
                         "verdict": judged.verdict.value,
+                        "marks": list(m.marks),
                         "runs": [m.base.runs, m.other.runs],
                     }
                 )
@@ -72,7 +73,8 @@ def claim_text(claim: Claim) -> str:
     span = f" ({claim['low'] - 1:+.2%} to {claim['high'] - 1:+.2%})" if claim["low"] is not None else ""
     case = f" at {assignments(claim['case'])}" if claim["case"] else ""
     sides = f"{claim['base']} → {claim['other']}"
-    return f"{sides}{case}: {claim['metric']} {claim['ratio'] - 1:+.2%}{span}, {claim['verdict']}"
+    verdict = ", ".join([claim["verdict"], *claim["marks"]])
+    return f"{sides}{case}: {claim['metric']} {claim['ratio'] - 1:+.2%}{span}, {verdict}"
 
 
 # -- of a whole logbook ------------------------------------------------------------------------------

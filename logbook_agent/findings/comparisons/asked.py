@@ -110,7 +110,8 @@ def _tests(asked: Comparison, whole: Callable[[Comparison], Sequence[list[Case]]
         ask = ask_of(every, declared)
         if every.axis is not None:
             return tests_in(judged_values([c for side in rows for c in side], ask))
-        return tests_in(answer_sides(rows[0], rows[1], every.references[:2], ask))
+        base, other = every.references[:2]
+        return tests_in(answer_sides(rows[0], rows[1], (base, other), ask))
     return 0
 
 

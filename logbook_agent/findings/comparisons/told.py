@@ -11,7 +11,7 @@ from logbook_agent.findings.evidence.alike import DifferenceStanding, difference
 from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared, Numbers
 from logbook_agent.findings.evidence.family import claims_alone
-from logbook_agent.findings.evidence.layout import WHY, Lay
+from logbook_agent.findings.evidence.layout import WHY
 from logbook_agent.findings.evidence.noise import Noise, noise_of
 from logbook_agent.findings.evidence.verdict import CLAIMS, Basis, Verdict
 from logbook_agent.findings.trust import Answered
@@ -112,7 +112,7 @@ def interval_text(m: Compared) -> str:
 def evidence_text(m: Compared, noise: Noise) -> str:
     """`+5.68% to +6.29%, 6 pairs, order effect +0.02%`: the interval and what it rests on."""
     effect = m.judgement.effect if m.judgement is not None else None
-    pairs = min(m.base.runs, m.other.runs)
+    pairs = len(m.layout.pairs) if m.layout is not None else 0
     parts = [
         interval_text(m),
         f"{pairs} pair{'s' * (pairs != 1)}" if m.interleaved else f"{m.base.runs} and {m.other.runs} runs",
@@ -123,8 +123,7 @@ def evidence_text(m: Compared, noise: Noise) -> str:
         parts.append(f"p = {effect.p_value:.2g} by {'signed ranks' if m.interleaved else 'Mann-Whitney'}")
     if m.layout is not None and m.layout.looks > 1:
         parts.append(f"{m.layout.looks} looks")
-    if m.layout is not None and m.layout.lay is Lay.FIXED:
-        parts.append("fixed order")
+    parts += m.marks
     if effect is not None and effect.order_effect is not None:
         parts.append(f"order effect {effect.order_effect:+.2%}")
     if noise.marks(m):
@@ -148,7 +147,7 @@ def notes(answers: Sequence[Answer], noise: Noise) -> list[str]:
         stated = [d for d in like.differences if d.standing in _STATED]
         of_pairs.update(f"{d.standing.value}: {differences_text([d])}" for d in stated)
         of_pairs.update([f"not known for either side: {', '.join(like.not_known)}"] if like.not_known else [])
-    of_metrics = Counter(f"allowed: order ({WHY[lay]})" for m in metrics if (lay := _allowed_order(m)) is not None)
+    of_metrics = Counter(f"allowed: order ({WHY[m.layout.lay]})" for m in metrics if m.is_allowed and m.layout)
     of_metrics.update(reason for m in metrics for reason in doubts(m))
     found = [text + _part(n, len(every), "pair") for text, n in of_pairs.items()]
     found += [text + _part(n, len(metrics), "row") for text, n in of_metrics.items()]
@@ -164,12 +163,6 @@ def notes(answers: Sequence[Answer], noise: Noise) -> list[str]:
         *_levels(answers),
         *scatter,
     ]
-
-
-def _allowed_order(m: Compared) -> Lay | None:
-    """The order of runs whose verdict somebody wants all the same."""
-    is_allowed = m.layout is not None and not m.layout.is_sound and not any(d.is_order for d in m.withheld_by)
-    return m.layout.lay if is_allowed and m.layout is not None else None
 
 
 def _family(metrics: Sequence[Compared]) -> list[str]:

@@ -136,7 +136,7 @@ def _why(answers: Sequence[Answer], good: int, wanted: int, verdicts: Sequence[s
 def _verdicts(lines: Iterable[Line]) -> str:
     found = [(m, m.judgement.verdict) for line in lines for m in line.metrics if m.judgement is not None]
     looks = max((m.layout.looks for m, _ in found if m.layout is not None), default=1)
-    said = ", ".join(dict.fromkeys(f"{m.metric} {verdict}" for m, verdict in found))
+    said = ", ".join(dict.fromkeys(", ".join([f"{m.metric} {verdict}", *m.marks]) for m, verdict in found))
     return said + (f" (judged for {looks} looks)" if looks > 1 else "")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from logbook_agent.findings.evidence.alike import ORDER, UNIT, Difference, DifferenceStanding, Terms
-from logbook_agent.findings.evidence.layout import WHY, Arrangement, PlacedRun, layout, sittings
+from logbook_agent.findings.evidence.layout import WHY, Arrangement, Lay, PlacedRun, layout, sittings
 from logbook_agent.findings.evidence.pairs import Group, Pair
 from logbook_agent.findings.evidence.planning import scatter_of_pairs
 from logbook_agent.findings.evidence.verdict import Judgement, Runs, Verdict, judge
@@ -71,6 +71,17 @@ class Compared:
     def is_alike(self) -> bool:
         """Whether like stands beside like: the order of runs withholds the verdict, and not the numbers."""
         return all(d.is_order for d in self.withheld_by)
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether it is judged because somebody wants it, although the order of its runs settles nothing."""
+        return self.layout is not None and not self.layout.is_sound and not any(d.is_order for d in self.withheld_by)
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What has to stand beside its verdict wherever that is told."""
+        fixed = self.layout is not None and self.layout.lay is Lay.FIXED
+        return ("fixed order",) * fixed + ("order allowed",) * self.is_allowed
 
     @property
     def unit(self) -> str | None:
@@ -155,9 +166,7 @@ def _judged(base: Runs, other: Runs, lay: Arrangement, direction: Direction | No
         found = judge(base, other, direction=direction, minimum_effect=minimum_effect, alpha=alpha)
         return _when_all_are_there(found, lay, "runs of each side")
     sides = [base[a] for a, _ in lay.pairs], [other[b] for _, b in lay.pairs]
-    found = judge(
-        *sides, direction=direction, minimum_effect=minimum_effect, other_first=lay.other_first, alpha=alpha
-    )
+    found = judge(*sides, direction=direction, minimum_effect=minimum_effect, other_first=lay.other_first, alpha=alpha)
     if lay.alone:
         notes = f"{lay.alone} run{'s' * (lay.alone > 1)} without a partner left out"
         found = replace(found, reasons=(*found.reasons, notes))

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from itertools import combinations
 
+from logbook_agent.findings.evidence.coarse import printed_step
 from logbook_agent.findings.evidence.verdict import Runs, Verdict
 from logbook_agent.model.entry import APART_S, Confidence
 from logbook_agent.model.stats import median
@@ -106,6 +107,8 @@ def _agreement(tested: InSetting, minimum_effect: float, apart_s: float) -> tupl
         f"{len(tested.runs)} runs{at} scatter by {spread:.2%}, {'within' if agrees else 'more than'} "
         f"the minimum effect ({minimum_effect:.2%})"
     )
+    if agrees and (step := printed_step([x for run in tested.runs for x in run])) > minimum_effect:
+        return False, f"{text}, but their values come in steps of {100 * step:.3g}%: print more digits"
     if agrees and len(_full(tested)) < _SITTINGS:
         return False, f"{text}, {_another(apart_s)}"
     return agrees, text

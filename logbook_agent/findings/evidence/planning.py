@@ -54,9 +54,7 @@ def pairs_with_looks(effect: float, scatter: float, *, looked: int = 0, plans: i
     """How many pairs an A/B has to be allowed that is looked at on the way, and was `looked` times before, by so many
     plans: more pairs are looked at more often, and each look costs some."""
     found = 1
-    while (
-        needed := pairs_for(effect, scatter, alpha=threshold(looked + looks_of(found), plans + 1))
-    ) > found:
+    while (needed := pairs_for(effect, scatter, alpha=threshold(looked + looks_of(found), plans + 1))) > found:
         found = needed
     return found
 

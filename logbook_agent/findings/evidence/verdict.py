@@ -37,6 +37,8 @@ Runs = Sequence[Sequence[float]]
 FEWEST_RUNS = 3
 # Ratios that differ by less than rounding does are the same: 101 / 100 reaches an effect of 1%.
 ROUNDING = 1e-12
+# Steps that are so much smaller than the effect decide nothing.
+_FINE = 0.001
 # Within these a ratio of two values is a number, and so is their sum.
 SMALLEST, LARGEST = 1e-150, 1e150
 
@@ -132,7 +134,9 @@ def judge(
     if verdict is Verdict.NEUTRAL and effect.interval is not None:
         samples = [sample for run in (*base, *other) for sample in run]
         step = step_of(samples)
-        if _within(effect.interval) + math.log1p(step) > math.log1p(minimum_effect) + ROUNDING:
+        if step > _FINE * minimum_effect and _within(effect.interval) + _rounded_apart(step) > math.log1p(
+            minimum_effect
+        ):
             verdict, reasons[0] = Verdict.INCONCLUSIVE, _too_coarse(step, samples, minimum_effect)
     if effect.order_effect is not None and _order_matters(base, other, other_first or ()):
         reasons.append(
@@ -140,6 +144,11 @@ def judge(
             "the changing order cancels this"
         )
     return Judgement(verdict=verdict, effect=effect, reasons=tuple(reasons))
+
+
+def _rounded_apart(step: float) -> float:
+    """How far values of both sides may have been rounded apart, as a logarithm: by half a step each."""
+    return math.inf if step >= 2 else 2 * math.atanh(step / 2)
 
 
 def _too_coarse(step: float, samples: Sequence[float], minimum: float) -> str:

@@ -11,7 +11,7 @@ from logbook_agent.findings.tables.compare import MEANS, mean_notes, mean_of
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, listed, show, varies
 from logbook_agent.findings.tables.grid import check_pivot, choose_values, lay_cells
 from logbook_agent.findings.tables.metrics import choose
-from logbook_agent.findings.tables.notes import cell_notes, noise_notes
+from logbook_agent.findings.tables.notes import cell_notes, noise_notes, order_notes
 from logbook_agent.findings.tables.spec import Case, Column, Table, TableSpec
 from logbook_agent.findings.tables.strips import Strip, axis_strip, failure_strips, metric_strips, sample_strips
 from logbook_agent.model.errors import UsageError
@@ -52,6 +52,7 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     comparisons = [s.comparison for s in strips if s.comparison is not None]
     notes = [*warm_up_notes, *value_notes, *layout.notes, *metric_notes, *cell_notes(frame, layout, grid, metrics)]
     notes += noise_notes(comparisons, grid, [m for m in metrics if m.comparable])
+    notes += order_notes(comparisons, grid, spec.pivot)
     if spec.means:
         notes += mean_notes(comparisons)
     return _assembled(strips, width, spec, constants=_constants(frame, layout), notes=notes)

@@ -19,7 +19,11 @@ def median(samples: Sequence[float]) -> float:
         return math.nan
     ordered = sorted(samples)
     middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+    if len(ordered) % 2:
+        return ordered[middle]
+    low, high = ordered[middle - 1], ordered[middle]
+    # Of two very large numbers there is no sum.
+    return (low + high) / 2 if math.isfinite(low + high) or not math.isfinite(low - high) else low / 2 + high / 2
 
 
 def quantile(samples: Sequence[float], part: float) -> float:
