@@ -73,7 +73,7 @@ def claim_text(claim: Claim) -> str:
     span = f" ({claim['low'] - 1:+.2%} to {claim['high'] - 1:+.2%})" if claim["low"] is not None else ""
     case = f" at {assignments(claim['case'])}" if claim["case"] else ""
     sides = f"{claim['base']} → {claim['other']}"
-    verdict = ", ".join([claim["verdict"], *claim["marks"]])
+    verdict = claim["verdict"] + (f" ({', '.join(claim['marks'])})" if claim["marks"] else "")
     return f"{sides}{case}: {claim['metric']} {claim['ratio'] - 1:+.2%}{span}, {verdict}"
 
 

@@ -121,7 +121,7 @@ def _verdicts(answered: Sequence[Answered]) -> Iterator[str]:
         metrics = [line.metrics[0] for line in answer.lines if line.metrics]
         if len(metrics) == 1:
             [m] = metrics
-            yield f"{answer.base} → {answer.other}: {m.metric} {delta_text(m)}, {verdict_text(m)}"
+            yield f"{answer.base} → {answer.other}: {m.metric} {delta_text(m)}, {verdict_text(m)}{m.marked}"
         elif metrics:
             counts = Counter(map(verdict_text, metrics))
             yield f"{answer.base} → {answer.other}: " + ", ".join(f"{n} {word}" for word, n in counts.items())

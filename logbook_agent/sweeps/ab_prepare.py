@@ -96,7 +96,7 @@ def planned(request: AbRequest, before: Design | None, made: int) -> Design:
     if request.pilot or (made < before.rounds and (rounds == before.rounds or not chosen)):
         return before
     if is_open(before, made):
-        return dataclasses.replace(before, rounds=rounds, looks=looks_of(rounds))
+        return dataclasses.replace(before, rounds=rounds, looks=max(before.looks, looks_of(rounds)))
     return dataclasses.replace(before, rounds=rounds, looks=before.looks + looks, plans=before.plans + 1)
 
 

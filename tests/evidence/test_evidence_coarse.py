@@ -15,10 +15,14 @@ from tests.evidence.pair_support import ask, only, trial
 @pytest.mark.parametrize(
     ("values", "step"),
     [
-        ([0.10] * 12, 1.0),  # as a number it is 0.1: the last digit is the first one
+        ([0.10] * 12, math.inf),  # nobody sees how long the tick is
         ([0.12, 0.13, 0.11, 0.12], 0.01 / 0.12),
-        ([12.5] * 4, 0.1 / 12.5),
-        ([1.25e-05] * 4, 0.01 / 1.25),
+        ([0.1, 0.2, 0.1], 1.0),  # printed as 0.10: as a number it is 0.1, whose last digit is the first one
+        ([12.5, 12.6], 0.1 / 12.55),
+        ([1.25e-05, 1.35e-05], 0.01 / 1.3),
+        # A timer's tick, with the jitter of the clock that reads it.
+        ([5 / 32 + n * 1e-7 for n in range(8)], math.inf),
+        ([(10 + n % 2) / 64 + n * 1e-8 for n in range(8)], 1 / 10.5),
         ([100.0, 101.0, 102.0, 103.0], 1 / 101.5),
         ([123456.0] * 3, 1 / 123456),
         # In full precision, and yet no more than three values come up: a timer's tick.
@@ -73,7 +77,7 @@ def test_an_effect_that_is_seen_in_coarse_values_is_one() -> None:
 @pytest.mark.parametrize(
     ("value", "said", "advice"),
     [
-        (0.10, "values come in steps of 100% of their size: too coarse", "print more digits, or measure for longer"),
+        (0.10, "all values are the same: too coarse", "print more digits, or measure for longer"),
         (1 / 3, "all values are the same: too coarse", "print more digits, or measure for longer"),
         (8.0, "values come in steps of 12.5% of their size: too coarse", "measure for longer"),
     ],

@@ -71,12 +71,13 @@ def lay_of(order: str, design: Design | None = None, gap_min: dict[int, float] |
         ("abbaab", None, {1: 10.5}, Lay.APART),
         ("abbaab", None, {1: 9.5}, Lay.FIXED),
         ("abbaab", None, {2: 600}, Lay.FIXED),
-        # Drawn by chance it may come out as it likes, also with a night within a pair.
+        # Drawn by chance it may come out as it likes.
         ("abbaab", DRAWN, None, Lay.DRAWN),
         ("ababab", DRAWN, None, Lay.DRAWN),
         ("ababba", DRAWN, {1: 600}, Lay.DRAWN),
         ("aababb", replace(DRAWN, shuffled=True), None, Lay.SHUFFLED),
-        ("aaabbb", replace(DRAWN, shuffled=True), None, Lay.SHUFFLED),
+        # Chance, too, may put all of one side first: then it settles as little.
+        ("aaabbb", replace(DRAWN, shuffled=True), None, Lay.BLOCKED),
     ],
 )
 def test_every_order_has_a_name(order: str, design: Design | None, gap_min: dict[int, float] | None, lay: Lay) -> None:

@@ -64,7 +64,9 @@ def test_an_effect_of_exactly_the_minimum_counts() -> None:
     # A metric without noise, such as bytes.
     assert judge(runs([100.0] * 4), runs([101.0] * 4), direction="max").verdict is Verdict.BENEFICIAL
     assert judge(runs([101.0] * 4), runs([100.0] * 4), direction="min").verdict is Verdict.BENEFICIAL
-    assert judge(runs([100.0] * 4), runs([100.0] * 4), direction="min").verdict is Verdict.NEUTRAL
+    assert judge(runs([200.0] * 4), runs([200.0] * 4), direction="min").verdict is Verdict.NEUTRAL
+    # 99.5 and 100.5 are printed as 100, too.
+    assert judge(runs([100.0] * 4), runs([100.0] * 4), direction="min").verdict is Verdict.INCONCLUSIVE
     assert judge(runs([700.0] * 6), runs([700.0] * 6), direction="min", other_first=turns(6)).verdict is Verdict.NEUTRAL
     # What was counted in whole numbers may have been rounded to them: 7 rules out no 1%.
     same = judge(runs([7.0] * 6), runs([7.0] * 6), direction="min", other_first=turns(6))

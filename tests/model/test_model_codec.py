@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.model.codec import CodecError, decode, encode
-from logbook_agent.model.entry import Entry
+from logbook_agent.model.entry import Design, Entry
 from logbook_agent.model.header import Header
 from logbook_agent.model.run import Run
 
@@ -18,6 +18,13 @@ from logbook_agent.model.run import Run
 finite = st.floats(allow_nan=False, allow_infinity=False)
 st.register_type_strategy(float, finite)
 st.register_type_strategy(object, st.text() | st.integers() | st.none())
+counts = st.integers(1, 2**40)
+st.register_type_strategy(
+    Design, st.builds(Design, seed=counts, since=counts, rounds=counts, looks=counts, plans=counts)
+)
+
+
+ENTRY = {"id": "X-000", "title": "t", "opened": "o"}
 
 
 @pytest.mark.parametrize("cls", [Entry, Header, Run])
@@ -42,6 +49,8 @@ def test_round_trip(cls: type) -> None:
         (Entry, {"id": "X", "title": None, "opened": "o"}, "title: expected str, got nothing"),
         (Entry, {"id": "X", "title": "t", "opened": "o", "kind": "idea"}, "kind: expected one of experiment, note"),
         (Entry, {"id": "X", "title": "t", "opened": "o", "fields": [{"label": "a"}]}, r"fields\[0\].text: missing"),
+        (Entry, {**ENTRY, "design": {"seed": 1, "rounds": 6, "looks": 0}}, "design: looks is 0, expected 1 or more"),
+        (Entry, {**ENTRY, "design": {"seed": 1, "rounds": -3}}, "design: rounds is -3, expected 1 or more"),
         (Run, {"entry": "X", "run": True, "argv": [], "started": "s"}, "run: expected int, got bool"),
         (Run, {"entry": "X", "run": 1, "argv": "ls", "started": "s"}, "argv: expected a list, got str"),
         (Run, {"entry": "X", "run": 1, "argv": [], "started": "s", "typo": 1}, "typo: unknown key"),

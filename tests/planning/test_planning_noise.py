@@ -126,7 +126,7 @@ def test_a_pilot_says_what_it_takes_and_is_gone_on_with(ready: Cli, folder: Path
     book = Book(folder / "logbooks", "moe")
     design = book.entry("MOE-000").design
     assert design is not None
-    assert (design.rounds, design.looks) == (6, 1)
+    assert (design.rounds, design.looks) == (20, 7)
     again = ready(*AB, "--pilot", "--id", "MOE-000", *command)
     assert again.err == (
         "error: MOE-000 has 6 pairs: it needs no pilot\n"
@@ -134,8 +134,8 @@ def test_a_pilot_says_what_it_takes_and_is_gone_on_with(ready: Cli, folder: Path
         "  next:  the same command without --pilot, with --id MOE-000 --max-pairs 20\n"
     )
     more = ready(*AB, "--id", "MOE-000", "--max-pairs", "4", "--json", *command).data
-    # It was looked at when the pilot was over, and is from then on after 8 pairs and 10.
-    assert (more["design"]["rounds"], more["design"]["looks"]) == (10, 3)
+    # A pilot ends before its first look; what follows is held to as many looks as were planned, although there are two.
+    assert (more["design"]["rounds"], more["design"]["looks"], more["design"]["plans"]) == (10, 7, 1)
     assert [f["metric"] for f in more["forecast"]] == ["tflops"]
 
 
@@ -144,7 +144,7 @@ def test_a_pilot_that_was_cut_off_is_completed(ready: Cli, folder: Path) -> None
     command = ("--", "sh", "bench.sh", "{axis}")
     assert ready(*AB, "--pilot", *command).code == 3
     data = ready(*AB, "--pilot", "--id", "MOE-000", "--json", *command).data
-    assert (data["pairs"], data["stopped"]["by"], data["design"]["rounds"]) == (6, "pilot", 6)
+    assert (data["pairs"], data["stopped"]["by"], data["design"]["rounds"]) == (6, "pilot", 20)
 
 
 @pytest.mark.parametrize("other", [("--repeat", "8"), ("--max-pairs", "8"), ("--until-interval", "1%")])

@@ -10,7 +10,7 @@ import pytest
 from logbook_agent.findings.evidence.family import adjusted
 from logbook_agent.findings.evidence.planning import fewest_mixed, fewest_pairs, pairs_for, pairs_with_looks
 from logbook_agent.model.stats.ranks import smallest_p_paired, smallest_p_unpaired
-from logbook_agent.model.stats.sequential import ALPHA
+from logbook_agent.model.stats.sequential import ALPHA, threshold
 from tests.conftest import REPOSITORY, Cli
 from tests.recipes.sweep_support import BENCH
 
@@ -136,8 +136,11 @@ def test_the_fewest_that_can_are_the_fewest(comparisons: int) -> None:
 @pytest.mark.parametrize("looked", [0, 1, 3])
 def test_looks_on_the_way_cost_pairs(looked: int) -> None:
     for effect, scatter in ((0.01, 0.0), (0.01, 0.02), (0.01, 0.3), (0.1, 0.02)):
-        fixed = pairs_for(effect, scatter, looks=looked + 1)
+        fixed = pairs_for(effect, scatter, alpha=threshold(looked + 1))
         assert fixed <= pairs_with_looks(effect, scatter, looked=looked) < 4 * fixed
+        # Behind a plan that is over much more is asked.
+        again = pairs_with_looks(effect, scatter, looked=looked + 1, plans=1)
+        assert again > pairs_with_looks(effect, scatter, looked=looked + 1)
 
 
 def test_the_table_in_the_reference_is_the_code_s() -> None:

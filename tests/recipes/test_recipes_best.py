@@ -111,7 +111,7 @@ def test_a_stop_criterion_is_not_met_by_luck(started: Cli, folder: Path) -> None
         ("Old", "target: {metric: tflops, at_least: 100, where: {mode: old}}"),
     ):
         assert started("criteria", "--add", text, "--predicate", predicate).code == 0
-    assert started("sweep", "demo").code == 0
+    assert started("sweep", "demo", "--set", "confirm=5").code == 0
     found = {c["text"]: c["computed"]["state"] for c in started("criteria", "--json").data["criteria"]}
     assert found == {"Fast": "unmet", "Good": "met", "Twice": "unmet", "Runner-up": "unmet", "Old": "unmet"}
 

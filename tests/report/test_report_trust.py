@@ -121,8 +121,15 @@ def test_verdicts_on_the_entrys_own_rows() -> None:
     ],
 )
 def test_what_a_person_states_counts_and_is_marked(word: Confidence, reason: str | None, expected: str) -> None:
-    repeats = [run(n, 5.0, sitting=n // 2) for n in range(4)]
+    repeats = [run(n, 5.01, sitting=n // 2) for n in range(4)]
     assert found(record(*repeats, confidence=word, confidence_reason=reason)).text == expected
+
+
+def test_what_was_printed_too_coarsely_is_no_replication() -> None:
+    """0.10 may be 0.096 and 0.104: that four runs print the same says nothing of 1%."""
+    repeats = [run(n, 0.10, sitting=n // 2) for n in range(4)]
+    said = "4 runs scatter by 0.00%, within the minimum effect (1.00%), but their values come in steps of 100%"
+    assert found(record(*repeats)).text == f"exploratory (computed: {said}: print more digits)"
 
 
 def test_what_claims_nothing_has_none() -> None:

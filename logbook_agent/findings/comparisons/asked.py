@@ -11,7 +11,8 @@ from difflib import get_close_matches
 from logbook_agent.findings.case import keys_of
 from logbook_agent.findings.cases import cases, counting
 from logbook_agent.findings.evidence.alike import Terms
-from logbook_agent.findings.evidence.answers import Answer, Ask, answer_sides, answer_values, judged_values, tests_in
+from logbook_agent.findings.evidence.answers import Answer, Ask, answer_sides, answer_values, judged_values, tests_of
+from logbook_agent.findings.evidence.compared import Compared
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.frame import listed, show
 from logbook_agent.findings.tables.spec import Case
@@ -98,21 +99,23 @@ def _is_narrow(asked: Comparison) -> bool:
     return bool(asked.where or asked.metrics) or any(r != entry_of(r) for r in asked.references)
 
 
-def _tests(asked: Comparison, whole: Callable[[Comparison], Sequence[list[Case]]], declared: Sequence[Metric]) -> int:
-    """How many verdicts the same question has of all that its entries measured."""
+def _tests(
+    asked: Comparison, whole: Callable[[Comparison], Sequence[list[Case]]], declared: Sequence[Metric]
+) -> list[Compared]:
+    """The verdicts that the same question has of all that its entries measured."""
     primary = tuple(m.name for m in declared if m.primary)
     metrics = tuple(dict.fromkeys((*primary, *asked.metrics))) if primary else ()
     every = replace(asked, references=asked.entries, where={}, metrics=metrics)
     if every.axis is None and len(every.references) < 2:
-        return 0
+        return []
     with contextlib.suppress(UsageError):
         rows = whole(every)
         ask = ask_of(every, declared)
         if every.axis is not None:
-            return tests_in(judged_values([c for side in rows for c in side], ask))
+            return tests_of(judged_values([c for side in rows for c in side], ask))
         base, other = every.references[:2]
-        return tests_in(answer_sides(rows[0], rows[1], (base, other), ask))
-    return 0
+        return tests_of(answer_sides(rows[0], rows[1], (base, other), ask))
+    return []
 
 
 def ask_of(asked: Comparison, declared: Sequence[Metric]) -> Ask:

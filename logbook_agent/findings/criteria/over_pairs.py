@@ -10,7 +10,8 @@ from logbook_agent.findings.criteria.outcome import MET, met, not_computable, un
 from logbook_agent.findings.criteria.predicate import PairsCompared, Sweep, VerdictStated
 from logbook_agent.findings.criteria.select import Rows, combinations, reference, words
 from logbook_agent.findings.evidence.alike import Terms
-from logbook_agent.findings.evidence.answers import Answer, Ask, Line, answer_values, held, judged_values, tests_in
+from logbook_agent.findings.evidence.answers import Answer, Ask, Line, answer_values, held, judged_values, tests_of
+from logbook_agent.findings.evidence.compared import Compared
 from logbook_agent.findings.evidence.verdict import Verdict
 from logbook_agent.findings.tables.frame import show
 from logbook_agent.findings.tables.spec import Case
@@ -58,8 +59,8 @@ def _ask(predicate: PairsCompared, metrics: tuple[Metric, ...]) -> Ask:
     )
 
 
-def _tests(rows: Rows, answers: Sequence[Sequence[Answer]], ask: Ask) -> int:
-    """How many verdicts the entries give whose rows are asked about: of all their values, cases and metrics. Those
+def _tests(rows: Rows, answers: Sequence[Sequence[Answer]], ask: Ask) -> list[Compared]:
+    """The verdicts that the entries give whose rows are asked about: of all their values, cases and metrics. Those
     that a criterion names may be the ones that came out well."""
     lines = _lines([answer for own in answers for answer in own])
     entries = {i.case.entry for line in lines for g in (line.pair.base, line.pair.other) for i in g.items}
@@ -67,8 +68,8 @@ def _tests(rows: Rows, answers: Sequence[Sequence[Answer]], ask: Ask) -> int:
     primary = tuple(m.name for m in ask.declared if m.primary)
     metrics = tuple(dict.fromkeys((*primary, *ask.metrics))) if primary else ()
     with contextlib.suppress(UsageError):
-        return tests_in(judged_values(every, replace(ask, metrics=metrics)))
-    return 0
+        return tests_of(judged_values(every, replace(ask, metrics=metrics)))
+    return []
 
 
 def _at(
@@ -136,7 +137,7 @@ def _why(answers: Sequence[Answer], good: int, wanted: int, verdicts: Sequence[s
 def _verdicts(lines: Iterable[Line]) -> str:
     found = [(m, m.judgement.verdict) for line in lines for m in line.metrics if m.judgement is not None]
     looks = max((m.layout.looks for m, _ in found if m.layout is not None), default=1)
-    said = ", ".join(dict.fromkeys(", ".join([f"{m.metric} {verdict}", *m.marks]) for m, verdict in found))
+    said = ", ".join(dict.fromkeys(f"{m.metric} {verdict}{m.marked}" for m, verdict in found))
     return said + (f" (judged for {looks} looks)" if looks > 1 else "")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from logbook_agent.findings.evidence.alike import Likeness, Terms
 from logbook_agent.findings.evidence.compared import Compared, compared, stated
-from logbook_agent.findings.evidence.family import claims_of_one, held_together, is_tested
+from logbook_agent.findings.evidence.family import claims_of_one, held_together
 from logbook_agent.findings.evidence.pairs import Ground, Group, Pair, Pairing, Unpaired, compare_sides, compare_values
 from logbook_agent.findings.measured import baseline_cases, is_case
 from logbook_agent.findings.tables.metrics import choose
@@ -58,8 +58,8 @@ class Answer:
         return math.exp(math.fsum(map(math.log, ratios)) / len(ratios)), len(ratios)
 
 
-Among = Callable[[], int]
-"""Of how many tests those of a question were chosen. Asked only where one of them would claim something."""
+Among = Callable[[], Sequence[Compared]]
+"""The tests out of which those of a question were chosen. Asked only where one of them would claim something."""
 
 
 def answer_sides(
@@ -83,16 +83,16 @@ def judged_values(cases: Sequence[Case], ask: Ask) -> list[Answer]:
     return [_answer(pairing, ask, names) for pairing in compare_values(ground, ask.base_value)]
 
 
-def tests_in(answers: Sequence[Answer]) -> int:
-    """How many of the verdicts could claim an effect."""
-    return sum(is_tested(m) for answer in answers for line in answer.lines for m in line.metrics)
+def tests_of(answers: Sequence[Answer]) -> list[Compared]:
+    """All metrics of all pairs."""
+    return [m for answer in answers for line in answer.lines for m in line.metrics]
 
 
 def held(answers: Sequence[Answer], among: Among | None = None) -> list[Answer]:
-    """With the verdicts of all values, cases and metrics corrected together, as chosen `among` so many."""
-    family = [m for answer in answers for line in answer.lines for m in line.metrics]
-    chosen_from = among() if among is not None and claims_of_one(family) else 0
-    held = iter(held_together(family, chosen_from))
+    """With the verdicts of all values, cases and metrics corrected together, and with those `among` which they are."""
+    family = tests_of(answers)
+    others = among() if among is not None and claims_of_one(family) else ()
+    held = iter(held_together(family, others))
     return [
         replace(a, lines=tuple(replace(line, metrics=tuple(next(held) for _ in line.metrics)) for line in a.lines))
         for a in answers

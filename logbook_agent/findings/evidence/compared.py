@@ -84,6 +84,11 @@ class Compared:
         return ("fixed order",) * fixed + ("order allowed",) * self.is_allowed
 
     @property
+    def marked(self) -> str:
+        """` (fixed order)`, to stand behind a verdict; empty without marks."""
+        return f" ({', '.join(self.marks)})" if self.marks else ""
+
+    @property
     def unit(self) -> str | None:
         return self.base.unit or self.other.unit
 

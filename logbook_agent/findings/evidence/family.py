@@ -28,19 +28,25 @@ def adjusted(p_values: Sequence[float]) -> list[float]:
     return found
 
 
-def held_together(family: Sequence[Compared], among: int = 0) -> list[Compared]:
-    """The same with claims taken back that the number of tests makes too likely in noise. They were chosen `among` so
-    many: of the others nothing is known here, and they are taken to show nothing."""
+def held_together(family: Sequence[Compared], others: Sequence[Compared] = ()) -> list[Compared]:
+    """The same with claims taken back that the number of tests makes too likely in noise. `others` are tests out of
+    which these were chosen, and may hold them, too."""
     tested = [at for at, m in enumerate(family) if is_tested(m)]
-    tests = max(among, len(tested))
+    known = {_numbers(family[at]) for at in tested}
+    beside = [m for m in others if is_tested(m) and _numbers(m) not in known]
+    tests = len(tested) + len(beside)
     if tests < 2:
         return list(family)
-    others = [1.0] * (tests - len(tested))
-    held = adjusted([*(_scaled(family[at]) for at in tested), *others])
+    held = adjusted([*(_scaled(family[at]) for at in tested), *map(_scaled, beside)])
     found = list(family)
     for at, p_value in zip(tested, held, strict=False):
         found[at] = _held(family[at], p_value, tests)
     return found
+
+
+def _numbers(m: Compared) -> tuple[str, tuple[float, ...], tuple[float, ...]]:
+    """What tells one test from another."""
+    return m.metric, m.base.values, m.other.values
 
 
 def claims_of_one(family: Sequence[Compared]) -> bool:

@@ -115,8 +115,8 @@ def _of_group(record: Record, case: Mapping[str, str], group: Group, metric: str
         scatter=scatter,
         run_s=run_s,
         devices=devices,
-        needed=_needed(scatter, EFFECTS, 2 * run_s if run_s is not None else None, devices, None),
-        shown=_shown(scatter, None),
+        needed=_needed(scatter, EFFECTS, 2 * run_s if run_s is not None else None, devices),
+        shown=_shown(scatter),
     )
 
 
@@ -134,7 +134,7 @@ def forecast_of(
     groups = [line.pair.base, line.pair.other]
     scatter, run_s, devices = scatter_of(m), _duration(record, groups), _devices(groups)
     pairs = len(m.layout.pairs) if m.layout is not None else 0
-    spent = None if is_open(before, pairs) else before
+    after = After(design=before, is_open=is_open(before, pairs))
     return Forecast(
         metric=m.metric,
         case=line.pair.case,
@@ -145,25 +145,52 @@ def forecast_of(
         scatter=scatter,
         run_s=run_s,
         devices=devices,
-        needed=_needed(scatter, effects, values * run_s if run_s is not None else None, devices, spent),
-        shown=_shown(scatter, spent),
+        needed=_needed(scatter, effects, values * run_s if run_s is not None else None, devices, after),
+        shown=_shown(scatter, after),
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class After:
+    """What went before another plan; `is_open`: nothing was looked at, so that it takes the place of that one."""
+
+    design: Design
+    is_open: bool
+
+    def fixed(self, effect: float, scatter: float) -> int:
+        """Pairs of a number that is stated now: a plan that was seen on its way has no end that is judged once."""
+        if self.is_open:
+            return self.with_looks(effect, scatter)
+        return pairs_for(effect, scatter, alpha=self.alpha)
+
+    def with_looks(self, effect: float, scatter: float) -> int:
+        if self.is_open:
+            return pairs_with_looks(effect, scatter, least=self.design.looks)
+        return pairs_with_looks(effect, scatter, looked=self.design.looks, plans=self.design.plans)
+
+    @property
+    def alpha(self) -> float:
+        """What the next look is held against."""
+        return self.design.alpha if self.is_open else threshold(self.design.looks + 1, self.design.plans + 1)
+
+
 def _needed(
-    scatter: float | None, effects: Collection[float], pair_s: float | None, devices: int | None, spent: Design | None
+    scatter: float | None,
+    effects: Collection[float],
+    pair_s: float | None,
+    devices: int | None,
+    after: After | None = None,
 ) -> tuple[Needed, ...]:
-    """`spent`: the design whose plan is over."""
-    looks, plans = (spent.looks, spent.plans) if spent is not None else (0, 0)
     found = []
     for effect in sorted({*effects} - {0.0}) if scatter is not None else ():
-        pairs = pairs_for(effect, scatter or 0.0, alpha=threshold(looks + 1, plans + 1))
+        noise = scatter or 0.0
+        pairs = pairs_for(effect, noise) if after is None else after.fixed(effect, noise)
         minutes = pairs * pair_s / 60 if pair_s is not None else None
         found.append(
             Needed(
                 effect=effect,
                 pairs=pairs,
-                pairs_with_looks=pairs_with_looks(effect, scatter or 0.0, looked=looks, plans=plans),
+                pairs_with_looks=pairs_with_looks(effect, noise) if after is None else after.with_looks(effect, noise),
                 minutes=minutes,
                 device_hours=minutes * devices / 60 if minutes is not None and devices is not None else None,
             )
@@ -171,10 +198,10 @@ def _needed(
     return tuple(found)
 
 
-def _shown(scatter: float | None, spent: Design | None) -> tuple[Shown, ...]:
+def _shown(scatter: float | None, after: After | None = None) -> tuple[Shown, ...]:
     if scatter is None:
         return ()
-    alpha = ALPHA if spent is None else threshold(spent.looks + 1, spent.plans + 1)
+    alpha = ALPHA if after is None else after.alpha
     able = [n for n in PAIRS if n >= fewest_pairs(alpha=alpha)]
     return tuple(Shown(pairs=n, effect=smallest_effect(n, scatter, alpha=alpha)) for n in able)
 
@@ -233,7 +260,9 @@ def _no_scatter(f: Forecast) -> str:
 
 def _needed_text(n: Needed) -> str:
     """`showing an effect of 1% takes 23 pairs (at most 34 with looks on the way), 15 minutes, 0.25 device hours`."""
-    parts = [f"{n.pairs:,} pairs (at most {n.pairs_with_looks:,} with looks on the way)"]
+    looked = f"at most {n.pairs_with_looks:,} pairs with looks on the way"
+    several = f"{n.pairs:,} pairs (at most {n.pairs_with_looks:,} with looks on the way)"
+    parts = [looked if n.pairs == n.pairs_with_looks else several]
     parts += [_length(n.minutes)] if n.minutes is not None else []
     parts += [f"{_rounded(n.device_hours)} device hours"] if n.device_hours is not None else []
     return f"showing an effect of {percent(n.effect)} takes {', '.join(parts)}"

@@ -50,13 +50,15 @@ def pairs_for(effect: float, scatter: float, *, alpha: float = ALPHA) -> int:
     return max(fewest_pairs(alpha=alpha), math.ceil(needed))
 
 
-def pairs_with_looks(effect: float, scatter: float, *, looked: int = 0, plans: int = 0) -> int:
+def pairs_with_looks(effect: float, scatter: float, *, looked: int = 0, plans: int = 0, least: int = 1) -> int:
     """How many pairs an A/B has to be allowed that is looked at on the way, and was `looked` times before, by so many
-    plans: more pairs are looked at more often, and each look costs some."""
+    plans: more pairs are looked at more often, and each look costs some. `least`: it counts as looked at so often."""
     found = 1
-    while (needed := pairs_for(effect, scatter, alpha=threshold(looked + looks_of(found), plans + 1))) > found:
+    while True:
+        alpha = threshold(max(least, looked + looks_of(found)), plans + 1)
+        if (needed := pairs_for(effect, scatter, alpha=alpha)) <= found:
+            return found
         found = needed
-    return found
 
 
 def pairs_until(width: float, scatter: float, *, alpha: float = ALPHA) -> int:

@@ -54,7 +54,7 @@ def _negative(
             if m.judgement.verdict not in (Verdict.REGRESSIVE, Verdict.NEUTRAL):
                 continue
             reason = f"{m.metric} {delta_text(m)}" + (f" ({t})" if (t := interval_text(m)) else "")
-            reason = ", ".join([reason, *m.marks])
+            reason += m.marked
             cases = [item.case for item in sorted(line.pair.other.items, key=lambda item: item.run)]
             last = cases[-1]
             yield {
