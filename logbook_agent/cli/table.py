@@ -156,6 +156,8 @@ def compare_command(
     found = compare(book, asked, baseline=baseline)
     if baseline:
         space.warnings += read(space, book).baseline_doubts
+    if len(found.question.entries) > 1:
+        space.warnings += read(space, book).left_out(found.question)
     kept = keep(space, book, save, found) if save is not None else None
     answer = {**data(found.question, found.answers), "saved": kept}
     text = "" if common.as_json else compared_text(found.answers, blocks_of(space, book).table)

@@ -93,7 +93,9 @@ def settled_claims(book: Book, thread: Thread) -> list[Claim]:
             with contextlib.suppress(LogbookError):  # its own page says that it cannot be answered
                 found += _with_others(book, summary, others, counted)
     axes = axes_of(thread) if found else ()
-    return strongest({**c, "case": case_told(c["case"], c["shared"], axes)} for c in found)
+    # Two questions of an entry may come to the same.
+    told = {repr(claim): claim for claim in found}.values()
+    return strongest({**c, "case": case_told(c["case"], c["shared"], axes)} for c in told)
 
 
 def _with_others(book: Book, summary: Summary, others: Sequence[Summary], counted: Collection[str]) -> list[Claim]:

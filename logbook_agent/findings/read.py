@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.thread import Mentions, Summary, Thread, said_by, standings
-from logbook_agent.model.entry import Entry, id_number, is_withdrawn, settled
+from logbook_agent.model.entry import Comparison, Entry, id_number, is_withdrawn, settled
 from logbook_agent.model.errors import NotFound, StoreError
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.store.book import Book, Contents, Summaries
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from logbook_agent.findings.criteria.evaluate import Facts
     from logbook_agent.findings.trust import Answered
     from logbook_agent.model.record import Record
+
+
+_SHOWN_OTHERS = 5
 
 
 def read(workspace: Workspace, book: Book) -> Findings:
@@ -137,6 +140,18 @@ class Findings:
             f"stop criterion {n} {doubt}: logbook criteria --met {n} --evidence ID, or --unmet, judges it again"
             for n, doubt in doubtful
         ]
+
+    def left_out(self, asked: Comparison) -> list[str]:
+        """That other entries ask what is asked of several: which of them are named may be a choice by their results."""
+        question, named = [asked.axis, asked.base_value], {*asked.entries}
+        if asked.axis is None or len(named) < 2:
+            return []
+        others = [s["id"] for s in self.thread.counted if question in s["asks"] and s["id"] not in named]
+        if not others:
+            return []
+        shown = ", ".join(others[:_SHOWN_OTHERS]) + (" ..." if len(others) > _SHOWN_OTHERS else "")
+        asks, is_out = ("asks", "is") if len(others) == 1 else ("ask", "are")
+        return [f"{shown} {asks} the same ({asked.axis} against {asked.base_value}) and {is_out} left out"]
 
     @property
     def baseline_doubts(self) -> list[str]:

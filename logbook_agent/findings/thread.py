@@ -103,6 +103,7 @@ def said_by(entry: Entry) -> dict[str, Any]:
         "aliases": list(entry.aliases),
         "compared_with": [i for c in entry.comparisons for i in c.entries if i != entry.id],
         "comparisons": len(entry.comparisons),
+        "asks": [[c.axis, c.base_value] for c in entry.comparisons if c.axis is not None and entry.design is not None],
         "decision": entry.text(DECISION) or "" if entry.kind == "decision" else None,
         "negative": entry.text(NEGATIVE_RESULT),
     }

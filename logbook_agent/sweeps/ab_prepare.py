@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from dataclasses import dataclass
 
 from logbook_agent.entries.drafts import check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.run import RunRequest, check_count, check_no_prose, prepared
-from logbook_agent.findings.evidence.planning import FEWEST_PAIRS, is_open, looks_of
-from logbook_agent.model.draw import drawn
+from logbook_agent.findings.evidence.planning import FEWEST_PAIRS, FIRST_LOOK, is_open, looks_of
+from logbook_agent.model.draw import drawn, order_of_round
 from logbook_agent.model.entry import Comparison, Design, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.prepare import PROGRAM, Command, own_benchmark
@@ -143,14 +144,23 @@ def found_or_new(workspace: Workspace, book: Book, request: AbRequest, axis: AbA
     check_required(workspace, prose, run.label)
     asked = Comparison(references=(), axis=axis.name, base_value=axis.base, minimum_effect=MINIMUM_EFFECT)
     draft = draft_entry(workspace, prose, title=prose.title or described(axis))
-    drawn_by = dataclasses.replace(request, seed=request.seed if request.seed is not None else any_seed(workspace))
-    draft = dataclasses.replace(draft, comparisons=(on_terms(asked, request),), design=planned(drawn_by, None, 0))
+    design = planned(request, None, 0)
+    if request.seed is None:
+        design = dataclasses.replace(design, seed=any_seed(workspace.moment(), design, len(axis.values)))
+    draft = dataclasses.replace(draft, comparisons=(on_terms(asked, request),), design=design)
     return create_entry(workspace, book, draft)
 
 
-def any_seed(workspace: Workspace) -> int:
-    """A seed that nobody has chosen."""
-    return int.from_bytes(drawn(workspace.moment())[:4])
+def any_seed(moment: str, design: Design, values: int) -> int:
+    """A seed that nobody has chosen: the first of those that a moment makes by which the order of the values changes
+    between the first look's pairs. (Six pairs come out alike in 3 of 100 draws; then whatever only the first run of a
+    pair meets would be an effect.)"""
+    for number in itertools.count():
+        seed = int.from_bytes(drawn(f"{moment} {number}")[:4])
+        rounds = range(1, min(design.rounds, FIRST_LOOK) + 1)
+        if len(rounds) < 3 or len({tuple(order_of_round(seed, one, values)) for one in rounds}) > 1:
+            return seed
+    raise AssertionError("a moment makes any number of seeds")
 
 
 def asked_of(workspace: Workspace, entry: Entry, axis: AbAxis) -> Comparison:

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from logbook_agent.model.draw import order_of_round
+from logbook_agent.model.entry import Design
+from logbook_agent.sweeps.ab_prepare import any_seed
 from tests.conftest import Cli, FixedClock
 from tests.recipes.sweep_support import write_recipe
 
@@ -57,6 +60,9 @@ def test_entries_of_one_pair_each_count_as_many_looks(started: Cli, folder: Path
     assert (m["looks"], m["p_value"], m["verdict"]) == (7, 2 / 2**7, "inconclusive")
     [criterion] = started("criteria", "--json").data["criteria"]
     assert criterion["computed"]["state"] == "unmet"
+    # Those that were left out are named.
+    some = started("compare", *entries[:5], "--axis", "mode", "--base", "a")
+    assert "warning: MOE-005, MOE-006 ask the same (mode against a) and are left out" in some.err
 
 
 def test_runs_that_are_picked_settle_nothing(started: Cli, folder: Path) -> None:
@@ -215,3 +221,10 @@ def test_a_design_that_cannot_be_is_named(started: Cli, folder: Path) -> None:
         assert answer.code != 0
         assert "looks is -3, expected 1 or more" in answer.err
     assert "looks is -3, expected 1 or more" in started("doctor").out
+
+
+def test_no_seed_puts_the_same_side_first_in_every_pair() -> None:
+    for moment in range(300):
+        design = Design(seed=0, rounds=6)
+        seed = any_seed(str(moment), design, 2)
+        assert len({tuple(order_of_round(seed, one, 2)) for one in range(1, 7)}) == 2

@@ -10,6 +10,7 @@ import pytest
 import scipy.stats  # type: ignore[import-untyped]
 
 from logbook_agent.findings.evidence.planning import is_look, looks_of
+from logbook_agent.model.stats.ranks import signed_rank
 from logbook_agent.model.stats.sequential import ALPHA, threshold
 
 # S. J. Pocock (1977), table 1; C. Jennison and B. W. Turnbull (2000), table 2.1: the critical values of Z.
@@ -63,3 +64,27 @@ def test_an_ab_is_looked_at_as_often_as_it_says() -> None:
         assert sum(is_look(pairs, most) for pairs in range(1, most + 1)) == looks_of(most)
     assert [pairs for pairs in range(1, 16) if is_look(pairs, 15)] == [8, 10, 12, 14, 15]
     assert [pairs for pairs in range(1, 6) if is_look(pairs, 5)] == [5]
+
+
+@pytest.mark.parametrize(("first", "more", "plans"), [(6, 6, 8), (10, 10, 6), (20, 20, 4), (6, 1, 20)])
+def test_whoever_goes_on_after_the_first_plan_claims_hardly_more(first: int, more: int, plans: int) -> None:
+    """Fixed numbers of pairs, each judged when it is whole, until one claims something: of 1,500 experiments without an
+    effect 5% are 75, and more than 102 come up in one of 1,000 times."""
+    chance, claims = random.Random(2026), 0
+    for _ in range(1500):
+        logs: list[float] = []
+        for plan in range(1, plans + 1):
+            logs += [chance.gauss(0, 1) for _ in range(first if plan == 1 else more)]
+            if signed_rank(logs) <= threshold(plan, plan):
+                claims += 1
+                break
+    assert claims <= 102
+    with pytest.raises(ValueError, match="looked at once or more"):
+        threshold(0, 2)
+
+
+def test_a_later_plan_is_held_against_much_less_and_ever_less() -> None:
+    assert threshold(2, 2) == pytest.approx(0.01 * threshold(2) / 0.05)
+    found = [threshold(plans, plans) for plans in range(1, 40)]
+    assert found == sorted(found, reverse=True)
+    assert 0 < threshold(1, 10**6) < 1e-300

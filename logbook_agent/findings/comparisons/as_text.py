@@ -75,7 +75,7 @@ def _row(told: Sequence[str], answer: Answer, line: Line, m: Compared, noise: No
         interval_text(m),
         "" if effect is None or effect.p_value is None else f"{effect.p_value:.2g}",
         f"{m.base.runs}, {m.other.runs}",
-        verdict_text(m),
+        f"{verdict_text(m)}{m.marked}",
     )
 
 
