@@ -260,7 +260,7 @@ def _no_scatter(f: Forecast) -> str:
 
 def _needed_text(n: Needed) -> str:
     """`showing an effect of 1% takes 23 pairs (at most 34 with looks on the way), 15 minutes, 0.25 device hours`."""
-    looked = f"at most {n.pairs_with_looks:,} pairs with looks on the way"
+    looked = f"at most {n.pairs_with_looks:,} pairs"
     several = f"{n.pairs:,} pairs (at most {n.pairs_with_looks:,} with looks on the way)"
     parts = [looked if n.pairs == n.pairs_with_looks else several]
     parts += [_length(n.minutes)] if n.minutes is not None else []
