@@ -60,6 +60,10 @@ def table_command(
     means: Annotated[
         bool, Option("--means", help="Arithmetic and geometric mean of deltas and ratios over the rows.")
     ] = False,
+    difference: Annotated[
+        tuple[str, str] | None,
+        Option("--difference", metavar="A B", help="Largest and mean |A - B|; metrics, observations or config."),
+    ] = None,
     where: Annotated[Texts, Option("--where", metavar="K=V", help="Only rows with this value; repeatable.")] = None,
     csv: Annotated[
         bool, Option("--csv", help="As CSV in full precision: the rows, or the table when it is pivoted.")
@@ -88,6 +92,7 @@ def table_command(
         implied=tuple(implied or ()),
         per_device=per_device,
         means=means,
+        difference=difference,
         where=dict(parse_pair(text, "--where") for text in where or ()),
     )
     book, cases, made = table(space, entry_ids or (), spec)

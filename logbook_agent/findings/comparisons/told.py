@@ -173,7 +173,9 @@ def _family(metrics: Sequence[Compared]) -> list[str]:
     claims = sum(m.judgement is not None and m.judgement.tests > 1 and m.judgement.verdict in CLAIMS for m in metrics)
     # Those of a narrower question are corrected with the others of their entries, which are not shown.
     every = max(m.judgement.tests for m in metrics if m.judgement is not None)
-    which = f"{every:,} tests" + (f", of which {tests:,} {'is' if tests == 1 else 'are'} shown," if tests < every else "")
+    which = f"{every:,} tests" + (
+        f", of which {tests:,} {'is' if tests == 1 else 'are'} shown," if tests < every else ""
+    )
     text = f"{which} corrected together (Benjamini-Hochberg): {claims:,} claim{'s' * (claims == 1)} an effect"
     if alone > claims:
         by_chance = min(alone, max(1, round(tests * ALPHA)))

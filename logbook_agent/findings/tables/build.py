@@ -8,6 +8,7 @@ from dataclasses import replace
 from logbook_agent.findings.cases import counting
 from logbook_agent.findings.tables.axes import Layout, lay_out
 from logbook_agent.findings.tables.compare import MEANS, mean_notes, mean_of
+from logbook_agent.findings.tables.difference import difference
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, listed, show, varies
 from logbook_agent.findings.tables.grid import check_pivot, choose_values, lay_cells
 from logbook_agent.findings.tables.metrics import choose
@@ -55,6 +56,8 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     notes += order_notes(comparisons, grid, spec.pivot)
     if spec.means:
         notes += mean_notes(comparisons)
+    if spec.difference is not None:
+        notes.insert(0, difference(frame, spec.difference).text)
     return _assembled(strips, width, spec, constants=_constants(frame, layout), notes=notes)
 
 
