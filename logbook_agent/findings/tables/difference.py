@@ -12,7 +12,7 @@ from logbook_agent.model.values import parse_scalar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class NumberGap:
     """|first - second| over the `rows` that have both; `left_out` have not. In the unit of the numbers."""
 
     first: str
@@ -31,7 +31,7 @@ class Difference:
         return f"{name}: at most {self.largest:.3g}, {self.mean:.3g} on average, {over}{more}"
 
 
-def difference(frame: Frame, names: tuple[str, str]) -> Difference:
+def difference(frame: Frame, names: tuple[str, str]) -> NumberGap:
     """Of two numbers of each row: metrics (their medians), observations or config. Raises UsageError for a name that no
     row has, and where no row has numbers of both."""
     found = []
@@ -48,7 +48,7 @@ def difference(frame: Frame, names: tuple[str, str]) -> Difference:
             cause="a difference is one of two numbers of a row",
             hint="choose rows that have both: --where K=V, or name their entries",
         )
-    return Difference(
+    return NumberGap(
         first=names[0],
         second=names[1],
         largest=max(found),
