@@ -51,12 +51,12 @@ def test_numbers_are_shown_and_the_verdict_withheld_until_the_axis_is_named(pair
             in said
         )
         said = pair("compare", "MOE-000", "MOE-001", "--allow", "order", *words).out
-        assert "| beneficial |" in said
+        assert "| beneficial (order allowed) |" in said
         assert f"allowed: order ({blocked})" in said
     # The other way round it is a regression, and fewer runs leave it open.
     judged = ("--axis", "mode", "--allow", "order")
-    assert "| regressive |" in pair("compare", "MOE-000", "MOE-001", *judged, "--base", "int8").out
-    assert "| inconclusive |" in pair("compare", "MOE-000/1", "MOE-001", *judged).out
+    assert "| regressive (order allowed) |" in pair("compare", "MOE-000", "MOE-001", *judged, "--base", "int8").out
+    assert "| inconclusive (order allowed) |" in pair("compare", "MOE-000/1", "MOE-001", *judged).out
 
 
 def test_pairs_made_by_hand_in_turns_are_judged(started: Cli, folder: Path, clock: FixedClock) -> None:
@@ -84,14 +84,14 @@ def test_a_kept_question_follows_the_records_of_both_entries(pair: Cli, folder: 
     assert answer.data["saved"] == "MOE-001"
     view = folder / "logbooks/moe.md"
     line = "none → int8, `tflops`: 100.25 [100.10, 100.40]"
-    assert "4 and 4 runs, p = 0.029 by Mann-Whitney): **beneficial**" in view.read_text()
+    assert "4 and 4 runs, p = 0.029 by Mann-Whitney, order allowed): **beneficial**" in view.read_text()
     assert line in view.read_text()
     # Another run of the other entry, under another variable that is allowed by name.
     script = "echo RESULT mode=none topk=2 tflops=100.$LOGBOOK_RUN"
     assert pair("run", "--id", "MOE-000", "--env", "SEED=2", "--", "sh", "-c", script).code == 0
     text = view.read_text()
     assert "100.30 [100.10, 100.50] → 110.25" in text
-    assert "5 and 4 runs, p = 0.016 by Mann-Whitney): **beneficial**" in text
+    assert "5 and 4 runs, p = 0.016 by Mann-Whitney, order allowed): **beneficial**" in text
     assert "- allowed: env:SEED (not set, 2 | not set)" in text
     assert "- allowed: order (" in text
     assert pair("render").code == 0

@@ -11,7 +11,7 @@ from tests.conftest import Cli, FixedClock
 
 @pytest.mark.slow
 def test_a_person_lowers_it_freely_and_raises_it_with_a_reason(started: Cli, folder: Path, clock: FixedClock) -> None:
-    repeats = ("--repeat", "2", "--", "echo", "RESULT tflops=2.5")
+    repeats = ("--repeat", "2", "--", "echo", "RESULT tflops=2.51")
     assert started("run", *repeats).code == 0
     view = folder / "logbooks/moe.md"
     once = (
@@ -44,7 +44,7 @@ def test_a_person_lowers_it_freely_and_raises_it_with_a_reason(started: Cli, fol
 
 
 def test_one_that_was_written_into_the_view_is_taken_and_marked(started: Cli, folder: Path) -> None:
-    assert started("run", "--", "echo", "RESULT tflops=2.5").code == 0
+    assert started("run", "--", "echo", "RESULT tflops=2.51").code == 0
     view = folder / "logbooks/moe.md"
     assert "- Confidence" not in view.read_text(), "one run is exploratory: the heading says it all"
     view.write_text(view.read_text().replace("(confidence: exploratory)", "(confidence: stable)"))
