@@ -72,9 +72,12 @@ class BoundedMath:
         """Unit roundoff of the case's dtype."""
         return _UNIT_ROUNDOFF[self.dtype]
 
-    def matmul(self, left: Bounded, right: Bounded, *, terms: int | None = None) -> Bounded:
-        """left [m, k] @ right [k, n]; `terms` is the number of summands that are not zero, default k."""
-        gamma = self.arithmetic.gamma(left.value.shape[-1] if terms is None else terms)
+    def matmul(
+        self, left: Bounded, right: Bounded, *, terms: int | None = None, roundoff: float = 0.0
+    ) -> Bounded:
+        """left [m, k] @ right [k, n]; `terms` is the number of summands that are not zero, default k. `roundoff`:
+        relative error of each summand on top of the accumulator's."""
+        gamma = self.arithmetic.gamma(left.value.shape[-1] if terms is None else terms) + roundoff
         magnitude = left.magnitude @ right.magnitude
         error = (1.0 + gamma) * magnitude - np.abs(left.value) @ np.abs(right.value)
         return Bounded(value=left.value @ right.value, error=np.maximum(error, 0.0))

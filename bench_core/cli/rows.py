@@ -21,10 +21,16 @@ def run_cases(cases: list[Case], *, choose_backend: bool, stage_timing: bool, pr
     """
     path = result_file(os.environ)
     # Late, so that help and refusals do not wait for JAX.
-    from bench_core.harness.environment import describe_environment
-    from bench_core.harness.run import Extras, run_case, with_default_backend
+    from bench_core.harness.environment import describe_environment, make_cpu_devices
+    from bench_core.harness.run import Extras, run_case, with_default_backend, with_spread
 
+    # All cases of a command have one mesh.
+    devices = cases[0].parallel.devices
+    if devices is not None:
+        make_cpu_devices(devices)
     environment = describe_environment()
+    available = next(group.count for group in environment.devices if group.used)
+    cases = [with_spread(case, available) for case in cases]
     if choose_backend:
         cases = [with_default_backend(case, platform=environment.devices[0].platform) for case in cases]
 

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Float32, Int32, Shaped
 
 from bench_core.gmm.tiled_bits import bits, dot, valued
+from bench_core.gmm.varying import varying_as
 from bench_core.gmm.tiled_ladder import Tile, ladder
 
 _Carry = tuple[Array, Array]
@@ -94,9 +95,8 @@ def rows_product(
             carry = group.larger_tiles(tile, carry)
         return group.last_tiles(last.rows, carry)[1]
 
-    out: Array = jax.lax.fori_loop(
-        0, groups, one_group, jnp.zeros((lhs.shape[0], rhs.shape[2 - rhs_axis]), jnp.float32)
-    )
+    zeros = varying_as(jnp.zeros((lhs.shape[0], rhs.shape[2 - rhs_axis]), jnp.float32), lhs, rhs, group_sizes)
+    out: Array = jax.lax.fori_loop(0, groups, one_group, zeros)
     return out
 
 

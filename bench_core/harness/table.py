@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.modes import RematMode
-from bench_core.harness.case import Case, ParallelMode
+from bench_core.harness.case import Case
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.capacity import UNLIMITED, Capacity, CapacityPolicy
 from bench_core.routing.distribution import Distribution, NullMode, RoutingRequest
@@ -85,7 +85,6 @@ def table_case(backend: str, choice: Mapping[str, str]) -> Case:
         impl=choice["impl"],
         bench_pass=BenchPass.FORWARD_BACKWARD,
         quant_mode=QuantMode(choice["quant"]),
-        parallel_mode=ParallelMode.NONE,
         iters=1,
         warmup=0,
         seed=0,

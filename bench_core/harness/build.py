@@ -1,0 +1,82 @@
+"""From a case to the function that is timed, on one device or several."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Array, Int32
+
+from bench_core.blocks.impls import IMPLS
+from bench_core.blocks.modes import QueueMode
+from bench_core.blocks.moe import BlockSpec, Weights
+from bench_core.blocks.program import one_device, pass_function
+from bench_core.gmm.base import GroupedMatmul
+from bench_core.harness.case import Case
+from bench_core.parallel.block import SpreadSpec, spread_block, spread_spec
+from bench_core.parallel.placing import mesh_of, places
+from bench_core.parallel.plan import SpreadPlan, plan_spread
+from bench_core.routing.layout import Assignments
+from bench_core.shapes import MoeShape
+from bench_core.timing.measure import Places
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """A function of (x, stored weights, routing), and what it does. `block` is the code of each device; `mesh` is None
+    on one."""
+
+    function: Callable[..., dict[str, Array]]
+    block: BlockSpec
+    spread: SpreadSpec | None
+    mesh: jax.sharding.Mesh | None
+    plan: SpreadPlan
+    case: Case
+
+    def places(self, weights: Weights) -> Places | None:
+        """Where its arrays lie, with these weights; None on one device."""
+        return None if self.mesh is None else places(self.mesh, self.plan.spread, weights)
+
+    def ran(self, *, staged: bool = False) -> str:
+        """The code that was timed; the stages have other code where that is one operation."""
+        if self.spread is not None:
+            return self.spread.ran()
+        whole = self.block.ran(prequeued=self.case.queue_mode is QueueMode.PREQUEUE)
+        return f"{whole}; stages as grouped products" if staged and whole != self.block.backend.ran() else whole
+
+
+def plan_case(case: Case, shape: MoeShape, chosen: Int32[np.ndarray, "tokens topk"]) -> SpreadPlan:
+    """What each device has to do; `chosen` has as many tokens as the devices hold."""
+    return plan_spread(chosen, experts=shape.experts, capacity=case.capacity, spread=case.parallel.spread)
+
+
+def build_case(
+    case: Case, shape: MoeShape, backend: GroupedMatmul, plan: SpreadPlan, devices: Sequence[jax.Device]
+) -> Built:
+    """The function of `case` at `shape`, on the first of `devices`."""
+    block = block_spec(case, backend, plan.assignments)
+    if plan.spread.devices == 1:
+        function = pass_function(one_device(block), case.bench_pass)
+        return Built(function=function, block=block, spread=None, mesh=None, plan=plan, case=case)
+    spec = spread_spec(block, plan, experts=shape.experts, topk=shape.topk)
+    mesh = mesh_of(devices, plan.spread)
+
+    def spread(*arguments: Any) -> Array:
+        return spread_block(*arguments, spec, mesh)
+
+    function = pass_function(spread, case.bench_pass, shape.tokens)
+    return Built(function=function, block=block, spread=spec, mesh=mesh, plan=plan, case=case)
+
+
+def block_spec(case: Case, backend: GroupedMatmul, assignments: Assignments) -> BlockSpec:
+    """The static part of the block of one device."""
+    return BlockSpec(
+        backend=backend,
+        impl=IMPLS[case.impl],
+        quant_mode=case.quant_mode,
+        shared_fused=case.shared_fused,
+        pack_strategy=case.pack_strategy,
+        remat_mode=case.remat_mode,
+        layout=assignments.layout,
+    )

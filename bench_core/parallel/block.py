@@ -1,0 +1,120 @@
+"""The MoE block over several devices."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import PartitionSpec
+from jaxtyping import Array, Float, Float32
+
+from bench_core.blocks.moe import BlockSpec, Weights, routed_block, shared_block
+from bench_core.parallel.forms import DATA_AXIS, EXPERT_AXIS, Form, enter, leave, varying
+from bench_core.parallel.plan import SpreadPlan
+from bench_core.parallel.spread import EpImpl, Spread
+from bench_core.quant.rounding import round_to
+from bench_core.routing.topk import Routing
+
+# JAX leaves this constructor without types.
+_P: Callable[..., PartitionSpec] = PartitionSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpreadSpec:
+    """What is static about a spread block: the code of one device, and the ends around it."""
+
+    block: BlockSpec
+    form: Form
+    spread: Spread
+
+    def ran(self) -> str:
+        """What a row says about the code that computed it."""
+        spread = self.spread
+        form = spread.impl.value if spread.impl is not None else "dp"
+        return f"{self.block.ran()}; {form} over {spread.dp} x {spread.ep} devices (data x expert), shard_map"
+
+
+def spread_spec(block: BlockSpec, plan: SpreadPlan, *, experts: int, topk: int) -> SpreadSpec:
+    """`block` has the layout of the plan."""
+    spread = plan.spread
+    exact = spread.impl is EpImpl.RAGGED_ALL_TO_ALL
+    form = Form(
+        impl=spread.impl,
+        ep=spread.ep,
+        local_experts=experts // spread.ep,
+        topk=topk,
+        strategy=block.pack_strategy,
+        rows=plan.sent_rows if exact else plan.pair_rows,
+        received=plan.most_rows,
+        capacity=plan.buckets.capacity if exact and plan.buckets is not None else None,
+    )
+    return SpreadSpec(block=block, form=form, spread=spread)
+
+
+def token_partition(spread: Spread) -> PartitionSpec:
+    """Where the rows of tokens lie: on every device of a data shard, or cut further among these."""
+    apart = spread.impl is not None and spread.impl.spreads_tokens
+    return _P((DATA_AXIS, EXPERT_AXIS)) if apart else _P(DATA_AXIS)
+
+
+def weight_partition(name: str) -> PartitionSpec:
+    """Experts lie apart; the shared expert is on every device."""
+    return _P() if name.startswith("shared_") else _P(EXPERT_AXIS)
+
+
+def spread_block(
+    x: Float[Array, "tokens hidden"],
+    weights: Weights,
+    routing: Routing,
+    spec: SpreadSpec,
+    mesh: jax.sharding.Mesh,
+) -> Float[Array, "tokens hidden"]:
+    """`blocks.moe.moe_block` with its tokens and experts on a mesh of data x expert.
+
+    What devices send is of x's dtype: partial sums, and rows on their way back, are rounded before they are sent.
+    """
+
+    def local(x: Array, weights: Mapping[str, Array], routing: Routing) -> Array:
+        return _local_block(varying(x), varying(dict(weights)), varying(routing), spec)
+
+    tokens = token_partition(spec.spread)
+    parts = {name: weight_partition(name) for name in weights}
+    spread: Callable[..., Array] = jax.shard_map(
+        local, mesh=mesh, in_specs=(tokens, parts, Routing(tokens, tokens)), out_specs=tokens
+    )
+    return spread(x, dict(weights), routing)
+
+
+def _local_block(x: Array, weights: dict[str, Array], routing: Routing, spec: SpreadSpec) -> Array:
+    """What each device does."""
+    form = spec.form
+    entered = enter(x, routing, form)
+    output = routed_block(entered.x, weights, entered.routing, spec.block)
+    shared = "shared_w2" in weights
+    if form.impl is None:
+        whole = output + shared_block(x, weights, spec.block) if shared else output
+        return _same_on_experts(round_to(whole, x.dtype))
+    if form.impl is EpImpl.PSUM:
+        # The tokens are on every device: each computes the shared expert for its part of them.
+        whole = output + _part_of_shared(x, weights, spec) if shared else output
+        return leave(round_to(whole, x.dtype), entered.sent, form)
+    left = leave(round_to(output, x.dtype), entered.sent, form)
+    if not shared:
+        return left
+    return round_to(left.astype(jnp.float32) + shared_block(x, weights, spec.block), x.dtype)
+
+
+def _same_on_experts(output: Array) -> Array:
+    """An axis of one device: its sum is itself, and says so to the types."""
+    return jax.lax.psum(output, EXPERT_AXIS)
+
+
+def _part_of_shared(x: Array, weights: dict[str, Array], spec: SpreadSpec) -> Float32[Array, "tokens hidden"]:
+    """The shared expert for one part of the tokens, zeros for the others."""
+    size = x.shape[0] // spec.spread.ep
+    start = jax.lax.axis_index(EXPERT_AXIS) * size
+    part = jax.lax.dynamic_slice_in_dim(x, start, size)
+    zeros: Any = varying(jnp.zeros(x.shape, jnp.float32))
+    placed: Array = jax.lax.dynamic_update_slice_in_dim(zeros, shared_block(part, weights, spec.block), start, 0)
+    return placed

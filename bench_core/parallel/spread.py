@@ -1,0 +1,221 @@
+"""How a case is spread over devices. No JAX."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+from bench_core.errors import UsageError
+from bench_core.flag import Flag, choose
+
+
+class ParallelMode(StrEnum):
+    """`none`: one device. `dp`: every device has all experts and its own tokens. `ep`: every device has its own
+    experts."""
+
+    NONE = "none"
+    DP = "dp"
+    EP = "ep"
+
+
+class EpImpl(StrEnum):
+    """What devices with different experts send to each other.
+
+    psum                 tokens are on every device; each computes its experts' share, and the shares are summed
+    ring                 tokens are spread; all are gathered, and the sums of shares are scattered again
+    all_to_all           tokens are spread; rows go to their experts' device and back, in buffers of one size
+    ragged_all_to_all    the same with exact sizes
+    """
+
+    PSUM = "psum"
+    RING = "ring"
+    ALL_TO_ALL = "all_to_all"
+    RAGGED_ALL_TO_ALL = "ragged_all_to_all"
+
+    @property
+    def spreads_tokens(self) -> bool:
+        return self is not EpImpl.PSUM
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """A mesh of `dp` x `ep` devices. `impl` is None where no expert lies apart (ep = 1)."""
+
+    dp: int = 1
+    ep: int = 1
+    impl: EpImpl | None = None
+
+    @property
+    def devices(self) -> int:
+        return self.dp * self.ep
+
+    @property
+    def token_shards(self) -> int:
+        """Into how many parts the tokens are cut."""
+        return self.devices if self.impl is not None and self.impl.spreads_tokens else self.dp
+
+    def padded_tokens(self, tokens: int) -> int:
+        """So many rows the devices hold: a multiple of their number, so that each has as many."""
+        return -(-tokens // self.devices) * self.devices
+
+
+    @property
+    def sends(self) -> "Sends":
+        """How often the sums and rows that devices send are rounded."""
+        sums = self.ep if self.impl in (EpImpl.PSUM, EpImpl.RING) else 0
+        # A row that is sent is rounded, and so is the sum of those that come back.
+        rows = 2 if self.impl in (EpImpl.ALL_TO_ALL, EpImpl.RAGGED_ALL_TO_ALL) else 0
+        return Sends(
+            output=sums + rows,
+            input_gradient=sums + rows,
+            weight_gradient=self.dp if self.dp > 1 else 0,
+            shared_gradient=self.devices if self.devices > 1 else 0,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sends:
+    """Roundings to the case's dtype that spreading adds to one element of each kind of result, at most."""
+
+    output: int = 0
+    input_gradient: int = 0
+    weight_gradient: int = 0
+    shared_gradient: int = 0
+
+
+ONE_DEVICE = Spread()
+
+
+def _impl(word: str) -> EpImpl:
+    return EpImpl(choose("--ep-impl", word, list(EpImpl)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parallel:
+    """What the flags ask for. `over` says what that is on so many devices.
+
+    Raises:
+        UsageError: a number is too small, or a flag changes nothing.
+    """
+
+    mode: Annotated[ParallelMode, Flag(name="parallel_mode", help="How a case is spread over devices.")] = (
+        ParallelMode.NONE
+    )
+    ep_impl: Annotated[
+        EpImpl | None,
+        Flag(
+            help="ep: what devices send to each other.",
+            metavar="|".join(EpImpl),
+            unless=EpImpl.PSUM.value,
+            read=_impl,
+        ),
+    ] = None
+    ep_size: Annotated[int | None, Flag(help="ep: devices that share the experts.", unless="all")] = None
+    dp_size: Annotated[int | None, Flag(help="dp and ep: parts of the tokens.", unless="dp: all, ep: 1")] = None
+    devices: Annotated[
+        int | None, Flag(help="Devices to use; on CPU so many virtual ones are made.", unless="all")
+    ] = None
+
+    def __post_init__(self) -> None:
+        for flag, number in (("--ep-size", self.ep_size), ("--dp-size", self.dp_size), ("--devices", self.devices)):
+            if number is not None and number < 1:
+                raise UsageError(
+                    f"{flag} {number} is too small", cause="there is at least one device", hint=f"use {flag} 2"
+                )
+        given = {"--ep-impl": self.ep_impl, "--ep-size": self.ep_size, "--dp-size": self.dp_size}
+        idle = {
+            ParallelMode.NONE: ("--ep-impl", "--ep-size", "--dp-size"),
+            ParallelMode.DP: ("--ep-impl", "--ep-size"),
+            ParallelMode.EP: (),
+        }[self.mode]
+        for flag in idle:
+            if given[flag] is not None:
+                wanted = "dp or ep" if flag == "--dp-size" else "ep"
+                raise UsageError(
+                    f"{flag} changes nothing in --parallel-mode {self.mode}",
+                    cause=f"it is about --parallel-mode {wanted}",
+                    hint=f"add --parallel-mode {wanted.split()[-1]}, or leave it out",
+                )
+
+    def over(self, available: int, experts: int) -> Spread:
+        """The mesh that the flags ask for, on `available` devices.
+
+        Raises:
+            UsageError: there are not so many, the sizes do not fit together, or the experts cannot be shared out.
+        """
+        count = available if self.devices is None else self.devices
+        if count > available:
+            raise UsageError(
+                f"--devices {count} asks for more devices than there are",
+                cause=f"JAX sees {available}",
+                hint=f"use --devices {available}",
+            )
+        match self.mode:
+            case ParallelMode.NONE:
+                return ONE_DEVICE
+            case ParallelMode.DP:
+                return Spread(dp=_sized("--dp-size", self.dp_size, count))
+            case ParallelMode.EP:
+                dp, ep = _mesh(count, self.dp_size, self.ep_size)
+                if experts % ep:
+                    raise _uneven(experts, ep, count)
+                return Spread(dp=dp, ep=ep, impl=(self.ep_impl or EpImpl.PSUM) if ep > 1 else None)
+
+    def as_spread(self, spread: Spread) -> "Parallel":
+        """The same with all sizes said, as a row reports them."""
+        if self.mode is ParallelMode.NONE:
+            return self
+        sizes = {"dp_size": spread.dp, "devices": spread.devices}
+        if self.mode is ParallelMode.EP:
+            return Parallel(mode=self.mode, ep_impl=spread.impl, ep_size=spread.ep, **sizes)
+        return Parallel(mode=self.mode, **sizes)
+
+    @property
+    def spread(self) -> Spread:
+        """The mesh, once all sizes are said."""
+        if self.mode is ParallelMode.NONE:
+            return ONE_DEVICE
+        return Spread(dp=self.dp_size or 1, ep=self.ep_size or 1, impl=self.ep_impl)
+
+
+ALONE = Parallel()
+
+
+def _sized(flag: str, size: int | None, count: int) -> int:
+    if size is not None and size > count:
+        raise UsageError(
+            f"{flag} {size} needs {size} devices",
+            cause=f"there are {count}",
+            hint=f"use {flag} {count}, or --devices {size}",
+        )
+    return count if size is None else size
+
+
+def _mesh(count: int, dp_size: int | None, ep_size: int | None) -> tuple[int, int]:
+    if dp_size is None:
+        return 1, _sized("--ep-size", ep_size, count)
+    if ep_size is None:
+        _sized("--dp-size", dp_size, count)
+        if count % dp_size:
+            raise UsageError(
+                f"--dp-size {dp_size} does not divide {count} devices",
+                cause="every data shard has as many devices for its experts",
+                hint=f"use --ep-size {max(1, count // dp_size)} beside it, or a --dp-size that divides {count}",
+            )
+        return dp_size, count // dp_size
+    if dp_size * ep_size > count:
+        raise UsageError(
+            f"--dp-size {dp_size} x --ep-size {ep_size} needs {dp_size * ep_size} devices",
+            cause=f"there are {count}",
+            hint=f"use --devices {dp_size * ep_size}, or smaller sizes",
+        )
+    return dp_size, ep_size
+
+
+def _uneven(experts: int, ep: int, count: int) -> UsageError:
+    fitting = [size for size in range(count, 0, -1) if experts % size == 0 and count % size == 0]
+    best = fitting[0]
+    return UsageError(
+        f"{experts} experts cannot be spread over {ep} devices",
+        cause="every device has as many experts, so the number of devices must divide theirs",
+        hint=f"use --ep-size {best} --dp-size {count // best} (sizes that fit: {', '.join(map(str, fitting))})",
+    )
