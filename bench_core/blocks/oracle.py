@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Int32, Shaped
 
 from bench_core.blocks.bounded import Bounded, BoundedMath
-from bench_core.parallel.spread import Sends
+from bench_core.blocks.sends import ALONE, Sends, added
 from bench_core.quant.mode import QuantMode
 from bench_core.shapes import BenchPass
 
@@ -81,7 +81,7 @@ class Oracle:
     math: BoundedMath
     quant_mode: QuantMode
     preweight: bool = False
-    sends: Sends = Sends()
+    sends: Sends = ALONE
 
     def expected(self, inputs: OracleInputs, bench_pass: BenchPass) -> dict[str, Bounded]:
         """Every output of the pass by its unfused name (see `blocks.program`)."""
@@ -101,7 +101,7 @@ class Oracle:
             shared = self._forward(rows, inputs.weights, 0, prefix="shared_")
             parts.append(shared.output)
         terms = inputs.experts.shape[1] + (shared is not None)
-        roundoff = self.sends.output * self.math.dtype_roundoff
+        roundoff = self.math.sent(self.sends.output)
         output = self.math.rounded(self.math.sum(parts, terms=terms, roundoff=roundoff))
         if bench_pass is BenchPass.FORWARD:
             return {"output": output}
@@ -170,36 +170,34 @@ class Oracle:
         for expert, share in zip(routed, shares, strict=True):
             rows = int(np.count_nonzero(share.value.any(axis=1)))
             if self.preweight:
-                by_name, terms = self._backward(expert, cotangent, rows, share, sent=self.sends.weight_gradient)
+                by_name, terms = self._backward(expert, cotangent, rows, share, parts=self.sends.weight_parts)
             else:
                 own = self.math.rounded(self.math.multiply(share, cotangent))
-                by_name, terms = self._backward(expert, own, rows, sent=self.sends.weight_gradient)
+                by_name, terms = self._backward(expert, own, rows, parts=self.sends.weight_parts)
             for name, gradient in by_name.items():
                 gradients[name].append(gradient)
             input_terms += terms
         named = {f"grad_{name}": _stacked(parts) for name, parts in gradients.items()}
         if shared is not None:
-            by_name, terms = self._backward(
-                shared, cotangent, cotangent.value.shape[0], sent=self.sends.shared_gradient
-            )
+            by_name, terms = self._backward(shared, cotangent, cotangent.value.shape[0], parts=self.sends.shared_parts)
             named |= {f"grad_shared_{name}": _stacked([part]) for name, part in by_name.items()}
             input_terms += terms
-        roundoff = (INPUT_GRADIENT_ROUNDINGS + self.sends.input_gradient) * self.math.dtype_roundoff
+        roundoff = INPUT_GRADIENT_ROUNDINGS * self.math.dtype_roundoff + self.math.sent(self.sends.input_gradient)
         named["grad_x"] = self.math.sum(input_terms, roundoff=roundoff)
         return named
 
     def _backward(
-        self, expert: _Expert, cotangent: Bounded, rows: int, share: Bounded | None = None, *, sent: int = 0
+        self, expert: _Expert, cotangent: Bounded, rows: int, share: Bounded | None = None, *, parts: int = 1
     ) -> tuple[dict[str, Bounded], list[Bounded]]:
         """Gradients of one expert's weights, and its two terms of the gradient of x.
 
         With s = silu(g), h = s u: dh = dz w2', dg = dh u silu'(g), du = dh s, and of each matmul the usual
         two gradients. With a share p before w2, h = p s u and dh = p dz w2'. `rows` is the number of tokens
-        that have the expert; for all others the cotangent, or the share, is zero. `sent`: how often sums of
-        the weights' gradients are rounded on their way between devices.
+        that have the expert; for all others the cotangent, or the share, is zero. `parts`: of how many devices'
+        sums the weights' gradients are made.
         """
         math = self.math
-        roundoff = sent * math.dtype_roundoff
+        roundoff = math.sent(added(parts, rows))
         hidden = math.rounded(math.matmul(cotangent, expert.w2.transposed))
         if share is not None:
             hidden = math.multiply(share, hidden)

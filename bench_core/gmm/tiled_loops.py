@@ -13,8 +13,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Float32, Int32, Shaped
 
 from bench_core.gmm.tiled_bits import bits, dot, valued
-from bench_core.gmm.varying import varying_as
 from bench_core.gmm.tiled_ladder import Tile, ladder
+from bench_core.gmm.varying import varying_as
 
 _Carry = tuple[Array, Array]
 """The next row that is to be computed, int32 [], and the result so far, float32."""

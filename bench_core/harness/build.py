@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import numpy as np
@@ -12,12 +11,15 @@ from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.modes import QueueMode
 from bench_core.blocks.moe import BlockSpec, Weights
 from bench_core.blocks.program import one_device, pass_function
+from bench_core.errors import UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.harness.case import Case
 from bench_core.parallel.block import SpreadSpec, spread_block, spread_spec
 from bench_core.parallel.placing import mesh_of, places
 from bench_core.parallel.plan import SpreadPlan, plan_spread
+from bench_core.parallel.spread import EpImpl
 from bench_core.routing.layout import Assignments
+from bench_core.routing.topk import Routing
 from bench_core.shapes import MoeShape
 from bench_core.timing.measure import Places
 
@@ -46,9 +48,25 @@ class Built:
         return f"{whole}; stages as grouped products" if staged and whole != self.block.backend.ran() else whole
 
 
-def plan_case(case: Case, shape: MoeShape, chosen: Int32[np.ndarray, "tokens topk"]) -> SpreadPlan:
+def plan_case(case: Case, shape: MoeShape, chosen: Int32[np.ndarray, "padded topk"]) -> SpreadPlan:
     """What each device has to do; `chosen` has as many tokens as the devices hold."""
-    return plan_spread(chosen, experts=shape.experts, capacity=case.capacity, spread=case.parallel.spread)
+    return plan_spread(
+        chosen, tokens=shape.tokens, experts=shape.experts, capacity=case.capacity, spread=case.parallel.spread
+    )
+
+
+def require_form(case: Case, *, platform: str) -> None:
+    """The platform has what the case's form sends with. No other form takes its place.
+
+    Raises:
+        UnsupportedCase: it has not.
+    """
+    if case.parallel.spread.impl is EpImpl.RAGGED_ALL_TO_ALL and platform == "cpu":
+        raise UnsupportedCase(
+            "--ep-impl ragged_all_to_all cannot run on CPU",
+            cause="XLA for CPU has no ragged all-to-all",
+            hint="use --ep-impl all_to_all, which sends the same rows in padded buffers, or compile it by --aot",
+        )
 
 
 def build_case(
@@ -62,8 +80,8 @@ def build_case(
     spec = spread_spec(block, plan, experts=shape.experts, topk=shape.topk)
     mesh = mesh_of(devices, plan.spread)
 
-    def spread(*arguments: Any) -> Array:
-        return spread_block(*arguments, spec, mesh)
+    def spread(x: Array, weights: Weights, routing: Routing) -> Array:
+        return spread_block(x, weights, routing, spec, mesh)
 
     function = pass_function(spread, case.bench_pass, shape.tokens)
     return Built(function=function, block=block, spread=spec, mesh=mesh, plan=plan, case=case)

@@ -158,8 +158,8 @@ _REDUCED_TOKENS, _REDUCED_HIDDEN, _REDUCED_WIDTH, _REDUCED_EXPERTS = 64, 64, 48,
 def checked_shape(shape: MoeShape, spread: Spread = ONE_DEVICE) -> MoeShape:
     """The shape at which a case is checked: its own when the oracle can afford it, else a reduced one.
 
-    The reduced shape keeps that the experts can be shared out among the devices, top-k, whether there is a shared expert, whether top-k equals the number of
-    experts, and whether each size is odd.
+    The reduced shape keeps top-k, whether there is a shared expert, whether top-k equals the number of experts, whether
+    each size is odd, and that as many experts can lie on every device.
     """
     work = shape.hidden * shape.tokens * (shape.experts * shape.mlp_dim + shape.shared_expert_dim)
     if work <= CHECK_WORK:

@@ -63,7 +63,7 @@ def check_outputs(
         math=BoundedMath(arithmetic=backend.arithmetic, dtype=case.dtype),
         quant_mode=case.quant_mode,
         preweight=IMPLS[case.impl].preweight,
-        sends=case.parallel.spread.sends,
+        sends=case.parallel.spread.sends(topk=shape.topk, shared=shape.shared_expert_dim > 0),
     )
     expected = oracle.expected(host_inputs(inputs, buckets), case.bench_pass)
     arrays = {name: np.asarray(array) for name, array in canonical_outputs(outputs).items()}

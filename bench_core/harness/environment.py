@@ -1,8 +1,9 @@
 """Devices, software versions and host of this process."""
 
+import contextlib
 import platform
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from typing import Any
 
@@ -11,7 +12,6 @@ import jax
 from bench_core.device import host_cpu
 from bench_core.errors import UsageError
 from bench_core.harness.record import DeviceGroup, Environment
-
 
 # JAX leaves this function without types.
 _update: Callable[[str, Any], None] = jax.config.update
@@ -48,9 +48,13 @@ def describe_environment() -> Environment:
     )
 
 
-def make_cpu_devices(count: int) -> None:
-    """Let the CPU be so many devices, where it is what JAX runs on. To be called before JAX starts."""
-    _update("jax_num_cpu_devices", count)
+def make_cpu_devices(count: int, environ: Mapping[str, str]) -> None:
+    """Let the CPU be so many devices, where it is what JAX runs on. To be called before JAX starts: afterwards, and
+    where XLA_FLAGS says how many, they stay as they are."""
+    if "xla_force_host_platform_device_count" in environ.get("XLA_FLAGS", ""):
+        return
+    with contextlib.suppress(RuntimeError):
+        _update("jax_num_cpu_devices", count)
 
 
 def device_peak_bytes(devices: int = 1) -> int | None:

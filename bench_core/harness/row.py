@@ -125,6 +125,9 @@ def computed_rows(case: Case, plan: SpreadPlan) -> int:
 def _labels(case: Case, measured: Measured) -> dict[str, str]:
     labels = measured.check.labels() | {"ran": measured.ran}
     idle = case.no_effect()
+    buckets = measured.plan.buckets
+    if buckets is not None and measured.plan.spread.devices > 1:
+        labels["capacity_per"] = f"{buckets.per}, {buckets.capacity} slots"
     return labels | {"no_effect": ", ".join(idle)} if idle else labels
 
 
@@ -180,7 +183,7 @@ def failed_row(
     """The row of a case without a measurement; a failed check adds its numbers and words."""
     return Row(
         config=case.config(),
-        environment=environment,
+        environment=environment.using(case.parallel.spread.devices),
         failed=failure,
         observations=observations or {},
         labels=labels or {},

@@ -17,7 +17,7 @@ from bench_core.errors import CaseFailed, CheckFailed, UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
 from bench_core.gmm.default import default_backends
 from bench_core.gmm.registry import BACKENDS
-from bench_core.harness.build import Built, build_case, plan_case
+from bench_core.harness.build import Built, build_case, plan_case, require_form
 from bench_core.harness.case import Case, checked_shape
 from bench_core.harness.check import CheckReport, check_outputs
 from bench_core.harness.compiler_flags import raise_refused_flag
@@ -25,7 +25,7 @@ from bench_core.harness.environment import device_peak_bytes
 from bench_core.harness.record import Environment, Failure, Row
 from bench_core.harness.row import Measured, failed_row, measured_row
 from bench_core.harness.stages import time_stages
-from bench_core.parallel.placing import padded
+from bench_core.parallel.placing import padded, padded_routing
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.load import load_statistics, run_statistics
 from bench_core.shapes import MoeShape
@@ -83,6 +83,7 @@ class Outcome:
 def check_case(case: Case) -> Outcome:
     """Check a case against the oracle: `passed`, `failed` or `unsupported`."""
     try:
+        require_form(case, platform=jax.default_backend())
         backend = load_backend(case, platform=jax.default_backend())
         prepared = _prepare(case, case.shape, backend)
         report = _checked(case, case.shape, prepared, backend)
@@ -108,6 +109,7 @@ def _runtime_reason(message: str) -> str:
 
 
 def _measured(case: Case, progress: Progress, extras: Extras) -> Measured:
+    require_form(case, platform=jax.default_backend())
     backend = load_backend(case, platform=jax.default_backend())
     shape = checked_shape(case.shape, case.parallel.spread)
     if shape != case.shape:
@@ -204,7 +206,8 @@ def load_backend(case: Case, *, platform: str) -> GroupedMatmul:
 
 def _prepare(case: Case, shape: MoeShape, backend: GroupedMatmul) -> _Prepared:
     inputs = make_inputs(case.seed, shape=shape, dtype=case.dtype, request=case.routing)
-    x, routing = padded(inputs.x, inputs.routing, case.parallel.spread, shape.experts)
+    spread = case.parallel.spread
+    x, routing = padded(inputs.x, spread), padded_routing(inputs.routing, spread, shape.experts)
     plan = plan_case(case, shape, np.asarray(routing.experts))
     built = build_case(case, shape, backend, plan, jax.devices())
     stored = store_weights(inputs.weights, built.block.impl, shared_fused=built.block.shared_fused)
@@ -218,9 +221,7 @@ def _prepare(case: Case, shape: MoeShape, backend: GroupedMatmul) -> _Prepared:
 
 
 def _checked(case: Case, shape: MoeShape, prepared: _Prepared, backend: GroupedMatmul) -> CheckReport:
-    return check_outputs(
-        case, shape, prepared.inputs, prepared.first.outputs, backend, prepared.built.plan.buckets
-    )
+    return check_outputs(case, shape, prepared.inputs, prepared.first.outputs, backend, prepared.built.plan.buckets)
 
 
 def with_spread(case: Case, available: int) -> Case:

@@ -16,8 +16,9 @@ from bench_core.parallel.spread import EpImpl, Spread
 from bench_core.quant.rounding import round_to
 from bench_core.routing.topk import Routing
 
-# JAX leaves this constructor without types.
+# JAX leaves these without types.
 _P: Callable[..., PartitionSpec] = PartitionSpec
+_psum: Callable[[Array, str], Array] = jax.lax.psum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,11 @@ def token_partition(spread: Spread) -> PartitionSpec:
     return _P((DATA_AXIS, EXPERT_AXIS)) if apart else _P(DATA_AXIS)
 
 
+def of_routing(place: Any) -> Any:
+    """What says the same of both arrays of a routing."""
+    return Routing(experts=place, weights=place)
+
+
 def weight_partition(name: str) -> PartitionSpec:
     """Experts lie apart; the shared expert is on every device."""
     return _P() if name.startswith("shared_") else _P(EXPERT_AXIS)
@@ -81,7 +87,7 @@ def spread_block(
     tokens = token_partition(spec.spread)
     parts = {name: weight_partition(name) for name in weights}
     spread: Callable[..., Array] = jax.shard_map(
-        local, mesh=mesh, in_specs=(tokens, parts, Routing(tokens, tokens)), out_specs=tokens
+        local, mesh=mesh, in_specs=(tokens, parts, of_routing(tokens)), out_specs=tokens
     )
     return spread(x, dict(weights), routing)
 
@@ -107,7 +113,7 @@ def _local_block(x: Array, weights: dict[str, Array], routing: Routing, spec: Sp
 
 def _same_on_experts(output: Array) -> Array:
     """An axis of one device: its sum is itself, and says so to the types."""
-    return jax.lax.psum(output, EXPERT_AXIS)
+    return _psum(output, EXPERT_AXIS)
 
 
 def _part_of_shared(x: Array, weights: dict[str, Array], spec: SpreadSpec) -> Float32[Array, "tokens hidden"]:

@@ -10,7 +10,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float
 
 from bench_core.blocks.moe import Weights
-from bench_core.parallel.block import token_partition, weight_partition
+from bench_core.parallel.block import of_routing, token_partition, weight_partition
 from bench_core.parallel.forms import DATA_AXIS, EXPERT_AXIS
 from bench_core.parallel.spread import Spread
 from bench_core.routing.topk import Routing
@@ -27,16 +27,20 @@ def mesh_of(devices: Sequence[jax.Device], spread: Spread) -> Mesh:
     return Mesh(grid, (DATA_AXIS, EXPERT_AXIS))
 
 
-def padded(
-    x: Float[Array, "tokens hidden"], routing: Routing, spread: Spread, experts: int
-) -> tuple[Float[Array, "padded hidden"], Routing]:
+def padded(x: Float[Array, "tokens hidden"], spread: Spread) -> Float[Array, "padded hidden"]:
     """With so many rows that every device has as many: zeros that no expert gets."""
     more = spread.padded_tokens(x.shape[0]) - x.shape[0]
+    return jnp.pad(x, ((0, more), (0, 0))) if more else x
+
+
+def padded_routing(routing: Routing, spread: Spread, experts: int) -> Routing:
+    """The routing of `padded` tokens: those that were added have null slots."""
+    more = spread.padded_tokens(routing.experts.shape[0]) - routing.experts.shape[0]
     if not more:
-        return x, routing
+        return routing
     rows = ((0, more), (0, 0))
     chosen = jnp.pad(routing.experts, rows, constant_values=experts)
-    return jnp.pad(x, rows), Routing(experts=chosen, weights=jnp.pad(routing.weights, rows))
+    return Routing(experts=chosen, weights=jnp.pad(routing.weights, rows))
 
 
 def places(mesh: Mesh, spread: Spread, weights: Weights) -> Places:
@@ -52,4 +56,4 @@ def places(mesh: Mesh, spread: Spread, weights: Weights) -> Places:
     def outputs(shapes: Mapping[str, Any]) -> dict[str, NamedSharding]:
         return {name: of(name) for name in shapes}
 
-    return Places(arguments=(tokens, by_weight, Routing(tokens, tokens)), outputs=outputs)
+    return Places(arguments=(tokens, by_weight, of_routing(tokens)), outputs=outputs)

@@ -49,10 +49,10 @@ class SpreadPlan:
 
 
 def plan_spread(
-    chosen: Int32[np.ndarray, "tokens topk"], *, experts: int, capacity: Capacity, spread: Spread
+    chosen: Int32[np.ndarray, "padded topk"], *, tokens: int, experts: int, capacity: Capacity, spread: Spread
 ) -> SpreadPlan:
-    """Count the slots of a routing, in which a null slot names the expert `experts`. The tokens are as many as
-    `Spread.padded_tokens` says; rows that were added have null slots alone."""
+    """Count the slots of a routing, in which a null slot names the expert `experts`. Rows past `tokens` were added so
+    that every device has as many (see `Spread.padded_tokens`): their slots are null and are not counted."""
     if spread.devices == 1:
         assignments = plan_assignments(chosen, experts=experts, capacity=capacity)
         rows = chosen.size if assignments.layout is None else assignments.layout.rows
@@ -60,26 +60,24 @@ def plan_spread(
         return SpreadPlan(spread=spread, assignments=assignments, rows=(rows,), buckets=buckets)
     buckets = _buckets(chosen, experts, capacity, spread) if capacity.factor is not None else None
     kept = chosen < experts
-    null = int((~kept).sum())
+    null = int((~kept[:tokens]).sum())
     if buckets is not None:
         kept &= _ranks(buckets.of) < buckets.capacity
     own = _data_shard(chosen, spread) * spread.ep + np.where(kept, chosen, 0) // (experts // spread.ep)
     by_device = np.bincount(own[kept], minlength=spread.devices)
     real = int(kept.sum())
-    padded = capacity.policy is CapacityPolicy.PAD
+    slots = tokens * chosen.shape[1]
     pairs = spread.impl in (EpImpl.ALL_TO_ALL, EpImpl.RAGGED_ALL_TO_ALL)
     limit = buckets.capacity if buckets is not None and not pairs else None
-    local_experts = experts // spread.ep
-    most = max(1, int(by_device.max()))
-    layout: Layout | None = Layout(rows=most, capacity=limit, filled=True)
-    if padded and limit is not None:
-        layout = Layout(rows=max(1, local_experts * limit), capacity=limit, padded=True)
+    layout: Layout | None = Layout(rows=max(1, int(by_device.max())), capacity=limit, filled=True)
+    if capacity.policy is CapacityPolicy.PAD and limit is not None:
+        layout = Layout(rows=experts // spread.ep * limit, capacity=limit, padded=True)
     elif spread.impl is None and real == chosen.size:
         layout = None
     sent = _sent(chosen, kept, experts, spread) if pairs else np.zeros((1, 1), np.int64)
     return SpreadPlan(
         spread=spread,
-        assignments=Assignments(real=real, null=null, dropped=chosen.size - null - real, layout=layout),
+        assignments=Assignments(real=real, null=null, dropped=slots - null - real, layout=layout),
         rows=tuple(int(n) for n in by_device),
         pair_rows=max(1, int(sent.max())),
         sent_rows=max(1, int(sent.sum(axis=1).max())),
@@ -89,13 +87,15 @@ def plan_spread(
 
 def _data_shard(chosen: Int32[np.ndarray, "tokens topk"], spread: Spread) -> Int64[np.ndarray, "tokens 1"]:
     tokens = chosen.shape[0]
-    return (np.arange(tokens) * spread.dp // max(tokens, 1))[:, None]
+    shards: Int64[np.ndarray, "tokens 1"] = (np.arange(tokens) * spread.dp // tokens)[:, None]
+    return shards
 
 
 def _source(chosen: Int32[np.ndarray, "tokens topk"], spread: Spread) -> Int64[np.ndarray, "tokens 1"]:
     """The device that has a token, where tokens are spread over all."""
     tokens = chosen.shape[0]
-    return (np.arange(tokens) * spread.devices // max(tokens, 1))[:, None]
+    devices: Int64[np.ndarray, "tokens 1"] = (np.arange(tokens) * spread.devices // tokens)[:, None]
+    return devices
 
 
 def _buckets(chosen: Int32[np.ndarray, "tokens topk"], experts: int, capacity: Capacity, spread: Spread) -> Buckets:
@@ -108,7 +108,7 @@ def _buckets(chosen: Int32[np.ndarray, "tokens topk"], experts: int, capacity: C
     else:
         of = _data_shard(chosen, spread) * experts + chosen
         limit = capacity.per_expert(assignments=chosen.size // spread.dp, experts=experts)
-        per = "expert"
+        per = "expert of a data shard"
     assert limit is not None  # noqa: S101  a capacity has a factor here
     return Buckets(of=np.where(real, of, -1).astype(np.int64), capacity=limit, per=per)
 
@@ -130,4 +130,5 @@ def _sent(
     """Rows that each device sends to each of its data shard's devices."""
     pair = _source(chosen, spread) * spread.ep + np.where(kept, chosen, 0) // (experts // spread.ep)
     counts = np.bincount(pair[kept], minlength=spread.devices * spread.ep)
-    return counts.reshape(spread.devices, spread.ep).astype(np.int64)
+    sent: Int64[np.ndarray, "sources ep"] = counts.reshape(spread.devices, spread.ep).astype(np.int64)
+    return sent

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
+from bench_core.blocks.sends import Sends, added
 from bench_core.errors import UsageError
 from bench_core.flag import Flag, choose
 
@@ -57,29 +58,23 @@ class Spread:
         """So many rows the devices hold: a multiple of their number, so that each has as many."""
         return -(-tokens // self.devices) * self.devices
 
-
-    @property
-    def sends(self) -> "Sends":
-        """How often the sums and rows that devices send are rounded."""
-        sums = self.ep if self.impl in (EpImpl.PSUM, EpImpl.RING) else 0
-        # A row that is sent is rounded, and so is the sum of those that come back.
-        rows = 2 if self.impl in (EpImpl.ALL_TO_ALL, EpImpl.RAGGED_ALL_TO_ALL) else 0
-        return Sends(
-            output=sums + rows,
-            input_gradient=sums + rows,
-            weight_gradient=self.dp if self.dp > 1 else 0,
-            shared_gradient=self.devices if self.devices > 1 else 0,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sends:
-    """Roundings to the case's dtype that spreading adds to one element of each kind of result, at most."""
-
-    output: int = 0
-    input_gradient: int = 0
-    weight_gradient: int = 0
-    shared_gradient: int = 0
+    def sends(self, *, topk: int, shared: bool) -> Sends:
+        """The roundings of what devices send, of a block with or without a shared expert."""
+        output = gradient = 0
+        match self.impl:
+            case None:
+                pass
+            case EpImpl.PSUM:
+                # The shared expert's result for a token is in the part of one device.
+                output = gradient = added(self.ep, topk + shared)
+            case EpImpl.RING:
+                # The routed sum is rounded as a whole, and again when the shared expert's result is added.
+                gradient = added(self.ep, topk)
+                output = gradient + shared
+            case EpImpl.ALL_TO_ALL | EpImpl.RAGGED_ALL_TO_ALL:
+                # Rows come back rounded. The gradients of rows are rounded on one device too.
+                output = 1 + shared
+        return Sends(output=output, input_gradient=gradient, weight_parts=self.dp, shared_parts=self.devices)
 
 
 ONE_DEVICE = Spread()
@@ -111,9 +106,9 @@ class Parallel:
     ] = None
     ep_size: Annotated[int | None, Flag(help="ep: devices that share the experts.", unless="all")] = None
     dp_size: Annotated[int | None, Flag(help="dp and ep: parts of the tokens.", unless="dp: all, ep: 1")] = None
-    devices: Annotated[
-        int | None, Flag(help="Devices to use; on CPU so many virtual ones are made.", unless="all")
-    ] = None
+    devices: Annotated[int | None, Flag(help="Devices to use; on CPU so many virtual ones are made.", unless="all")] = (
+        None
+    )
 
     def __post_init__(self) -> None:
         for flag, number in (("--ep-size", self.ep_size), ("--dp-size", self.dp_size), ("--devices", self.devices)):
@@ -146,7 +141,7 @@ class Parallel:
         if count > available:
             raise UsageError(
                 f"--devices {count} asks for more devices than there are",
-                cause=f"JAX sees {available}",
+                cause=f"there are {available}",
                 hint=f"use --devices {available}",
             )
         match self.mode:
@@ -158,16 +153,29 @@ class Parallel:
                 dp, ep = _mesh(count, self.dp_size, self.ep_size)
                 if experts % ep:
                     raise _uneven(experts, ep, count)
+                if ep == 1 and self.ep_impl is not None:
+                    raise UsageError(
+                        f"--ep-impl {self.ep_impl} changes nothing with one device for all experts",
+                        cause=f"the mesh is {dp} x 1 (data x expert), so no expert lies apart",
+                        hint="leave --ep-impl out, or use a larger --ep-size",
+                    )
                 return Spread(dp=dp, ep=ep, impl=(self.ep_impl or EpImpl.PSUM) if ep > 1 else None)
 
     def as_spread(self, spread: Spread) -> "Parallel":
-        """The same with all sizes said, as a row reports them."""
-        if self.mode is ParallelMode.NONE:
-            return self
-        sizes = {"dp_size": spread.dp, "devices": spread.devices}
-        if self.mode is ParallelMode.EP:
-            return Parallel(mode=self.mode, ep_impl=spread.impl, ep_size=spread.ep, **sizes)
-        return Parallel(mode=self.mode, **sizes)
+        """The same with all sizes said, as a row reports them; one device has none to say."""
+        match self.mode:
+            case ParallelMode.NONE:
+                return ALONE
+            case ParallelMode.DP:
+                return Parallel(mode=self.mode, dp_size=spread.dp, devices=spread.devices)
+            case ParallelMode.EP:
+                return Parallel(
+                    mode=self.mode,
+                    ep_impl=spread.impl,
+                    ep_size=spread.ep,
+                    dp_size=spread.dp,
+                    devices=spread.devices,
+                )
 
     @property
     def spread(self) -> Spread:

@@ -52,9 +52,7 @@ def require_in_place(executable: jax.stages.Compiled, arguments: tuple[Any, ...]
         RuntimeError: one does not.
     """
     (expected, *_), _ = executable.input_shardings
-    for (path, array), sharding in zip(
-        jax.tree.leaves_with_path(arguments), jax.tree.leaves(expected), strict=True
-    ):
+    for (path, array), sharding in zip(jax.tree.leaves_with_path(arguments), jax.tree.leaves(expected), strict=True):
         if not array.sharding.is_equivalent_to(sharding, array.ndim):
             raise RuntimeError(f"{jax.tree_util.keystr(path)} lies on {array.sharding}, the program reads {sharding}")
 
