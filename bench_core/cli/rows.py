@@ -29,8 +29,7 @@ def run_cases(cases: list[Case], *, choose_backend: bool, stage_timing: bool, pr
     if devices is not None:
         make_cpu_devices(devices, os.environ)
     environment = describe_environment()
-    available = next(group.count for group in environment.devices if group.used)
-    cases = [with_spread(case, available) for case in cases]
+    cases = [with_spread(case, environment.available) for case in cases]
     if choose_backend:
         cases = [with_default_backend(case, platform=environment.devices[0].platform) for case in cases]
 

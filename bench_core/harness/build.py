@@ -1,6 +1,6 @@
 """From a case to the function that is timed, on one device or several."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import jax
@@ -36,8 +36,8 @@ class Built:
     plan: SpreadPlan
     case: Case
 
-    def places(self, weights: Weights) -> Places | None:
-        """Where its arrays lie, with these weights; None on one device."""
+    def places(self, weights: Collection[str]) -> Places | None:
+        """Where its arrays lie, with the weights of these names; None on one device."""
         return None if self.mesh is None else places(self.mesh, self.plan.spread, weights)
 
     def ran(self, *, staged: bool = False) -> str:

@@ -57,6 +57,11 @@ class Environment:
     host: str
     labels: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def available(self) -> int:
+        """Devices of the kind that is used, idle ones included."""
+        return sum(group.count for group in self.devices if group.used)
+
     def using(self, count: int) -> "Environment":
         """The same, of a case that uses so many devices of the kind that is used."""
         return replace(self, devices=tuple(replace(d, used=count if d.used else 0) for d in self.devices))

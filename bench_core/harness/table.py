@@ -55,10 +55,10 @@ def choices(*, full: bool) -> list[dict[str, str]]:
     """Rows of the table without the backend: every combination, or a few in which every two values of two
     axes meet."""
     everything = list(itertools.product(*AXES.values()))
-    return [dict(zip(AXES, words, strict=True)) for words in (everything if full else _pairwise(everything))]
+    return [dict(zip(AXES, words, strict=True)) for words in (everything if full else pairwise(everything))]
 
 
-def _pairwise(everything: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def pairwise(everything: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Greedy: always the first combination that adds the most pairs. A set of pairs is the bits of a number."""
     bits: dict[object, int] = {}
     candidates = [

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax.sharding import PartitionSpec
 from jaxtyping import Array, Float, Float32
 
-from bench_core.blocks.moe import BlockSpec, Weights, routed_block, shared_block
+from bench_core.blocks.moe import BlockSpec, Weights, block_rows, routed_block, shared_block
 from bench_core.parallel.forms import DATA_AXIS, EXPERT_AXIS, Form, enter, leave, varying
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import EpImpl, Spread
@@ -94,21 +94,22 @@ def spread_block(
 
 def _local_block(x: Array, weights: dict[str, Array], routing: Routing, spec: SpreadSpec) -> Array:
     """What each device does."""
-    form = spec.form
+    form, block = spec.form, spec.block
     entered = enter(x, routing, form)
-    output = routed_block(entered.x, weights, entered.routing, spec.block)
+    rows = block_rows(entered.x, block)
+    output = routed_block(rows, weights, entered.routing, block)
     shared = "shared_w2" in weights
     if form.impl is None:
-        whole = output + shared_block(x, weights, spec.block) if shared else output
+        whole = output + shared_block(rows, weights, block) if shared else output
         return _same_on_experts(round_to(whole, x.dtype))
     if form.impl is EpImpl.PSUM:
         # The tokens are on every device: each computes the shared expert for its part of them.
-        whole = output + _part_of_shared(x, weights, spec) if shared else output
+        whole = output + _part_of_shared(rows, weights, spec) if shared else output
         return leave(round_to(whole, x.dtype), entered.sent, form)
     left = leave(round_to(output, x.dtype), entered.sent, form)
     if not shared:
         return left
-    return round_to(left.astype(jnp.float32) + shared_block(x, weights, spec.block), x.dtype)
+    return round_to(left.astype(jnp.float32) + shared_block(block_rows(x, block), weights, block), x.dtype)
 
 
 def _same_on_experts(output: Array) -> Array:
@@ -116,11 +117,11 @@ def _same_on_experts(output: Array) -> Array:
     return _psum(output, EXPERT_AXIS)
 
 
-def _part_of_shared(x: Array, weights: dict[str, Array], spec: SpreadSpec) -> Float32[Array, "tokens hidden"]:
+def _part_of_shared(rows: Array, weights: dict[str, Array], spec: SpreadSpec) -> Float32[Array, "tokens hidden"]:
     """The shared expert for one part of the tokens, zeros for the others."""
-    size = x.shape[0] // spec.spread.ep
+    size = rows.shape[0] // spec.spread.ep
     start = jax.lax.axis_index(EXPERT_AXIS) * size
-    part = jax.lax.dynamic_slice_in_dim(x, start, size)
-    zeros: Any = varying(jnp.zeros(x.shape, jnp.float32))
+    part = jax.lax.dynamic_slice_in_dim(rows, start, size)
+    zeros: Any = varying(jnp.zeros(rows.shape, jnp.float32))
     placed: Array = jax.lax.dynamic_update_slice_in_dim(zeros, shared_block(part, weights, spec.block), start, 0)
     return placed

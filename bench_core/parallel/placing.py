@@ -1,6 +1,6 @@
 """Where the arrays of a spread block lie, before its clock starts."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -9,7 +9,6 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float
 
-from bench_core.blocks.moe import Weights
 from bench_core.parallel.block import of_routing, token_partition, weight_partition
 from bench_core.parallel.forms import DATA_AXIS, EXPERT_AXIS
 from bench_core.parallel.spread import Spread
@@ -43,8 +42,8 @@ def padded_routing(routing: Routing, spread: Spread, experts: int) -> Routing:
     return Routing(experts=chosen, weights=jnp.pad(routing.weights, rows))
 
 
-def places(mesh: Mesh, spread: Spread, weights: Weights) -> Places:
-    """Of x, weights and routing, and of what a pass gives: gradients lie where that lies which they are of."""
+def places(mesh: Mesh, spread: Spread, weights: Collection[str]) -> Places:
+    """Of x, weights of these names and routing, and of what a pass gives: a gradient lies where its array lies."""
     tokens = _sharding(mesh, token_partition(spread))
     by_weight = {name: _sharding(mesh, weight_partition(name)) for name in weights}
 

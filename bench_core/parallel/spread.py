@@ -138,12 +138,7 @@ class Parallel:
             UsageError: there are not so many, the sizes do not fit together, or the experts cannot be shared out.
         """
         count = available if self.devices is None else self.devices
-        if count > available:
-            raise UsageError(
-                f"--devices {count} asks for more devices than there are",
-                cause=f"there are {available}",
-                hint=f"use --devices {available}",
-            )
+        require_devices(count, available=available)
         match self.mode:
             case ParallelMode.NONE:
                 return ONE_DEVICE
@@ -186,6 +181,20 @@ class Parallel:
 
 
 ALONE = Parallel()
+
+
+def require_devices(count: int, *, available: int) -> None:
+    """Refuse to use more devices than there are.
+
+    Raises:
+        UsageError: it is more.
+    """
+    if count > available:
+        raise UsageError(
+            f"--devices {count} asks for more devices than there are",
+            cause=f"there are {available}",
+            hint=f"use --devices {available}",
+        )
 
 
 def _sized(flag: str, size: int | None, count: int) -> int:

@@ -17,6 +17,14 @@ _ARRAY_LAYERS = ["blocks", "gmm", "harness", "parallel", "quant", "routing", "ti
 install_import_hook([f"bench_core.{layer}" for layer in _ARRAY_LAYERS], "beartype.beartype")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _devices() -> None:
+    """Started here: later a test has no XLA_FLAGS any more, as all that a record would state of its environment."""
+    import jax
+
+    assert len(jax.devices()) == 8
+
+
 @pytest.fixture(autouse=True)
 def _no_result_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LOGBOOK_RESULT_FILE", raising=False)
