@@ -12,8 +12,7 @@ import numpy as np
 from bench_core.aot.quiet import captured_output
 from bench_core.aot.refusals import Reason, Refusal, read_refusal
 from bench_core.blocks.inputs import make_routing, weight_shapes
-from bench_core.blocks.modes import QueueMode
-from bench_core.blocks.moe import pack, store_weights
+from bench_core.blocks.moe import store_weights
 from bench_core.harness.build import Built, build_case, plan_case
 from bench_core.harness.case import Case
 from bench_core.harness.compiler_flags import CompilerFlags, raise_refused_flag
@@ -90,9 +89,9 @@ def _arguments(case: Case, built: Built) -> tuple[Any, ...]:
     slots = (tokens, shape.topk)
     routing = Routing(experts=_abstract(slots, jnp.int32), weights=_abstract(slots, jnp.float32))
     stored = jax.eval_shape(lambda weights: store_weights(weights, spec.impl, shared_fused=spec.shared_fused), weights)
-    if case.queue_mode is not QueueMode.PREQUEUE:
+    if not built.prequeued:
         return x, stored, routing
-    return x, stored, routing, jax.eval_shape(lambda x, routing: pack(x, routing, shape.experts, spec), x, routing)
+    return x, stored, routing, jax.eval_shape(built.queue, x, routing)
 
 
 def _plan(case: Case) -> SpreadPlan:

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 import jax
 import numpy as np
-from jaxtyping import Array, Int32
+from jaxtyping import Array, Float, Int32
 
 from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.modes import QueueMode
-from bench_core.blocks.moe import BlockSpec, Weights
-from bench_core.blocks.program import one_device, pass_function
+from bench_core.blocks.moe import BlockSpec, Queue, Weights
+from bench_core.blocks.program import one_device, pass_function, prepare_queue
 from bench_core.errors import UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.harness.case import Case
-from bench_core.parallel.block import SpreadSpec, spread_block, spread_spec
+from bench_core.parallel.block import SpreadSpec, spread_block, spread_queue, spread_spec
 from bench_core.parallel.placing import mesh_of, places
 from bench_core.parallel.plan import SpreadPlan, plan_spread
 from bench_core.parallel.spread import EpImpl
@@ -27,7 +27,7 @@ from bench_core.timing.measure import Places
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
     """A function of (x, stored weights, routing), and what it does. `block` is the code of each device; `mesh` is None
-    on one."""
+    on one. Of a prequeued case the function takes a queue, too."""
 
     function: Callable[..., dict[str, Array]]
     block: BlockSpec
@@ -35,16 +35,29 @@ class Built:
     mesh: jax.sharding.Mesh | None
     plan: SpreadPlan
     case: Case
+    experts: int
 
     def places(self, weights: Collection[str]) -> Places | None:
         """Where its arrays lie, with the weights of these names; None on one device."""
-        return None if self.mesh is None else places(self.mesh, self.plan.spread, weights)
+        return None if self.mesh is None else places(self.mesh, self.plan.spread, weights, queued=self.prequeued)
+
+    @property
+    def prequeued(self) -> bool:
+        return self.case.queue_mode is QueueMode.PREQUEUE
+
+    def queue(self, x: Float[Array, "tokens hidden"], routing: Routing) -> Queue:
+        """The dispatch that a prequeued case leaves out, of all experts."""
+        if self.mesh is None or self.spread is None:
+            return prepare_queue(x, routing, self.experts, self.block)
+        spec, mesh = self.spread, self.mesh
+        prepare: Callable[[Array, Routing], Queue] = jax.jit(lambda x, routing: spread_queue(x, routing, spec, mesh))
+        return prepare(x, routing)
 
     def ran(self, *, staged: bool = False) -> str:
         """The code that was timed; the stages have other code where that is one operation."""
         if self.spread is not None:
-            return self.spread.ran()
-        whole = self.block.ran(prequeued=self.case.queue_mode is QueueMode.PREQUEUE)
+            return self.spread.ran(prequeued=self.prequeued)
+        whole = self.block.ran(prequeued=self.prequeued)
         return f"{whole}; stages as grouped products" if staged and whole != self.block.backend.ran() else whole
 
 
@@ -76,15 +89,17 @@ def build_case(
     block = block_spec(case, backend, plan.assignments)
     if plan.spread.devices == 1:
         function = pass_function(one_device(block), case.bench_pass)
-        return Built(function=function, block=block, spread=None, mesh=None, plan=plan, case=case)
+        return Built(
+            function=function, block=block, spread=None, mesh=None, plan=plan, case=case, experts=shape.experts
+        )
     spec = spread_spec(block, plan, experts=shape.experts, topk=shape.topk)
     mesh = mesh_of(devices, plan.spread)
 
-    def spread(x: Array, weights: Weights, routing: Routing) -> Array:
-        return spread_block(x, weights, routing, spec, mesh)
+    def spread(x: Array, weights: Weights, routing: Routing, queue: Queue | None = None) -> Array:
+        return spread_block(x, weights, routing, spec, mesh, queue)
 
     function = pass_function(spread, case.bench_pass, shape.tokens)
-    return Built(function=function, block=block, spread=spec, mesh=mesh, plan=plan, case=case)
+    return Built(function=function, block=block, spread=spec, mesh=mesh, plan=plan, case=case, experts=shape.experts)
 
 
 def block_spec(case: Case, backend: GroupedMatmul, assignments: Assignments) -> BlockSpec:

@@ -44,11 +44,11 @@ def refuse_combinations(
             cause="only a backward pass recomputes",
             hint="use --bench-pass forward_backward, or --remat-mode none",
         )
-    if queue_mode is QueueMode.PREQUEUE and parallel.mode is not ParallelMode.NONE:
+    if queue_mode is QueueMode.PREQUEUE and parallel.ep_impl is not None and parallel.ep_impl.spreads_tokens:
         raise UsageError(
-            f"--queue-mode prequeue cannot be combined with --parallel-mode {parallel.mode}",
+            f"--queue-mode prequeue cannot be combined with --ep-impl {parallel.ep_impl}",
             cause="the dispatch that it leaves out is what devices send to each other",
-            hint="use --queue-mode full, or --parallel-mode none",
+            hint="use --queue-mode full, or --ep-impl psum",
         )
     sends_rows = parallel.ep_impl in (EpImpl.ALL_TO_ALL, EpImpl.RAGGED_ALL_TO_ALL)
     if capacity.policy is CapacityPolicy.PAD and sends_rows:

@@ -10,9 +10,7 @@ import numpy as np
 
 from bench_core.blocks.inputs import BlockInputs, make_inputs
 from bench_core.blocks.int8_matmul import INTEGER_PRODUCTS, LONGEST_SUM
-from bench_core.blocks.modes import QueueMode
 from bench_core.blocks.moe import store_weights
-from bench_core.blocks.program import prepare_queue
 from bench_core.errors import CaseFailed, CheckFailed, UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
 from bench_core.gmm.default import default_backends
@@ -212,8 +210,8 @@ def _prepare(case: Case, shape: MoeShape, backend: GroupedMatmul) -> _Prepared:
     built = build_case(case, shape, backend, plan, jax.devices())
     stored = store_weights(inputs.weights, built.block.impl, shared_fused=built.block.shared_fused)
     arguments: tuple[Any, ...] = (x, stored, routing)
-    if case.queue_mode is QueueMode.PREQUEUE:
-        arguments += (prepare_queue(x, routing, shape.experts, built.block),)
+    if built.prequeued:
+        arguments += (built.queue(x, routing),)
     program = compile_program(
         built.function, arguments, options=case.compiler_flags.options(), places=built.places(stored)
     )

@@ -9,7 +9,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float
 
-from bench_core.parallel.block import of_routing, token_partition, weight_partition
+from bench_core.parallel.block import QUEUE_PARTITION, of_queue, of_routing, token_partition, weight_partition
 from bench_core.parallel.forms import DATA_AXIS, EXPERT_AXIS
 from bench_core.parallel.spread import Spread
 from bench_core.routing.topk import Routing
@@ -42,8 +42,9 @@ def padded_routing(routing: Routing, spread: Spread, experts: int) -> Routing:
     return Routing(experts=chosen, weights=jnp.pad(routing.weights, rows))
 
 
-def places(mesh: Mesh, spread: Spread, weights: Collection[str]) -> Places:
-    """Of x, weights of these names and routing, and of what a pass gives: a gradient lies where its array lies."""
+def places(mesh: Mesh, spread: Spread, weights: Collection[str], *, queued: bool = False) -> Places:
+    """Of x, weights of these names, routing and a queue, and of what a pass gives: a gradient lies where its array
+    lies."""
     tokens = _sharding(mesh, token_partition(spread))
     by_weight = {name: _sharding(mesh, weight_partition(name)) for name in weights}
 
@@ -55,4 +56,6 @@ def places(mesh: Mesh, spread: Spread, weights: Collection[str]) -> Places:
     def outputs(shapes: Mapping[str, Any]) -> dict[str, NamedSharding]:
         return {name: of(name) for name in shapes}
 
-    return Places(arguments=(tokens, by_weight, of_routing(tokens)), outputs=outputs)
+    arguments = tokens, by_weight, of_routing(tokens)
+    queue = (of_queue(_sharding(mesh, QUEUE_PARTITION)),) if queued else ()
+    return Places(arguments=arguments + queue, outputs=outputs)

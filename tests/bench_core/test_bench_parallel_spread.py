@@ -69,7 +69,9 @@ BAD = {
     "--parallel-mode ep --ep-impl star": "--ep-impl star is not known",
     "--parallel-mode ep --ep-size 3": "4 experts cannot be spread over 3 devices",
     "--parallel-mode dp --devices 9": "--devices 9 asks for more devices than there are",
-    "--parallel-mode ep --queue-mode prequeue": "--queue-mode prequeue cannot be combined with --parallel-mode ep",
+    "--parallel-mode ep --ep-impl ring --queue-mode prequeue": (
+        "--queue-mode prequeue cannot be combined with --ep-impl ring"
+    ),
     "--parallel-mode dp --stage-timing": "--stage-timing cannot be combined with --parallel-mode dp",
     "--parallel-mode ep --ep-impl all_to_all --capacity-policy pad --capacity-factor 1": (
         "--capacity-policy pad cannot be combined with --ep-impl all_to_all"
