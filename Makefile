@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup emulator quickstart tutorial test test-fast test-wide check stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-noise bench-compare bench-recipes bench-planning calibrate aot wheel
+.PHONY: help setup emulator quickstart tutorial test test-fast test-wide check check-devices stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-noise bench-compare bench-recipes bench-planning calibrate aot wheel
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -38,6 +38,10 @@ check: setup  ## style, types, layers
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest -q tests/test_layers.py
+
+check-devices: setup  ## the MoE benchmark over 8 virtual devices, in every form, against its oracle (twenty minutes)
+	@JAX_PLATFORMS=cpu $(BIN)/bench-core check --devices 8 --backend tiled
+	@JAX_PLATFORMS=cpu $(BIN)/bench-core check --devices 8 --backend ragged_dot
 
 format: setup  ## put the code into shape
 	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format .

@@ -14,7 +14,7 @@ from moe_cpu_cells import HIDDEN, MLP, Arrays, Program
 
 from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.moe import BlockSpec, store_weights
-from bench_core.blocks.program import canonical_outputs, pass_function
+from bench_core.blocks.program import canonical_outputs, one_device, pass_function
 from bench_core.gmm.dense import DenseMatmul
 from bench_core.gmm.registry import BACKENDS
 from bench_core.quant.mode import QuantMode
@@ -72,7 +72,7 @@ def block_peer(name: str, program: Program, inputs: dict[str, jax.Array], routin
     spec = BlockSpec(backend=BACKENDS[backend].load(platform="cpu"), impl=IMPLS[impl], quant_mode=QuantMode.NONE)
     stored = store_weights({name: array for name, array in inputs.items() if name != "x"}, spec.impl)
     compiled, facts = _compiled(
-        pass_function(spec, program.bench_pass), (inputs["x"], stored, next(iter(routings.values())))
+        pass_function(one_device(spec), program.bench_pass), (inputs["x"], stored, next(iter(routings.values())))
     )
 
     def run(sizes: str) -> Any:

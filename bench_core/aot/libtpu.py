@@ -31,8 +31,8 @@ _HOST = {
 }
 
 
-def compile_device(target: AotTarget, environ: MutableMapping[str, str] | None = None) -> jax.Device:
-    """A device of `target` that programs can be compiled for, and not run on.
+def compile_devices(target: AotTarget, environ: MutableMapping[str, str] | None = None) -> tuple[jax.Device, ...]:
+    """The devices of `target`, which programs can be compiled for, and not run on.
 
     JAX's own platform becomes the CPU: it draws the routing.
 
@@ -59,8 +59,7 @@ def compile_device(target: AotTarget, environ: MutableMapping[str, str] | None =
             cause=" ".join(str(error).split()),
             hint="the libtpu that fits the installed jax comes with logbook-agent[tpu]",
         ) from error
-    device: jax.Device = topology.devices[0]
-    return device
+    return tuple(topology.devices)
 
 
 def libtpu_version() -> str:

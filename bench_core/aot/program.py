@@ -1,7 +1,7 @@
 """From a case to a program for a TPU, without any array."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +12,15 @@ import numpy as np
 from bench_core.aot.quiet import captured_output
 from bench_core.aot.refusals import Reason, Refusal, read_refusal
 from bench_core.blocks.inputs import make_routing, weight_shapes
-from bench_core.blocks.modes import QueueMode
-from bench_core.blocks.moe import pack, store_weights
-from bench_core.blocks.program import pass_function
+from bench_core.blocks.moe import store_weights
+from bench_core.harness.build import Built, build_case, plan_case
 from bench_core.harness.case import Case
 from bench_core.harness.compiler_flags import CompilerFlags, raise_refused_flag
-from bench_core.harness.run import block_spec, load_backend
+from bench_core.harness.run import load_backend
+from bench_core.parallel.placing import padded_routing
+from bench_core.parallel.plan import SpreadPlan
 from bench_core.routing.capacity import CapacityPolicy
-from bench_core.routing.layout import Assignments, plan_assignments
+from bench_core.routing.layout import Assignments
 from bench_core.routing.topk import Routing
 from bench_core.timing.measure import lower_program
 
@@ -29,10 +30,10 @@ _abstract: Callable[..., Any] = jax.ShapeDtypeStruct
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoweredCase:
-    """A case as the compiler gets it. `ran` names the code of its matmuls, in the words of its backend."""
+    """A case as the compiler gets it. `ran` names the code of its matmuls and the form."""
 
     lowered: jax.stages.Lowered
-    assignments: Assignments
+    plan: SpreadPlan
     lower_s: float
     ran: str
 
@@ -45,47 +46,62 @@ class CompiledCase:
     compile_s: float
 
 
-def lower_case(case: Case, device: jax.Device) -> LoweredCase:
-    """Lower the program that would be timed on `device`, at the case's own shape.
+def lower_case(case: Case, devices: Sequence[jax.Device]) -> LoweredCase:
+    """Lower the program that would be timed on the first of `devices`, at the case's own shape.
 
-    Values do not matter to a compiler, but for how many rows the experts have: null routing and capacities need
-    the routing, which is drawn as for a run.
+    Values do not matter to a compiler, but for how many rows the experts have: null routing, capacities and several
+    devices need the routing, which is drawn as for a run.
 
     Raises:
         UnsupportedCase: the backend does not serve the case on TPU.
         NotImplementedError, ValueError: a kernel cannot be written for TPU with these sizes.
     """
     backend = load_backend(case, platform="tpu")
-    assignments = _assignments(case)
-    spec = block_spec(case, backend, assignments)
-    shape, sharding = case.shape, jax.sharding.SingleDeviceSharding(device)
+    built = build_case(case, case.shape, backend, _plan(case), devices)
+    arguments = _arguments(case, built)
+    started = time.perf_counter()
+    outputs = jax.eval_shape(built.function, *arguments)
+    places = built.places(arguments[1])
+    if places is None:
+        one = jax.sharding.SingleDeviceSharding(devices[0])
+        lowered = lower_program(built.function, _all_on(one, arguments), _all_on(one, outputs))
+    else:
+        shardings = places.outputs(outputs)
+        apart = _on(arguments, places.arguments), _on(outputs, shardings)
+        lowered = lower_program(built.function, *apart, shardings)
+    return LoweredCase(lowered=lowered, plan=built.plan, lower_s=time.perf_counter() - started, ran=built.ran())
 
-    def placed(tree: Any) -> Any:
-        return jax.tree.map(lambda leaf: _abstract(leaf.shape, leaf.dtype, sharding=sharding), tree)
 
-    x = _abstract((shape.tokens, shape.hidden), case.dtype.value)
+def _on(tree: Any, shardings: Any) -> Any:
+    return jax.tree.map(lambda leaf, place: _abstract(leaf.shape, leaf.dtype, sharding=place), tree, shardings)
+
+
+def _all_on(sharding: jax.sharding.Sharding, tree: Any) -> Any:
+    return _on(tree, jax.tree.map(lambda _: sharding, tree))
+
+
+def _arguments(case: Case, built: Built) -> tuple[Any, ...]:
+    """Their shapes."""
+    shape, spec = case.shape, built.block
+    tokens = built.plan.spread.padded_tokens(shape.tokens)
+    x = _abstract((tokens, shape.hidden), case.dtype.value)
     weights = {name: _abstract(size, case.dtype.value) for name, size in weight_shapes(shape).items()}
-    slots = (shape.tokens, shape.topk)
+    slots = (tokens, shape.topk)
     routing = Routing(experts=_abstract(slots, jnp.int32), weights=_abstract(slots, jnp.float32))
     stored = jax.eval_shape(lambda weights: store_weights(weights, spec.impl, shared_fused=spec.shared_fused), weights)
-    arguments: tuple[Any, ...] = (x, stored, routing)
-    if case.queue_mode is QueueMode.PREQUEUE:
-        arguments += (jax.eval_shape(lambda x, routing: pack(x, routing, shape.experts, spec), x, routing),)
-    function = pass_function(spec, case.bench_pass)
-    started = time.perf_counter()
-    outputs = jax.eval_shape(function, *arguments)
-    lowered = lower_program(function, placed(arguments), placed(outputs))
-    return LoweredCase(
-        lowered=lowered, assignments=assignments, lower_s=time.perf_counter() - started, ran=backend.ran()
-    )
+    if not built.prequeued:
+        return x, stored, routing
+    return x, stored, routing, jax.eval_shape(built.queue, x, routing)
 
 
-def _assignments(case: Case) -> Assignments:
-    shape = case.shape
-    if case.routing.null_frac == 0 and case.capacity.policy is CapacityPolicy.NONE:
-        return Assignments(real=shape.assignments, null=0, dropped=0, layout=None)
+def _plan(case: Case) -> SpreadPlan:
+    shape, spread = case.shape, case.parallel.spread
+    if spread.devices == 1 and case.routing.null_frac == 0 and case.capacity.policy is CapacityPolicy.NONE:
+        every = Assignments(real=shape.assignments, null=0, dropped=0, layout=None)
+        return SpreadPlan(spread=spread, assignments=every, rows=(shape.assignments,))
     routing = make_routing(case.seed, shape=shape, request=case.routing)
-    return plan_assignments(np.asarray(routing.experts), experts=shape.experts, capacity=case.capacity)
+    chosen = padded_routing(routing, spread, shape.experts).experts
+    return plan_case(case, shape, np.asarray(chosen))
 
 
 def compile_case(lowered: LoweredCase, flags: CompilerFlags) -> CompiledCase | Refusal:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import jax
 
 from bench_core.accounting import count_bytes, count_flops
-from bench_core.aot.libtpu import compile_device, libtpu_version
+from bench_core.aot.libtpu import compile_devices, libtpu_version
 from bench_core.aot.program import CompiledCase, LoweredCase, compile_case, lower_case
 from bench_core.aot.refusals import Reason, Refusal
 from bench_core.aot.remedy import find_remedy
@@ -26,10 +26,10 @@ NOT_CHECKED = "not run (compiled only)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compiler:
-    """A device to compile for, and the facts of this process: no device takes part."""
+    """The devices to compile for, and the facts of this process: no device takes part."""
 
     target: AotTarget
-    device: jax.Device
+    devices: tuple[jax.Device, ...]
     environment: Environment
 
 
@@ -39,19 +39,19 @@ def start_compiler(target: AotTarget) -> Compiler:
     Raises:
         UsageError: libtpu is missing or does not know the target.
     """
-    device = compile_device(target)
+    devices = compile_devices(target)
     environment = describe_environment()
     software = {**environment.software, "libtpu": libtpu_version()}
-    return Compiler(target=target, device=device, environment=replace(environment, devices=(), software=software))
+    return Compiler(target=target, devices=devices, environment=replace(environment, devices=(), software=software))
 
 
 def aot_row(case: Case, compiler: Compiler, progress: Callable[[str], None]) -> Row:
     """The row of one case: what the compiled program holds and does, or why there is none."""
-    labels = {"check": NOT_CHECKED, "compiled_for": f"{compiler.device.device_kind}, one device"}
+    labels = {"check": NOT_CHECKED, "compiled_for": _named(compiler, case.parallel.spread.devices)}
     failed = _FailedRow(case=case, compiler=compiler, labels=labels)
     progress(f"compiling for {compiler.target.name}")
     try:
-        lowered = lower_case(case, compiler.device)
+        lowered = lower_case(case, compiler.devices)
     except CaseFailed as error:
         return failed.row(Failure(reason=error.reason, message=error.message))
     except (NotImplementedError, ValueError) as error:
@@ -62,6 +62,10 @@ def aot_row(case: Case, compiler: Compiler, progress: Callable[[str], None]) -> 
         return _compiled_row(case, compiler, lowered, outcome, labels)
     progress("refused; looking for a flag that helps")
     return failed.refused(outcome)
+
+
+def _named(compiler: Compiler, devices: int) -> str:
+    return f"{compiler.devices[0].device_kind}, {'one device' if devices == 1 else f'{devices} devices'}"
 
 
 def compile_outcome(case: Case, compiler: Compiler) -> Outcome:
@@ -82,7 +86,7 @@ def aot_outcome(case: Case, compiler: Compiler) -> CompiledCase | Refusal:
         UnsupportedCase: the backend does not serve it on TPU.
     """
     try:
-        return compile_case(lower_case(case, compiler.device), case.compiler_flags)
+        return compile_case(lower_case(case, compiler.devices), case.compiler_flags)
     except (NotImplementedError, ValueError) as error:
         return Refusal(reason=Reason.UNSUPPORTED, message=str(error))
 
@@ -122,10 +126,10 @@ def _config(case: Case, target: AotTarget) -> dict[str, ConfigValue]:
 def _compiled_row(
     case: Case, compiler: Compiler, lowered: LoweredCase, compiled: CompiledCase, labels: dict[str, str]
 ) -> Row:
-    rows = computed_rows(case, lowered.assignments)
+    rows = computed_rows(case, lowered.plan)
     flops = count_flops(case.shape, case.bench_pass, assignments=rows).total
     cost, memory = program_cost(compiled.executable), program_memory(compiled.executable)
-    inflation = case_inflation(case, cost, flops)
+    inflation = case_inflation(case, cost, flops, lowered.plan.spread)
     hbm_bytes = compiler.target.chip.hbm_bytes_per_device
     metrics: dict[str, Measurement] = {}
     observations: dict[str, Number] = {"hbm_capacity_bytes": hbm_bytes}

@@ -72,9 +72,16 @@ class BoundedMath:
         """Unit roundoff of the case's dtype."""
         return _UNIT_ROUNDOFF[self.dtype]
 
-    def matmul(self, left: Bounded, right: Bounded, *, terms: int | None = None) -> Bounded:
-        """left [m, k] @ right [k, n]; `terms` is the number of summands that are not zero, default k."""
+    def sent(self, roundings: int) -> float:
+        """Relative error of so many roundings, one after the other, of sums that devices send to each other. Sums in
+        float32 have no others than those that gamma counts, in whatever order and wherever terms are added."""
+        return 0.0 if self.dtype is DType.FLOAT32 else (1.0 + self.dtype_roundoff) ** roundings - 1.0
+
+    def matmul(self, left: Bounded, right: Bounded, *, terms: int | None = None, roundoff: float = 0.0) -> Bounded:
+        """left [m, k] @ right [k, n]; `terms` is the number of summands that are not zero, default k. `roundoff`:
+        relative error of each summand on top of the accumulator's."""
         gamma = self.arithmetic.gamma(left.value.shape[-1] if terms is None else terms)
+        gamma += roundoff * (1.0 + gamma)
         magnitude = left.magnitude @ right.magnitude
         error = (1.0 + gamma) * magnitude - np.abs(left.value) @ np.abs(right.value)
         return Bounded(value=left.value @ right.value, error=np.maximum(error, 0.0))
@@ -89,7 +96,8 @@ class BoundedMath:
         """Sum of arrays of one shape, in any order. `terms`: how many are not zero for one element, default
         all. `roundoff`: relative error of each part on top of the accumulator's.
         """
-        relative = self.arithmetic.gamma(len(parts) if terms is None else terms) + roundoff
+        relative = self.arithmetic.gamma(len(parts) if terms is None else terms)
+        relative += roundoff * (1.0 + relative)
         magnitude = np.sum([part.magnitude for part in parts], axis=0)
         error = np.sum([part.error for part in parts], axis=0)
         return Bounded(value=np.sum([part.value for part in parts], axis=0), error=error + relative * magnitude)

@@ -97,25 +97,38 @@ def moe_block(
         spec: backend, implementation, quantisation, layout.
         queue: a dispatch that was prepared outside (see `pack`); gradients do not go through it.
     """
-    # Quantised once per token, before dispatch: the scales are per row, so copies of a row share theirs.
-    rows = operand(x, spec.quant_mode, axis=-1, dtype=x.dtype)
+    rows = block_rows(x, spec)
+    output = routed_block(rows, weights, routing, spec, queue)
+    if "shared_w2" in weights:
+        output = output + shared_block(rows, weights, spec)
+    return round_to(output, x.dtype)
+
+
+def block_rows(x: Float[Array, "tokens hidden"], spec: BlockSpec) -> Float[Array, "tokens hidden"]:
+    """x as it enters the experts: quantised once per token, before dispatch. The scales are per row, so copies of a row
+    share theirs."""
+    return operand(x, spec.quant_mode, axis=-1, dtype=x.dtype)
+
+
+def routed_block(
+    rows: Float[Array, "tokens hidden"],
+    weights: Weights,
+    routing: Routing,
+    spec: BlockSpec,
+    queue: Queue | None = None,
+) -> Float32[Array, "tokens hidden"]:
+    """The part of `moe_block` that is routed, of `block_rows`; not rounded yet."""
     if spec.layout is not None and spec.layout.rows == 0:
         # No slot has an expert: some backends have no program for zero rows.
-        output = jnp.zeros(x.shape, jnp.float32)
-    elif queue is None and spec.gated is not None:
+        return jnp.zeros(rows.shape, jnp.float32)
+    if queue is None and spec.gated is not None:
         permutation = sort_by_expert(routing.experts, weights["w2"].shape[0], strategy=spec.pack_strategy)
-        output = gated_experts(
-            spec.gated, rows, _up_weights(weights, spec), weights["w2"], permutation, routing.weights
-        )
+        return gated_experts(spec.gated, rows, _up_weights(weights, spec), weights["w2"], permutation, routing.weights)
+    if queue is None:
+        packed = pack(rows, routing, weights["w2"].shape[0], spec)
     else:
-        if queue is None:
-            packed = pack(rows, routing, weights["w2"].shape[0], spec)
-        else:
-            packed = queue._replace(rows=operand(queue.rows, spec.quant_mode, axis=-1, dtype=x.dtype))
-        output = _routed(packed, weights, routing, spec)
-    if "shared_w2" in weights:
-        output = output + _shared(rows, weights, spec)
-    return round_to(output, x.dtype)
+        packed = queue._replace(rows=block_rows(queue.rows, spec))
+    return _routed(packed, weights, routing, spec)
 
 
 def pack(rows: Float[Array, "tokens hidden"], routing: Routing, experts: int, spec: BlockSpec) -> Queue:
@@ -176,7 +189,10 @@ def _routed(queue: Queue, weights: Weights, routing: Routing, spec: BlockSpec) -
     return back(experts(queue, weights), queue.permutation)
 
 
-def _shared(rows: Float[Array, "tokens hidden"], weights: Weights, spec: BlockSpec) -> Float32[Array, "tokens hidden"]:
+def shared_block(
+    rows: Float[Array, "tokens hidden"], weights: Weights, spec: BlockSpec
+) -> Float32[Array, "tokens hidden"]:
+    """The part of `moe_block` that every token goes through, of `block_rows`; not rounded yet."""
     names = ("shared_w13",) if spec.shared_fused else ("shared_w1", "shared_w3")
     group: Int32[Array, " 1"] = jnp.array([rows.shape[0]], jnp.int32)
     dense = DenseMatmul()

@@ -11,11 +11,13 @@ Each result carries a bound on what a correct program may differ by (see `bounde
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int32, Shaped
+from jaxtyping import Bool, Float, Float32, Int, Int32, Shaped
 
 from bench_core.blocks.bounded import Bounded, BoundedMath
+from bench_core.blocks.sends import ALONE, Sends, added
 from bench_core.quant.mode import QuantMode
 from bench_core.shapes import BenchPass
 
@@ -27,7 +29,7 @@ in which of them they have, hence a bound and no mirrored rounding."""
 INTEGER_SUM_ROUNDINGS = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class OracleInputs:
     """A case's inputs as the program got them, on the host. Weights by their unfused names."""
 
@@ -37,7 +39,20 @@ class OracleInputs:
     """A number past the last expert is a null slot."""
     routing_weights: Float32[np.ndarray, "tokens topk"]
     capacity: int | None = None
-    """Rows that an expert may have; the assignments of later tokens are dropped."""
+    """Slots that a bucket may have; those of later tokens are dropped."""
+    buckets: Int[np.ndarray, "tokens topk"] | None = None
+    """The bucket of each slot; None: its expert."""
+
+    @cached_property
+    def kept(self) -> Bool[np.ndarray, "tokens topk"]:
+        """Which slots are not dropped."""
+        buckets = self.experts if self.buckets is None else self.buckets
+        kept = np.ones(buckets.shape, np.bool_)
+        if self.capacity is not None:
+            for bucket in np.unique(buckets):
+                own = buckets == bucket
+                kept &= ~own | (np.cumsum(own.reshape(-1)).reshape(own.shape) <= self.capacity)
+        return kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +76,12 @@ class _Expert:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Oracle:
     """Computes what a pass must give. `math` knows dtype and arithmetic; `preweight` puts the routing weight
-    before w2."""
+    before w2; `sends` are the roundings of what devices send to each other."""
 
     math: BoundedMath
     quant_mode: QuantMode
     preweight: bool = False
+    sends: Sends = ALONE
 
     def expected(self, inputs: OracleInputs, bench_pass: BenchPass) -> dict[str, Bounded]:
         """Every output of the pass by its unfused name (see `blocks.program`)."""
@@ -85,7 +101,8 @@ class Oracle:
             shared = self._forward(rows, inputs.weights, 0, prefix="shared_")
             parts.append(shared.output)
         terms = inputs.experts.shape[1] + (shared is not None)
-        output = self.math.rounded(self.math.sum(parts, terms=terms))
+        roundoff = self.math.sent(self.sends.output)
+        output = self.math.rounded(self.math.sum(parts, terms=terms, roundoff=roundoff))
         if bench_pass is BenchPass.FORWARD:
             return {"output": output}
         return {"output": output, "loss": self._loss(output)} | self._gradients(output, routed, shares, shared)
@@ -153,32 +170,34 @@ class Oracle:
         for expert, share in zip(routed, shares, strict=True):
             rows = int(np.count_nonzero(share.value.any(axis=1)))
             if self.preweight:
-                by_name, terms = self._backward(expert, cotangent, rows, share)
+                by_name, terms = self._backward(expert, cotangent, rows, share, parts=self.sends.weight_parts)
             else:
                 own = self.math.rounded(self.math.multiply(share, cotangent))
-                by_name, terms = self._backward(expert, own, rows)
+                by_name, terms = self._backward(expert, own, rows, parts=self.sends.weight_parts)
             for name, gradient in by_name.items():
                 gradients[name].append(gradient)
             input_terms += terms
         named = {f"grad_{name}": _stacked(parts) for name, parts in gradients.items()}
         if shared is not None:
-            by_name, terms = self._backward(shared, cotangent, cotangent.value.shape[0])
+            by_name, terms = self._backward(shared, cotangent, cotangent.value.shape[0], parts=self.sends.shared_parts)
             named |= {f"grad_shared_{name}": _stacked([part]) for name, part in by_name.items()}
             input_terms += terms
-        roundoff = INPUT_GRADIENT_ROUNDINGS * self.math.dtype_roundoff
+        roundoff = INPUT_GRADIENT_ROUNDINGS * self.math.dtype_roundoff + self.math.sent(self.sends.input_gradient)
         named["grad_x"] = self.math.sum(input_terms, roundoff=roundoff)
         return named
 
     def _backward(
-        self, expert: _Expert, cotangent: Bounded, rows: int, share: Bounded | None = None
+        self, expert: _Expert, cotangent: Bounded, rows: int, share: Bounded | None = None, *, parts: int = 1
     ) -> tuple[dict[str, Bounded], list[Bounded]]:
         """Gradients of one expert's weights, and its two terms of the gradient of x.
 
         With s = silu(g), h = s u: dh = dz w2', dg = dh u silu'(g), du = dh s, and of each matmul the usual
         two gradients. With a share p before w2, h = p s u and dh = p dz w2'. `rows` is the number of tokens
-        that have the expert; for all others the cotangent, or the share, is zero.
+        that have the expert; for all others the cotangent, or the share, is zero. `parts`: of how many devices'
+        sums the weights' gradients are made.
         """
         math = self.math
+        roundoff = math.sent(added(parts, rows))
         hidden = math.rounded(math.matmul(cotangent, expert.w2.transposed))
         if share is not None:
             hidden = math.multiply(share, hidden)
@@ -186,9 +205,9 @@ class Oracle:
         gate = math.rounded(math.multiply(hidden, slope, roundings=2))
         up = math.rounded(math.multiply(hidden, expert.activated))
         weights = {
-            "w1": math.matmul(expert.rows.transposed, gate, terms=rows),
-            "w3": math.matmul(expert.rows.transposed, up, terms=rows),
-            "w2": math.matmul(expert.hidden.transposed, cotangent, terms=rows),
+            "w1": math.matmul(expert.rows.transposed, gate, terms=rows, roundoff=roundoff),
+            "w3": math.matmul(expert.rows.transposed, up, terms=rows, roundoff=roundoff),
+            "w2": math.matmul(expert.hidden.transposed, cotangent, terms=rows, roundoff=roundoff),
         }
         inputs = [math.matmul(gate, expert.w1.transposed), math.matmul(up, expert.w3.transposed)]
         return {name: math.rounded(gradient) for name, gradient in weights.items()}, inputs
@@ -196,9 +215,7 @@ class Oracle:
 
 def _share(inputs: OracleInputs, index: int) -> Bounded:
     """The routing weight of one expert for every token, [tokens, 1]; 0 where it was not chosen, or dropped."""
-    own: Bool[np.ndarray, "tokens topk"] = inputs.experts == index
-    if inputs.capacity is not None:
-        own &= np.cumsum(own.reshape(-1)).reshape(own.shape) <= inputs.capacity
+    own: Bool[np.ndarray, "tokens topk"] = (inputs.experts == index) & inputs.kept
     chosen: Float[np.ndarray, "tokens topk"] = np.where(own, inputs.routing_weights.astype(np.float64), 0.0)
     return Bounded.exact(chosen.sum(axis=1, keepdims=True))
 

@@ -14,13 +14,24 @@ PassFunction = Callable[..., dict[str, Array]]
 """(x, stored weights, routing) -> named outputs; forward takes a queue as a fourth argument."""
 
 
-def mean_square(output: Float[Array, "tokens hidden"]) -> Float32[Array, ""]:
-    """The loss of the training pass: the mean of squares, in float32."""
-    return jnp.mean(jnp.square(output.astype(jnp.float32)))
+Block = Callable[..., Array]
+"""(x, stored weights, routing) -> output; a block of one device takes a queue as a fourth argument."""
 
 
-def pass_function(spec: BlockSpec, bench_pass: BenchPass) -> PassFunction:
-    """The function of one timed call.
+def mean_square(output: Float[Array, "tokens hidden"], tokens: int | None = None) -> Float32[Array, ""]:
+    """The loss of the training pass: the mean of squares, in float32. `tokens`: the others are zeros that were
+    added."""
+    squares = jnp.square(output.astype(jnp.float32))
+    return jnp.mean(squares) if tokens in (None, output.shape[0]) else jnp.sum(squares) / (tokens * output.shape[1])
+
+
+def one_device(spec: BlockSpec) -> Block:
+    """The block on one device."""
+    return lambda x, weights, routing, queue=None: moe_block(x, weights, routing, spec, queue)
+
+
+def pass_function(block: Block, bench_pass: BenchPass, tokens: int | None = None) -> PassFunction:
+    """The function of one timed call. `tokens`: see `mean_square`.
 
     forward gives `output`; forward_backward gives `output`, `loss`, `grad_x` and `grad_<weight>` for every
     stored weight. The output is returned there too: the loss's gradient keeps it alive in any case, and the
@@ -28,11 +39,11 @@ def pass_function(spec: BlockSpec, bench_pass: BenchPass) -> PassFunction:
     """
 
     def forward(x: Array, weights: Weights, routing: Routing, queue: Queue | None = None) -> dict[str, Array]:
-        return {"output": moe_block(x, weights, routing, spec, queue)}
+        return {"output": block(x, weights, routing) if queue is None else block(x, weights, routing, queue)}
 
     def loss(x: Array, weights: Weights, routing: Routing) -> tuple[Array, Array]:
-        output = moe_block(x, weights, routing, spec)
-        return mean_square(output), output
+        output = block(x, weights, routing)
+        return mean_square(output, tokens), output
 
     def forward_backward(x: Array, weights: Weights, routing: Routing) -> dict[str, Array]:
         differentiate = jax.value_and_grad(loss, argnums=(0, 1), has_aux=True)

@@ -1,5 +1,6 @@
 """`bench-core check`: a table of cases against the oracle, or against a compiler; none of them timed."""
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,9 @@ from bench_core.cli.hillclimb import AOT
 from bench_core.flag import choose
 from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.case import Case
-from bench_core.harness.table import AXES, choices, table_case
+from bench_core.harness.spread_table import spread_case, spread_choices
+from bench_core.harness.table import choices, table_case
+from bench_core.parallel.spread import require_devices
 
 if TYPE_CHECKING:
     from bench_core.harness.run import Outcome
@@ -22,6 +25,10 @@ def check(
     full: Annotated[
         bool, typer.Option("--full", help="Every combination (hours), not only every pair of values.")
     ] = False,
+    devices: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="A table for N devices: every form of dp and ep; on CPU they are virtual."),
+    ] = None,
     aot: Annotated[str | None, typer_option("aot", AOT)] = None,
 ) -> None:
     """Check the forward pass and all gradients of a table of small cases against the float64 oracle.
@@ -32,12 +39,13 @@ def check(
     choose("--backend", backend, [*BACKENDS, "all"])
     backends = list(BACKENDS) if backend == "all" else [backend]
     target = None if aot is None else choose_target(aot)
-    look = _looker(target)
-    typer.echo(" | ".join(("backend", *AXES, "result")))
+    look = _looker(target, devices)
+    rows = choices(full=full) if devices is None else spread_choices(devices, full=full)
+    typer.echo(" | ".join(("backend", *rows[0], "result")))
     counts = {"passed" if target is None else "compiled": 0, "failed": 0, "unsupported": 0}
     for name in backends:
-        for choice in choices(full=full):
-            outcome = look(table_case(name, choice))
+        for choice in rows:
+            outcome = look(table_case(name, choice) if devices is None else spread_case(name, choice, devices))
             counts[outcome.word] += 1
             typer.echo(" | ".join((name, *choice.values(), outcome.text)))
     typer.echo(", ".join(f"{count} {word}" for word, count in counts.items()))
@@ -45,13 +53,23 @@ def check(
         raise typer.Exit(1)
 
 
-def _looker(target: AotTarget | None) -> "Callable[[Case], Outcome]":
-    """What is done with a case. Imports are late, so that help and refusals do not wait for JAX."""
+def _looker(target: AotTarget | None, devices: int | None) -> "Callable[[Case], Outcome]":
+    """What is done with a case, on so many devices. Imports are late, so that help and refusals do not wait for JAX.
+
+    Raises:
+        UsageError: there are not so many.
+    """
     if target is None:
+        from bench_core.harness.environment import describe_environment, make_cpu_devices
         from bench_core.harness.run import check_case
 
+        if devices is not None:
+            make_cpu_devices(devices, os.environ)
+            require_devices(devices, available=describe_environment().available)
         return check_case
     from bench_core.aot.run import compile_outcome, start_compiler
 
     compiler = start_compiler(target)
+    if devices is not None:
+        require_devices(devices, available=len(compiler.devices))
     return lambda case: compile_outcome(case, compiler)

@@ -34,7 +34,7 @@ class Asked:
     ] = False
     stage_timing: Annotated[
         bool,
-        Flag(help="Also time pack, up, down and combine separately; forward only.", after="parallel_mode"),
+        Flag(help="Also time pack, up, down and combine separately; forward only.", after="devices"),
     ] = False
     profile: Annotated[
         Path | None,
@@ -63,7 +63,7 @@ def hillclimb(given: Mapping[str, Any]) -> None:
     cases = _cases(given, asked)
     if asked.stage_timing:
         for case in cases:
-            refuse_stages(bench_pass=case.bench_pass, queue_mode=case.queue_mode)
+            refuse_stages(bench_pass=case.bench_pass, queue_mode=case.queue_mode, parallel=case.parallel)
     choose_backend = "backend" not in given
     if target is None:
         good = run_cases(cases, choose_backend=choose_backend, stage_timing=asked.stage_timing, profile=asked.profile)

@@ -21,10 +21,15 @@ def run_cases(cases: list[Case], *, choose_backend: bool, stage_timing: bool, pr
     """
     path = result_file(os.environ)
     # Late, so that help and refusals do not wait for JAX.
-    from bench_core.harness.environment import describe_environment
-    from bench_core.harness.run import Extras, run_case, with_default_backend
+    from bench_core.harness.environment import describe_environment, make_cpu_devices
+    from bench_core.harness.run import Extras, run_case, with_default_backend, with_spread
 
+    # All cases of a command have one mesh.
+    devices = cases[0].parallel.devices
+    if devices is not None:
+        make_cpu_devices(devices, os.environ)
     environment = describe_environment()
+    cases = [with_spread(case, environment.available) for case in cases]
     if choose_backend:
         cases = [with_default_backend(case, platform=environment.devices[0].platform) for case in cases]
 
@@ -42,11 +47,12 @@ def compile_cases(cases: list[Case], target: AotTarget, *, choose_backend: bool)
     """
     path = result_file(os.environ)
     from bench_core.aot.run import aot_row, start_compiler
-    from bench_core.harness.run import with_default_backend
+    from bench_core.harness.run import with_default_backend, with_spread
 
     compiler = start_compiler(target)
+    cases = [with_spread(case, len(compiler.devices)) for case in cases]
     if choose_backend:
-        cases = [with_default_backend(case, platform=compiler.device.platform) for case in cases]
+        cases = [with_default_backend(case, platform=compiler.devices[0].platform) for case in cases]
     return _report_rows(cases, lambda case, index, progress: aot_row(case, compiler, progress), path)
 
 

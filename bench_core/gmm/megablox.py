@@ -15,6 +15,7 @@ from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
 from bench_core.gmm.precision import matmul_precision
 from bench_core.gmm.tile import Tile
+from bench_core.gmm.varying import traced_apart, varies_over
 
 # The package has a function of this name, which hides the module that also has `tgmm`. JAX leaves both without types.
 _kernels: Any = importlib.import_module("jax.experimental.pallas.ops.tpu.megablox.gmm")
@@ -128,14 +129,19 @@ class Megablox(GroupedMatmul):
         rhs: Float[Array, "..."],
         group_sizes: Int32[Array, " g"],
     ) -> Array:
-        # The kernels take no precision and use the ambient one, when they are traced.
-        with jax.default_matmul_precision(matmul_precision(lhs).name.lower()):
-            out: Array = kernel(
-                lhs,
-                rhs,
-                group_sizes,
-                preferred_element_type=jnp.float32,
-                tiling=(self.tile.m, self.tile.k, self.tile.n),
-                interpret=self.interpret,
-            )
-        return out
+        def product(*arguments: Array) -> Array:
+            # The kernels take no precision and use the ambient one, when they are traced.
+            with jax.default_matmul_precision(matmul_precision(lhs).name.lower()):
+                out: Array = kernel(
+                    *arguments,
+                    preferred_element_type=jnp.float32,
+                    tiling=(self.tile.m, self.tile.k, self.tile.n),
+                    interpret=self.interpret,
+                )
+            return out
+
+        if not (varies_over(lhs) | varies_over(rhs)):
+            return product(lhs, rhs, group_sizes)
+        # Their results do not say that they differ between devices.
+        platform = "cpu" if self.interpret else "tpu"
+        return traced_apart(product, (lhs, rhs, group_sizes), platform=platform)

@@ -15,6 +15,7 @@ from jaxtyping import Array, Float, Float32, Int32, Shaped
 from bench_core.gmm.gated import ExpertRows
 from bench_core.gmm.tiled_bits import bits, dot, valued
 from bench_core.gmm.tiled_ladder import Tile, ladder
+from bench_core.gmm.varying import varying_as
 from bench_core.quant.rounding import round_to
 
 
@@ -102,6 +103,6 @@ def gated_rows(
         return carry[1]
 
     widths = [down_weights.shape[2], *(own.shape[2] for own in up_weights if keep)]
-    buffers = tuple(jnp.zeros((tiles.padded, width), jnp.float32) for width in widths)
+    buffers = tuple(varying_as(jnp.zeros((tiles.padded, width), jnp.float32), x, down_weights) for width in widths)
     out, *kept = jax.lax.fori_loop(0, down_weights.shape[0], one_group, buffers)
     return out, tuple(kept)

@@ -16,6 +16,7 @@ from bench_core.gmm.gated import ExpertRows, GatedGradients
 from bench_core.gmm.tiled_bits import bits, dot, valued
 from bench_core.gmm.tiled_gated import RowTiles, halves, matrices_of
 from bench_core.gmm.tiled_ladder import Tile
+from bench_core.gmm.varying import varying_as
 from bench_core.quant.rounding import round_to
 
 _Carry = tuple[Array, Array, tuple[Array, ...]]
@@ -142,10 +143,13 @@ def gated_gradients(
         )
         return buffer, so_far, results
 
-    carry = (
-        jnp.zeros((tiles.padded, x.shape[1]), jnp.float32),
-        tuple(jnp.zeros(own.shape[1:], jnp.float32) for own in weights),
-        tuple(jnp.zeros_like(bits(own)) for own in weights),
+    carry = jax.tree.map(
+        lambda zeros: varying_as(zeros, x, *weights),
+        (
+            jnp.zeros((tiles.padded, x.shape[1]), jnp.float32),
+            tuple(jnp.zeros(own.shape[1:], jnp.float32) for own in weights),
+            tuple(jnp.zeros_like(bits(own)) for own in weights),
+        ),
     )
     buffer, _, results = jax.lax.fori_loop(0, down_weights.shape[0], one_group, carry)
     *ups, down = (valued(result, x.dtype) for result in results)

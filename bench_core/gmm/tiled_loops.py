@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float, Float32, Int32, Shaped
 
 from bench_core.gmm.tiled_bits import bits, dot, valued
 from bench_core.gmm.tiled_ladder import Tile, ladder
+from bench_core.gmm.varying import varying_as
 
 _Carry = tuple[Array, Array]
 """The next row that is to be computed, int32 [], and the result so far, float32."""
@@ -94,9 +95,8 @@ def rows_product(
             carry = group.larger_tiles(tile, carry)
         return group.last_tiles(last.rows, carry)[1]
 
-    out: Array = jax.lax.fori_loop(
-        0, groups, one_group, jnp.zeros((lhs.shape[0], rhs.shape[2 - rhs_axis]), jnp.float32)
-    )
+    zeros = varying_as(jnp.zeros((lhs.shape[0], rhs.shape[2 - rhs_axis]), jnp.float32), lhs, rhs, group_sizes)
+    out: Array = jax.lax.fori_loop(0, groups, one_group, zeros)
     return out
 
 

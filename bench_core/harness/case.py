@@ -13,17 +13,12 @@ from bench_core.gmm.registry import BACKENDS
 from bench_core.gmm.tile import Tile
 from bench_core.harness.combinations import idle_keys, refuse_combinations, refuse_tile
 from bench_core.harness.compiler_flags import NO_FLAGS, CompilerFlags
+from bench_core.parallel.spread import ALONE, ONE_DEVICE, Parallel, Spread
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.capacity import UNLIMITED, Capacity
 from bench_core.routing.distribution import RUN_FLAGS, Distribution, RoutingRequest
 from bench_core.routing.strategy import PackStrategy
 from bench_core.shapes import BenchPass, DType, MoeShape
-
-
-class ParallelMode(StrEnum):
-    """How a case is spread over devices. `none`: one device."""
-
-    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +76,7 @@ class Case:
             shown_after="renormalize_real_after_null",
         ),
     ] = QuantMode.NONE
-    parallel_mode: Annotated[ParallelMode, Flag(help="Spread over devices; one device for now.")] = ParallelMode.NONE
+    parallel: Parallel = ALONE
     compiler_flags: Annotated[
         CompilerFlags,
         Flag(
@@ -119,6 +114,8 @@ class Case:
             shared_fused=self.shared_fused,
             queue_mode=self.queue_mode,
             remat_mode=self.remat_mode,
+            parallel=self.parallel,
+            capacity=self.capacity,
         )
 
     def no_effect(self) -> tuple[str, ...]:
@@ -158,11 +155,11 @@ CHECK_WORK = 2**26
 _REDUCED_TOKENS, _REDUCED_HIDDEN, _REDUCED_WIDTH, _REDUCED_EXPERTS = 64, 64, 48, 16
 
 
-def checked_shape(shape: MoeShape) -> MoeShape:
+def checked_shape(shape: MoeShape, spread: Spread = ONE_DEVICE) -> MoeShape:
     """The shape at which a case is checked: its own when the oracle can afford it, else a reduced one.
 
-    The reduced shape keeps top-k, whether there is a shared expert, whether top-k equals the number of
-    experts, and whether each size is odd.
+    The reduced shape keeps top-k, whether there is a shared expert, whether top-k equals the number of experts, whether
+    each size is odd, and that as many experts can lie on every device.
     """
     work = shape.hidden * shape.tokens * (shape.experts * shape.mlp_dim + shape.shared_expert_dim)
     if work <= CHECK_WORK:
@@ -171,7 +168,7 @@ def checked_shape(shape: MoeShape) -> MoeShape:
         tokens=_capped(shape.tokens, _REDUCED_TOKENS),
         hidden=_capped(shape.hidden, _REDUCED_HIDDEN),
         mlp_dim=_capped(shape.mlp_dim, _REDUCED_WIDTH),
-        experts=_reduced_experts(shape),
+        experts=-(-_reduced_experts(shape) // spread.ep) * spread.ep,
         topk=shape.topk,
         shared_expert_dim=_capped(shape.shared_expert_dim, _REDUCED_WIDTH),
     )

@@ -15,6 +15,7 @@ from bench_core.blocks.program import canonical_outputs
 from bench_core.errors import CheckFailed
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.harness.case import Case
+from bench_core.parallel.plan import Buckets
 from bench_core.shapes import MoeShape
 
 
@@ -51,8 +52,9 @@ def check_outputs(
     inputs: BlockInputs,
     outputs: Mapping[str, Array],
     backend: GroupedMatmul,
+    buckets: Buckets | None,
 ) -> CheckReport:
-    """Compare the outputs of `case`'s program at `shape` with the oracle.
+    """Compare the outputs of `case`'s program at `shape` with the oracle. `buckets`: what a capacity is counted by.
 
     Raises:
         CheckFailed: an element of an output differs by more than its bound.
@@ -61,10 +63,13 @@ def check_outputs(
         math=BoundedMath(arithmetic=backend.arithmetic, dtype=case.dtype),
         quant_mode=case.quant_mode,
         preweight=IMPLS[case.impl].preweight,
+        sends=case.parallel.spread.sends(topk=shape.topk, shared=shape.shared_expert_dim > 0),
     )
-    capacity = case.capacity.per_expert(assignments=shape.assignments, experts=shape.experts)
-    expected = oracle.expected(host_inputs(inputs, capacity), case.bench_pass)
+    expected = oracle.expected(host_inputs(inputs, buckets), case.bench_pass)
     arrays = {name: np.asarray(array) for name, array in canonical_outputs(outputs).items()}
+    for name in {"output", "grad_x"} & arrays.keys():
+        # Of tokens that were added so that every device has as many nothing is expected.
+        arrays[name] = arrays[name][: shape.tokens]
     comparison = compare(arrays, expected)
     report = CheckReport(comparison=comparison, shape=shape, reduced=shape != case.shape)
     if not comparison.passed:
@@ -79,12 +84,13 @@ def check_outputs(
     return report
 
 
-def host_inputs(inputs: BlockInputs, capacity: int | None = None) -> OracleInputs:
-    """The same numbers as NumPy arrays; `capacity` is the rows that an expert may have."""
+def host_inputs(inputs: BlockInputs, buckets: Buckets | None = None) -> OracleInputs:
+    """The same numbers as NumPy arrays; `buckets` may be of more tokens."""
     return OracleInputs(
         x=np.asarray(inputs.x),
         weights={name: np.asarray(array) for name, array in inputs.weights.items()},
         experts=np.asarray(inputs.routing.experts),
         routing_weights=np.asarray(inputs.routing.weights),
-        capacity=capacity,
+        capacity=None if buckets is None else buckets.capacity,
+        buckets=None if buckets is None else buckets.of[: inputs.x.shape[0]],
     )

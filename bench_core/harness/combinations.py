@@ -4,6 +4,8 @@ from bench_core.blocks.modes import QueueMode, RematMode
 from bench_core.errors import UsageError
 from bench_core.gmm.registry import BACKENDS
 from bench_core.gmm.tile import Tile
+from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode
+from bench_core.routing.capacity import Capacity, CapacityPolicy
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.routing.strategy import PackStrategy
 from bench_core.shapes import BenchPass, MoeShape
@@ -16,6 +18,8 @@ def refuse_combinations(
     shared_fused: bool,
     queue_mode: QueueMode,
     remat_mode: RematMode,
+    parallel: Parallel,
+    capacity: Capacity,
 ) -> None:
     """Refuse combinations of flags that are impossible or change nothing.
 
@@ -40,6 +44,19 @@ def refuse_combinations(
             cause="only a backward pass recomputes",
             hint="use --bench-pass forward_backward, or --remat-mode none",
         )
+    if queue_mode is QueueMode.PREQUEUE and parallel.ep_impl is not None and parallel.ep_impl.spreads_tokens:
+        raise UsageError(
+            f"--queue-mode prequeue cannot be combined with --ep-impl {parallel.ep_impl}",
+            cause="the dispatch that it leaves out is what devices send to each other",
+            hint="use --queue-mode full, or --ep-impl psum",
+        )
+    sends_rows = parallel.ep_impl in (EpImpl.ALL_TO_ALL, EpImpl.RAGGED_ALL_TO_ALL)
+    if capacity.policy is CapacityPolicy.PAD and sends_rows:
+        raise UsageError(
+            f"--capacity-policy pad cannot be combined with --ep-impl {parallel.ep_impl}",
+            cause="there a capacity is what one device may send to another, and no expert has one",
+            hint="use --capacity-policy drop, or --ep-impl psum or ring",
+        )
 
 
 def refuse_tile(*, backend: str | None, tile: Tile | None) -> None:
@@ -59,7 +76,7 @@ def refuse_tile(*, backend: str | None, tile: Tile | None) -> None:
     )
 
 
-def refuse_stages(*, bench_pass: BenchPass, queue_mode: QueueMode) -> None:
+def refuse_stages(*, bench_pass: BenchPass, queue_mode: QueueMode, parallel: Parallel) -> None:
     """Refuse stage times of a case that has not these stages.
 
     Raises:
@@ -76,6 +93,12 @@ def refuse_stages(*, bench_pass: BenchPass, queue_mode: QueueMode) -> None:
             f"--stage-timing cannot be combined with --queue-mode {queue_mode}",
             cause="its first stage is the dispatch that prequeue leaves out",
             hint="use --queue-mode full",
+        )
+    if parallel.mode is not ParallelMode.NONE:
+        raise UsageError(
+            f"--stage-timing cannot be combined with --parallel-mode {parallel.mode}",
+            cause="the stages are timed as programs of one device",
+            hint="use --parallel-mode none",
         )
 
 

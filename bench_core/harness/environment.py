@@ -1,8 +1,11 @@
 """Devices, software versions and host of this process."""
 
+import contextlib
 import platform
 from collections import Counter
+from collections.abc import Callable, Mapping
 from importlib import metadata
+from typing import Any
 
 import jax
 
@@ -10,9 +13,12 @@ from bench_core.device import host_cpu
 from bench_core.errors import UsageError
 from bench_core.harness.record import DeviceGroup, Environment
 
+# JAX leaves this function without types.
+_update: Callable[[str, Any], None] = jax.config.update
+
 
 def describe_environment() -> Environment:
-    """Facts of this process. Cases run on JAX's first device; `count` also counts idle ones.
+    """Facts of this process, for cases on JAX's first device; `count` also counts idle ones.
 
     Raises:
         UsageError: JAX finds no device of the platform that it was told to use.
@@ -42,10 +48,18 @@ def describe_environment() -> Environment:
     )
 
 
-def device_peak_bytes() -> int | None:
-    """Peak bytes in use on the first device since the process began; None where the platform has no count."""
-    statistics = jax.devices()[0].memory_stats()
-    if not statistics:
-        return None
-    peak = statistics.get("peak_bytes_in_use")
-    return None if peak is None else int(peak)
+def make_cpu_devices(count: int, environ: Mapping[str, str]) -> None:
+    """Let the CPU be so many devices, where it is what JAX runs on. To be called before JAX starts: afterwards, and
+    where XLA_FLAGS says how many, they stay as they are."""
+    if "xla_force_host_platform_device_count" in environ.get("XLA_FLAGS", ""):
+        return
+    with contextlib.suppress(RuntimeError):
+        _update("jax_num_cpu_devices", count)
+
+
+def device_peak_bytes(devices: int = 1) -> int | None:
+    """Peak bytes in use on the fullest of the first devices since the process began; None where the platform has no
+    count."""
+    found = [(device.memory_stats() or {}).get("peak_bytes_in_use") for device in jax.devices()[:devices]]
+    peaks = [int(peak) for peak in found if peak is not None]
+    return max(peaks, default=None)

@@ -5,7 +5,7 @@ import os
 import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench_core.errors import UsageError
@@ -56,6 +56,15 @@ class Environment:
     software: Mapping[str, str]
     host: str
     labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def available(self) -> int:
+        """Devices of the kind that is used, idle ones included."""
+        return sum(group.count for group in self.devices if group.used)
+
+    def using(self, count: int) -> "Environment":
+        """The same, of a case that uses so many devices of the kind that is used."""
+        return replace(self, devices=tuple(replace(d, used=count if d.used else 0) for d in self.devices))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

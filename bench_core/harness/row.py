@@ -10,8 +10,9 @@ from bench_core.harness.case import Case
 from bench_core.harness.check import CheckReport
 from bench_core.harness.record import Environment, Failure, Measurement, Number, Row
 from bench_core.harness.stages import stage_observations
+from bench_core.parallel.plan import SpreadPlan
+from bench_core.parallel.spread import Spread
 from bench_core.quant.mode import QuantMode
-from bench_core.routing.layout import Assignments
 from bench_core.routing.load import LoadStatistics, RunStatistics
 from bench_core.shapes import BenchPass
 from bench_core.timing.cost import ProgramCost
@@ -27,7 +28,7 @@ class Measured:
     program: Program
     first_call_s: float
     samples: Samples
-    assignments: Assignments
+    plan: SpreadPlan
     load: LoadStatistics
     runs: RunStatistics
     stages: dict[str, tuple[float, ...]]
@@ -45,15 +46,16 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
     agree with whoever takes the median of the samples. (Of an even number of calls, the rate of the median time
     is another number.)
     """
-    rows, tokens = computed_rows(case, measured.assignments), case.shape.tokens
+    rows, tokens = computed_rows(case, measured.plan), case.shape.tokens
     flops = count_flops(case.shape, case.bench_pass, assignments=rows).total
-    used = sum(device.used for device in environment.devices)
+    used = measured.plan.spread.devices
+    environment = environment.using(used)
     time_s = measured.samples.time_s
     rates = [throughput(flops=flops, tokens=tokens, time_s=sample_s) for sample_s in time_s]
     tflops = tuple(rate.tflops for rate in rates)
     tokens_per_s = tuple(rate.tokens_per_s for rate in rates)
     typical_tflops, typical_tokens_per_s = statistics.median(tflops), statistics.median(tokens_per_s)
-    inflation = case_inflation(case, measured.cost, flops)
+    inflation = case_inflation(case, measured.cost, flops, measured.plan.spread)
     return Row(
         config=case.config(),
         environment=environment,
@@ -84,17 +86,19 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
     )
 
 
-def case_inflation(case: Case, cost: ProgramCost, model_flops: int) -> Inflation:
-    """The compiled program's FLOPs against the model's; results of the shape of a weight's gradient are named."""
+def case_inflation(case: Case, cost: ProgramCost, model_flops: int, spread: Spread) -> Inflation:
+    """The compiled program's FLOPs against the model's, of one device; results of the shape of a weight's gradient are
+    named."""
     roles: dict[tuple[int, ...], str] = {}
     if case.bench_pass is BenchPass.FORWARD_BACKWARD:
-        shape = case.shape
+        shape, experts = case.shape, case.shape.experts // spread.ep
         roles = {
-            (shape.experts, shape.hidden, shape.mlp_dim): "gradient of w1 or w3",
-            (shape.experts, shape.hidden, 2 * shape.mlp_dim): "gradient of w1|w3",
-            (shape.experts, shape.mlp_dim, shape.hidden): "gradient of w2",
+            (experts, shape.hidden, shape.mlp_dim): "gradient of w1 or w3",
+            (experts, shape.hidden, 2 * shape.mlp_dim): "gradient of w1|w3",
+            (experts, shape.mlp_dim, shape.hidden): "gradient of w2",
         }
-    return weigh(compiled_flops=cost.flops, text=cost.text, model_flops=model_flops, roles=roles)
+    own_flops = round(model_flops / spread.devices)
+    return weigh(compiled_flops=cost.flops, text=cost.text, model_flops=own_flops, roles=roles)
 
 
 def _utilisation(case: Case, environment: Environment, *, tflops: float, used: int) -> float | None:
@@ -110,19 +114,25 @@ def _utilisation(case: Case, environment: Environment, *, tflops: float, used: i
     return None if peak is None else tflops * 1e12 / (used * peak)
 
 
-def computed_rows(case: Case, assignments: Assignments) -> int:
-    """Rows that the experts compute: experts * capacity when padded, else the real assignments."""
-    return case.shape.assignments if assignments.layout is None else assignments.layout.rows
+def computed_rows(case: Case, plan: SpreadPlan) -> int:
+    """Rows that the experts compute, on all devices: experts * capacity when padded, else the real assignments."""
+    layout = plan.assignments.layout
+    if layout is None:
+        return case.shape.assignments
+    return plan.assignments.real if layout.filled else layout.rows * plan.spread.devices
 
 
 def _labels(case: Case, measured: Measured) -> dict[str, str]:
     labels = measured.check.labels() | {"ran": measured.ran}
     idle = case.no_effect()
+    buckets = measured.plan.buckets
+    if buckets is not None and measured.plan.spread.devices > 1:
+        labels["capacity_per"] = f"{buckets.per}, {buckets.capacity} slots"
     return labels | {"no_effect": ", ".join(idle)} if idle else labels
 
 
 def _observations(measured: Measured) -> dict[str, Number]:
-    assignments = measured.assignments
+    assignments = measured.plan.assignments
     slots = assignments.real + assignments.null + assignments.dropped
     return {
         "lower_s": measured.program.lower_s,
@@ -144,9 +154,21 @@ def _observations(measured: Measured) -> dict[str, Number]:
         "load_mean": measured.load.mean,
         "load_std": measured.load.std,
         "load_cv": measured.load.cv,
+        **_of_devices(measured.plan),
         "peak_memory_bytes": None if measured.memory is None else measured.memory.total,
         "temporary_bytes": None if measured.memory is None else measured.memory.temporaries,
         "device_peak_bytes": measured.device_peak_bytes,
+    }
+
+
+def _of_devices(plan: SpreadPlan) -> dict[str, Number]:
+    """How evenly the rows fall on several devices, all of which wait for the one with the most."""
+    if plan.spread.devices == 1:
+        return {}
+    return {
+        "device_rows_min": min(plan.rows),
+        "device_rows_max": max(plan.rows),
+        "device_rows_mean": sum(plan.rows) / len(plan.rows),
     }
 
 
@@ -161,7 +183,7 @@ def failed_row(
     """The row of a case without a measurement; a failed check adds its numbers and words."""
     return Row(
         config=case.config(),
-        environment=environment,
+        environment=environment.using(case.parallel.spread.devices),
         failed=failure,
         observations=observations or {},
         labels=labels or {},

@@ -8,25 +8,23 @@ from typing import Any
 import jax
 import numpy as np
 
-from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.inputs import BlockInputs, make_inputs
 from bench_core.blocks.int8_matmul import INTEGER_PRODUCTS, LONGEST_SUM
-from bench_core.blocks.modes import QueueMode
-from bench_core.blocks.moe import BlockSpec, store_weights
-from bench_core.blocks.program import pass_function, prepare_queue
+from bench_core.blocks.moe import store_weights
 from bench_core.errors import CaseFailed, CheckFailed, UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
 from bench_core.gmm.default import default_backends
 from bench_core.gmm.registry import BACKENDS
+from bench_core.harness.build import Built, build_case, plan_case, require_form
 from bench_core.harness.case import Case, checked_shape
-from bench_core.harness.check import check_outputs
+from bench_core.harness.check import CheckReport, check_outputs
 from bench_core.harness.compiler_flags import raise_refused_flag
 from bench_core.harness.environment import device_peak_bytes
 from bench_core.harness.record import Environment, Failure, Row
 from bench_core.harness.row import Measured, failed_row, measured_row
 from bench_core.harness.stages import time_stages
+from bench_core.parallel.placing import padded, padded_routing
 from bench_core.quant.mode import QuantMode
-from bench_core.routing.layout import Assignments, plan_assignments
 from bench_core.routing.load import load_statistics, run_statistics
 from bench_core.shapes import MoeShape
 from bench_core.timing.cost import program_cost
@@ -42,7 +40,7 @@ class _Prepared:
     """A compiled case at one shape, after its first call."""
 
     inputs: BlockInputs
-    assignments: Assignments
+    built: Built
     program: Program
     first: Call
 
@@ -83,9 +81,10 @@ class Outcome:
 def check_case(case: Case) -> Outcome:
     """Check a case against the oracle: `passed`, `failed` or `unsupported`."""
     try:
+        require_form(case, platform=jax.default_backend())
         backend = load_backend(case, platform=jax.default_backend())
         prepared = _prepare(case, case.shape, backend)
-        report = check_outputs(case, case.shape, prepared.inputs, prepared.first.outputs, backend)
+        report = _checked(case, case.shape, prepared, backend)
     except UnsupportedCase as error:
         return Outcome(word="unsupported", text=f"unsupported: {error.cause}")
     except _CASE_ERRORS as error:
@@ -108,26 +107,28 @@ def _runtime_reason(message: str) -> str:
 
 
 def _measured(case: Case, progress: Progress, extras: Extras) -> Measured:
+    require_form(case, platform=jax.default_backend())
     backend = load_backend(case, platform=jax.default_backend())
-    shape = checked_shape(case.shape)
+    shape = checked_shape(case.shape, case.parallel.spread)
     if shape != case.shape:
         progress(f"checking at {shape}")
         small = _prepare(case, shape, backend)
-        report = check_outputs(case, shape, small.inputs, small.first.outputs, backend)
+        report = _checked(case, shape, small, backend)
         del small
     progress("compiling")
     prepared = _prepare(case, case.shape, backend)
     if shape == case.shape:
         progress("checking")
-        report = check_outputs(case, shape, prepared.inputs, prepared.first.outputs, backend)
+        report = _checked(case, shape, prepared, backend)
     program, first_call_s = prepared.program, prepared.first.time_s
     chosen = np.asarray(prepared.inputs.routing.experts)
-    assignments = prepared.assignments
-    spec = block_spec(case, backend, assignments)
+    built = prepared.built
     stages: dict[str, tuple[float, ...]] = {}
     if extras.stage_timing:
         progress("timing stages")
-        stages = time_stages(prepared.inputs, spec, warmup=case.warmup, iters=case.iters, flags=case.compiler_flags)
+        stages = time_stages(
+            prepared.inputs, built.block, warmup=case.warmup, iters=case.iters, flags=case.compiler_flags
+        )
     # The unfused weights and the first outputs are let go before anything is timed.
     del prepared
     progress(f"timing {case.warmup} + {case.iters} calls")
@@ -140,14 +141,14 @@ def _measured(case: Case, progress: Progress, extras: Extras) -> Measured:
         program=program,
         first_call_s=first_call_s,
         samples=samples,
-        assignments=assignments,
+        plan=built.plan,
         load=load_statistics(chosen, case.shape.experts),
         runs=run_statistics(chosen, case.shape.experts),
         stages=stages,
         memory=program_memory(program.executable),
         cost=program_cost(program.executable),
-        device_peak_bytes=device_peak_bytes(),
-        ran=_ran(case, spec, staged=bool(stages)),
+        device_peak_bytes=device_peak_bytes(built.plan.spread.devices),
+        ran=built.ran(staged=bool(stages)),
     )
 
 
@@ -165,12 +166,6 @@ def with_default_backend(case: Case, *, platform: str) -> Case:
             continue
         return candidate
     return replace(case, backend=last)
-
-
-def _ran(case: Case, spec: BlockSpec, *, staged: bool) -> str:
-    """The code that was timed; the stages have other code where that is one operation."""
-    whole = spec.ran(prequeued=case.queue_mode is QueueMode.PREQUEUE)
-    return f"{whole}; stages as grouped products" if staged and whole != spec.backend.ran() else whole
 
 
 def load_backend(case: Case, *, platform: str) -> GroupedMatmul:
@@ -209,27 +204,31 @@ def load_backend(case: Case, *, platform: str) -> GroupedMatmul:
 
 def _prepare(case: Case, shape: MoeShape, backend: GroupedMatmul) -> _Prepared:
     inputs = make_inputs(case.seed, shape=shape, dtype=case.dtype, request=case.routing)
-    assignments = plan_assignments(np.asarray(inputs.routing.experts), experts=shape.experts, capacity=case.capacity)
-    spec = block_spec(case, backend, assignments)
-    stored = store_weights(inputs.weights, spec.impl, shared_fused=spec.shared_fused)
-    arguments: tuple[Any, ...] = (inputs.x, stored, inputs.routing)
-    if case.queue_mode is QueueMode.PREQUEUE:
-        arguments += (prepare_queue(inputs.x, inputs.routing, shape.experts, spec),)
-    program = compile_program(pass_function(spec, case.bench_pass), arguments, options=case.compiler_flags.options())
-    return _Prepared(inputs=inputs, assignments=assignments, program=program, first=call(program))
-
-
-def block_spec(case: Case, backend: GroupedMatmul, assignments: Assignments) -> BlockSpec:
-    """The static part of the case's block."""
-    return BlockSpec(
-        backend=backend,
-        impl=IMPLS[case.impl],
-        quant_mode=case.quant_mode,
-        shared_fused=case.shared_fused,
-        pack_strategy=case.pack_strategy,
-        remat_mode=case.remat_mode,
-        layout=assignments.layout,
+    spread = case.parallel.spread
+    x, routing = padded(inputs.x, spread), padded_routing(inputs.routing, spread, shape.experts)
+    plan = plan_case(case, shape, np.asarray(routing.experts))
+    built = build_case(case, shape, backend, plan, jax.devices())
+    stored = store_weights(inputs.weights, built.block.impl, shared_fused=built.block.shared_fused)
+    arguments: tuple[Any, ...] = (x, stored, routing)
+    if built.prequeued:
+        arguments += (built.queue(x, routing),)
+    program = compile_program(
+        built.function, arguments, options=case.compiler_flags.options(), places=built.places(stored)
     )
+    return _Prepared(inputs=inputs, built=built, program=program, first=call(program))
+
+
+def _checked(case: Case, shape: MoeShape, prepared: _Prepared, backend: GroupedMatmul) -> CheckReport:
+    return check_outputs(case, shape, prepared.inputs, prepared.first.outputs, backend, prepared.built.plan.buckets)
+
+
+def with_spread(case: Case, available: int) -> Case:
+    """The case with the sizes of its mesh said, on so many devices.
+
+    Raises:
+        UsageError: it cannot be spread over them.
+    """
+    return replace(case, parallel=case.parallel.as_spread(case.parallel.over(available, case.shape.experts)))
 
 
 def numbered(progress: Progress, case: Case, index: int, count: int) -> Progress:

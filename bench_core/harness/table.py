@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.modes import RematMode
-from bench_core.harness.case import Case, ParallelMode
+from bench_core.harness.case import Case
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.capacity import UNLIMITED, Capacity, CapacityPolicy
 from bench_core.routing.distribution import Distribution, NullMode, RoutingRequest
@@ -55,10 +55,10 @@ def choices(*, full: bool) -> list[dict[str, str]]:
     """Rows of the table without the backend: every combination, or a few in which every two values of two
     axes meet."""
     everything = list(itertools.product(*AXES.values()))
-    return [dict(zip(AXES, words, strict=True)) for words in (everything if full else _pairwise(everything))]
+    return [dict(zip(AXES, words, strict=True)) for words in (everything if full else pairwise(everything))]
 
 
-def _pairwise(everything: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def pairwise(everything: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Greedy: always the first combination that adds the most pairs. A set of pairs is the bits of a number."""
     bits: dict[object, int] = {}
     candidates = [
@@ -85,7 +85,6 @@ def table_case(backend: str, choice: Mapping[str, str]) -> Case:
         impl=choice["impl"],
         bench_pass=BenchPass.FORWARD_BACKWARD,
         quant_mode=QuantMode(choice["quant"]),
-        parallel_mode=ParallelMode.NONE,
         iters=1,
         warmup=0,
         seed=0,

@@ -13,12 +13,15 @@ class Layout:
     """The static part of a dispatch. `rows` is known when the block is compiled, because the routing is fixed:
     so null and dropped assignments have no row at all, on every backend.
 
-    `capacity` is None without a policy; when `padded`, every expert has that many rows.
+    `capacity` is None without a policy; when `padded`, every expert has that many rows. When `filled`, the
+    assignments may be fewer than the rows, as on a device that has fewer than another: the last expert has the
+    others, which are zeros.
     """
 
     rows: int
     capacity: int | None = None
     padded: bool = False
+    filled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

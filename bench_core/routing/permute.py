@@ -54,6 +54,8 @@ def sort_by_expert(
         return Permutation(order=order, inverse=place, group_sizes=sizes)
     kept = sizes if layout.capacity is None else jnp.minimum(sizes, layout.capacity)
     group_sizes = jnp.full_like(sizes, layout.rows // experts) if layout.padded else kept
+    if layout.filled:
+        group_sizes = group_sizes.at[-1].add(layout.rows - kept.sum())
     first_place = jnp.cumsum(sizes) - sizes
     ends = jnp.cumsum(group_sizes)
     first_row = ends - group_sizes

@@ -32,6 +32,32 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where arrays lie on several devices: a sharding for each argument, and for each output, given their shapes."""
+
+    arguments: Any
+    outputs: Callable[[Any], Any]
+
+
+def _placed(shape: jax.ShapeDtypeStruct, sharding: jax.sharding.Sharding) -> jax.ShapeDtypeStruct:
+    struct: Any = jax.ShapeDtypeStruct
+    placed: jax.ShapeDtypeStruct = struct(shape.shape, shape.dtype, sharding=sharding)
+    return placed
+
+
+def require_in_place(executable: jax.stages.Compiled, arguments: tuple[Any, ...]) -> None:
+    """Every argument lies where the program reads it, so that no call begins with moving it.
+
+    Raises:
+        RuntimeError: one does not.
+    """
+    (expected, *_), _ = executable.input_shardings
+    for (path, array), sharding in zip(jax.tree.leaves_with_path(arguments), jax.tree.leaves(expected), strict=True):
+        if not array.sharding.is_equivalent_to(sharding, array.ndim):
+            raise RuntimeError(f"{jax.tree_util.keystr(path)} lies on {array.sharding}, the program reads {sharding}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """Outputs of one call, all of them ready, and its duration in seconds."""
 
@@ -48,19 +74,22 @@ class Samples:
     outputs: Any
 
 
-def lower_program(function: Callable[..., Any], arguments: tuple[Any, ...], outputs: Any) -> jax.stages.Lowered:
+def lower_program(
+    function: Callable[..., Any], arguments: tuple[Any, ...], outputs: Any, shardings: Any = None
+) -> jax.stages.Lowered:
     """Lower `function` in the form that is timed: its results go into the memory of donated `outputs`.
 
     Args:
         function: of the arguments.
         arguments: arrays, or their shapes with the sharding of a device.
-        outputs: the shapes of what it returns.
+        outputs: the shapes of what it returns, with theirs.
+        shardings: where the results lie, for several devices; None: on the one of the arguments.
     """
 
     def into(arguments: tuple[Any, ...], _outputs: Any) -> Any:
         return function(*arguments)
 
-    return jax.jit(into, donate_argnums=1, keep_unused=True).lower(arguments, outputs)
+    return jax.jit(into, donate_argnums=1, keep_unused=True, out_shardings=shardings).lower(arguments, outputs)
 
 
 def compile_program(
@@ -69,18 +98,28 @@ def compile_program(
     clock: Clock = time.perf_counter,
     *,
     options: Mapping[str, str | bool] | None = None,
+    places: Places | None = None,
 ) -> Program:
-    """Lower and compile `function` for `arguments`, which are put on the device first.
+    """Lower and compile `function` for `arguments`, which are put on the device first, or on several as `places` says.
 
     `options` are those of the compiler.
+
+    Raises:
+        RuntimeError: the program would move its arguments before it begins.
     """
-    arguments = _ready(jax.device_put(arguments))
+    arguments = _ready(jax.device_put(arguments, None if places is None else places.arguments))
     outputs = jax.eval_shape(function, *arguments)
+    shardings = None
+    if places is not None:
+        shardings = places.outputs(outputs)
+        outputs = jax.tree.map(_placed, outputs, shardings)
     started = clock()
-    lowered = lower_program(function, arguments, outputs)
+    lowered = lower_program(function, arguments, outputs, shardings)
     lowered_at = clock()
     executable = lowered.compile(compiler_options=dict(options) if options else None)
     compiled_at = clock()
+    if places is not None:
+        require_in_place(executable, arguments)
     return Program(
         executable=executable,
         arguments=arguments,

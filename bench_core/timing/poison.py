@@ -1,5 +1,6 @@
 """Buffers that a program must overwrite: an output that it leaves unwritten shows."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,10 @@ def _fresh(like: Any) -> Any:
     return jax.tree.map(lambda one: jnp.full(one.shape, _lost(one.dtype), one.dtype), like)
 
 
+def _on_devices(one: Any) -> jax.Array:
+    return jnp.full(one.shape, _lost(one.dtype), one.dtype, device=one.sharding)
+
+
 def _lost(dtype: np.dtype[Any]) -> float | int:
     return float("nan") if jnp.issubdtype(dtype, jnp.inexact) else int(np.iinfo(dtype).min)
 
@@ -21,9 +26,22 @@ def _lost(dtype: np.dtype[Any]) -> float | int:
 _in_place: Callable[[Any], Any] = jax.jit(_fresh, donate_argnums=0, keep_unused=True)
 
 
+@functools.lru_cache(maxsize=16)
+def _in_their_places(shardings: tuple[jax.sharding.Sharding, ...]) -> Callable[[Any], Any]:
+    """As `_in_place`, for lists of arrays on several devices: values that depend on nothing would lie on all."""
+    return jax.jit(_fresh, donate_argnums=0, keep_unused=True, out_shardings=list(shardings))
+
+
 def poisoned(like: Any, outputs: Any = None) -> Any:
-    """Arrays like `like` full of NaN (integers: the lowest value). `outputs` gives its memory away for them."""
-    return _fresh(like) if outputs is None else _in_place(outputs)
+    """Arrays like `like` full of NaN (integers: the lowest value), on the devices that its shardings name.
+    `outputs` gives its memory away for them."""
+    leaves, tree = jax.tree.flatten(like)
+    shardings = tuple(one.sharding for one in leaves if one.sharding is not None)
+    if outputs is None:
+        return jax.tree.map(_on_devices, like)
+    if not shardings:
+        return _in_place(outputs)
+    return jax.tree.unflatten(tree, _in_their_places(shardings)(jax.tree.leaves(outputs)))
 
 
 @jax.jit

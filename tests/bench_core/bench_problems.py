@@ -11,11 +11,12 @@ from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.inputs import BlockInputs, make_inputs
 from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.oracle import Oracle
-from bench_core.blocks.program import canonical_outputs, pass_function
+from bench_core.blocks.program import canonical_outputs, one_device, pass_function
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.check import host_inputs
+from bench_core.parallel.plan import Buckets
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.capacity import UNLIMITED, Capacity
 from bench_core.routing.distribution import RoutingRequest
@@ -43,7 +44,7 @@ def with_experts(inputs: BlockInputs, experts: np.ndarray) -> BlockInputs:
 
 @functools.cache
 def _compiled(dtype: DType, spec: BlockSpec, bench_pass: BenchPass, shape: MoeShape):
-    return compile_program(pass_function(spec, bench_pass), _arguments(inputs_of(shape, dtype), spec))
+    return compile_program(pass_function(one_device(spec), bench_pass), _arguments(inputs_of(shape, dtype), spec))
 
 
 def _arguments(inputs: BlockInputs, spec: BlockSpec):
@@ -93,4 +94,6 @@ def expected_of(
     oracle = Oracle(math=math, quant_mode=quant_mode, preweight=IMPLS[impl].preweight)
     experts = inputs.weights["w2"].shape[0]
     rows = capacity.per_expert(assignments=inputs.routing.experts.size, experts=experts)
-    return oracle.expected(host_inputs(inputs, rows), bench_pass)
+    of = np.asarray(inputs.routing.experts, np.int64)
+    buckets = None if rows is None else Buckets(of=of, capacity=rows, per="expert")
+    return oracle.expected(host_inputs(inputs, buckets), bench_pass)

@@ -13,8 +13,16 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 from jaxtyping import install_import_hook
 
 # From here on a call with a wrong shape or dtype is a test failure in every layer that handles arrays.
-_ARRAY_LAYERS = ["blocks", "gmm", "harness", "quant", "routing", "timing"]
+_ARRAY_LAYERS = ["blocks", "gmm", "harness", "parallel", "quant", "routing", "timing"]
 install_import_hook([f"bench_core.{layer}" for layer in _ARRAY_LAYERS], "beartype.beartype")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _devices() -> None:
+    """Started here: later a test has no XLA_FLAGS any more, as all that a record would state of its environment."""
+    import jax
+
+    assert len(jax.devices()) == 8
 
 
 @pytest.fixture(autouse=True)

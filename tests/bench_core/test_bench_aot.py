@@ -43,7 +43,10 @@ def bench(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, list[d
 
 def test_targets_have_two_names() -> None:
     for name, target in TARGETS.items():
-        assert choose_target(name) is choose_target(target.kind) is target
+        assert choose_target(name) is target
+        # A kind is its first: one host with four chips.
+        assert choose_target(target.kind) is next(one for one in TARGETS.values() if one.kind == target.kind)
+        assert choose_target(target.kind).chips == 4
     with pytest.raises(UsageError, match="--aot v3 is not known"):
         choose_target("v3")
 
@@ -229,6 +232,26 @@ def test_rows_of_compiled_cases(bench: Callable[..., tuple[int, list[dict], str]
     classes = ("argument_bytes", "output_bytes", "temporary_bytes", "code_bytes")
     assert row["metrics"]["hbm_bytes"]["samples"] == [sum(seen[name] for name in classes)]
     assert len(err.splitlines()) == 1
+
+
+@needs_libtpu
+@pytest.mark.slow
+def test_rows_of_cases_on_several_devices(bench: Callable[..., tuple[int, list[dict], str]]) -> None:
+    """In the form that no CPU runs; and FLOPs are compared for one device, of which the compiler counts them."""
+    words = ["--aot", "v5e-8", "--experts", "8", "--parallel-mode", "ep", "--dp-size", "2", "--ep-impl"]
+    code, (row,), err = bench(*words, "ragged_all_to_all", "--bench-pass", "forward_backward")
+    assert code == 0, err
+    assert row["labels"]["compiled_for"] == "TPU v5 lite, 8 devices"
+    assert row["labels"]["ran"].endswith("; ragged_all_to_all over 2 x 4 devices (data x expert), shard_map")
+    assert row["config"]["devices"] == 8
+    assert row["devices"] == []
+    seen = row["observations"]
+    assert seen["flops"] == 3 * 6 * 8 * 8 * 32
+    ratio = row["metrics"]["flops_inflation"]["samples"][0]
+    assert ratio == pytest.approx(seen["compiled_flops"] / (seen["flops"] / 8))
+    code, rows, err = bench("--aot", "v5e-8", "--experts", "60", "--parallel-mode", "ep")
+    assert (code, rows) == (2, [])
+    assert "use --ep-size 4 --dp-size 2" in err
 
 
 @needs_libtpu

@@ -68,7 +68,7 @@ BAD = {
     "distribution": ("--distribution zipf", "--distribution zipf is not known"),
     "pass": ("--bench-pass backward", "--bench-pass backward is not known"),
     "quant mode": ("--quant-mode int4", "--quant-mode int4 is not known"),
-    "parallel mode": ("--parallel-mode ep", "--parallel-mode ep is not known"),
+    "parallel mode": ("--parallel-mode tp", "--parallel-mode tp is not known"),
     "iters": ("--iters 0", "--iters 0 is too small"),
     "warmup": ("--warmup -1", "--warmup -1 is too small"),
     "seed": ("--seed -1", "--seed -1 is not a usable seed"),

@@ -11,7 +11,7 @@ from bench_core.blocks.compare import compare
 from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.modes import RematMode
 from bench_core.blocks.moe import BlockSpec, store_weights
-from bench_core.blocks.program import pass_function, prepare_queue
+from bench_core.blocks.program import one_device, pass_function, prepare_queue
 from bench_core.gmm.registry import BACKENDS
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.capacity import UNLIMITED, Capacity, CapacityPolicy
@@ -131,7 +131,7 @@ def test_prequeue_is_the_same_block_without_its_sort(quant_mode: QuantMode) -> N
     )
     queue = prepare_queue(inputs.x, inputs.routing, ODD.experts, spec)
     arguments = (inputs.x, store_weights(inputs.weights, spec.impl), inputs.routing, queue)
-    forward = jax.jit(pass_function(spec, BenchPass.FORWARD))
+    forward = jax.jit(pass_function(one_device(spec), BenchPass.FORWARD))
     outputs = {name: np.asarray(array) for name, array in forward(*arguments).items()}
     expected = expected_of(inputs, DType.BFLOAT16, quant_mode, BenchPass.FORWARD)
     assert compare(outputs, expected).passed
@@ -157,7 +157,7 @@ def _matmul_rows(request: RoutingRequest) -> set[int]:
             return backend.forward(lhs, rhs, group_sizes)
 
     spec = BlockSpec(backend=Counting(), impl=spec.impl, quant_mode=spec.quant_mode, layout=layout)
-    function = pass_function(spec, BenchPass.FORWARD)
+    function = pass_function(one_device(spec), BenchPass.FORWARD)
     jax.eval_shape(function, inputs.x, store_weights(inputs.weights, spec.impl), inputs.routing)
     return rows
 
@@ -178,7 +178,7 @@ def test_remat_of_experts_recomputes_and_of_combine_changes_nothing(impl: str) -
         backend = BACKENDS["ragged_dot"].load(platform="cpu")
         spec = BlockSpec(backend=backend, impl=IMPLS[impl], quant_mode=QuantMode.NONE, remat_mode=mode)
         arguments = (inputs.x, store_weights(inputs.weights, spec.impl), inputs.routing)
-        compiled = jax.jit(pass_function(spec, BenchPass.FORWARD_BACKWARD)).lower(*arguments).compile()
+        compiled = jax.jit(pass_function(one_device(spec), BenchPass.FORWARD_BACKWARD)).lower(*arguments).compile()
         programs[mode] = (compiled.as_text().count(" dot("), compiled.memory_analysis().temp_size_in_bytes)
     # What the label `no_effect` says.
     assert programs[RematMode.COMBINE] == programs[RematMode.NONE]

@@ -19,7 +19,7 @@ from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.inputs import BlockInputs
 from bench_core.blocks.modes import RematMode
 from bench_core.blocks.moe import BlockSpec, store_weights
-from bench_core.blocks.program import canonical_outputs, pass_function
+from bench_core.blocks.program import canonical_outputs, one_device, pass_function
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
 from bench_core.gmm.registry import BACKENDS
 from bench_core.gmm.tiled import Tiled
@@ -216,7 +216,7 @@ TILES = MoeShape(tokens=330, hidden=11, mlp_dim=7, experts=3, topk=2)
 @functools.cache
 def _block(impl: str, quant_mode: QuantMode, bench_pass: BenchPass) -> Callable[..., dict[str, jax.Array]]:
     spec = BlockSpec(backend=Tiled(), impl=IMPLS[impl], quant_mode=quant_mode)
-    return jax.jit(pass_function(spec, bench_pass))
+    return jax.jit(pass_function(one_device(spec), bench_pass))
 
 
 def _block_agrees(inputs: BlockInputs, dtype: DType, impl: str, quant_mode: QuantMode, bench_pass: BenchPass) -> None:

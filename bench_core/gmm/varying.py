@@ -1,0 +1,42 @@
+"""Arrays that a program makes by itself, on a mesh of devices."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import jax
+from jax import export
+from jaxtyping import Array, Shaped
+
+# JAX leaves these without types.
+_typeof: Callable[[Array], Any] = jax.typeof
+_shape: Callable[..., Any] = jax.ShapeDtypeStruct
+
+
+def varies_over(array: Shaped[Array, "..."]) -> frozenset[str]:
+    """The axes of a `shard_map` over which the array may differ between devices; none outside of one."""
+    axes: frozenset[str] = frozenset(_typeof(array).manual_axis_type.varying)
+    return axes
+
+
+def varying_as(array: Shaped[Array, "*shape"], *others: Shaped[Array, "..."]) -> Shaped[Array, "*shape"]:
+    """The same array, as one that may differ between devices where one of `others` may.
+
+    Zeros are the same on every device. A loop that begins with them and goes on with something else needs one type.
+    """
+    axes = frozenset[str]().union(*map(varies_over, others)) - varies_over(array)
+    return jax.lax.pcast(array, tuple(sorted(axes)), to="varying") if axes else array
+
+
+def traced_apart(function: Callable[..., Array], arguments: Sequence[Array], *, platform: str) -> Array:
+    """`function(*arguments)` of a function that does not say over which axes its result varies, as others' Pallas
+    kernels do not; it varies where one of the arguments may.
+
+    It is traced for `platform` in a thread of its own: what JAX knows about the mesh belongs to this one.
+    """
+    shapes = [_shape(array.shape, array.dtype) for array in arguments]
+    with ThreadPoolExecutor(1) as pool:
+        traced = pool.submit(lambda: export.export(jax.jit(function), platforms=[platform])(*shapes))
+        exported: Any = traced.result()
+    result: Array = exported.call(*arguments)
+    return varying_as(result, *arguments)

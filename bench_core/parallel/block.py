@@ -1,0 +1,155 @@
+"""The MoE block over several devices."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import PartitionSpec
+from jaxtyping import Array, Float, Float32
+
+from bench_core.blocks.moe import BlockSpec, Queue, Weights, block_rows, pack, routed_block, shared_block
+from bench_core.parallel.forms import DATA_AXIS, EXPERT_AXIS, Form, enter, leave, varying
+from bench_core.parallel.plan import SpreadPlan
+from bench_core.parallel.spread import EpImpl, Spread
+from bench_core.quant.rounding import round_to
+from bench_core.routing.permute import Permutation
+from bench_core.routing.topk import Routing
+
+# JAX leaves these without types.
+_P: Callable[..., PartitionSpec] = PartitionSpec
+_psum: Callable[[Array, str], Array] = jax.lax.psum
+
+QUEUE_PARTITION = _P((DATA_AXIS, EXPERT_AXIS))
+"""Every device has a queue of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpreadSpec:
+    """What is static about a spread block: the code of one device, and the ends around it."""
+
+    block: BlockSpec
+    form: Form
+    spread: Spread
+
+    def ran(self, *, prequeued: bool = False) -> str:
+        """What a row says about the code that computed it."""
+        spread = self.spread
+        form = spread.impl.value if spread.impl is not None else "dp"
+        mesh = f"{spread.dp} x {spread.ep} devices (data x expert)"
+        return f"{self.block.ran(prequeued=prequeued)}; {form} over {mesh}, shard_map"
+
+
+def spread_spec(block: BlockSpec, plan: SpreadPlan, *, experts: int, topk: int) -> SpreadSpec:
+    """`block` has the layout of the plan."""
+    spread = plan.spread
+    exact = spread.impl is EpImpl.RAGGED_ALL_TO_ALL
+    form = Form(
+        impl=spread.impl,
+        ep=spread.ep,
+        local_experts=experts // spread.ep,
+        topk=topk,
+        strategy=block.pack_strategy,
+        rows=plan.sent_rows if exact else plan.pair_rows,
+        received=plan.most_rows,
+        capacity=plan.buckets.capacity if exact and plan.buckets is not None else None,
+    )
+    return SpreadSpec(block=block, form=form, spread=spread)
+
+
+def token_partition(spread: Spread) -> PartitionSpec:
+    """Where the rows of tokens lie: on every device of a data shard, or cut further among these."""
+    apart = spread.impl is not None and spread.impl.spreads_tokens
+    return _P((DATA_AXIS, EXPERT_AXIS)) if apart else _P(DATA_AXIS)
+
+
+def of_routing(place: Any) -> Any:
+    """What says the same of both arrays of a routing."""
+    return Routing(experts=place, weights=place)
+
+
+def of_queue(place: Any) -> Any:
+    """What says the same of all arrays of a queue."""
+    return Queue(rows=place, permutation=Permutation(order=place, inverse=place, group_sizes=place))
+
+
+def weight_partition(name: str) -> PartitionSpec:
+    """Experts lie apart; the shared expert is on every device."""
+    return _P() if name.startswith("shared_") else _P(EXPERT_AXIS)
+
+
+def spread_block(
+    x: Float[Array, "tokens hidden"],
+    weights: Weights,
+    routing: Routing,
+    spec: SpreadSpec,
+    mesh: jax.sharding.Mesh,
+    queue: Queue | None = None,
+) -> Float[Array, "tokens hidden"]:
+    """`blocks.moe.moe_block` with its tokens and experts on a mesh of data x expert.
+
+    What devices send is of x's dtype: partial sums, and rows on their way back, are rounded before they are sent.
+    `queue`: what `spread_queue` has made of x and routing, where no tokens are sent.
+    """
+
+    def local(x: Array, weights: Mapping[str, Array], routing: Routing, queue: Queue | None) -> Array:
+        return _local_block(varying(x), varying(dict(weights)), varying(routing), spec, queue)
+
+    tokens = token_partition(spec.spread)
+    parts = {name: weight_partition(name) for name in weights}
+    places = tokens, parts, of_routing(tokens), None if queue is None else of_queue(QUEUE_PARTITION)
+    spread: Callable[..., Array] = jax.shard_map(local, mesh=mesh, in_specs=places, out_specs=tokens)
+    return spread(x, dict(weights), routing, queue)
+
+
+def spread_queue(
+    x: Float[Array, "tokens hidden"], routing: Routing, spec: SpreadSpec, mesh: jax.sharding.Mesh
+) -> Queue:
+    """The dispatch of every device, one behind the other, for a form that sends no tokens."""
+
+    def local(x: Array, routing: Routing) -> Queue:
+        entered = enter(varying(x), varying(routing), spec.form)
+        queue: Queue = varying(pack(entered.x, entered.routing, spec.form.local_experts, spec.block))
+        return queue
+
+    tokens = token_partition(spec.spread)
+    spread: Callable[..., Queue] = jax.shard_map(
+        local, mesh=mesh, in_specs=(tokens, of_routing(tokens)), out_specs=of_queue(QUEUE_PARTITION)
+    )
+    return spread(x, routing)
+
+
+def _local_block(x: Array, weights: dict[str, Array], routing: Routing, spec: SpreadSpec, queue: Queue | None) -> Array:
+    """What each device does."""
+    form, block = spec.form, spec.block
+    entered = enter(x, routing, form)
+    rows = block_rows(entered.x, block)
+    output = routed_block(rows, weights, entered.routing, block, queue)
+    shared = "shared_w2" in weights
+    if form.impl is None:
+        whole = output + shared_block(rows, weights, block) if shared else output
+        return _same_on_experts(round_to(whole, x.dtype))
+    if form.impl is EpImpl.PSUM:
+        # The tokens are on every device: each computes the shared expert for its part of them.
+        whole = output + _part_of_shared(rows, weights, spec) if shared else output
+        return leave(round_to(whole, x.dtype), entered.sent, form)
+    left = leave(round_to(output, x.dtype), entered.sent, form)
+    if not shared:
+        return left
+    return round_to(left.astype(jnp.float32) + shared_block(block_rows(x, block), weights, block), x.dtype)
+
+
+def _same_on_experts(output: Array) -> Array:
+    """An axis of one device: its sum is itself, and says so to the types."""
+    return _psum(output, EXPERT_AXIS)
+
+
+def _part_of_shared(rows: Array, weights: dict[str, Array], spec: SpreadSpec) -> Float32[Array, "tokens hidden"]:
+    """The shared expert for one part of the tokens, zeros for the others."""
+    size = rows.shape[0] // spec.spread.ep
+    start = jax.lax.axis_index(EXPERT_AXIS) * size
+    part = jax.lax.dynamic_slice_in_dim(rows, start, size)
+    zeros: Any = varying(jnp.zeros(rows.shape, jnp.float32))
+    placed: Array = jax.lax.dynamic_update_slice_in_dim(zeros, shared_block(part, weights, spec.block), start, 0)
+    return placed

@@ -1,0 +1,238 @@
+"""How a case is spread over devices. No JAX."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+from bench_core.blocks.sends import Sends, added
+from bench_core.errors import UsageError
+from bench_core.flag import Flag, choose
+
+
+class ParallelMode(StrEnum):
+    """`none`: one device. `dp`: every device has all experts and its own tokens. `ep`: every device has its own
+    experts."""
+
+    NONE = "none"
+    DP = "dp"
+    EP = "ep"
+
+
+class EpImpl(StrEnum):
+    """What devices with different experts send to each other.
+
+    psum                 tokens are on every device; each computes its experts' share, and the shares are summed
+    ring                 tokens are spread; all are gathered, and the sums of shares are scattered again
+    all_to_all           tokens are spread; rows go to their experts' device and back, in buffers of one size
+    ragged_all_to_all    the same with exact sizes
+    """
+
+    PSUM = "psum"
+    RING = "ring"
+    ALL_TO_ALL = "all_to_all"
+    RAGGED_ALL_TO_ALL = "ragged_all_to_all"
+
+    @property
+    def spreads_tokens(self) -> bool:
+        return self is not EpImpl.PSUM
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """A mesh of `dp` x `ep` devices. `impl` is None where no expert lies apart (ep = 1)."""
+
+    dp: int = 1
+    ep: int = 1
+    impl: EpImpl | None = None
+
+    @property
+    def devices(self) -> int:
+        return self.dp * self.ep
+
+    @property
+    def token_shards(self) -> int:
+        """Into how many parts the tokens are cut."""
+        return self.devices if self.impl is not None and self.impl.spreads_tokens else self.dp
+
+    def padded_tokens(self, tokens: int) -> int:
+        """So many rows the devices hold: a multiple of their number, so that each has as many."""
+        return -(-tokens // self.devices) * self.devices
+
+    def sends(self, *, topk: int, shared: bool) -> Sends:
+        """The roundings of what devices send, of a block with or without a shared expert."""
+        output = gradient = 0
+        match self.impl:
+            case None:
+                pass
+            case EpImpl.PSUM:
+                # The shared expert's result for a token is in the part of one device.
+                output = gradient = added(self.ep, topk + shared)
+            case EpImpl.RING:
+                # The routed sum is rounded as a whole, and again when the shared expert's result is added.
+                gradient = added(self.ep, topk)
+                output = gradient + shared
+            case EpImpl.ALL_TO_ALL | EpImpl.RAGGED_ALL_TO_ALL:
+                # Rows come back rounded. The gradients of rows are rounded on one device too.
+                output = 1 + shared
+        return Sends(output=output, input_gradient=gradient, weight_parts=self.dp, shared_parts=self.devices)
+
+
+ONE_DEVICE = Spread()
+
+
+def _impl(word: str) -> EpImpl:
+    return EpImpl(choose("--ep-impl", word, list(EpImpl)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parallel:
+    """What the flags ask for. `over` says what that is on so many devices.
+
+    Raises:
+        UsageError: a number is too small, or a flag changes nothing.
+    """
+
+    mode: Annotated[ParallelMode, Flag(name="parallel_mode", help="How a case is spread over devices.")] = (
+        ParallelMode.NONE
+    )
+    ep_impl: Annotated[
+        EpImpl | None,
+        Flag(
+            help="ep: what devices send to each other.",
+            metavar="|".join(EpImpl),
+            unless=EpImpl.PSUM.value,
+            read=_impl,
+        ),
+    ] = None
+    ep_size: Annotated[int | None, Flag(help="ep: devices that share the experts.", unless="all")] = None
+    dp_size: Annotated[int | None, Flag(help="dp and ep: parts of the tokens.", unless="dp: all, ep: 1")] = None
+    devices: Annotated[int | None, Flag(help="Devices to use; on CPU so many virtual ones are made.", unless="all")] = (
+        None
+    )
+
+    def __post_init__(self) -> None:
+        for flag, number in (("--ep-size", self.ep_size), ("--dp-size", self.dp_size), ("--devices", self.devices)):
+            if number is not None and number < 1:
+                raise UsageError(
+                    f"{flag} {number} is too small", cause="there is at least one device", hint=f"use {flag} 2"
+                )
+        given = {"--ep-impl": self.ep_impl, "--ep-size": self.ep_size, "--dp-size": self.dp_size}
+        idle = {
+            ParallelMode.NONE: ("--ep-impl", "--ep-size", "--dp-size"),
+            ParallelMode.DP: ("--ep-impl", "--ep-size"),
+            ParallelMode.EP: (),
+        }[self.mode]
+        for flag in idle:
+            if given[flag] is not None:
+                wanted = "dp or ep" if flag == "--dp-size" else "ep"
+                raise UsageError(
+                    f"{flag} changes nothing in --parallel-mode {self.mode}",
+                    cause=f"it is about --parallel-mode {wanted}",
+                    hint=f"add --parallel-mode {wanted.split()[-1]}, or leave it out",
+                )
+
+    def over(self, available: int, experts: int) -> Spread:
+        """The mesh that the flags ask for, on `available` devices.
+
+        Raises:
+            UsageError: there are not so many, the sizes do not fit together, or the experts cannot be shared out.
+        """
+        count = available if self.devices is None else self.devices
+        require_devices(count, available=available)
+        match self.mode:
+            case ParallelMode.NONE:
+                return ONE_DEVICE
+            case ParallelMode.DP:
+                return Spread(dp=_sized("--dp-size", self.dp_size, count))
+            case ParallelMode.EP:
+                dp, ep = _mesh(count, self.dp_size, self.ep_size)
+                if experts % ep:
+                    raise _uneven(experts, ep, count)
+                if ep == 1 and self.ep_impl is not None:
+                    raise UsageError(
+                        f"--ep-impl {self.ep_impl} changes nothing with one device for all experts",
+                        cause=f"the mesh is {dp} x 1 (data x expert), so no expert lies apart",
+                        hint="leave --ep-impl out, or use a larger --ep-size",
+                    )
+                return Spread(dp=dp, ep=ep, impl=(self.ep_impl or EpImpl.PSUM) if ep > 1 else None)
+
+    def as_spread(self, spread: Spread) -> "Parallel":
+        """The same with all sizes said, as a row reports them; one device has none to say."""
+        match self.mode:
+            case ParallelMode.NONE:
+                return ALONE
+            case ParallelMode.DP:
+                return Parallel(mode=self.mode, dp_size=spread.dp, devices=spread.devices)
+            case ParallelMode.EP:
+                return Parallel(
+                    mode=self.mode,
+                    ep_impl=spread.impl,
+                    ep_size=spread.ep,
+                    dp_size=spread.dp,
+                    devices=spread.devices,
+                )
+
+    @property
+    def spread(self) -> Spread:
+        """The mesh, once all sizes are said."""
+        if self.mode is ParallelMode.NONE:
+            return ONE_DEVICE
+        return Spread(dp=self.dp_size or 1, ep=self.ep_size or 1, impl=self.ep_impl)
+
+
+ALONE = Parallel()
+
+
+def require_devices(count: int, *, available: int) -> None:
+    """Refuse to use more devices than there are.
+
+    Raises:
+        UsageError: it is more.
+    """
+    if count > available:
+        raise UsageError(
+            f"--devices {count} asks for more devices than there are",
+            cause=f"there are {available}",
+            hint=f"use --devices {available}",
+        )
+
+
+def _sized(flag: str, size: int | None, count: int) -> int:
+    if size is not None and size > count:
+        raise UsageError(
+            f"{flag} {size} needs {size} devices",
+            cause=f"there are {count}",
+            hint=f"use {flag} {count}, or --devices {size}",
+        )
+    return count if size is None else size
+
+
+def _mesh(count: int, dp_size: int | None, ep_size: int | None) -> tuple[int, int]:
+    if dp_size is None:
+        return 1, _sized("--ep-size", ep_size, count)
+    if ep_size is None:
+        _sized("--dp-size", dp_size, count)
+        if count % dp_size:
+            raise UsageError(
+                f"--dp-size {dp_size} does not divide {count} devices",
+                cause="every data shard has as many devices for its experts",
+                hint=f"use --ep-size {max(1, count // dp_size)} beside it, or a --dp-size that divides {count}",
+            )
+        return dp_size, count // dp_size
+    if dp_size * ep_size > count:
+        raise UsageError(
+            f"--dp-size {dp_size} x --ep-size {ep_size} needs {dp_size * ep_size} devices",
+            cause=f"there are {count}",
+            hint=f"use --devices {dp_size * ep_size}, or smaller sizes",
+        )
+    return dp_size, ep_size
+
+
+def _uneven(experts: int, ep: int, count: int) -> UsageError:
+    fitting = [size for size in range(count, 0, -1) if experts % size == 0 and count % size == 0]
+    best = fitting[0]
+    return UsageError(
+        f"{experts} experts cannot be spread over {ep} devices",
+        cause="every device has as many experts, so the number of devices must divide theirs",
+        hint=f"use --ep-size {best} --dp-size {count // best} (sizes that fit: {', '.join(map(str, fitting))})",
+    )

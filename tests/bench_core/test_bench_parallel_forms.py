@@ -1,0 +1,232 @@
+"""Each form against the oracle, where its arrays lie, and what it leaves unwritten."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bench_core.blocks.modes import QueueMode
+from bench_core.cli import main
+from bench_core.errors import NonFiniteOutput
+from bench_core.gmm.registry import BACKENDS
+from bench_core.harness.build import build_case, plan_case
+from bench_core.harness.case import Case
+from bench_core.harness.run import _checked, _prepare, check_case, load_backend
+from bench_core.harness.spread_table import forms, spread_case, spread_choices
+from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode
+from bench_core.quant.mode import QuantMode
+from bench_core.routing.distribution import RoutingRequest
+from bench_core.routing.topk import Routing
+from bench_core.shapes import BenchPass, DType, MoeShape
+from bench_core.timing.measure import Program, call, require_in_place
+from bench_core.timing.poison import poisoned, require_written
+from tests.breadth import covering
+
+DEVICES = 4
+SMALL = MoeShape(tokens=6, hidden=8, mlp_dim=6, experts=4, topk=2, shared_expert_dim=2)
+pytestmark = pytest.mark.slow
+
+
+def _rows(*, ragged: bool) -> list[dict[str, str]]:
+    rows = spread_choices(DEVICES, full=False)
+    return [row for row in rows if row["form"].startswith("ragged") == ragged]
+
+
+def _matters(row: dict[str, str]) -> list[object]:
+    """What may go wrong between devices."""
+    return [row["form"], row["shape"], row["null"], row["capacity"], (row["dtype"], row["form"].split()[0])]
+
+
+def _named(row: dict[str, str]) -> str:
+    return " ".join(row.values())
+
+
+def _few(rows: list[dict[str, str]]) -> list[Any]:
+    """Those that show everything that may go wrong; of each kind of form one stays in `make test`. All rows are those
+    of `bench-core check --devices`, which `make check-devices` runs."""
+    telling = [one.values[0] for one in covering(rows, _matters) if not one.marks]
+    return covering(telling, lambda row: [row["form"].split()[0]])
+
+
+@pytest.mark.parametrize("row", _few(_rows(ragged=False)), ids=_named)
+def test_forms_compute_what_the_oracle_does(row: dict[str, str]) -> None:
+    outcome = check_case(spread_case("ragged_dot", row, DEVICES))
+    assert outcome.word == "passed", outcome.text
+
+
+def _emulated(
+    operand: jax.Array,
+    output: jax.Array,
+    input_offsets: jax.Array,
+    send_sizes: jax.Array,
+    output_offsets: jax.Array,
+    recv_sizes: jax.Array,
+    *,
+    axis_name: str,
+) -> jax.Array:
+    """`jax.lax.ragged_all_to_all` by its definition: everybody gets everything, and takes what is sent to it.
+
+    XLA for CPU has no such operation. What this project adds to it are the sizes and offsets: they are what is tested.
+    A receiver that expects another size than is sent gets what no result survives.
+    """
+    here = jax.lax.axis_index(axis_name)
+    everything = [operand, input_offsets, send_sizes, output_offsets]
+    operands, starts, sizes, ends = (jax.lax.all_gather(array, axis_name) for array in everything)
+    row = jnp.arange(output.shape[0])
+    lost = jnp.asarray(jnp.nan if jnp.issubdtype(output.dtype, jnp.floating) else -(2**20), output.dtype)
+    for source in range(operands.shape[0]):
+        at, size = ends[source, here], sizes[source, here]
+        inside = (row >= at) & (row < at + size)
+        rows = operands[source].at[row - at + starts[source, here]].get(mode="clip")
+        rows = jnp.where(recv_sizes[source] == size, rows, lost)
+        output = jnp.where(inside.reshape(-1, *[1] * (rows.ndim - 1)), rows, output)
+    return output
+
+
+@pytest.mark.parametrize("row", _few(_rows(ragged=True)), ids=_named)
+def test_the_ragged_form_sends_to_the_right_places(row: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jax.lax, "ragged_all_to_all", _emulated)
+    case = spread_case("ragged_dot", row, DEVICES)
+    backend = load_backend(case, platform="cpu")
+    # Not `check_case`, which says that CPUs do not have it.
+    report = _checked(case, case.shape, _prepare(case, case.shape, backend), backend)
+    assert report.comparison.error_ratio <= 1
+
+
+def _case(form: str, **options: Any) -> Case:
+    given = {"bench_pass": BenchPass.FORWARD, "dtype": DType.FLOAT32, "backend": "ragged_dot"} | options
+    return Case(shape=SMALL, routing=RoutingRequest(), parallel=forms(DEVICES)[form], iters=1, **given)
+
+
+@pytest.fixture(scope="module")
+def ring() -> Program:
+    case = _case("ring 2 x 2")
+    return _prepare(case, case.shape, load_backend(case, platform="cpu")).program
+
+
+def test_arguments_lie_where_the_program_reads_them(ring: Program) -> None:
+    x, weights, routing = ring.arguments
+    require_in_place(ring.executable, ring.arguments)
+    assert len(x.sharding.device_set) == DEVICES
+    # Six tokens are eight rows on four devices, and four experts are two on each of a data shard's two.
+    assert {shard.data.shape for shard in x.addressable_shards} == {(2, SMALL.hidden)}
+    assert {shard.data.shape for shard in weights["w1"].addressable_shards} == {(2, SMALL.hidden, SMALL.mlp_dim)}
+    assert weights["shared_w1"].sharding.is_fully_replicated
+    misplaced = jax.device_put(x, jax.devices()[0])
+    with pytest.raises(RuntimeError, match=r"^\[0\] lies on"):
+        require_in_place(ring.executable, (misplaced, weights, routing))
+
+
+def test_what_was_left_unwritten_shows_on_every_device(ring: Program) -> None:
+    fresh = poisoned(ring.outputs)
+    again = poisoned(ring.outputs, call(ring).outputs)
+    for outputs in (fresh, again):
+        output = outputs["output"]
+        assert output.sharding.is_equivalent_to(ring.outputs["output"].sharding, output.ndim)
+        assert np.isnan(np.asarray(output)).all()
+        with pytest.raises(NonFiniteOutput, match="output holds NaN"):
+            require_written(outputs)
+    one_lost = call(ring).outputs["output"].at[-1, -1].set(jnp.nan)
+    with pytest.raises(NonFiniteOutput):
+        require_written({"output": one_lost})
+
+
+def test_a_wrong_form_fails_its_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that leaves out what other devices have computed."""
+    monkeypatch.setattr(jax.lax, "psum", jax.lax.pmax)
+    outcome = check_case(_case("psum 2 x 2"))
+    assert outcome.word == "failed"
+    assert "check_failed" in outcome.text
+
+
+@pytest.mark.parametrize("form", ["psum 2 x 2", "dp 4"])
+def test_a_queue_that_was_prepared_outside(form: str) -> None:
+    """Each device has one of its own, and what is timed neither sorts nor gathers tokens."""
+    case = _case(form, queue_mode=QueueMode.PREQUEUE, quant_mode=QuantMode.INT8, backend="tiled")
+    outcome = check_case(case)
+    assert outcome.word == "passed", outcome.text
+    program = _prepare(case, case.shape, load_backend(case, platform="cpu")).program
+    require_in_place(program.executable, program.arguments)
+    assert " sort(" not in program.executable.as_text()
+
+
+@pytest.mark.wide
+def test_the_kernel_for_tpu_runs_on_several_devices() -> None:
+    case = _case("psum 2 x 2", backend="gmm", bench_pass=BenchPass.FORWARD_BACKWARD)
+    assert check_case(case).word == "passed"
+
+
+def test_one_device_has_the_function_of_one_device() -> None:
+    """A mesh of one device is no mesh: the program is that of --parallel-mode none, to the letter."""
+    texts = []
+    for parallel in (Parallel(), Parallel(mode=ParallelMode.DP, dp_size=1, devices=1)):
+        case = Case(shape=SMALL, routing=RoutingRequest(), backend="ragged_dot", parallel=parallel)
+        prepared = _prepare(case, case.shape, BACKENDS["ragged_dot"].load(platform="cpu"))
+        assert prepared.built.mesh is None
+        texts.append(prepared.program.executable.as_text())
+    assert texts[0] == texts[1]
+
+
+def test_the_row_says_what_ran_and_where(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "--tokens 6 --hidden 8 --mlp-dim 6 --experts 4 --topk 2 --dtype float32 --iters 2 --null-route-frac 0.25"
+    spread = "--parallel-mode ep --ep-impl all_to_all --dp-size 2 --devices 4 --capacity-policy drop"
+    with pytest.raises(SystemExit) as exit_:
+        main(["hillclimb", *words.split(), *spread.split(), "--capacity-factor", "1"])
+    out, err = capsys.readouterr()
+    assert not exit_.value.code, err
+    line, row_line = out.splitlines()
+    row = json.loads(row_line.removeprefix("RESULT_JSON "))
+    wanted = {"parallel_mode": "ep", "ep_impl": "all_to_all", "ep_size": 2, "dp_size": 2, "devices": 4}
+    assert wanted.items() <= row["config"].items()
+    assert "devices=4" in line.split()
+    assert row["labels"]["ran"].endswith("; all_to_all over 2 x 2 devices (data x expert), shard_map")
+    assert row["labels"]["capacity_per"] == "pair of devices, 2 slots"
+    assert [(group["count"], group["used"]) for group in row["devices"]] == [(8, 4)]
+    seen = row["observations"]
+    assert seen["real_assignments"] + seen["null_assignments"] + seen["dropped_assignments"] == 12
+    assert seen["null_realized"] == 0.25
+    assert seen["device_rows_mean"] * 4 == seen["real_assignments"]
+    assert seen["tokens_per_s_per_device"] * 4 == pytest.approx(np.median(row["metrics"]["tokens_per_s"]["samples"]))
+
+
+@pytest.mark.wide
+def test_a_trace_is_made_under_ep(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    words = "--tokens 8 --hidden 8 --mlp-dim 6 --experts 4 --iters 1 --parallel-mode ep --devices 2 --topk 1"
+    with pytest.raises(SystemExit) as exit_:
+        main(["hillclimb", *words.split(), "--profile", str(tmp_path)])
+    assert not exit_.value.code, capsys.readouterr().err
+    assert list(tmp_path.rglob("perfetto_trace.json.gz"))
+
+
+@pytest.mark.parametrize("impl", [impl for impl in EpImpl if impl is not EpImpl.RAGGED_ALL_TO_ALL])
+def test_each_form_sends_with_its_own_operation(impl: EpImpl, collectives: Callable[[Case], set[str]]) -> None:
+    expected = {
+        EpImpl.PSUM: {"psum_invariant"},
+        EpImpl.RING: {"all_gather", "reduce_scatter"},
+        EpImpl.ALL_TO_ALL: {"all_to_all"},
+    }[impl]
+    assert collectives(_case(f"{impl} 4")) == expected
+
+
+@pytest.fixture
+def collectives() -> Callable[[Case], set[str]]:
+    """The collective operations of a case's forward pass."""
+
+    def found(case: Case) -> set[str]:
+        chosen = np.tile(np.arange(SMALL.topk, dtype=np.int32), (8, 1))
+        built = build_case(
+            case, SMALL, load_backend(case, platform="cpu"), plan_case(case, SMALL, chosen), jax.devices()
+        )
+        x = jnp.zeros((8, SMALL.hidden))
+        weights = {
+            name: jnp.zeros((SMALL.experts, *size)) for name, size in {"w1": (8, 6), "w3": (8, 6), "w2": (6, 8)}.items()
+        }
+        routing = Routing(experts=jnp.asarray(chosen), weights=jnp.zeros(chosen.shape))
+        text = str(jax.make_jaxpr(built.function)(x, weights, routing))
+        return {name for name in ("psum_invariant", "all_gather", "reduce_scatter", "all_to_all") if f"{name}[" in text}
+
+    return found

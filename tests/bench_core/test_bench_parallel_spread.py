@@ -1,0 +1,192 @@
+"""How a case is spread: the mesh that flags ask for, and what is refused."""
+
+from collections.abc import Callable
+
+import pytest
+
+from bench_core.blocks.sends import Sends, added
+from bench_core.cli import main
+from bench_core.errors import UnsupportedCase, UsageError
+from bench_core.harness.build import require_form
+from bench_core.harness.environment import make_cpu_devices
+from bench_core.harness.spread_table import spread_case, spread_choices
+from bench_core.parallel.spread import ONE_DEVICE, EpImpl, Parallel, ParallelMode, Spread
+
+EP = ParallelMode.EP
+SIZES = ["--tokens", "16", "--hidden", "8", "--mlp-dim", "8", "--experts", "4", "--topk", "2"]
+
+
+@pytest.mark.parametrize(
+    ("parallel", "spread"),
+    [
+        (Parallel(), ONE_DEVICE),
+        (Parallel(devices=4), ONE_DEVICE),
+        (Parallel(mode=ParallelMode.DP), Spread(dp=8)),
+        (Parallel(mode=ParallelMode.DP, devices=4), Spread(dp=4)),
+        (Parallel(mode=ParallelMode.DP, dp_size=3), Spread(dp=3)),
+        (Parallel(mode=EP), Spread(ep=8, impl=EpImpl.PSUM)),
+        (Parallel(mode=EP, devices=2, ep_impl=EpImpl.RING), Spread(ep=2, impl=EpImpl.RING)),
+        (Parallel(mode=EP, ep_size=4), Spread(ep=4, impl=EpImpl.PSUM)),
+        (Parallel(mode=EP, dp_size=2), Spread(dp=2, ep=4, impl=EpImpl.PSUM)),
+        (Parallel(mode=EP, dp_size=2, ep_size=2), Spread(dp=2, ep=2, impl=EpImpl.PSUM)),
+        (Parallel(mode=EP, ep_size=1), Spread()),
+    ],
+)
+def test_sizes(parallel: Parallel, spread: Spread) -> None:
+    assert parallel.over(8, 16) == spread
+    said = parallel.as_spread(spread)
+    assert said.spread == spread
+    # Once all sizes are said, they say the same again.
+    assert said.over(8, 16) == spread
+    assert said.as_spread(spread) == said
+
+
+@pytest.mark.parametrize(
+    ("parallel", "experts", "message", "hint"),
+    [
+        (Parallel(mode=EP), 60, "60 experts cannot be spread over 8 devices", "use --ep-size 4 --dp-size 2"),
+        (Parallel(mode=EP, devices=9), 16, "--devices 9 asks for more", "use --devices 8"),
+        (Parallel(mode=EP, ep_size=16), 16, "--ep-size 16 needs 16 devices", "use --ep-size 8"),
+        (Parallel(mode=EP, dp_size=3), 16, "--dp-size 3 does not divide 8 devices", "use --ep-size 2 beside it"),
+        (Parallel(mode=EP, dp_size=16), 16, "--dp-size 16 needs 16 devices", "use --dp-size 8"),
+        (Parallel(mode=EP, dp_size=4, ep_size=4), 16, "--dp-size 4 x --ep-size 4 needs 16", "use --devices 16"),
+        (Parallel(mode=ParallelMode.DP, dp_size=9), 16, "--dp-size 9 needs 9 devices", "use --dp-size 8"),
+        (Parallel(mode=EP, ep_impl=EpImpl.RING, ep_size=1), 16, "--ep-impl ring changes nothing", "leave --ep-impl"),
+    ],
+)
+def test_sizes_that_do_not_fit(parallel: Parallel, experts: int, message: str, hint: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parallel.over(8, experts)
+    assert refused.value.message.startswith(message)
+    assert refused.value.hint.startswith(hint)
+
+
+BAD = {
+    "--ep-impl ring": "--ep-impl changes nothing in --parallel-mode none",
+    "--dp-size 2": "--dp-size changes nothing in --parallel-mode none",
+    "--parallel-mode dp --ep-size 2": "--ep-size changes nothing in --parallel-mode dp",
+    "--parallel-mode ep --ep-size 0": "--ep-size 0 is too small",
+    "--parallel-mode ep --ep-impl star": "--ep-impl star is not known",
+    "--parallel-mode ep --ep-size 3": "4 experts cannot be spread over 3 devices",
+    "--parallel-mode dp --devices 9": "--devices 9 asks for more devices than there are",
+    "--parallel-mode ep --ep-impl ring --queue-mode prequeue": (
+        "--queue-mode prequeue cannot be combined with --ep-impl ring"
+    ),
+    "--parallel-mode dp --stage-timing": "--stage-timing cannot be combined with --parallel-mode dp",
+    "--parallel-mode ep --ep-impl all_to_all --capacity-policy pad --capacity-factor 1": (
+        "--capacity-policy pad cannot be combined with --ep-impl all_to_all"
+    ),
+}
+
+
+@pytest.mark.parametrize("words", BAD)
+def test_bad_requests_run_nothing(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["hillclimb", *SIZES, *words.split()])
+    out, err = capsys.readouterr()
+    assert (exit_.value.code, out) == (2, "")
+    assert err.splitlines()[0] == f"error: {BAD[words]}"
+    assert len(err.splitlines()) == 3
+
+
+def test_a_platform_without_the_operation_refuses_the_form(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--parallel-mode", "ep", "--ep-impl", "ragged_all_to_all", "--devices", "4"]
+    with pytest.raises(SystemExit) as exit_:
+        main(["hillclimb", *SIZES, *words])
+    out, err = capsys.readouterr()
+    assert exit_.value.code == 1
+    assert "failed (unsupported): --ep-impl ragged_all_to_all cannot run on CPU" in err
+    # It is a recorded failure of that form on those devices, and no other one has run.
+    assert '"reason": "unsupported"' in out
+    assert '"ep_impl": "ragged_all_to_all"' in out
+    assert '"used": 4' in out
+    assert '"ran"' not in out
+
+
+@pytest.mark.slow
+def test_only_the_ragged_form_on_cpu_is_refused() -> None:
+    rows = {row["form"]: row for row in spread_choices(4, full=False)}
+    for form, row in rows.items():
+        case = spread_case("ragged_dot", row, 4)
+        require_form(case, platform="tpu")
+        if form.startswith("ragged"):
+            with pytest.raises(UnsupportedCase):
+                require_form(case, platform="cpu")
+        else:
+            require_form(case, platform="cpu")
+
+
+@pytest.mark.parametrize(
+    ("spread", "sends"),
+    [
+        (Spread(), Sends()),
+        (Spread(dp=8), Sends(weight_parts=8, shared_parts=8)),
+        # Of eight parts three have a term: two of the chosen experts, and the shared one.
+        (Spread(ep=8, impl=EpImpl.PSUM), Sends(output=2, input_gradient=2, shared_parts=8)),
+        # Of eight parts two; then their sum is rounded before the shared expert's result is added.
+        (Spread(ep=8, impl=EpImpl.RING), Sends(output=2, input_gradient=1, shared_parts=8)),
+        (Spread(dp=2, ep=4, impl=EpImpl.ALL_TO_ALL), Sends(output=2, weight_parts=2, shared_parts=8)),
+    ],
+)
+def test_roundings_of_what_is_sent(spread: Spread, sends: Sends) -> None:
+    assert spread.sends(topk=2, shared=True) == sends
+
+
+def test_roundings_of_parts() -> None:
+    assert [added(parts, 3) for parts in (1, 2, 3, 8)] == [0, 1, 2, 2]
+    assert added(8, 0) == 0
+
+
+def test_virtual_devices_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def update(_: str, count: int) -> None:
+        made.append(count)
+        raise RuntimeError("JAX has started")
+
+    monkeypatch.setattr("bench_core.harness.environment._update", update)
+    make_cpu_devices(4, {})
+    make_cpu_devices(4, {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"})
+    assert made == [4]
+
+
+@pytest.mark.slow
+def test_every_pair_that_is_possible_meets() -> None:
+    rows = spread_choices(4, full=False)
+    forms = {row["form"] for row in rows}
+    assert {"dp 4", "psum 4", "ring 4", "all_to_all 4", "psum 2 x 2", "ring 2 x 2", "all_to_all 2 x 2"} <= forms
+    assert {"ragged_all_to_all 4", "ragged_all_to_all 2 x 2"} <= forms
+    for form in forms:
+        own = [row for row in rows if row["form"] == form]
+        assert {row["shape"] for row in own} == {"odd", "one token", "one slot", "topk = experts", "topk > devices"}
+        sends_rows = "all_to_all" in form
+        assert {row["capacity"] for row in own} == {"none", "drop", "boundary"} | (set() if sends_rows else {"pad"})
+
+
+@pytest.fixture
+def answered(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    from bench_core.harness.run import Outcome
+
+    def install(word: str) -> None:
+        monkeypatch.setattr("bench_core.harness.run.check_case", lambda case: Outcome(word=word, text=word))
+
+    return install
+
+
+@pytest.mark.slow
+def test_the_table_for_devices(answered: Callable[[str], None], capsys: pytest.CaptureFixture[str]) -> None:
+    answered("passed")
+    with pytest.raises(SystemExit) as exit_:
+        main(["check", "--backend", "tiled", "--devices", "4"])
+    assert not exit_.value.code
+    head, *rows, total = capsys.readouterr().out.splitlines()
+    assert head == "backend | form | impl | quant | null | capacity | remat | dtype | shape | result"
+    assert total == f"{len(rows)} passed, 0 failed, 0 unsupported"
+
+
+@pytest.mark.parametrize(("count", "message"), [("1", "--devices 1 spreads nothing"), ("64", "--devices 64 asks for")])
+def test_a_table_that_is_not_possible(count: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["check", "--devices", count])
+    assert exit_.value.code == 2
+    assert capsys.readouterr().err.startswith(f"error: {message}")
