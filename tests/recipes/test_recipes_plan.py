@@ -127,6 +127,14 @@ def test_orders() -> None:
     assert shuffled != order(plan_of(axes=axes, repeats=2, order="shuffled", seed=4))
 
 
+def test_what_the_compared_key_implies_keeps_no_cases_apart() -> None:
+    """One device, or four with a form: the keys of the form go with the compared one."""
+    axes = {"how": [{"name": "A", "quant_mode": "none", "topk": 1}, {"name": "B", "quant_mode": "int8", "topk": 4}]}
+    compare = {"axis": "quant_mode", "base": "none"}
+    plan = plan_of(axes=axes, compare=compare, repeats=2, order="interleaved", implied=["topk"])
+    assert sorted(run.repeat for run in list(plan)[:2]) == [1, 1], "one of each in the first round"
+
+
 def test_rounds_are_drawn_one_by_one_and_the_seed_draws_others() -> None:
     axes, compare = {"quant_mode": ["a", "b", "c"]}, {"axis": "quant_mode", "base": "a"}
     orders = {}

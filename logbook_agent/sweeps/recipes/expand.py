@@ -195,11 +195,11 @@ def _label(case: PlannedCase, control: Control) -> str | None:
 
 
 def compared_groups(plan: SweepPlan) -> list[list[int]]:
-    """Indices of the cases that are compared with each other: alike but for the compared key; without one, a case
-    and its controls; without those, all."""
+    """Indices of the cases that are compared with each other: alike but for the compared key and those that it
+    implies; without one, a case and its controls; without those, all."""
     recipe = plan.recipe
     if recipe.compare is not None:
-        rest = [key for key in plan.varied if key != recipe.compare.axis]
+        rest = [key for key in plan.varied if key != recipe.compare.axis and key not in recipe.implied]
         groups: dict[str, list[int]] = {}
         for index, case in enumerate(plan.cases):
             groups.setdefault(case_key(case.values, rest, recipe.fixed), []).append(index)

@@ -1,0 +1,34 @@
+"""The recipes for several devices run, at the tiny scale, on virtual ones: real sweeps of real processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import REPOSITORY, Cli
+from tests.recipes.sweep_support import runs_of
+
+RUNS = {"ep-none": 2, "ep-forms": 3, "dp-ep": 2, "null-routing-ep": 2}
+
+
+@pytest.mark.slow
+@pytest.mark.wide
+@pytest.mark.parametrize("name", RUNS)
+def test_it_runs_on_four_virtual_devices(started: Cli, folder: Path, name: str) -> None:
+    answer = started("sweep", str(REPOSITORY / "recipes" / f"{name}.yaml"), "--scale", "tiny", "--json")
+    assert answer.code == 0, answer.err
+    assert (answer.data["ran"], answer.data["failed"]) == (RUNS[name], 0)
+    rows = [row for run in runs_of(folder) for row in run.rows]
+    assert {row.labels["check"] for row in rows} == {"passed"}
+    used = {device.used for row in rows for device in row.devices}
+    assert used == ({1, 4} if name == "ep-none" else {4})
+    if name == "null-routing-ep":
+        said = started("table", "MOE-000", "--difference", "null_realized", "null_route_frac").out
+        assert "|null_realized - null_route_frac|: at most 0, 0 on average, over 2 rows" in said
+    else:
+        shown = started("show", "MOE-000", "--json").data
+        pairs = [pair for one in shown["comparisons"] for answer in one["comparisons"] for pair in answer["pairs"]]
+        assert len(pairs) == RUNS[name] - 1
+        # One run of each settles nothing; beside that nothing stands in the way of a verdict.
+        assert {name for pair in pairs for m in pair["metrics"] for name in m["withheld_by"]} <= {"order"}
