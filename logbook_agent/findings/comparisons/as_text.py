@@ -15,6 +15,7 @@ from logbook_agent.findings.comparisons.told import (
 from logbook_agent.findings.evidence.alike import Difference, DifferenceStanding, differences_text
 from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared
+from logbook_agent.findings.evidence.layout import WHY, Lay
 from logbook_agent.findings.evidence.noise import Noise, noise_of
 from logbook_agent.findings.evidence.verdict import CLAIMS, Verdict
 from logbook_agent.findings.tables.compare import IN_NOISE
@@ -109,9 +110,14 @@ def _withheld_text(differences: Sequence[Difference], axis: str | None, values: 
     others = [d for d in differences if not d.is_order]
     also = f"; the sides also differ in {differences_text(others)}" if others else ""
     settle = f"logbook ab --axis {axis or 'NAME'}={','.join(dict.fromkeys(values)) if axis else 'A,B'} -- COMMAND"
+    # What was left out can be named; any other order has to be made anew.
+    drift, settle = (
+        ("", "name entries, not runs of them")
+        if order[0].why == WHY[Lay.PICKED]
+        else (", so a drift of the machine would look like an effect", settle)
+    )
     return (
-        f"{'verdict withheld' if others else 'not settled'}{where}: {order[0].why}, "
-        f"so a drift of the machine would look like an effect{also}; "
+        f"{'verdict withheld' if others else 'not settled'}{where}: {order[0].why}{drift}{also}; "
         f"to settle it: {settle}; to judge it all the same: {' '.join(f'--allow {d.name}' for d in differences)}"
     )
 
