@@ -75,8 +75,8 @@ def test_runs_that_are_picked_settle_nothing(started: Cli, folder: Path) -> None
     assert started("ab", "--axis", "mode=a,b", "--repeat", "12", *COMMAND).code == 0
     lucky = [f"MOE-000/{2 * n + side}" for n, up in enumerate(better) if up for side in (1, 2)]
     answer = started("compare", *lucky, "--axis", "mode", "--base", "a")
-    said = "not settled: runs of a case were left out, so that the choice may be what is measured; to settle it: name entries"
-    assert said in answer.out
+    assert "not settled: runs of a case were left out, so that the choice may be what is measured; " in answer.out
+    assert "to settle it: name entries, not runs of them" in answer.out
     [m] = metrics(started("compare", *lucky, "--axis", "mode", "--base", "a", "--json").data)
     assert (m["order"], m["withheld_by"]) == ("picked", ["order"])
     # All of them, however they are named, are no choice.
