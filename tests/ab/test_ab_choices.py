@@ -47,6 +47,7 @@ def faster(runs: int, by: float = 1.02) -> dict[str, list[str]]:
     return {"a": series("a", plain), "b": series("b", [round(by * value, 3) for value in plain])}
 
 
+@pytest.mark.slow
 def test_entries_of_one_pair_each_count_as_many_looks(started: Cli, folder: Path, clock: FixedClock) -> None:
     scripted(folder, **faster(7))
     words = ["criteria", "--add", "Faster", "--predicate", "verdict: {axis: mode, values: [a, b]}"]
@@ -96,6 +97,7 @@ def test_runs_that_are_picked_settle_nothing(started: Cli, folder: Path) -> None
         ),
     ],
 )
+@pytest.mark.slow
 def test_a_narrower_question_is_one_of_those_that_were_asked(
     cli: Cli, folder: Path, row: str, narrow: tuple[str, str], predicate: str
 ) -> None:
@@ -121,6 +123,7 @@ def test_a_narrower_question_is_one_of_those_that_were_asked(
     assert criterion["computed"]["state"] == "unmet"
 
 
+@pytest.mark.slow
 def test_a_shuffled_sweep_is_judged_when_it_is_whole(started: Cli, folder: Path) -> None:
     recipe = """\
 name: two
@@ -173,6 +176,7 @@ def test_a_pair_that_was_completed_an_hour_later_is_none(started: Cli, folder: P
     assert "runs without a partner left out" in " ".join(m["reasons"])
 
 
+@pytest.mark.slow
 def test_a_value_that_is_none_leaves_its_pair_out_and_is_counted(started: Cli, folder: Path) -> None:
     sides = faster(8)
     sides["a"][2] = result("a", float("nan"))

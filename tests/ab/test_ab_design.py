@@ -119,6 +119,7 @@ def test_the_design_is_stated_in_the_entry_before_anything_is_run(ready: Cli, fo
     assert stored["design"] == {"seed": 7, "rounds": 20, "looks": 7}
 
 
+@pytest.mark.slow
 def test_the_seed_draws_the_order_of_each_pair(ready: Cli, folder: Path, clock: FixedClock) -> None:
     answer = ready(*AB, "--seed", "7", "--repeat", "6", "--json", *COMMAND)
     assert answer.data["design"] == {"seed": 7, "since": 1, "shuffled": False, "rounds": 6, "looks": 1, "plans": 1}, (
@@ -137,6 +138,7 @@ def test_the_seed_draws_the_order_of_each_pair(ready: Cli, folder: Path, clock: 
     assert len(seeds) == 2
 
 
+@pytest.mark.slow
 def test_a_settled_ab_says_how_often_it_was_looked_at(ready: Cli, folder: Path) -> None:
     answer = ready(*AB, "--seed", "5", "--json", *COMMAND)
     assert (answer.data["pairs"], answer.data["stopped"]) == (8, {"by": "settled", "why": "every verdict is settled"})
@@ -165,6 +167,7 @@ def test_an_older_ab_stays_judged_and_goes_on_with_a_design(ready: Cli, folder: 
     assert "6 pairs, p = 0.031 by signed ranks, fixed order, order effect" in (folder / "logbooks/moe.md").read_text()
 
 
+@pytest.mark.slow
 def test_every_continuation_counts_its_looks(ready: Cli, folder: Path) -> None:
     assert ready(*AB, "--seed", "5", "--repeat", "6", *COMMAND).code == 0
     assert (metric(ready)["looks"], metric(ready)["verdict"]) == (1, "beneficial")
@@ -188,6 +191,7 @@ def test_a_fixed_number_that_was_cut_off_is_judged_when_it_is_whole(ready: Cli, 
     assert (metric(ready)["verdict"], metric(ready)["looks"]) == ("beneficial", 1)
 
 
+@pytest.mark.slow
 def test_an_ab_that_ends_on_a_narrow_interval_does_not_call_its_verdict_settled(ready: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text(SLIGHT)
     answer = ready(*AB, "--seed", "5", "--json", *COMMAND)

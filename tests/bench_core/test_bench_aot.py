@@ -63,6 +63,7 @@ def test_targets_have_two_names() -> None:
         (["--compiler-flag", "xla_no_such_flag=1"], "the compiler refuses a --compiler-flag"),
     ],
 )
+@pytest.mark.slow
 def test_bad_requests(bench: Callable[..., tuple[int, list[dict], str]], words: list[str], message: str) -> None:
     code, rows, err = bench(*words)
     assert (code, rows) == (2, [])

@@ -148,6 +148,7 @@ def test_bad_settings(two_entries: Cli, folder: Path, settings: str) -> None:
     ],
 )
 @pytest.mark.sample(1)
+@pytest.mark.slow
 def test_a_template_that_names_a_missing_field(two_entries: Cli, folder: Path, template: str, text: str) -> None:
     (folder / "templates").mkdir()
     (folder / "templates" / template).write_text(text)

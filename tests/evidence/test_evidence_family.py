@@ -125,6 +125,7 @@ def test_values_against_one_base_are_one_family() -> None:
     assert (one.judgement.alone, one.judgement.verdict) == (Verdict.BENEFICIAL, Verdict.INCONCLUSIVE)
 
 
+@pytest.mark.slow
 def test_where_nothing_differs_hardly_any_question_claims_anything() -> None:
     """Ten cases of ten pairs, 200 times: any claim in at most 5%; 22 come up in one of 1,000. Alone, 40% would."""
     claimed = alone = 0

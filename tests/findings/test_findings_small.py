@@ -173,6 +173,7 @@ def test_a_search_shows_lines_and_an_output_only_where_nothing_else_has_the_word
     assert [h["text"] for h in hits if h["where"] == "run 1 output"] == ["marmot over there"]
 
 
+@pytest.mark.slow
 def test_a_time_limit_is_the_reason_of_a_timeout(started: Cli) -> None:
     script = "import time, sys; print('x', flush=True); time.sleep(9)"
     assert started("run", "--timeout", "0.5", "--", sys.executable, "-c", script).code != 0

@@ -73,6 +73,7 @@ def test_device_hours_count_accelerators(ready: Cli) -> None:
         assert needed["device_hours"] == pytest.approx(needed["minutes"] * 4 / 60)
 
 
+@pytest.mark.slow
 def test_every_case_is_told_and_the_answer_stays_short(ready: Cli) -> None:
     script = "for n in $(seq 60); do echo RESULT mode=m$n tflops=$((100 + LOGBOOK_RUN % 5)); done"
     answer = ready("noise", "--repeat", "6", "--shell", "--", script)
@@ -112,6 +113,7 @@ def test_requests_that_do_not_fit_write_nothing(ready: Cli) -> None:
 # -- the pilot of an A/B -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_pilot_says_what_it_takes_and_is_gone_on_with(ready: Cli, folder: Path) -> None:
     command = ("--", "sh", "bench.sh", "{axis}", "200")
     answer = ready(*AB, "--pilot", "--min-effect", "2%", *command)

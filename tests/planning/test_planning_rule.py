@@ -91,6 +91,7 @@ def test_what_a_winner_takes_and_an_exploration_does_not(ready: Cli, folder: Pat
     assert warned(ready, "repeats=3", "confirm=0") == []
 
 
+@pytest.mark.slow
 def test_it_is_said_before_the_first_run_and_not_of_a_sweep_that_has_begun(ready: Cli, folder: Path) -> None:
     answer = ready("sweep", "demo", "--set", "repeats=4")
     assert answer.code == 0, answer.err
@@ -111,6 +112,7 @@ def test_it_is_said_before_the_first_run_and_not_of_a_sweep_that_has_begun(ready
         (("repeats=6", "order=interleaved"), None),
     ],
 )
+@pytest.mark.slow
 def test_a_sweep_without_a_winner_says_what_could_tell(
     ready: Cli, folder: Path, sets: tuple[str, ...], reason: str | None
 ) -> None:

@@ -155,6 +155,7 @@ def test_hooks_see_the_logbook_and_no_prompt_waits(root: Path, folder: Path, git
     assert (folder / ".git/seen").read_text().count("\n") == 2
 
 
+@pytest.mark.slow
 def test_a_hook_that_hangs_is_stopped(root: Path, folder: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("logbook_agent.running.provenance.commit.COMMIT_TIMEOUT_S", 0.5)
     hook(folder, "exec sleep 60 >/dev/null 2>&1")

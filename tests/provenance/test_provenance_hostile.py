@@ -284,6 +284,7 @@ def test_what_git_prints_is_bounded(folder: Path, tmp_path: Path, monkeypatch: p
         read_git(folder, ["status"], {"PATH": f"{tmp_path}/bin:/usr/bin:/bin"})
 
 
+@pytest.mark.slow
 def test_what_it_started_is_stopped_with_it(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _fake_git(tmp_path / "bin", f"(echo $$ >{tmp_path}/pid; sleep 60) & wait")
     monkeypatch.setattr(git_calls, "TIMEOUT_S", 0.5)

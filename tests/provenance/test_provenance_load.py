@@ -174,6 +174,7 @@ def test_a_run_elsewhere_says_nothing_of_this_machine(started: Cli, folder: Path
     assert "machine" not in started("show", "MOE-000").out
 
 
+@pytest.mark.slow
 def test_another_run_in_progress_is_a_reason(started: Cli) -> None:
     # A run inside of a run: the outer one goes on.
     done = started("run", "--", "logbook", "run", "--", "true")

@@ -38,6 +38,7 @@ def test_what_is_no_program_is_not_found(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["exec cat /dev/zero", "exec sleep 60", "sleep 60 & exit 0", "exit 3", "kill -9 $$"])
+@pytest.mark.slow
 def test_a_program_that_misbehaves_says_nothing(folder: Path, text: str) -> None:
     began = time.monotonic()
     assert output_of([str(program(folder, "tool", text))], os.environ, timeout_s=0.5) is None

@@ -264,6 +264,7 @@ def test_a_recipe_of_this_repository_runs_on_a_cpu(started: Cli, monkeypatch: py
 
 
 @pytest.mark.parametrize("order", ["interleaved", "shuffled"])
+@pytest.mark.slow
 def test_a_sweep_that_is_made_again_has_another_order(started: Cli, folder: Path, order: str) -> None:
     stop = "test -e stop && kill -INT $PPID && sleep 5\n"
     write_recipe(folder, RECIPE.replace("[1, 2, 3, 4]", "[1]") + f"order: {order}\nrepeats: 6\n", bench=stop + BENCH)

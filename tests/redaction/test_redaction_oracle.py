@@ -276,6 +276,7 @@ PARTS = st.sampled_from(
 @examples(150, derandomize=True)
 @given(st.lists(PARTS, max_size=7).map("".join))
 @example('my_secret_value = @"hunter2";')
+@pytest.mark.slow
 def test_whatever_the_oracle_flags_is_gone(text: str) -> None:
     for line in text.split("\n"):
         assume(len(line) < 2000)

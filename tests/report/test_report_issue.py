@@ -384,6 +384,7 @@ def test_a_command_that_does_not_fit_is_left_out_whole() -> None:
     assert "xxx" not in text
 
 
+@pytest.mark.slow
 def test_many_entries_are_counted() -> None:
     one = record(0, "Entry", run("MOE-I8-000", 1, row(1.0, quant_mode="none")), fields=fields(next_action="go on."))
     summary = summary_of(one, HEADER)
@@ -531,6 +532,7 @@ def test_every_value_is_in_the_reference() -> None:
 # -- the index ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_summaries_of_another_form_are_not_used(started: Cli, folder: Path) -> None:
     assert started("note", "--title", "One").code == 0
     book = Book(folder / "logbooks", "moe")

@@ -80,6 +80,7 @@ def test_files_that_are_no_templates(own: Path, name: str) -> None:
     assert refused(own) == f"template {NAME} points to {Path(name).name}, which is not called *.j2"
 
 
+@pytest.mark.slow
 def test_what_is_no_regular_file(own: Path) -> None:
     os.mkfifo(own / NAME)
     assert refused(own) == f"template {NAME} is a FIFO, not a regular file"

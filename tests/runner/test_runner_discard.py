@@ -155,6 +155,7 @@ def test_planned_commands_are_warmed_up_too(started: Cli) -> None:
     assert [r["discarded"] for r in started("show", "MOE-000", "--json").data["runs"]] == [True, True, False]
 
 
+@pytest.mark.slow
 def test_ab_discards_pairs_before_the_first(started: Cli, folder: Path) -> None:
     words = ("--axis", "mode=a,b", "--seed", "1", "--", "sh", "-c", "echo RESULT mode={axis} tflops=1.5")
     data = started("ab", "--repeat", "2", "--discard", "1", "--json", *words).data

@@ -116,6 +116,7 @@ def test_streams_are_kept_apart() -> None:
     assert outcome.duration_s < 5
 
 
+@pytest.mark.slow
 def test_output_arrives_while_the_command_runs() -> None:
     # Without PYTHONUNBUFFERED the first line would come with the last.
     outcome, sinks = run(*python("import time; print('first'); time.sleep(0.7); print('last')"))
@@ -193,6 +194,7 @@ def test_timeout_ends_grandchildren_too() -> None:
     assert outcome.duration_s < 3
 
 
+@pytest.mark.slow
 def test_child_may_finish_its_work_after_the_first_signal() -> None:
     code = """
     import signal, sys, time
@@ -218,6 +220,7 @@ def test_stubborn_child_is_killed() -> None:
     assert 1.8 <= outcome.duration_s < 4
 
 
+@pytest.mark.slow
 def test_stubborn_grandchild_is_killed_after_the_child_has_gone() -> None:
     script = "(trap '' INT TERM; echo $$ ready; while :; do sleep 0.1; done) & wait"
     outcome, _ = sh(script, timeout_s=0.5)
@@ -315,6 +318,7 @@ def test_a_signal_to_the_tool_ends_the_group(number: signal.Signals) -> None:
     assert wait_until(lambda: not any(map(is_running, tool.pids)))
 
 
+@pytest.mark.slow
 def test_second_ctrl_c_kills_at_once() -> None:
     tool = Tool("trap '' INT TERM; echo ready $$; while :; do sleep 0.1; done", interrupt_s=30)
     tool.process.send_signal(signal.SIGINT)

@@ -50,11 +50,13 @@ def _remembering(draw: random.Random, size: int) -> list[float]:
 
 @pytest.mark.parametrize("size", [8, 10, 12, 15, 20, 25, 30, 40, 41, 60, 100])
 @pytest.mark.parametrize("noise", [_noise, _coarse])
+@pytest.mark.slow
 def test_it_is_silent_in_noise(noise: object, size: int) -> None:
     """In at most 1%, give or take three standard errors of 4,000 series; of all lengths together see below."""
     assert _part(noise, size, 4_000, seed=2) <= 0.01 + 3 * 0.0016
 
 
+@pytest.mark.slow
 def test_it_is_silent_in_noise_of_all_lengths() -> None:
     parts = [_part(_noise, size, 1_000, seed=3) for size in range(8, 48)]
     assert sum(parts) / len(parts) <= 0.01

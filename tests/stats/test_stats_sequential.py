@@ -67,6 +67,7 @@ def test_an_ab_is_looked_at_as_often_as_it_says() -> None:
 
 
 @pytest.mark.parametrize(("first", "more", "plans"), [(6, 6, 8), (10, 10, 6), (20, 20, 4), (6, 1, 20)])
+@pytest.mark.slow
 def test_whoever_goes_on_after_the_first_plan_claims_hardly_more(first: int, more: int, plans: int) -> None:
     """Fixed numbers of pairs, each judged when it is whole, until one claims something: of 1,500 experiments without an
     effect 5% are 75, and more than 102 come up in one of 1,000 times."""

@@ -71,6 +71,7 @@ def test_noise_floor() -> None:
     assert pooled_floor([(0.5, 1)]) is None
 
 
+@pytest.mark.slow
 def test_within_noise() -> None:
     known = Floor(0.01, 100_000)
     # Two single runs: 1.96 * sqrt(2) floors of 1% are 2.77%.

@@ -86,6 +86,7 @@ def test_hand_edits_survive_a_view_that_is_broken_elsewhere(three: Cli, folder: 
     assert view.read_text() == again, "and then it is at rest"
 
 
+@pytest.mark.slow
 def test_an_index_is_not_deceived_by_a_set_back_time(three: Cli, folder: Path) -> None:
     time.sleep(1.1)
     assert "a note" in three("list").out

@@ -145,6 +145,7 @@ def test_rules_count_and_cast_lots_the_same_way_each_time(github: Hub) -> None:
     assert statuses() == first
 
 
+@pytest.mark.slow
 def test_it_listens_on_loopback_alone_and_goes_with_its_parent(tmp_path: Path) -> None:
     code = (
         "import time\nfrom tests.emulator.server import Emulator\n"

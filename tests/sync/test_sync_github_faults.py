@@ -61,6 +61,7 @@ def test_a_write_whose_answer_is_lost_is_sent_once(
 
 
 @pytest.mark.parametrize("write", WRITES)
+@pytest.mark.slow
 def test_a_stalled_write_is_given_up(github: Hub, connect: Connect, write: Callable[[GitHub], object]) -> None:
     repo = github.new_repo()
     github.open_issue_as("ada", repo)

@@ -203,6 +203,7 @@ def test_ctrl_c_ends_a_wait(time: Time) -> None:
     assert time.now == 1011
 
 
+@pytest.mark.slow
 def test_with_the_real_clock(time: Time) -> None:
     pace = Pace(say=time.say, pause_s=0.05)
     pace.before_write()
