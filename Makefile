@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup emulator quickstart tutorial test test-fast test-wide check check-devices stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-noise bench-compare bench-recipes bench-planning calibrate aot wheel
+.PHONY: help setup emulator quickstart tutorial test test-fast test-wide check check-devices stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-planning calibrate aot aot-forms wheel
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -80,6 +80,17 @@ bench-cpu: setup  ## the MoE block on CPU against its peers and a limit (fifteen
 bench-cpu-matmul: setup  ## the grouped matmuls alone on CPU against their peers and limits (ten minutes or more)
 	@JAX_PLATFORMS=cpu $(BIN)/python benchmarks/moe_cpu_matmul.py
 
+bench-ep-cpu: setup  ## what a form of parallelism costs on CPU: two virtual devices against one (ten minutes)
+	@JAX_PLATFORMS=cpu $(BIN)/python benchmarks/moe_ep_cpu.py
+
+# An environment of scripts/bench_gpu, or a Python that has JAX for CUDA: make bench-gpu GPU_PYTHON=python3 GPU="--shapes S".
+GPU_PYTHON ?= $(wildcard .venv-gpu/bin/python)
+bench-gpu: $(if $(GPU_PYTHON),,setup)  ## the grouped matmul and the MoE block on a GPU against their peers (an hour); scripts/bench_gpu
+	@PYTHONPATH="$(CURDIR)" $(or $(GPU_PYTHON),$(BIN)/python) benchmarks/moe_gpu.py $(GPU)
+
+gpu-compile: $(if $(GPU_PYTHON),,setup)  ## the kernels for GPUs compiled for an H200 that is not there (five minutes); scripts/bench_gpu
+	@PYTHONPATH="$(CURDIR)" $(or $(GPU_PYTHON),$(BIN)/python) benchmarks/moe_gpu_compile.py $(GPU)
+
 bench-noise: setup  ## how far two runs of one case of the MoE benchmark lie apart (five minutes)
 	@JAX_PLATFORMS=cpu $(BIN)/python benchmarks/moe_noise.py
 
@@ -92,9 +103,12 @@ bench-aa: setup  ## 60 real A/A comparisons on a busy machine: how many claim an
 calibrate: setup  ## how often a verdict is wrong, by simulation; writes the table of docs/explanation/evidence.md (an hour)
 	@$(BIN)/python benchmarks/calibration.py --save benchmarks/calibration.json --document docs/explanation/evidence.md
 
-aot: setup  ## compile the MoE benchmark for TPUs that are not there: the check table and the published shapes (an hour)
+aot: setup  ## compile the MoE benchmark for TPUs that are not there: the check table, the published shapes, the default backends (an hour)
 	@$(BIN)/bench-core check --aot v5e-4
-	@$(BIN)/python benchmarks/moe_aot.py
+	@$(BIN)/python benchmarks/moe_aot.py --evidence bench_core/gmm/evidence.json
+
+aot-forms: setup  ## compile every form of expert and data parallelism for slices of 4, 8 and 64 TPUs (two hours)
+	@$(BIN)/python benchmarks/moe_aot.py --forms --resume --save benchmarks/moe_aot_forms.json
 
 wheel: setup  ## build and check the wheel
 	@$(BIN)/python -m pytest -q tests/project/test_project_wheel.py

@@ -5,16 +5,36 @@ from enum import StrEnum
 from typing import Annotated
 
 from bench_core.errors import UsageError
-from bench_core.flag import Flag
+from bench_core.flag import Flag, choose
 
 DEFAULT_TOPK = 2
 
 
 class DType(StrEnum):
-    """Element type of activations and weights. Matmuls accumulate in float32 for both."""
+    """Element type of activations and weights. Matmuls accumulate in float32; those of float64, which is for the check
+    alone, in float64."""
 
     FLOAT32 = "float32"
     BFLOAT16 = "bfloat16"
+    FLOAT64 = "float64"
+
+
+TIMED_DTYPES = (DType.FLOAT32, DType.BFLOAT16)
+
+
+def timed_dtype(word: str) -> DType:
+    """The element type of a case that is timed, or compiled for a TPU.
+
+    Raises:
+        UsageError: it is float64, or unknown.
+    """
+    if word == DType.FLOAT64:
+        raise UsageError(
+            "--dtype float64 is not timed",
+            cause="nothing trains in float64; it shows, more sharply than a bound on roundings, that a form is right",
+            hint="run bench-core check for float64, or use --dtype float32",
+        )
+    return DType(choose("--dtype", word, TIMED_DTYPES))
 
 
 class BenchPass(StrEnum):

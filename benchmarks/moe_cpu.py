@@ -30,7 +30,7 @@ import jax
 import jax.numpy as jnp
 import moe_cpu_torch
 from moe_cpu_cells import SIZES, Program, check, programs, tolerance
-from moe_cpu_peers import AGAIN, BLOCKS, OURS, Peer, block_peer, dense_peer
+from moe_cpu_peers import AGAIN, BLOCKS, OURS, Peer, cpu_peer, dense_peer
 from moe_cpu_table import head, line, tables
 
 from bench_core.shapes import DType
@@ -87,7 +87,7 @@ def peers_of(program: Program, sizes: list[str], torch: Any, *, ragged: bool) ->
     routings = {word: program.routing(word) for word in sizes}
     missing: dict[str, str] = {}
     wanted = [name for name in BLOCKS if ragged or name != RAGGED]
-    peers = {name: block_peer(name, program, inputs, routings) for name in wanted}
+    peers = {name: cpu_peer(name, program, inputs, routings) for name in wanted}
     peers |= {"dense": dense_peer(program), AGAIN: peers[OURS]}
     for name in moe_cpu_torch.NAMES if torch is not None else ():
         try:

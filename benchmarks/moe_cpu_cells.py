@@ -1,4 +1,4 @@
-"""What `moe_cpu.py` measures: cells, the arrays of each, and what any correct program may differ by. No torch."""
+"""What `moe_cpu.py` and `moe_gpu.py` measure: cells, arrays, and what any correct program may differ by. No torch."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -28,15 +29,23 @@ class Program:
     topk: int
     bench_pass: BenchPass
     dtype: DType
+    tokens: int = TOKENS
+    hidden: int = HIDDEN
+    mlp_dim: int = MLP
 
     @property
     def assignments(self) -> int:
-        return TOKENS * self.topk
+        return self.tokens * self.topk
 
     @property
     def flops(self) -> int:
         shape = MoeShape(
-            tokens=TOKENS, hidden=HIDDEN, mlp_dim=MLP, experts=self.experts, topk=self.topk, shared_expert_dim=0
+            tokens=self.tokens,
+            hidden=self.hidden,
+            mlp_dim=self.mlp_dim,
+            experts=self.experts,
+            topk=self.topk,
+            shared_expert_dim=0,
         )
         return count_flops(shape, self.bench_pass, assignments=self.assignments).total
 
@@ -44,10 +53,10 @@ class Program:
         """x [tokens, hidden], standard normal; w1, w3 [experts, hidden, mlp] and w2 [experts, mlp, hidden], with
         standard deviation 1 / sqrt(fan-in)."""
         shapes = {
-            "x": (TOKENS, HIDDEN),
-            "w1": (self.experts, HIDDEN, MLP),
-            "w3": (self.experts, HIDDEN, MLP),
-            "w2": (self.experts, MLP, HIDDEN),
+            "x": (self.tokens, self.hidden),
+            "w1": (self.experts, self.hidden, self.mlp_dim),
+            "w3": (self.experts, self.hidden, self.mlp_dim),
+            "w2": (self.experts, self.mlp_dim, self.hidden),
         }
         keys = jax.random.split(jax.random.key(0), len(shapes))
         return {
@@ -61,17 +70,17 @@ class Program:
         `random`: all shares alike; `skewed`: that of the r-th is 1 / r.
         """
         share = 1.0 / np.arange(1, self.experts + 1) if sizes == "skewed" else np.ones(self.experts)
-        noise = np.random.default_rng(0).gumbel(size=(TOKENS, self.experts))
+        noise = np.random.default_rng(0).gumbel(size=(self.tokens, self.experts))
         return route(jnp.asarray(np.log(share) + noise, jnp.float32), self.topk)
 
     def least_bytes(self) -> int:
         """Inputs, outputs and saved activations: x, routing, weights and output; gate and up [assignments, mlp] in
         float32; in forward_backward the gradients of x and the weights."""
         width = jnp.dtype(self.dtype.value).itemsize
-        x, weights = TOKENS * HIDDEN, 3 * self.experts * HIDDEN * MLP
+        x, weights = self.tokens * self.hidden, 3 * self.experts * self.hidden * self.mlp_dim
         copies = 2 if self.bench_pass is BenchPass.FORWARD_BACKWARD else 1
         routing = self.assignments * 8
-        return width * (copies * (x + weights) + x) + routing + 4 * 2 * self.assignments * MLP
+        return width * (copies * (x + weights) + x) + routing + 4 * 2 * self.assignments * self.mlp_dim
 
 
 def programs(cells: str, dtypes: list[str], passes: list[str]) -> Iterator[Program]:
@@ -95,9 +104,23 @@ def tolerance(program: Program) -> float:
     addition is off by at most u of such a sum; independent errors make that sqrt(n / 2) u of the sum's own size in the
     root mean square, for which sqrt(n) u is taken. Two programs may err to opposite sides.
     """
-    longest = max(HIDDEN, MLP, program.assignments)
+    longest = max(program.hidden, program.mlp_dim, program.assignments)
     roundings = 17 + 2 * program.topk
     return 2 * (roundings * _UNIT[program.dtype] + _SUMS * math.sqrt(longest) * _UNIT[DType.FLOAT32])
+
+
+MOST_COMPARED = 2**26
+"""Elements of an array that is compared whole."""
+
+
+def compared_part(name: str, array: Any) -> Any:
+    """What of an output is compared: all of it, or of the gradient of large weights the first and the last expert's.
+
+    `array` is JAX's or torch's.
+    """
+    if not name.startswith("grad_w") or math.prod(array.shape) <= MOST_COMPARED:
+        return array
+    return array[:: max(1, array.shape[0] - 1)]
 
 
 def difference(mine: Arrays, other: Arrays) -> float:

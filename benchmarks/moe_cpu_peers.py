@@ -1,4 +1,4 @@
-"""The peers of `moe_cpu.py` that are made with JAX: this project's block, and a dense limit."""
+"""The peers of `moe_cpu.py` and `moe_gpu.py` that are made with JAX: this project's block, and a dense limit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from moe_cpu_cells import HIDDEN, MLP, Arrays, Program
+from moe_cpu_cells import Arrays, Program, compared_part
 
 from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.moe import BlockSpec, store_weights
@@ -19,7 +19,7 @@ from bench_core.gmm.dense import DenseMatmul
 from bench_core.gmm.registry import BACKENDS
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.topk import Routing
-from bench_core.shapes import BenchPass
+from bench_core.shapes import BenchPass, DType
 from bench_core.timing.memory import program_memory
 
 OURS = "tiled fused_w13"
@@ -35,28 +35,36 @@ BLOCKS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """`run` takes the routing's name, makes one call and waits for its outputs; `arrays` turns these into NumPy's.
+    """`start` takes the routing's name, starts a call and gives its outputs; `wait` waits for them and gives them back;
+    `arrays` turns them into NumPy's.
 
     `compiled` holds seconds and bytes of the compiled program. A limit computes something else and is not compared.
     """
 
-    run: Callable[[str], Any]
+    start: Callable[[str], Any]
+    wait: Callable[[Any], Any]
     arrays: Callable[[Any], Arrays] | None
     compiled: dict[str, Any] = field(default_factory=dict)
+
+    def run(self, sizes: str) -> Any:
+        """One call, and its outputs."""
+        return self.wait(self.start(sizes))
 
     def outputs(self, sizes: str) -> Arrays:
         """Those of one call; only of a peer that has `arrays`."""
         assert self.arrays is not None
         return self.arrays(self.run(sizes))
 
-    def timed(self, sizes: str) -> tuple[Any, float, float]:
-        """Outputs, wall time and processor time of one call."""
+    def timed(self, sizes: str, calls: int = 1) -> tuple[Any, float, float]:
+        """Outputs of the last of so many calls, one behind the other, and wall and processor time of one call."""
         wall, processor = time.perf_counter(), time.process_time()
-        outputs = self.run(sizes)
-        return outputs, time.perf_counter() - wall, time.process_time() - processor
+        for _ in range(calls):
+            outputs = self.start(sizes)
+        outputs = self.wait(outputs)
+        return outputs, (time.perf_counter() - wall) / calls, (time.process_time() - processor) / calls
 
 
-def _compiled(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, dict[str, Any]]:
+def compiled_of(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, dict[str, Any]]:
     began = time.perf_counter()
     lowered = jax.jit(function).lower(*arguments)
     lowered_at = time.perf_counter()
@@ -66,35 +74,51 @@ def _compiled(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple
     return compiled, facts | {"bytes": None if memory is None else asdict(memory) | {"total": memory.total}}
 
 
-def block_peer(name: str, program: Program, inputs: dict[str, jax.Array], routings: dict[str, Routing]) -> Peer:
-    """The function that `bench-core hillclimb` times. Unlike there each call allocates its outputs, as torch does."""
+def cpu_peer(name: str, program: Program, inputs: dict[str, jax.Array], routings: dict[str, Routing]) -> Peer:
+    """A peer in `BLOCKS`."""
     backend, impl = BLOCKS[name]
     spec = BlockSpec(backend=BACKENDS[backend].load(platform="cpu"), impl=IMPLS[impl], quant_mode=QuantMode.NONE)
     stored = store_weights({name: array for name, array in inputs.items() if name != "x"}, spec.impl)
-    compiled, facts = _compiled(
-        pass_function(one_device(spec), program.bench_pass), (inputs["x"], stored, next(iter(routings.values())))
+    return block_peer(spec, program, inputs["x"], stored, routings)
+
+
+def block_peer(
+    spec: BlockSpec,
+    program: Program,
+    x: jax.Array,
+    stored: dict[str, jax.Array],
+    routings: dict[str, Routing],
+) -> Peer:
+    """The function that `bench-core hillclimb` times, of weights as `spec` stores them. Unlike there each call
+    allocates its outputs, as torch does."""
+    compiled, facts = compiled_of(
+        pass_function(one_device(spec), program.bench_pass), (x, stored, next(iter(routings.values())))
     )
 
-    def run(sizes: str) -> Any:
-        return jax.block_until_ready(compiled(inputs["x"], stored, routings[sizes]))
+    def start(sizes: str) -> Any:
+        return compiled(x, stored, routings[sizes])
 
     def arrays(outputs: dict[str, jax.Array]) -> Arrays:
         named = canonical_outputs(outputs)
-        return {name: np.asarray(array, np.float32) for name, array in named.items() if name != "loss"}
+        compared = {name: compared_part(name, array) for name, array in named.items() if name != "loss"}
+        return {name: np.asarray(array, np.float32) for name, array in compared.items()}
 
-    return Peer(run=run, arrays=arrays, compiled=facts)
+    return Peer(start=start, wait=jax.block_until_ready, arrays=arrays, compiled=facts)
 
 
-def dense_peer(program: Program) -> Peer:
-    """The matmuls of the block as dense ones of the same FLOPs: all rows times one matrix, nothing between them."""
+def dense_peer(program: Program, dtype: DType = DType.FLOAT32) -> Peer:
+    """The matmuls of the block as dense ones of the same FLOPs: all rows times one matrix, nothing between them.
+
+    Sums are float32, and results are rounded to `dtype`.
+    """
     dense, rows = DenseMatmul(), program.assignments
     shapes = {
-        "x": (rows, HIDDEN),
-        "hidden": (rows, MLP),
-        "grad_up": (rows, 2 * MLP),
-        "grad_out": (rows, HIDDEN),
-        "w13": (1, HIDDEN, 2 * MLP),
-        "w2": (1, MLP, HIDDEN),
+        "x": (rows, program.hidden),
+        "hidden": (rows, program.mlp_dim),
+        "grad_up": (rows, 2 * program.mlp_dim),
+        "grad_out": (rows, program.hidden),
+        "w13": (1, program.hidden, 2 * program.mlp_dim),
+        "w2": (1, program.mlp_dim, program.hidden),
     }
     keys = jax.random.split(jax.random.key(1), len(shapes))
     named = {
@@ -109,7 +133,7 @@ def dense_peer(program: Program) -> Peer:
             if program.bench_pass is BenchPass.FORWARD_BACKWARD:
                 made.append(dense.grad_lhs(a[cotangent], a[rhs], sizes))
                 made.append(dense.grad_rhs(a[lhs], a[cotangent], sizes))
-        return made
+        return [result.astype(dtype.value) for result in made]
 
-    compiled, facts = _compiled(products, (named,))
-    return Peer(run=lambda _: jax.block_until_ready(compiled(named)), arrays=None, compiled=facts)
+    compiled, facts = compiled_of(products, (named,))
+    return Peer(start=lambda _: compiled(named), wait=jax.block_until_ready, arrays=None, compiled=facts)

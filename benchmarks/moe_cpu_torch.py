@@ -1,4 +1,4 @@
-"""The torch forms of the block, for `moe_cpu.py`. torch is no dependency of this project: see scripts/bench_torch."""
+"""The torch forms of the block, for `moe_cpu.py` and `moe_gpu.py`. torch is no dependency: see scripts/bench_torch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from moe_cpu_cells import Arrays, Program
+from moe_cpu_cells import Arrays, Program, compared_part
 from moe_cpu_peers import Peer
 
 from bench_core.routing.topk import Routing
@@ -60,7 +60,7 @@ def _grouped(torch: Any, program: Program) -> Callable[[Tensors, Any, Any], Any]
         flat = experts.reshape(-1)
         order = torch.argsort(flat)
         inverse = torch.empty_like(order)
-        inverse[order] = torch.arange(order.numel())
+        inverse[order] = torch.arange(order.numel(), device=order.device)
         ends = torch.cumsum(torch.bincount(flat, minlength=program.experts), 0).to(torch.int32)
         rows = a["x"][order // program.topk]
         gate, up = grouped_mm(rows, a["w13"], offs=ends).chunk(2, dim=-1)
@@ -75,12 +75,17 @@ FORMS = {"torch loop": (_loop, ("x", "w1", "w3", "w2")), "torch grouped_mm": (_g
 
 
 def torch_peer(
-    torch: Any, name: str, program: Program, inputs: dict[str, jax.Array], routings: dict[str, Routing]
+    torch: Any,
+    name: str,
+    program: Program,
+    inputs: dict[str, jax.Array],
+    routings: dict[str, Routing],
+    device: str = "cpu",
 ) -> Peer:
     """One form, eager, with the numbers of `inputs`.
 
     Raises:
-        RuntimeError: torch has no such operation for the dtype on a CPU.
+        RuntimeError: torch has no such operation for the dtype on the device.
     """
     make, names = FORMS[name]
     forward = make(torch, program)
@@ -89,18 +94,18 @@ def torch_peer(
 
     def tensor(array: Any) -> Any:
         # Through float32, which holds every bfloat16: NumPy has no such type for torch to read.
-        return torch.from_numpy(np.array(array, np.float32)).to(dtype)
+        return torch.from_numpy(np.array(array, np.float32)).to(device, dtype)
 
     whole = {key: tensor(array) for key, array in inputs.items()}
     if "w13" in names:
         whole["w13"] = torch.cat([whole["w1"], whole["w3"]], dim=-1)
     leaves = {key: whole[key].requires_grad_(training) for key in names}
     chosen = {
-        sizes: (torch.from_numpy(np.array(routing.experts, np.int64)), tensor(routing.weights))
+        sizes: (torch.from_numpy(np.array(routing.experts, np.int64)).to(device), tensor(routing.weights))
         for sizes, routing in routings.items()
     }
 
-    def run(sizes: str) -> Tensors:
+    def start(sizes: str) -> Tensors:
         if not training:
             with torch.no_grad():
                 return {"output": forward(leaves, *chosen[sizes])}
@@ -108,11 +113,17 @@ def torch_peer(
         gradients = torch.autograd.grad(output.float().square().mean(), list(leaves.values()))
         return {"output": output.detach(), **{f"grad_{key}": g for key, g in zip(leaves, gradients, strict=True)}}
 
+    def wait(outputs: Tensors) -> Tensors:
+        if device != "cpu":
+            torch.cuda.synchronize()
+        return outputs
+
     def arrays(outputs: Tensors) -> Arrays:
         named = dict(outputs)
         if "grad_w13" in named:
             named["grad_w1"], named["grad_w3"] = named.pop("grad_w13").chunk(2, dim=-1)
-        return {key: value.float().numpy() for key, value in named.items()}
+        return {key: compared_part(key, value).float().cpu().numpy() for key, value in named.items()}
 
-    run(next(iter(routings)))
-    return Peer(run=run, arrays=arrays)
+    peer = Peer(start=start, wait=wait, arrays=arrays)
+    peer.run(next(iter(routings)))
+    return peer

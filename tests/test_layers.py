@@ -31,7 +31,7 @@ MOST_PAIRS = 50
 BENCH = (
     {"__main__"},
     {"cli"},
-    {"aot"},
+    {"aot", "job"},
     {"harness"},
     {"parallel"},
     {"blocks"},

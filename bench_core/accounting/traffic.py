@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 
 from bench_core.shapes import BenchPass, DType, MoeShape
 
-_ITEM_BYTES = {DType.FLOAT32: 4, DType.BFLOAT16: 2}
+ITEM_BYTES = {DType.FLOAT32: 4, DType.BFLOAT16: 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ def count_bytes(shape: MoeShape, dtype: DType, bench_pass: BenchPass, *, assignm
         assignments: rows that the experts really compute; default tokens * topk.
     """
     rows = shape.assignments if assignments is None else assignments
-    unit = _ITEM_BYTES[dtype] * (3 if bench_pass is BenchPass.FORWARD_BACKWARD else 1)
+    unit = ITEM_BYTES[dtype] * (3 if bench_pass is BenchPass.FORWARD_BACKWARD else 1)
     active = min(shape.experts, rows)
     routed = unit * shape.hidden * shape.mlp_dim * active
     shared = unit * shape.hidden * shape.shared_expert_dim

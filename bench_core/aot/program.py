@@ -13,6 +13,7 @@ from bench_core.aot.quiet import captured_output
 from bench_core.aot.refusals import Reason, Refusal, read_refusal
 from bench_core.blocks.inputs import make_routing, weight_shapes
 from bench_core.blocks.moe import store_weights
+from bench_core.errors import UnsupportedCase
 from bench_core.harness.build import Built, build_case, plan_case
 from bench_core.harness.case import Case
 from bench_core.harness.compiler_flags import CompilerFlags, raise_refused_flag
@@ -53,9 +54,15 @@ def lower_case(case: Case, devices: Sequence[jax.Device]) -> LoweredCase:
     devices need the routing, which is drawn as for a run.
 
     Raises:
-        UnsupportedCase: the backend does not serve the case on TPU.
+        UnsupportedCase: the backend does not serve the case on TPU, or the case is several programs.
         NotImplementedError, ValueError: a kernel cannot be written for TPU with these sizes.
     """
+    if case.staged:
+        raise UnsupportedCase(
+            f"--programs {case.programs} cannot be combined with --aot",
+            cause="it compiles one program, and the stages are programs of their own",
+            hint="use --programs one",
+        )
     backend = load_backend(case, platform="tpu")
     built = build_case(case, case.shape, backend, _plan(case), devices)
     arguments = _arguments(case, built)
@@ -87,7 +94,9 @@ def _arguments(case: Case, built: Built) -> tuple[Any, ...]:
     x = _abstract((tokens, shape.hidden), case.dtype.value)
     weights = {name: _abstract(size, case.dtype.value) for name, size in weight_shapes(shape).items()}
     slots = (tokens, shape.topk)
-    routing = Routing(experts=_abstract(slots, jnp.int32), weights=_abstract(slots, jnp.float32))
+    routing: Any = Routing(experts=_abstract(slots, jnp.int32), weights=_abstract(slots, jnp.float32))
+    if case.routes_inside:
+        routing = _abstract((tokens, shape.experts), jnp.float32)
     stored = jax.eval_shape(lambda weights: store_weights(weights, spec.impl, shared_fused=spec.shared_fused), weights)
     if not built.prequeued:
         return x, stored, routing

@@ -24,7 +24,7 @@ from bench_core.shapes import DType
 INT8_LEVELS = 127
 FLOAT32_TINY = float(np.finfo(np.float32).tiny)
 
-_UNIT_ROUNDOFF = {DType.FLOAT32: 2.0**-24, DType.BFLOAT16: 2.0**-8}
+_UNIT_ROUNDOFF = {DType.FLOAT32: 2.0**-24, DType.BFLOAT16: 2.0**-8, DType.FLOAT64: 2.0**-53}
 
 SILU_LIPSCHITZ = 1.1
 """Upper bound of |d silu(x) / dx|, whose maximum is 1.0998 near x = 2.4."""
@@ -75,7 +75,7 @@ class BoundedMath:
     def sent(self, roundings: int) -> float:
         """Relative error of so many roundings, one after the other, of sums that devices send to each other. Sums in
         float32 have no others than those that gamma counts, in whatever order and wherever terms are added."""
-        return 0.0 if self.dtype is DType.FLOAT32 else (1.0 + self.dtype_roundoff) ** roundings - 1.0
+        return (1.0 + self.dtype_roundoff) ** roundings - 1.0 if self.dtype is DType.BFLOAT16 else 0.0
 
     def matmul(self, left: Bounded, right: Bounded, *, terms: int | None = None, roundoff: float = 0.0) -> Bounded:
         """left [m, k] @ right [k, n]; `terms` is the number of summands that are not zero, default k. `roundoff`:
@@ -126,11 +126,25 @@ class BoundedMath:
         own_magnitude = s_most * (1.0 + 2.0 * x.magnitude)
         return Bounded(value=s + x.value * s * (1.0 - s), error=0.5 * x.error + own * own_magnitude)
 
+    def softmax(self, x: Shaped[np.ndarray, "rows columns"]) -> Bounded:
+        """exp(x - max) / sum of exp(x - max) along the last axis, of numbers that program and oracle share.
+
+        The difference d = x - max is rounded once, which changes exp(d) by |d| u relatively; the sum takes the error of
+        its worst term. exp of a few ulp and a division are no more than the roundings of a sigmoid.
+        """
+        difference = x.astype(np.float64) - x.max(axis=-1, keepdims=True)
+        powers = np.exp(difference)
+        value = powers / powers.sum(axis=-1, keepdims=True)
+        distance = np.abs(difference) + np.abs(difference).max(axis=-1, keepdims=True)
+        relative = (2 * self.arithmetic.sigmoid_roundings + distance) * self._u + self.arithmetic.gamma(x.shape[-1])
+        # A weight too small for a normal float32 may be flushed to zero.
+        return Bounded(value=value, error=relative * (1.0 + relative) * value + FLOAT32_TINY)
+
     def rounded(self, x: Bounded) -> Bounded:
         """Rounded to the case's dtype, by the program for certain and hence by the oracle too."""
         match self.dtype:
-            case DType.FLOAT32:
-                # The float32 results that enter here carry the accumulator's roundoff already.
+            case DType.FLOAT32 | DType.FLOAT64:
+                # The sums that enter here carry the accumulator's roundoff already.
                 return x
             case DType.BFLOAT16:
                 return _monotone(x, _to_bfloat16)

@@ -8,6 +8,10 @@ from jaxtyping import Shaped
 
 from bench_core.blocks.bounded import FLOAT32_TINY, Bounded
 
+FLOAT64_TOLERANCE = 1e-12
+"""In a case of float64, of the largest |element| of each array. A thousand roundings in a row are off by 1e-13 in
+float64; one rounding to float32 is off by up to 6e-8."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
@@ -41,6 +45,14 @@ def compare(outputs: Mapping[str, Shaped[np.ndarray, "..."]], expected: Mapping[
     worst = [_worst(name, outputs[name], expected[name]) for name in expected]
     largest = max(comparison.max_abs_error for comparison in worst)
     return replace(max(worst, key=lambda comparison: comparison.error_ratio), max_abs_error=largest)
+
+
+def bounded_alike(expected: Mapping[str, Bounded], tolerance: float) -> dict[str, Bounded]:
+    """The same values, where every element of an array may be off by `tolerance` of its largest |element|."""
+    return {
+        name: Bounded(value=own.value, error=np.full_like(own.value, tolerance * np.abs(own.value).max(initial=0.0)))
+        for name, own in expected.items()
+    }
 
 
 def _worst(name: str, output: Shaped[np.ndarray, "..."], expected: Bounded) -> Comparison:

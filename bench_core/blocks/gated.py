@@ -13,6 +13,7 @@ from bench_core.blocks.matmul import grouped_matmul
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.quant.fake import operand
 from bench_core.quant.mode import QuantMode
+from bench_core.quant.sums import Sums
 
 
 def up_projection(
@@ -22,7 +23,7 @@ def up_projection(
     *,
     backend: GroupedMatmul,
     quant_mode: QuantMode,
-) -> Float32[Array, "m mlp"]:
+) -> Sums[Array, "m mlp"]:
     """silu(rows @ w1) * (rows @ w3).
 
     Args:
@@ -38,16 +39,16 @@ def up_projection(
 
 
 def down_projection(
-    hidden: Float32[Array, "m mlp"],
+    hidden: Sums[Array, "m mlp"],
     down_weights: Float[Array, "g mlp hidden"],
     group_sizes: Int32[Array, " g"],
     row_weights: Float32[Array, " m"] | None = None,
     *,
     backend: GroupedMatmul,
     quant_mode: QuantMode,
-) -> Float32[Array, "m hidden"]:
+) -> Sums[Array, "m hidden"]:
     """(row_weights * hidden) @ w2. `hidden` becomes an operand here, after its weight was applied."""
-    weighted = hidden if row_weights is None else hidden * row_weights[:, None]
+    weighted = hidden if row_weights is None else hidden * row_weights[:, None].astype(hidden.dtype)
     lhs = operand(weighted, quant_mode, axis=-1, dtype=down_weights.dtype)
     return _multiply(backend, quant_mode, lhs, down_weights, group_sizes)
 
@@ -58,7 +59,7 @@ def _multiply(
     lhs: Float[Array, "m k"],
     weights: Float[Array, "g k n"],
     group_sizes: Int32[Array, " g"],
-) -> Float32[Array, "m n"]:
+) -> Sums[Array, "m n"]:
     if quant_mode is QuantMode.INT8_REAL:
         return int8_matmul(backend, lhs, weights, group_sizes)
     rhs = operand(weights, quant_mode, axis=-2, dtype=weights.dtype)

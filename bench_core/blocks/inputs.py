@@ -18,11 +18,13 @@ from bench_core.shapes import DType, MoeShape
 
 
 class BlockInputs(NamedTuple):
-    """Everything that a block reads; weights in the unfused form."""
+    """Everything that a block reads; weights in the unfused form. `logits`: of which the program itself makes the
+    routing, where it does."""
 
     x: Float[Array, "tokens hidden"]
     weights: Weights
     routing: Routing
+    logits: Float32[Array, "tokens experts"] | None = None
 
 
 def weight_shapes(shape: MoeShape) -> dict[str, tuple[int, int, int]]:
@@ -43,7 +45,7 @@ def weight_shapes(shape: MoeShape) -> dict[str, tuple[int, int, int]]:
 
 
 @functools.partial(jax.jit, static_argnames=("size", "dtype"))
-def _normal(key: Array, scale: float | Float32[Array, ""], *, size: int, dtype: DType) -> Float[Array, " size"]:
+def _normal(key: Array, scale: float | Float[Array, ""], *, size: int, dtype: DType) -> Float[Array, " size"]:
     return (jax.random.normal(key, (size,), jnp.float32) * scale).astype(dtype.value)
 
 
@@ -64,11 +66,16 @@ def make_inputs(seed: int, *, shape: MoeShape, dtype: DType, request: RoutingReq
 
 def make_routing(seed: int, *, shape: MoeShape, request: RoutingRequest) -> Routing:
     """The routing of `make_inputs` alone: all that a compiler needs to know of the values."""
+    return _with_nulls(route(make_logits(seed, shape=shape, request=request), shape.topk), seed, shape, request)
+
+
+def make_logits(seed: int, *, shape: MoeShape, request: RoutingRequest) -> Float32[Array, "tokens experts"]:
+    """The router's logits, from which `make_routing` chooses. Null slots do not show in them."""
     match request.distribution:
         case Distribution.RANDOM:
-            logits = _draw(seed, "logits", (shape.tokens, shape.experts), 1.0, DType.FLOAT32)
+            return _draw(seed, "logits", (shape.tokens, shape.experts), 1.0, DType.FLOAT32)
         case Distribution.RUNS:
-            logits = jnp.asarray(
+            return jnp.asarray(
                 run_logits(
                     np.random.default_rng([seed, _RUNS_STREAM]),
                     tokens=shape.tokens,
@@ -77,7 +84,6 @@ def make_routing(seed: int, *, shape: MoeShape, request: RoutingRequest) -> Rout
                     noise_scale=request.run_noise_scale,
                 )
             )
-    return _with_nulls(route(logits, shape.topk), seed, shape, request)
 
 
 _NAMES = ("x", "logits", "w1", "w3", "w2", "shared_w1", "shared_w3", "shared_w2")

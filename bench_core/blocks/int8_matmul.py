@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Float32, Int8, Int32
+from jaxtyping import Array, Float, Int8, Int32
 
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.quant.codes import Codes, dequantised, int8_codes
 from bench_core.quant.fake import LEVELS
 from bench_core.quant.rounding import round_to
+from bench_core.quant.sums import Sums, sum_dtype
 
 IntegerProduct = Callable[[Array, Array, Array], Array]
 
@@ -47,11 +48,11 @@ def int8_matmul(
     lhs: Float[Array, "m k"],
     rhs: Float[Array, "g k n"],
     group_sizes: Int32[Array, " g"],
-) -> Float32[Array, "m n"]:
+) -> Sums[Array, "m n"]:
     """out[i] = lhs[i] @ rhs[group of i] of operands that are quantised here.
 
     Codes are int8, one scale per row of the left operand and per group and column of the right. Their products
-    are summed in int32, without rounding (up to LONGEST_SUM of them), and scaled in float32. The backward pass is
+    are summed in int32, without rounding (up to LONGEST_SUM of them), and scaled in `sum_dtype`. The backward pass is
     straight-through: its two matmuls are those of the dequantised operands, rounded to the dtype of `rhs`.
     """
     return _forward(backend, lhs, rhs, group_sizes)[0]
@@ -63,11 +64,11 @@ def _forward(
     rhs: Float[Array, "g k n"],
     group_sizes: Int32[Array, " g"],
 ) -> tuple[Array, _Residuals]:
-    left = int8_codes(lhs.astype(jnp.float32), axis=-1)
-    right = int8_codes(rhs.astype(jnp.float32), axis=-2)
+    left = int8_codes(lhs.astype(sum_dtype(lhs.dtype)), axis=-1)
+    right = int8_codes(rhs.astype(sum_dtype(rhs.dtype)), axis=-2)
     total = INTEGER_PRODUCTS[backend.name](left.codes, right.codes, group_sizes)
     by_row = jnp.repeat(right.scale[:, 0, :], group_sizes, axis=0, total_repeat_length=lhs.shape[0])
-    product = total.astype(jnp.float32) * left.scale * by_row
+    product = total.astype(left.scale.dtype) * left.scale * by_row
     residuals = _Residuals(
         lhs=left,
         rhs=right,
@@ -79,7 +80,7 @@ def _forward(
 
 
 def _backward(
-    backend: GroupedMatmul, residuals: _Residuals, cotangent: Float32[Array, "m n"]
+    backend: GroupedMatmul, residuals: _Residuals, cotangent: Sums[Array, "m n"]
 ) -> tuple[Array, Array, None]:
     dtype = residuals.rhs_like.dtype
     narrow = round_to(cotangent, dtype)

@@ -3,10 +3,11 @@
 import functools
 
 import jax
-from jaxtyping import Array, Float, Float32, Int32
+from jaxtyping import Array, Float, Int32
 
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.quant.rounding import round_to
+from bench_core.quant.sums import Sums
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -15,11 +16,11 @@ def grouped_matmul(
     lhs: Float[Array, "m k"],
     rhs: Float[Array, "g k n"],
     group_sizes: Int32[Array, " g"],
-) -> Float32[Array, "m n"]:
-    """out[i] = lhs[i] @ rhs[group of i], accumulated and returned in float32.
+) -> Sums[Array, "m n"]:
+    """out[i] = lhs[i] @ rhs[group of i], accumulated and returned in `sum_dtype`.
 
     The cotangent is rounded to the operands' dtype before the two backward matmuls, as training in that
-    dtype does; their float32 results are rounded to the operand's dtype once.
+    dtype does; their results are rounded to the operand's dtype once.
     """
     return backend.forward(lhs, rhs, group_sizes)
 
@@ -34,7 +35,7 @@ def _forward(
 
 
 def _backward(
-    backend: GroupedMatmul, residuals: tuple[Array, Array, Array], cotangent: Float32[Array, "m n"]
+    backend: GroupedMatmul, residuals: tuple[Array, Array, Array], cotangent: Sums[Array, "m n"]
 ) -> tuple[Array, Array, None]:
     lhs, rhs, group_sizes = residuals
     narrow = round_to(cotangent, lhs.dtype)

@@ -18,3 +18,27 @@ class RematMode(StrEnum):
     NONE = "none"
     EXPERT_MLP = "expert_mlp"
     COMBINE = "combine"
+
+
+class Router(StrEnum):
+    """Where tokens choose their experts (top-k of the router's logits, and softmax over it): before the timed program
+    starts, or `inside` of it."""
+
+    OUTSIDE = "outside"
+    INSIDE = "inside"
+
+
+class Programs(StrEnum):
+    """Of how many programs a forward pass is made.
+
+    `one`. `stages`: pack, up, down and combine are programs of their own, and the host starts each when the one before
+    has finished. `stages_async`: the host starts all of them at once, and waits for the last.
+    """
+
+    ONE = "one"
+    STAGES = "stages"
+    STAGES_ASYNC = "stages_async"
+
+    @property
+    def staged(self) -> bool:
+        return self is not Programs.ONE

@@ -1,12 +1,12 @@
 """The MoE block as it is timed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Float32, Int32
+from jaxtyping import Array, Float, Int32
 
 from bench_core.blocks.gated import down_projection, up_projection
 from bench_core.blocks.gated_experts import GatedSpec, gated_experts
@@ -18,6 +18,7 @@ from bench_core.gmm.gated import GatedExperts
 from bench_core.quant.fake import operand
 from bench_core.quant.mode import QuantMode
 from bench_core.quant.rounding import round_to
+from bench_core.quant.sums import Sums, sum_dtype
 from bench_core.routing.layout import Layout
 from bench_core.routing.permute import Permutation, combine, dispatch, row_weights, scatter_combine, sort_by_expert
 from bench_core.routing.strategy import PackStrategy
@@ -63,12 +64,17 @@ class BlockSpec:
     def gated(self) -> GatedSpec | None:
         """The routed experts as one operation, where the backend has it and it serves the case; None: as products.
 
-        It serves full layouts without quantisation; a recomputation or a prepared queue is made of products.
+        Not with quantisation, recomputation or a prepared queue; with a layout where the backend skips rows and no
+        expert is padded.
         """
-        served = self.quant_mode is QuantMode.NONE and self.layout is None and self.remat_mode is RematMode.NONE
+        served = self.quant_mode is QuantMode.NONE and self.remat_mode is RematMode.NONE
         if not served or not isinstance(self.backend, GatedExperts):
             return None
-        return GatedSpec(backend=self.backend, preweight=self.impl.preweight, scatter=self.impl.scatter)
+        if self.layout is not None and (self.layout.padded or not self.backend.skips_rows):
+            return None
+        return GatedSpec(
+            backend=self.backend, preweight=self.impl.preweight, scatter=self.impl.scatter, partial=self.partial
+        )
 
     def ran(self, *, prequeued: bool = False) -> str:
         """What a row says about the code that computed it."""
@@ -86,12 +92,12 @@ def moe_block(
 ) -> Float[Array, "tokens hidden"]:
     """Sum over the chosen experts of routing weight * expert(x), plus the shared expert.
 
-    Matmuls take operands of x's dtype and accumulate in float32; everything between two matmuls is float32;
+    Matmuls take operands of x's dtype and accumulate in `sum_dtype`, of which everything between two matmuls is too;
     the result is rounded to x's dtype once. Sorting by expert is part of the block, choosing experts is not.
     The routing weights are constants: gradients go to x and to the weights.
 
     Args:
-        x: activations, float32 or bfloat16.
+        x: activations, float32, bfloat16 or float64.
         weights: in the stored form of `spec` (see `store_weights`).
         routing: fixed. Null slots name the expert `experts` and have weight 0.
         spec: backend, implementation, quantisation, layout.
@@ -116,13 +122,17 @@ def routed_block(
     routing: Routing,
     spec: BlockSpec,
     queue: Queue | None = None,
-) -> Float32[Array, "tokens hidden"]:
+) -> Sums[Array, "tokens hidden"]:
     """The part of `moe_block` that is routed, of `block_rows`; not rounded yet."""
     if spec.layout is not None and spec.layout.rows == 0:
         # No slot has an expert: some backends have no program for zero rows.
-        return jnp.zeros(rows.shape, jnp.float32)
+        return jnp.zeros(rows.shape, sum_dtype(rows.dtype))
     if queue is None and spec.gated is not None:
-        permutation = sort_by_expert(routing.experts, weights["w2"].shape[0], strategy=spec.pack_strategy)
+        # Rows without an assignment are in no group, so that nobody computes them.
+        layout = None if spec.layout is None else replace(spec.layout, filled=False)
+        permutation = sort_by_expert(
+            routing.experts, weights["w2"].shape[0], strategy=spec.pack_strategy, layout=layout
+        )
         return gated_experts(spec.gated, rows, _up_weights(weights, spec), weights["w2"], permutation, routing.weights)
     if queue is None:
         packed = pack(rows, routing, weights["w2"].shape[0], spec)
@@ -141,7 +151,7 @@ def _up_weights(weights: Weights, spec: BlockSpec) -> tuple[Array, ...]:
     return tuple(weights[name] for name in (("w13",) if spec.impl.fused_w13 else ("w1", "w3")))
 
 
-def up_stage(queue: Queue, weights: Weights, spec: BlockSpec) -> Float32[Array, "rows mlp"]:
+def up_stage(queue: Queue, weights: Weights, spec: BlockSpec) -> Sums[Array, "rows mlp"]:
     """The routed experts' gated hidden activations."""
     return up_projection(
         queue.rows,
@@ -153,8 +163,8 @@ def up_stage(queue: Queue, weights: Weights, spec: BlockSpec) -> Float32[Array, 
 
 
 def down_stage(
-    hidden: Float32[Array, "rows mlp"], queue: Queue, weights: Weights, routing: Routing, spec: BlockSpec
-) -> Float32[Array, "rows hidden"]:
+    hidden: Sums[Array, "rows mlp"], queue: Queue, weights: Weights, routing: Routing, spec: BlockSpec
+) -> Sums[Array, "rows hidden"]:
     """The routed experts' results, with the routing weight already in them when the implementation says so."""
     own = row_weights(queue.permutation, routing.weights, spec.partial) if spec.impl.preweight else None
     return down_projection(
@@ -168,14 +178,14 @@ def down_stage(
 
 
 def combine_stage(
-    rows: Float32[Array, "rows hidden"], permutation: Permutation, routing: Routing, spec: BlockSpec
-) -> Float32[Array, "tokens hidden"]:
+    rows: Sums[Array, "rows hidden"], permutation: Permutation, routing: Routing, spec: BlockSpec
+) -> Sums[Array, "tokens hidden"]:
     """The weighted sum of every token's rows."""
     back = scatter_combine if spec.impl.scatter else combine
     return back(rows, permutation, routing.weights, spec.partial, weighted=not spec.impl.preweight)
 
 
-def _routed(queue: Queue, weights: Weights, routing: Routing, spec: BlockSpec) -> Float32[Array, "tokens hidden"]:
+def _routed(queue: Queue, weights: Weights, routing: Routing, spec: BlockSpec) -> Sums[Array, "tokens hidden"]:
     def experts(queue: Queue, weights: Weights) -> Array:
         return down_stage(up_stage(queue, weights, spec), queue, weights, routing, spec)
 
@@ -191,7 +201,7 @@ def _routed(queue: Queue, weights: Weights, routing: Routing, spec: BlockSpec) -
 
 def shared_block(
     rows: Float[Array, "tokens hidden"], weights: Weights, spec: BlockSpec
-) -> Float32[Array, "tokens hidden"]:
+) -> Sums[Array, "tokens hidden"]:
     """The part of `moe_block` that every token goes through, of `block_rows`; not rounded yet."""
     names = ("shared_w13",) if spec.shared_fused else ("shared_w1", "shared_w3")
     group: Int32[Array, " 1"] = jnp.array([rows.shape[0]], jnp.int32)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int, Int32, Shaped
+from jaxtyping import Bool, Float32, Int, Int32, Shaped
 
 from bench_core.blocks.bounded import Bounded, BoundedMath
 from bench_core.blocks.sends import ALONE, Sends, added
@@ -42,6 +42,8 @@ class OracleInputs:
     """Slots that a bucket may have; those of later tokens are dropped."""
     buckets: Int[np.ndarray, "tokens topk"] | None = None
     """The bucket of each slot; None: its expert."""
+    logits: Float32[np.ndarray, "tokens all_experts"] | None = None
+    """The router's, where the program itself makes the routing weights of them: then these are no shared numbers."""
 
     @cached_property
     def kept(self) -> Bool[np.ndarray, "tokens topk"]:
@@ -87,7 +89,10 @@ class Oracle:
         """Every output of the pass by its unfused name (see `blocks.program`)."""
         rows = Bounded.exact(inputs.x)
         experts = inputs.weights["w2"].shape[0]
-        shares = [_share(inputs, index) for index in range(experts)]
+        weights = Bounded.exact(inputs.routing_weights)
+        if inputs.logits is not None:
+            weights = self.math.softmax(np.take_along_axis(inputs.logits, inputs.experts, axis=1))
+        shares = [_share(inputs, weights, index) for index in range(experts)]
         routed = [
             self._forward(rows, inputs.weights, index, share=share if self.preweight else None)
             for index, share in enumerate(shares)
@@ -213,11 +218,12 @@ class Oracle:
         return {name: math.rounded(gradient) for name, gradient in weights.items()}, inputs
 
 
-def _share(inputs: OracleInputs, index: int) -> Bounded:
-    """The routing weight of one expert for every token, [tokens, 1]; 0 where it was not chosen, or dropped."""
+def _share(inputs: OracleInputs, weights: Bounded, index: int) -> Bounded:
+    """The routing weight of one expert for every token, [tokens, 1]; 0 where it was not chosen, or dropped. A token
+    chooses an expert once."""
     own: Bool[np.ndarray, "tokens topk"] = (inputs.experts == index) & inputs.kept
-    chosen: Float[np.ndarray, "tokens topk"] = np.where(own, inputs.routing_weights.astype(np.float64), 0.0)
-    return Bounded.exact(chosen.sum(axis=1, keepdims=True))
+    value, error = (np.where(own, part, 0.0).sum(axis=1, keepdims=True) for part in (weights.value, weights.error))
+    return Bounded(value=value, error=error)
 
 
 def _stacked(parts: list[Bounded]) -> Bounded:

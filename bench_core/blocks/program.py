@@ -4,30 +4,37 @@ from collections.abc import Callable, Mapping
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Float32
+from jaxtyping import Array, Float
 
 from bench_core.blocks.moe import BlockSpec, Queue, Weights, moe_block, pack, split_fused
-from bench_core.routing.topk import Routing
+from bench_core.quant.sums import Sums, sum_dtype
+from bench_core.routing.topk import RouterInput, Routing, route, route_padded
 from bench_core.shapes import BenchPass
 
 PassFunction = Callable[..., dict[str, Array]]
-"""(x, stored weights, routing) -> named outputs; forward takes a queue as a fourth argument."""
+"""(x, stored weights, routing or logits) -> named outputs; forward takes a queue as a fourth argument."""
 
 
 Block = Callable[..., Array]
-"""(x, stored weights, routing) -> output; a block of one device takes a queue as a fourth argument."""
+"""(x, stored weights, routing or logits) -> output; it may take a queue as a fourth argument."""
 
 
-def mean_square(output: Float[Array, "tokens hidden"], tokens: int | None = None) -> Float32[Array, ""]:
-    """The loss of the training pass: the mean of squares, in float32. `tokens`: the others are zeros that were
+def mean_square(output: Float[Array, "tokens hidden"], tokens: int | None = None) -> Sums[Array, ""]:
+    """The loss of the training pass: the mean of squares, in `sum_dtype`. `tokens`: the others are zeros that were
     added."""
-    squares = jnp.square(output.astype(jnp.float32))
+    squares = jnp.square(output.astype(sum_dtype(output.dtype)))
     return jnp.mean(squares) if tokens in (None, output.shape[0]) else jnp.sum(squares) / (tokens * output.shape[1])
 
 
 def one_device(spec: BlockSpec) -> Block:
     """The block on one device."""
     return lambda x, weights, routing, queue=None: moe_block(x, weights, routing, spec, queue)
+
+
+def routing_inside(spec: BlockSpec, topk: int, *, padded: bool = False) -> Block:
+    """The block on one device, of router logits. `padded`: tokens may have been added (see `route_padded`)."""
+    choose = route_padded if padded else route
+    return lambda x, weights, logits: moe_block(x, weights, choose(logits, topk), spec)
 
 
 def pass_function(block: Block, bench_pass: BenchPass, tokens: int | None = None) -> PassFunction:
@@ -38,14 +45,14 @@ def pass_function(block: Block, bench_pass: BenchPass, tokens: int | None = None
     check wants it. With a queue (see `prepare_queue`), forward leaves sorting and dispatch out.
     """
 
-    def forward(x: Array, weights: Weights, routing: Routing, queue: Queue | None = None) -> dict[str, Array]:
+    def forward(x: Array, weights: Weights, routing: RouterInput, queue: Queue | None = None) -> dict[str, Array]:
         return {"output": block(x, weights, routing) if queue is None else block(x, weights, routing, queue)}
 
-    def loss(x: Array, weights: Weights, routing: Routing) -> tuple[Array, Array]:
+    def loss(x: Array, weights: Weights, routing: RouterInput) -> tuple[Array, Array]:
         output = block(x, weights, routing)
         return mean_square(output, tokens), output
 
-    def forward_backward(x: Array, weights: Weights, routing: Routing) -> dict[str, Array]:
+    def forward_backward(x: Array, weights: Weights, routing: RouterInput) -> dict[str, Array]:
         differentiate = jax.value_and_grad(loss, argnums=(0, 1), has_aux=True)
         (value, output), (grad_x, grad_weights) = differentiate(x, weights, routing)
         gradients = {f"grad_{name}": gradient for name, gradient in grad_weights.items()}

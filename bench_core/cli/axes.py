@@ -22,8 +22,17 @@ def topk_values(topk: int | None, topk_list: str | None) -> list[int]:
     if topk_list is None:
         return [DEFAULT_TOPK if topk is None else topk]
     if topk is not None:
-        raise _same_axis("--topk", "--topk-list", hint=f"use --topk-list {topk},... alone")
-    return _listed("--topk-list", topk_list, _whole_number, kind="whole numbers", example="1,2,4")
+        raise same_axis("--topk", "--topk-list", hint=f"use --topk-list {topk},... alone")
+    return whole_numbers("--topk-list", topk_list, example="1,2,4")
+
+
+def whole_numbers(flag: str, text: str, *, example: str) -> list[int]:
+    """The numbers of a list such as `example`.
+
+    Raises:
+        UsageError: it is not one of distinct whole numbers.
+    """
+    return _listed(flag, text, _whole_number, kind="whole numbers", example=example)
 
 
 def null_fractions(single: float | None, listed: str | None, *, sweep: bool) -> list[float]:
@@ -39,7 +48,7 @@ def null_fractions(single: float | None, listed: str | None, *, sweep: bool) -> 
     }
     flags = [flag for flag, used in given.items() if used]
     if len(flags) > 1:
-        raise _same_axis(flags[0], flags[1], hint=f"use {flags[1]} alone")
+        raise same_axis(flags[0], flags[1], hint=f"use {flags[1]} alone")
     if listed is not None:
         return _listed("--null-route-frac-list", listed, float, kind="numbers", example="0,0.1,0.5")
     return list(NULL_SWEEP) if sweep else [0.0 if single is None else single]
@@ -60,7 +69,7 @@ def refuse_run_numbers(given: Container[str], distributions: list[Distribution])
         )
 
 
-def _same_axis(one: str, other: str, *, hint: str) -> UsageError:
+def same_axis(one: str, other: str, *, hint: str) -> UsageError:
     return UsageError(f"{one} and {other} cannot be given together", cause="they name the same axis", hint=hint)
 
 

@@ -43,11 +43,15 @@ def check(
     rows = choices(full=full) if devices is None else spread_choices(devices, full=full)
     typer.echo(" | ".join(("backend", *rows[0], "result")))
     counts = {"passed" if target is None else "compiled": 0, "failed": 0, "unsupported": 0}
+    relative: list[float] = []
     for name in backends:
         for choice in rows:
             outcome = look(table_case(name, choice) if devices is None else spread_case(name, choice, devices))
             counts[outcome.word] += 1
+            relative += [] if outcome.relative is None else [outcome.relative]
             typer.echo(" | ".join((name, *choice.values(), outcome.text)))
+    if relative:
+        typer.echo(f"float64: differences of at most {max(relative):.1e} of the largest element of an array")
     typer.echo(", ".join(f"{count} {word}" for word, count in counts.items()))
     if counts["failed"]:
         raise typer.Exit(1)

@@ -1,8 +1,9 @@
 """`bench-core hillclimb`: one block, one row per case."""
 
 import itertools
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,10 +12,13 @@ import typer
 from bench_core.aot.targets import TARGETS, choose_target
 from bench_core.cli.axes import null_fractions, refuse_run_numbers, topk_values
 from bench_core.cli.flags import with_flags
-from bench_core.cli.rows import compile_cases, run_cases
-from bench_core.flag import Flag, build, declared
+from bench_core.cli.rows import Request, compile_cases, lead_cases, run_cases
+from bench_core.errors import UsageError
+from bench_core.flag import Declared, Flag, build, declared
 from bench_core.harness.case import CASE_FLAGS, Case
-from bench_core.harness.combinations import refuse_measuring, refuse_stages, refuse_tile
+from bench_core.harness.combinations import refuse_measuring, refuse_row_tiles, refuse_stages, refuse_tile
+from bench_core.harness.tuned import TUNED, cache_file
+from bench_core.job.flags import JobFlags
 
 AOT = Flag(help="Only compile, for that TPU; no TPU has to be present.", metavar="|".join(TARGETS), after="profile")
 
@@ -34,7 +38,7 @@ class Asked:
     ] = False
     stage_timing: Annotated[
         bool,
-        Flag(help="Also time pack, up, down and combine separately; forward only.", after="devices"),
+        Flag(help="Also time pack, up, down, combine and what is sent separately; forward only.", after="devices"),
     ] = False
     profile: Annotated[
         Path | None,
@@ -43,6 +47,10 @@ class Asked:
         ),
     ] = None
     aot: Annotated[str | None, AOT] = None
+    cache: Annotated[
+        Path | None,
+        Flag(help="--tile tuned: the file of tune.", metavar="FILE", unless="the user's cache", after="row_tiles"),
+    ] = None
     list: Annotated[bool, Flag(help="List backends and implementations with what they serve.")] = False
 
 
@@ -60,18 +68,70 @@ def hillclimb(given: Mapping[str, Any]) -> None:
         print_listing()
         return
     target = None if asked.aot is None else choose_target(asked.aot)
-    cases = _cases(given, asked)
+    request = read_request(given)
     if asked.stage_timing:
-        for case in cases:
-            refuse_stages(bench_pass=case.bench_pass, queue_mode=case.queue_mode, parallel=case.parallel)
-    choose_backend = "backend" not in given
-    if target is None:
-        good = run_cases(cases, choose_backend=choose_backend, stage_timing=asked.stage_timing, profile=asked.profile)
-    else:
+        for case in request.cases:
+            refuse_stages(
+                bench_pass=case.bench_pass,
+                queue_mode=case.queue_mode,
+                inside=case.routes_inside,
+                staged=case.staged,
+                parallel=case.parallel,
+            )
+    if target is not None:
         refuse_measuring(stage_timing=asked.stage_timing, profile=asked.profile is not None)
-        good = compile_cases(cases, target, choose_backend=choose_backend)
+    job = build(JobFlags, given)
+    parallel = request.cases[0].parallel
+    job.refuse(parallel, {"--aot": target is not None, "--stage-timing": asked.stage_timing})
+    if target is not None:
+        good = compile_cases(request, target)
+    elif parallel.is_shared:
+        good = lead_cases("hillclimb", given, request, job)
+    else:
+        good = run_cases(request)
     if not good:
         raise typer.Exit(1)
+
+
+def read_request(given: Mapping[str, Any]) -> Request:
+    """The cases that the flags ask for, and what is done with each.
+
+    Raises:
+        UsageError: they ask for nothing that can be.
+    """
+    asked = build(Asked, given)
+    tuned = _tuned_file(given, asked)
+    without = {name: value for name, value in given.items() if name != "tile" or value != TUNED}
+    return Request(
+        cases=_cases(without, asked),
+        choose_backend="backend" not in given,
+        stage_timing=asked.stage_timing,
+        profile=None if asked.profile is None else Path(asked.profile),
+        tuned=tuned,
+    )
+
+
+def _tuned_file(given: Mapping[str, Any], asked: Asked) -> Path | None:
+    """The file with tuned tiles, where these are asked for.
+
+    Raises:
+        UsageError: a file without the wish for a tuned tile, or row tiles beside it.
+    """
+    if given.get("tile") == TUNED:
+        if "row_tiles" in given:
+            raise UsageError(
+                f"--tile {TUNED} and --row-tiles cannot be given together",
+                cause="the tuned tile of backend tiled is its row tiles",
+                hint="leave one of them out",
+            )
+        return Path(asked.cache or cache_file(os.environ))
+    if asked.cache is not None:
+        raise UsageError(
+            f"--cache {asked.cache} changes nothing without --tile {TUNED}",
+            cause="it names the file in which bench-core tune keeps tiles",
+            hint=f"add --tile {TUNED}, or leave --cache out",
+        )
+    return None
 
 
 def _cases(given: Mapping[str, Any], asked: Asked) -> list[Case]:
@@ -91,7 +151,17 @@ def _cases(given: Mapping[str, Any], asked: Asked) -> list[Case]:
     }
     if "backend" not in given:
         refuse_tile(backend=None, tile=same.get("tile"))
+        refuse_row_tiles(backend=None, row_tiles=same.get("row_tiles"))
     return [build(Case, same | dict(zip(axes, values, strict=True))) for values in itertools.product(*axes.values())]
 
 
-command = with_flags(hillclimb, declared(Case, Asked))
+def _flags() -> list[Declared]:
+    return [_also_tuned(one) if one.name == "tile" else one for one in declared(Case, Asked, JobFlags)]
+
+
+def _also_tuned(tile: Declared) -> Declared:
+    said = f"{tile.flag.help.rstrip('.')}; {TUNED}: what tune has found, for tiled too."
+    return replace(tile, flag=replace(tile.flag, help=said, metavar=f"{tile.flag.metavar}|{TUNED}"))
+
+
+command = with_flags(hillclimb, _flags())

@@ -1,27 +1,30 @@
 """`bench-core hillclimb --list`: what each backend and implementation can serve on this platform."""
 
+from collections.abc import Sequence
+
 import jax
 import typer
 
 from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.int8_matmul import INTEGER_PRODUCTS
 from bench_core.gmm.base import MatmulRequest
-from bench_core.gmm.default import default_backends
+from bench_core.gmm.default import Default, default_backends
 from bench_core.gmm.registry import BACKENDS
 from bench_core.quant.mode import QuantMode
-from bench_core.shapes import BenchPass, DType
+from bench_core.shapes import TIMED_DTYPES, BenchPass
 
 
 def print_listing() -> None:
     """Print the tables; a backend that refuses a case says why."""
-    platform = jax.default_backend()
+    platform, device_kind = jax.default_backend(), jax.devices()[0].device_kind
+    defaults = default_backends(platform, device_kind)
     typer.echo(f"backends on {platform}:")
     for name, entry in BACKENDS.items():
         backend = entry.load(platform=platform)
-        typer.echo(f"  {name}{_rank(name, platform)}: {backend.ran()}")
+        typer.echo(f"  {name}{_rank(name, defaults)}: {backend.ran()}")
         served = [mode for mode in QuantMode if mode is not QuantMode.INT8_REAL or name in INTEGER_PRODUCTS]
         modes = ", ".join(served)
-        for dtype in DType:
+        for dtype in TIMED_DTYPES:
             for bench_pass in BenchPass:
                 request = MatmulRequest(platform=platform, dtype=dtype, bench_pass=bench_pass)
                 refusal = backend.refusal(request)
@@ -32,10 +35,12 @@ def print_listing() -> None:
         typer.echo(f"  {impl.name}: {impl.summary}")
 
 
-def _rank(name: str, platform: str) -> str:
+def _rank(name: str, defaults: Sequence[Default]) -> str:
     """When a case that names no backend gets this one, in words behind its name."""
-    names = default_backends(platform)
+    names = [default.name for default in defaults]
     if name not in names:
         return ""
-    before = names[: names.index(name)]
-    return f" (default where {', '.join(before)} cannot serve)" if before else " (default)"
+    at = names.index(name)
+    when = f"default where {', '.join(names[:at])} cannot serve" if at else "default"
+    why = defaults[at].why
+    return f" ({when}: {why})" if why else f" ({when})"

@@ -3,22 +3,22 @@
 from typing import ClassVar, final
 
 import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Float, Float32, Int32
+from jaxtyping import Array, Float, Int32
 
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
 from bench_core.gmm.precision import matmul_precision
+from bench_core.quant.sums import Sums, sum_dtype
 
 
-def _product(lhs: Float[Array, "..."], rhs: Float[Array, "..."], axes: tuple[int, int]) -> Float32[Array, "..."]:
+def _product(lhs: Float[Array, "..."], rhs: Float[Array, "..."], axes: tuple[int, int]) -> Sums[Array, "..."]:
     lhs_axis, rhs_axis = axes
     return jax.lax.dot_general(
         lhs,
         rhs,
         (((lhs_axis,), (rhs_axis,)), ((), ())),
         precision=matmul_precision(lhs),
-        preferred_element_type=jnp.float32,
+        preferred_element_type=sum_dtype(lhs.dtype),
     )
 
 
@@ -35,15 +35,15 @@ class DenseMatmul(GroupedMatmul):
 
     def forward(
         self, lhs: Float[Array, "m k"], rhs: Float[Array, "1 k n"], group_sizes: Int32[Array, " 1"]
-    ) -> Float32[Array, "m n"]:
+    ) -> Sums[Array, "m n"]:
         return _product(lhs, rhs[0], (1, 0))
 
     def grad_lhs(
         self, cotangent: Float[Array, "m n"], rhs: Float[Array, "1 k n"], group_sizes: Int32[Array, " 1"]
-    ) -> Float32[Array, "m k"]:
+    ) -> Sums[Array, "m k"]:
         return _product(cotangent, rhs[0], (1, 1))
 
     def grad_rhs(
         self, lhs: Float[Array, "m k"], cotangent: Float[Array, "m n"], group_sizes: Int32[Array, " 1"]
-    ) -> Float32[Array, "1 k n"]:
+    ) -> Sums[Array, "1 k n"]:
         return _product(lhs, cotangent, (0, 0))[None]

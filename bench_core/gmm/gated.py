@@ -1,13 +1,15 @@
 """What a backend may offer besides its products: the whole gated expert as one operation."""
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from jaxtyping import Array, Float, Float32, Int32
 
+from bench_core.quant.sums import Sums
+
 
 class ExpertRows(NamedTuple):
-    """The rows of all experts, sorted by expert. Expert g owns `group_sizes[g]` of them; the sizes sum to `rows`.
+    """The rows of all experts, sorted by expert. Expert g owns `group_sizes[g]` of them; further rows mean nothing.
 
     `token[r]` is the token whose activations are row r (always a token: rows without one are not served), and
     `weight[r]` its routing weight. A named tuple, so that it passes into compiled functions as it is.
@@ -19,10 +21,10 @@ class ExpertRows(NamedTuple):
 
 
 class GatedGradients(NamedTuple):
-    """`rows[r]` is what row r adds to the gradient of its token, float32; further rows mean nothing. The weights'
+    """`rows[r]` is what row r adds to the gradient of its token, a sum; further rows mean nothing. The weights'
     gradients are in the weights' dtype."""
 
-    rows: Float32[Array, "padded hidden"]
+    rows: Sums[Array, "padded hidden"]
     up_weights: tuple[Float[Array, "g hidden _"], ...]
     down_weights: Float[Array, "g mlp hidden"]
 
@@ -31,8 +33,11 @@ class GatedExperts(ABC):
     """One expert is (silu(x @ w1) * (x @ w3)) @ w2; with `preweight` the routing weight is applied before w2.
 
     `up_weights` is (w1, w3), or (w13,) with both side by side. Operands share one dtype and every product
-    accumulates in float32, as in `GroupedMatmul`; what is between two products is float32.
+    accumulates as in `GroupedMatmul`; what is between two products is of that dtype too.
     """
+
+    skips_rows: ClassVar[bool] = False
+    """Whether it serves rows behind those of all groups, which mean nothing."""
 
     @abstractmethod
     def gated_forward(
@@ -44,7 +49,7 @@ class GatedExperts(ABC):
         *,
         preweight: bool,
         keep: bool,
-    ) -> tuple[Float32[Array, "padded hidden"], tuple[Float32[Array, "padded _"], ...]]:
+    ) -> tuple[Sums[Array, "padded hidden"], tuple[Sums[Array, "padded _"], ...]]:
         """The experts' result for every row, and when `keep` says so, each of x @ up_weights for `gated_backward`.
         Rows past the last one mean nothing."""
 
@@ -55,8 +60,8 @@ class GatedExperts(ABC):
         up_weights: tuple[Float[Array, "g hidden _"], ...],
         down_weights: Float[Array, "g mlp hidden"],
         rows: ExpertRows,
-        kept: tuple[Float32[Array, "padded _"], ...],
-        cotangent: Float32[Array, "tokens hidden"],
+        kept: tuple[Sums[Array, "padded _"], ...],
+        cotangent: Sums[Array, "tokens hidden"],
         *,
         preweight: bool,
     ) -> GatedGradients:

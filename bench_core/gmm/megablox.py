@@ -12,10 +12,11 @@ from jaxtyping import Array, Float, Float32, Int32
 
 from bench_core.errors import UnsupportedCase
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
-from bench_core.gmm.base import GroupedMatmul, MatmulRequest
+from bench_core.gmm.base import UNCUT, GroupedMatmul, MatmulRequest
 from bench_core.gmm.precision import matmul_precision
 from bench_core.gmm.tile import Tile
 from bench_core.gmm.varying import traced_apart, varies_over
+from bench_core.shapes import DType
 
 # The package has a function of this name, which hides the module that also has `tgmm`. JAX leaves both without types.
 _kernels: Any = importlib.import_module("jax.experimental.pallas.ops.tpu.megablox.gmm")
@@ -57,12 +58,25 @@ class Megablox(GroupedMatmul):
     interpret: bool
 
     def refusal(self, request: MatmulRequest) -> str | None:
+        if request.partitioned and not self.interpret:
+            return UNCUT
+        if request.dtype is DType.FLOAT64:
+            return "its kernel sums in float32"
         if request.platform in ("cpu", "tpu"):
             return None
         return (
             f"it is a kernel for TPU and does not compile for {request.platform}; "
             "it needs a TPU and logbook-agent[tpu], or JAX_PLATFORMS=cpu to run in interpret mode"
         )
+
+    def rows_refusal(self, rows: int) -> str | None:
+        tiles = self._tiles(rows)
+        if tells_apart(tiles):
+            return None
+        return f"of {tiles} tiles of rows the kernel mistakes one for another; it tells {MOST_ROW_TILES} apart"
+
+    def _tiles(self, rows: int) -> int:
+        return -(-rows // self.tile.m)
 
     def ran(self) -> str:
         mode = "in interpret mode on CPU: correctness only" if self.interpret else f"compiled with tile {self.tile}"
@@ -111,12 +125,12 @@ class Megablox(GroupedMatmul):
         Raises:
             UnsupportedCase: there are more tiles than the kernel can tell apart.
         """
-        tiles = -(-array.shape[0] // self.tile.m)
-        if not tells_apart(tiles):
+        tiles, refusal = self._tiles(array.shape[0]), self.rows_refusal(array.shape[0])
+        if refusal is not None:
             enough = self.tile.m * -(-tiles // MOST_ROW_TILES)
             raise UnsupportedCase(
                 f"backend gmm cannot serve {array.shape[0]} rows with --tile {self.tile}",
-                cause=f"of {tiles} tiles of rows the kernel mistakes one for another; it tells {MOST_ROW_TILES} apart",
+                cause=refusal,
                 hint=f"use --tile {Tile(m=enough, k=self.tile.k, n=self.tile.n)}",
             )
         # Zeros of the array's own dtype: published code padded bfloat16 with a float32 zero, which JAX refuses.

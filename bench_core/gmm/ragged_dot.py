@@ -4,18 +4,18 @@ from collections.abc import Callable
 from typing import ClassVar, final
 
 import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Float, Float32, Int32
+from jaxtyping import Array, Float, Int32
 
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
 from bench_core.gmm.precision import matmul_precision
+from bench_core.quant.sums import Sums, sum_dtype
 
 # JAX leaves this constructor without types.
 _Dimensions: Callable[..., jax.lax.RaggedDotDimensionNumbers] = jax.lax.RaggedDotDimensionNumbers
 
 
-def _dimensions(lhs_axis: int, rhs_axis: int, *, grouped_rhs: bool) -> jax.lax.RaggedDotDimensionNumbers:
+def ragged_dimensions(lhs_axis: int, rhs_axis: int, *, grouped_rhs: bool) -> jax.lax.RaggedDotDimensionNumbers:
     """Contract `lhs_axis` with `rhs_axis`; rows of the left operand are ragged."""
     return _Dimensions(
         dot_dimension_numbers=(((lhs_axis,), (rhs_axis,)), ((), ())),
@@ -29,14 +29,14 @@ def _product(
     rhs: Float[Array, "..."],
     group_sizes: Int32[Array, " g"],
     dimensions: jax.lax.RaggedDotDimensionNumbers,
-) -> Float32[Array, "..."]:
+) -> Sums[Array, "..."]:
     return jax.lax.ragged_dot_general(
         lhs,
         rhs,
         group_sizes,
         ragged_dot_dimension_numbers=dimensions,
         precision=matmul_precision(lhs),
-        preferred_element_type=jnp.float32,
+        preferred_element_type=sum_dtype(lhs.dtype),
     )
 
 
@@ -56,15 +56,15 @@ class RaggedDot(GroupedMatmul):
 
     def forward(
         self, lhs: Float[Array, "m k"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Float32[Array, "m n"]:
-        return _product(lhs, rhs, group_sizes, _dimensions(1, 1, grouped_rhs=True))
+    ) -> Sums[Array, "m n"]:
+        return _product(lhs, rhs, group_sizes, ragged_dimensions(1, 1, grouped_rhs=True))
 
     def grad_lhs(
         self, cotangent: Float[Array, "m n"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Float32[Array, "m k"]:
-        return _product(cotangent, rhs, group_sizes, _dimensions(1, 2, grouped_rhs=True))
+    ) -> Sums[Array, "m k"]:
+        return _product(cotangent, rhs, group_sizes, ragged_dimensions(1, 2, grouped_rhs=True))
 
     def grad_rhs(
         self, lhs: Float[Array, "m k"], cotangent: Float[Array, "m n"], group_sizes: Int32[Array, " g"]
-    ) -> Float32[Array, "g k n"]:
-        return _product(lhs, cotangent, group_sizes, _dimensions(0, 0, grouped_rhs=False))
+    ) -> Sums[Array, "g k n"]:
+        return _product(lhs, cotangent, group_sizes, ragged_dimensions(0, 0, grouped_rhs=False))

@@ -1,6 +1,7 @@
-"""The tile of a blocked grouped matmul, as a flag names it. No JAX."""
+"""The tile of a blocked grouped matmul, or the rows of several tiles, as a flag names them. No JAX."""
 
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 
 from bench_core.errors import UsageError
 
@@ -37,16 +38,64 @@ class Tile:
         Raises:
             UsageError: it is not three whole numbers, or no usable tile.
         """
-        words = [word.strip() for word in text.split(",")]
-        # int() would take underscores and signs too.
-        if len(words) != len(_MULTIPLES) or not all(word.isascii() and word.isdigit() for word in words):
+        sizes = _whole_numbers(text)
+        if sizes is None or len(sizes) != len(_MULTIPLES):
             raise UsageError(
                 f"--tile {text} is not a tile",
                 cause="a tile is three whole numbers M,K,N: rows, contracted width, columns",
                 hint="use --tile 128,128,128",
             )
-        m, k, n = map(int, words)
+        m, k, n = sizes
         return cls(m=m, k=k, n=n)
 
     def __str__(self) -> str:
         return f"{self.m},{self.k},{self.n}"
+
+
+_MOST_SIZES, _MOST_ROWS = 4, 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowSizes:
+    """Rows of the tiles that a group is cut into, the largest first. Each tile is compiled as a product of its own.
+
+    Raises:
+        UsageError: there are none or too many, one is too large, or they do not descend.
+    """
+
+    sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        wrong = [size for size in self.sizes if not 1 <= size <= _MOST_ROWS]
+        descending = all(larger > smaller for larger, smaller in pairwise(self.sizes))
+        if wrong or not descending or not 1 <= len(self.sizes) <= _MOST_SIZES:
+            raise UsageError(
+                f"--row-tiles {self} are not usable tiles",
+                cause=f"one to {_MOST_SIZES} different sizes from {_MOST_ROWS} to 1 rows, the largest first",
+                hint="use --row-tiles 512,128,32",
+            )
+
+    @classmethod
+    def parse(cls, text: str) -> "RowSizes":
+        """Read `R,R,...`, such as 512,128,32.
+
+        Raises:
+            UsageError: these are not whole numbers, or no usable tiles.
+        """
+        sizes = _whole_numbers(text)
+        if sizes is None:
+            raise UsageError(
+                f"--row-tiles {text} are not row tiles",
+                cause="row tiles are whole numbers of rows, the largest first",
+                hint="use --row-tiles 512,128,32",
+            )
+        return cls(sizes=sizes)
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.sizes))
+
+
+def _whole_numbers(text: str) -> tuple[int, ...] | None:
+    words = [word.strip() for word in text.split(",")]
+    # int() would take underscores and signs too.
+    return tuple(map(int, words)) if all(word.isascii() and word.isdigit() for word in words) else None

@@ -1,27 +1,38 @@
 """The grouped matmul for CPUs: small dense matmuls over the rows that each group really has."""
 
+from dataclasses import dataclass
 from typing import ClassVar, final
 
-from jaxtyping import Array, Float, Float32, Int32
+from jaxtyping import Array, Float, Int32
 
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
 from bench_core.gmm.gated import ExpertRows, GatedExperts, GatedGradients
-from bench_core.gmm.tiled_gated import gated_rows
+from bench_core.gmm.tile import RowSizes
+from bench_core.gmm.tiled_gated import RowTiles, gated_rows
 from bench_core.gmm.tiled_gated_grad import gated_gradients
 from bench_core.gmm.tiled_loops import groups_product, rows_product
+from bench_core.quant.sums import Sums
 
 
 @final
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tiled(GroupedMatmul, GatedExperts):
     """Equals `jax.lax.ragged_dot_general`, at a cost that does not grow with the number of groups.
 
-    Rows that a mask sets to zero add exact zeros, so the error bound is that of the group's own terms.
+    Rows that a mask sets to zero add exact zeros, so the error bound is that of the group's own terms. `row_tiles`: see
+    `tiled_ladder.ladder`.
     """
 
     name: ClassVar[str] = "tiled"
     summary: ClassVar[str] = "dense matmuls over row tiles of each group, in pure JAX; for CPU"
     arithmetic: ClassVar[Arithmetic] = FLOAT32_ACCUMULATION
+    skips_rows: ClassVar[bool] = True
+
+    row_tiles: RowSizes | None = None
+
+    def ran(self) -> str:
+        return self.summary if self.row_tiles is None else f"{self.summary}; tiles of {self.row_tiles} rows"
 
     def refusal(self, request: MatmulRequest) -> str | None:
         if request.platform == "cpu":
@@ -30,18 +41,18 @@ class Tiled(GroupedMatmul, GatedExperts):
 
     def forward(
         self, lhs: Float[Array, "m k"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Float32[Array, "m n"]:
-        return rows_product(lhs, rhs, group_sizes, rhs_axis=0)
+    ) -> Sums[Array, "m n"]:
+        return rows_product(lhs, rhs, group_sizes, rhs_axis=0, row_tiles=self.row_tiles)
 
     def grad_lhs(
         self, cotangent: Float[Array, "m n"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Float32[Array, "m k"]:
-        return rows_product(cotangent, rhs, group_sizes, rhs_axis=1)
+    ) -> Sums[Array, "m k"]:
+        return rows_product(cotangent, rhs, group_sizes, rhs_axis=1, row_tiles=self.row_tiles)
 
     def grad_rhs(
         self, lhs: Float[Array, "m k"], cotangent: Float[Array, "m n"], group_sizes: Int32[Array, " g"]
-    ) -> Float32[Array, "g k n"]:
-        return groups_product(lhs, cotangent, group_sizes)
+    ) -> Sums[Array, "g k n"]:
+        return groups_product(lhs, cotangent, group_sizes, row_tiles=self.row_tiles)
 
     def gated_forward(
         self,
@@ -52,8 +63,9 @@ class Tiled(GroupedMatmul, GatedExperts):
         *,
         preweight: bool,
         keep: bool,
-    ) -> tuple[Float32[Array, "padded hidden"], tuple[Float32[Array, "padded _"], ...]]:
-        return gated_rows(x, up_weights, down_weights, rows, preweight=preweight, keep=keep)
+    ) -> tuple[Sums[Array, "padded hidden"], tuple[Sums[Array, "padded _"], ...]]:
+        tiles = RowTiles.of(x, rows, self.row_tiles)
+        return gated_rows(tiles, up_weights, down_weights, rows, preweight=preweight, keep=keep)
 
     def gated_backward(
         self,
@@ -61,9 +73,10 @@ class Tiled(GroupedMatmul, GatedExperts):
         up_weights: tuple[Float[Array, "g hidden _"], ...],
         down_weights: Float[Array, "g mlp hidden"],
         rows: ExpertRows,
-        kept: tuple[Float32[Array, "padded _"], ...],
-        cotangent: Float32[Array, "tokens hidden"],
+        kept: tuple[Sums[Array, "padded _"], ...],
+        cotangent: Sums[Array, "tokens hidden"],
         *,
         preweight: bool,
     ) -> GatedGradients:
-        return gated_gradients(x, up_weights, down_weights, rows, kept, cotangent, preweight=preweight)
+        tiles = RowTiles.of(x, rows, self.row_tiles)
+        return gated_gradients(tiles, up_weights, down_weights, rows, kept, cotangent, preweight=preweight)

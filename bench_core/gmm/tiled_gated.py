@@ -10,13 +10,15 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Float32, Int32, Shaped
+from jaxtyping import Array, Float, Float32, Int, Int32, Shaped
 
 from bench_core.gmm.gated import ExpertRows
+from bench_core.gmm.tile import RowSizes
 from bench_core.gmm.tiled_bits import bits, dot, valued
 from bench_core.gmm.tiled_ladder import Tile, ladder
 from bench_core.gmm.varying import varying_as
 from bench_core.quant.rounding import round_to
+from bench_core.quant.sums import Sums, sum_dtype
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +32,8 @@ class RowTiles:
     ladder: tuple[Tile, ...]
 
     @classmethod
-    def of(cls, x: Float[Array, "tokens hidden"], rows: ExpertRows) -> "RowTiles":
-        tiles = ladder(rows.token.shape[0], rows.group_sizes.shape[0], close=True)
+    def of(cls, x: Float[Array, "tokens hidden"], rows: ExpertRows, row_tiles: RowSizes | None = None) -> "RowTiles":
+        tiles = ladder(rows.token.shape[0], rows.group_sizes.shape[0], close=True, row_tiles=row_tiles)
         token, weight = (jnp.pad(own, (0, tiles[0].rows)) for own in (rows.token, rows.weight))
         return cls(x=bits(x), dtype=x.dtype, token=token, weight=weight, ladder=tiles)
 
@@ -42,14 +44,14 @@ class RowTiles:
     def tokens(self, at: Int32[Array, ""], size: int) -> Int32[Array, " tile"]:
         return jax.lax.dynamic_slice_in_dim(self.token, at, size)
 
-    def weights(self, at: Int32[Array, ""], size: int) -> Float32[Array, "tile 1"]:
-        return jax.lax.dynamic_slice_in_dim(self.weight, at, size)[:, None]
+    def weights(self, at: Int32[Array, ""], size: int) -> Sums[Array, "tile 1"]:
+        return jax.lax.dynamic_slice_in_dim(self.weight, at, size)[:, None].astype(sum_dtype(self.dtype))
 
     def own_rows(self, token: Int32[Array, " tile"]) -> Shaped[Array, "tile hidden"]:
         return self.x.at[token].get(mode="promise_in_bounds")
 
 
-def halves(projected: tuple[Float32[Array, "tile _"], ...]) -> tuple[Array, Array]:
+def halves(projected: tuple[Sums[Array, "tile _"], ...]) -> tuple[Array, Array]:
     """The arguments of silu and of the product: x @ w1 and x @ w3."""
     if len(projected) == 2:
         return projected[0], projected[1]
@@ -57,22 +59,21 @@ def halves(projected: tuple[Float32[Array, "tile _"], ...]) -> tuple[Array, Arra
     return gate, up
 
 
-def matrices_of(stacked: tuple[Float[Array, "g _ _"], ...], index: Int32[Array, ""]) -> tuple[Array, ...]:
+def matrices_of(stacked: tuple[Float[Array, "g _ _"], ...], index: Int[Array, ""]) -> tuple[Array, ...]:
     """The matrices of expert `index`."""
     return tuple(valued(jax.lax.dynamic_index_in_dim(bits(own), index, keepdims=False), own.dtype) for own in stacked)
 
 
 def gated_rows(
-    x: Float[Array, "tokens hidden"],
+    tiles: RowTiles,
     up_weights: tuple[Float[Array, "g hidden _"], ...],
     down_weights: Float[Array, "g mlp hidden"],
     rows: ExpertRows,
     *,
     preweight: bool,
     keep: bool,
-) -> tuple[Float32[Array, "padded hidden"], tuple[Float32[Array, "padded _"], ...]]:
+) -> tuple[Sums[Array, "padded hidden"], tuple[Sums[Array, "padded _"], ...]]:
     """See `GatedExperts.gated_forward`."""
-    tiles = RowTiles.of(x, rows)
     ends = jnp.cumsum(rows.group_sizes)
 
     def one_group(index: Array, buffers: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -103,6 +104,7 @@ def gated_rows(
         return carry[1]
 
     widths = [down_weights.shape[2], *(own.shape[2] for own in up_weights if keep)]
-    buffers = tuple(varying_as(jnp.zeros((tiles.padded, width), jnp.float32), x, down_weights) for width in widths)
+    sums = sum_dtype(tiles.dtype)
+    buffers = tuple(varying_as(jnp.zeros((tiles.padded, width), sums), tiles.x, down_weights) for width in widths)
     out, *kept = jax.lax.fori_loop(0, down_weights.shape[0], one_group, buffers)
     return out, tuple(kept)

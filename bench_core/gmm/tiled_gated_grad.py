@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Float32, Int32
+from jaxtyping import Array, Bool, Float, Int32
 
 from bench_core.gmm.gated import ExpertRows, GatedGradients
 from bench_core.gmm.tiled_bits import bits, dot, valued
@@ -18,6 +18,7 @@ from bench_core.gmm.tiled_gated import RowTiles, halves, matrices_of
 from bench_core.gmm.tiled_ladder import Tile
 from bench_core.gmm.varying import varying_as
 from bench_core.quant.rounding import round_to
+from bench_core.quant.sums import Sums, sum_dtype
 
 _Carry = tuple[Array, Array, tuple[Array, ...]]
 """The next row that is to be computed, int32 []; the gradient rows so far; the expert's weight gradients so far."""
@@ -28,8 +29,8 @@ class _ExpertBackward:
     """The backward pass of one expert: its rows [start, end), its matrices, and what all experts share."""
 
     tiles: RowTiles
-    kept: tuple[Float32[Array, "padded _"], ...]
-    cotangent: Float32[Array, "tokens hidden"]
+    kept: tuple[Sums[Array, "padded _"], ...]
+    cotangent: Sums[Array, "tokens hidden"]
     ups: tuple[Float[Array, "hidden _"], ...]
     down: Float[Array, "mlp hidden"]
     start: Int32[Array, ""]
@@ -37,7 +38,7 @@ class _ExpertBackward:
     preweight: bool
 
     def gradients(self, size: int, at: Int32[Array, ""]) -> tuple[Array, tuple[Array, ...]]:
-        """What the rows [at, at + size) add to the gradient of x and to the weight gradients (up, then down), float32.
+        """What the rows [at, at + size) add to the gradient of x and to the weight gradients (up, then down), as sums.
 
         With s = sigmoid(gate): hidden = gate s up, d gate = d hidden up (s + gate s (1 - s)), d up = d hidden gate s.
         Rows of other experts are zeros in every operand: zero times the infinity of such a row is not zero.
@@ -57,7 +58,7 @@ class _ExpertBackward:
         activated = gate * sigmoid
         hidden = activated * up
         # Rounded as the gradient of every matmul operand is.
-        grad_hidden = round_to(dot(upstream, self.down, (1, 1)), dtype).astype(jnp.float32)
+        grad_hidden = round_to(dot(upstream, self.down, (1, 1)), dtype).astype(sum_dtype(dtype))
         if self.preweight:
             hidden, grad_hidden = hidden * weight, grad_hidden * weight
         grad_gate = grad_hidden * up * (sigmoid + activated * (1.0 - sigmoid))
@@ -104,17 +105,17 @@ class _ExpertBackward:
 
 
 def gated_gradients(
-    x: Float[Array, "tokens hidden"],
+    tiles: RowTiles,
     up_weights: tuple[Float[Array, "g hidden _"], ...],
     down_weights: Float[Array, "g mlp hidden"],
     rows: ExpertRows,
-    kept: tuple[Float32[Array, "padded _"], ...],
-    cotangent: Float32[Array, "tokens hidden"],
+    kept: tuple[Sums[Array, "padded _"], ...],
+    cotangent: Sums[Array, "tokens hidden"],
     *,
     preweight: bool,
 ) -> GatedGradients:
     """See `GatedExperts.gated_backward`."""
-    tiles, ends = RowTiles.of(x, rows), jnp.cumsum(rows.group_sizes)
+    x, ends = tiles.x, jnp.cumsum(rows.group_sizes)
     weights = (*up_weights, down_weights)
 
     def one_group(index: Array, carry: tuple[Array, tuple[Array, ...], tuple[Array, ...]]) -> tuple[Any, ...]:
@@ -136,7 +137,7 @@ def gated_gradients(
         for tile in tiles.ladder:
             state = own.further_tiles(tile, state)
         _, buffer, so_far = state
-        done = (round_to(jnp.where(own.end > own.start, sums, 0.0), x.dtype) for sums in so_far)
+        done = (round_to(jnp.where(own.end > own.start, sums, 0.0), tiles.dtype) for sums in so_far)
         results = tuple(
             jax.lax.dynamic_update_index_in_dim(result, bits(gradient), index, axis=0)
             for result, gradient in zip(results, done, strict=True)
@@ -146,11 +147,11 @@ def gated_gradients(
     carry = jax.tree.map(
         lambda zeros: varying_as(zeros, x, *weights),
         (
-            jnp.zeros((tiles.padded, x.shape[1]), jnp.float32),
-            tuple(jnp.zeros(own.shape[1:], jnp.float32) for own in weights),
+            jnp.zeros((tiles.padded, x.shape[1]), sum_dtype(x.dtype)),
+            tuple(jnp.zeros(own.shape[1:], sum_dtype(x.dtype)) for own in weights),
             tuple(jnp.zeros_like(bits(own)) for own in weights),
         ),
     )
     buffer, _, results = jax.lax.fori_loop(0, down_weights.shape[0], one_group, carry)
-    *ups, down = (valued(result, x.dtype) for result in results)
+    *ups, down = (valued(result, tiles.dtype) for result in results)
     return GatedGradients(rows=buffer, up_weights=tuple(ups), down_weights=down)

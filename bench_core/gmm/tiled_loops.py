@@ -10,14 +10,16 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Float32, Int32, Shaped
+from jaxtyping import Array, Bool, Float, Int32, Shaped
 
+from bench_core.gmm.tile import RowSizes
 from bench_core.gmm.tiled_bits import bits, dot, valued
 from bench_core.gmm.tiled_ladder import Tile, ladder
 from bench_core.gmm.varying import varying_as
+from bench_core.quant.sums import Sums, sum_dtype
 
 _Carry = tuple[Array, Array]
-"""The next row that is to be computed, int32 [], and the result so far, float32."""
+"""The next row that is to be computed, int32 [], and the result so far, of the dtype of sums."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +35,7 @@ class _RowsGroup:
     end: Int32[Array, ""]
     total: Int32[Array, ""]
 
-    def multiply(self, at: Int32[Array, ""], rows: int) -> Float32[Array, "tile _"]:
+    def multiply(self, at: Int32[Array, ""], rows: int) -> Sums[Array, "tile _"]:
         """The product of rows [at, at + rows)."""
         return dot(valued(_tile(self.lhs, at, rows), self.dtype), self.matrix, (1, self.matrix_axis))
 
@@ -73,11 +75,16 @@ class _RowsGroup:
 
 
 def rows_product(
-    lhs: Float[Array, "m c"], rhs: Float[Array, "g _ _"], group_sizes: Int32[Array, " g"], *, rhs_axis: int
-) -> Float32[Array, "m _"]:
+    lhs: Float[Array, "m c"],
+    rhs: Float[Array, "g _ _"],
+    group_sizes: Int32[Array, " g"],
+    *,
+    rhs_axis: int,
+    row_tiles: RowSizes | None = None,
+) -> Sums[Array, "m _"]:
     """out[i] = lhs[i] contracted with axis `rhs_axis` (0 or 1) of rhs[group of i]."""
     groups, ends = rhs.shape[0], jnp.cumsum(group_sizes)
-    *larger, last = ladder(lhs.shape[0], groups)
+    *larger, last = ladder(lhs.shape[0], groups, row_tiles=row_tiles)
     lhs_bits, rhs_bits = bits(lhs), bits(rhs)
 
     def one_group(index: Array, out: Array) -> Array:
@@ -95,20 +102,24 @@ def rows_product(
             carry = group.larger_tiles(tile, carry)
         return group.last_tiles(last.rows, carry)[1]
 
-    zeros = varying_as(jnp.zeros((lhs.shape[0], rhs.shape[2 - rhs_axis]), jnp.float32), lhs, rhs, group_sizes)
+    zeros = varying_as(jnp.zeros((lhs.shape[0], rhs.shape[2 - rhs_axis]), sum_dtype(lhs.dtype)), lhs, rhs, group_sizes)
     out: Array = jax.lax.fori_loop(0, groups, one_group, zeros)
     return out
 
 
 def groups_product(
-    lhs: Float[Array, "m k"], rhs: Float[Array, "m n"], group_sizes: Int32[Array, " g"]
-) -> Float32[Array, "g k n"]:
+    lhs: Float[Array, "m k"],
+    rhs: Float[Array, "m n"],
+    group_sizes: Int32[Array, " g"],
+    *,
+    row_tiles: RowSizes | None = None,
+) -> Sums[Array, "g k n"]:
     """out[g] = lhs[rows of g].T @ rhs[rows of g].
 
     The first tile of a group makes its result, further ones add to it: a group of one tile, the usual one
     when there are many, never reads a [k, n] array that it has written.
     """
-    tiles = ladder(lhs.shape[0], group_sizes.shape[0])
+    tiles = ladder(lhs.shape[0], group_sizes.shape[0], row_tiles=row_tiles)
     leasts = jnp.array([tile.least for tile in tiles[:-1]], jnp.int32)
     rows = jnp.array([tile.rows for tile in tiles], jnp.int32)
 
@@ -143,7 +154,7 @@ def _masked_product(
     rows: int,
     begin: Int32[Array, ""],
     end: Int32[Array, ""],
-) -> Float32[Array, "k n"]:
+) -> Sums[Array, "k n"]:
     """lhs.T @ rhs over those of the rows [begin, begin + rows) that lie before `end`; operands as `bits` has them.
 
     Both operands are masked: zero times the infinity of another group's row is not zero.

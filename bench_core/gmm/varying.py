@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 from jax import export
@@ -11,6 +11,8 @@ from jaxtyping import Array, Shaped
 # JAX leaves these without types.
 _typeof: Callable[[Array], Any] = jax.typeof
 _shape: Callable[..., Any] = jax.ShapeDtypeStruct
+
+Results = TypeVar("Results", Array, tuple[Array, ...])
 
 
 def varies_over(array: Shaped[Array, "..."]) -> frozenset[str]:
@@ -28,9 +30,9 @@ def varying_as(array: Shaped[Array, "*shape"], *others: Shaped[Array, "..."]) ->
     return jax.lax.pcast(array, tuple(sorted(axes)), to="varying") if axes else array
 
 
-def traced_apart(function: Callable[..., Array], arguments: Sequence[Array], *, platform: str) -> Array:
-    """`function(*arguments)` of a function that does not say over which axes its result varies, as others' Pallas
-    kernels do not; it varies where one of the arguments may.
+def traced_apart(function: Callable[..., Results], arguments: Sequence[Array], *, platform: str) -> Results:
+    """`function(*arguments)` of a function that does not say over which axes its results vary, as others' Pallas
+    kernels do not; they vary where one of the arguments may.
 
     It is traced for `platform` in a thread of its own: what JAX knows about the mesh belongs to this one.
     """
@@ -38,5 +40,5 @@ def traced_apart(function: Callable[..., Array], arguments: Sequence[Array], *, 
     with ThreadPoolExecutor(1) as pool:
         traced = pool.submit(lambda: export.export(jax.jit(function), platforms=[platform])(*shapes))
         exported: Any = traced.result()
-    result: Array = exported.call(*arguments)
-    return varying_as(result, *arguments)
+    results: Results = jax.tree.map(lambda result: varying_as(result, *arguments), exported.call(*arguments))
+    return results

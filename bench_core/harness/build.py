@@ -2,32 +2,38 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Int32
 
 from bench_core.blocks.impls import IMPLS
-from bench_core.blocks.modes import QueueMode
+from bench_core.blocks.modes import Programs, QueueMode
 from bench_core.blocks.moe import BlockSpec, Queue, Weights
-from bench_core.blocks.program import one_device, pass_function, prepare_queue
+from bench_core.blocks.program import one_device, pass_function, prepare_queue, routing_inside
 from bench_core.errors import UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.harness.case import Case
 from bench_core.parallel.block import SpreadSpec, spread_block, spread_queue, spread_spec
+from bench_core.parallel.parts import spread_stages, stages_of_one
 from bench_core.parallel.placing import mesh_of, places
 from bench_core.parallel.plan import SpreadPlan, plan_spread
 from bench_core.parallel.spread import EpImpl
 from bench_core.routing.layout import Assignments
-from bench_core.routing.topk import Routing
+from bench_core.routing.topk import RouterInput, Routing
 from bench_core.shapes import MoeShape
-from bench_core.timing.measure import Places
+from bench_core.timing.measure import Places, Program, compile_program
+from bench_core.timing.staged import StagedProgram, Step, compile_staged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """A function of (x, stored weights, routing), and what it does. `block` is the code of each device; `mesh` is None
-    on one. Of a prequeued case the function takes a queue, too."""
+    """A function of (x, stored weights, routing or its logits), and what it does; of a prequeued case it takes a queue,
+    too.
+
+    `block` is the code of each device. On one device `mesh` and `spread` are None; where XLA's partitioner cuts the
+    block of one device, `spread` alone is."""
 
     function: Callable[..., dict[str, Array]]
     block: BlockSpec
@@ -36,10 +42,29 @@ class Built:
     plan: SpreadPlan
     case: Case
     experts: int
+    topk: int
+
+    def steps(self) -> dict[str, Step]:
+        """The forward pass as programs of their own: of x, weights and router."""
+        if self.spread is None or self.mesh is None:
+            stages = stages_of_one(self.block, experts=self.experts, topk=self.topk)
+        else:
+            stages = spread_stages(self.spread, self.mesh)
+        return {
+            "packed": (stages.pack, ("x", "router")),
+            "hidden": (stages.up, ("packed", "weights")),
+            "rows": (stages.down, ("hidden", "packed", "weights")),
+            "output": (
+                lambda rows, packed, x, weights: {"output": stages.combine(rows, packed, x, weights)},
+                ("rows", "packed", "x", "weights"),
+            ),
+        }
 
     def places(self, weights: Collection[str]) -> Places | None:
         """Where its arrays lie, with the weights of these names; None on one device."""
-        return None if self.mesh is None else places(self.mesh, self.plan.spread, weights, queued=self.prequeued)
+        if self.mesh is None:
+            return None
+        return places(self.mesh, self.plan.spread, weights, queued=self.prequeued, logits=self.case.routes_inside)
 
     @property
     def prequeued(self) -> bool:
@@ -55,10 +80,23 @@ class Built:
 
     def ran(self, *, staged: bool = False) -> str:
         """The code that was timed; the stages have other code where that is one operation."""
-        if self.spread is not None:
-            return self.spread.ran(prequeued=self.prequeued)
-        whole = self.block.ran(prequeued=self.prequeued)
-        return f"{whole}; stages as grouped products" if staged and whole != self.block.backend.ran() else whole
+        more = "; experts chosen inside the program" if self.case.routes_inside else ""
+        products = self.prequeued or self.case.staged
+        if self.case.programs in _SAID:
+            more += f"; pack, up, down and combine as programs of their own, {_SAID[self.case.programs]}"
+        block = self.block.ran(prequeued=products)
+        if self.spread is None and self.mesh is not None:
+            cut = "the program of one device cut by XLA's partitioner"
+            return f"{block}; dp over {self.plan.spread.dp} devices, {cut}{more}"
+        whole = block if self.spread is None else self.spread.ran(prequeued=products)
+        apart = staged and block != self.block.backend.ran()
+        return whole + more + ("; stages as grouped products" if apart else "")
+
+
+_SAID = {
+    Programs.STAGES: "each started when the one before has finished",
+    Programs.STAGES_ASYNC: "all started at once",
+}
 
 
 def plan_case(case: Case, shape: MoeShape, chosen: Int32[np.ndarray, "padded topk"]) -> SpreadPlan:
@@ -87,19 +125,36 @@ def build_case(
 ) -> Built:
     """The function of `case` at `shape`, on the first of `devices`."""
     block = block_spec(case, backend, plan.assignments)
-    if plan.spread.devices == 1:
-        function = pass_function(one_device(block), case.bench_pass)
+    mesh = mesh_of(devices, plan.spread) if plan.spread.devices > 1 else None
+    if mesh is None or plan.spread.auto:
+        whole = routing_inside(block, shape.topk, padded=mesh is not None) if case.routes_inside else one_device(block)
+        function = pass_function(whole, case.bench_pass, shape.tokens)
         return Built(
-            function=function, block=block, spread=None, mesh=None, plan=plan, case=case, experts=shape.experts
+            function=function,
+            block=block,
+            spread=None,
+            mesh=mesh,
+            plan=plan,
+            case=case,
+            experts=shape.experts,
+            topk=shape.topk,
         )
     spec = spread_spec(block, plan, experts=shape.experts, topk=shape.topk)
-    mesh = mesh_of(devices, plan.spread)
 
-    def spread(x: Array, weights: Weights, routing: Routing, queue: Queue | None = None) -> Array:
+    def spread(x: Array, weights: Weights, routing: RouterInput, queue: Queue | None = None) -> Array:
         return spread_block(x, weights, routing, spec, mesh, queue)
 
     function = pass_function(spread, case.bench_pass, shape.tokens)
-    return Built(function=function, block=block, spread=spec, mesh=mesh, plan=plan, case=case, experts=shape.experts)
+    return Built(
+        function=function,
+        block=block,
+        spread=spec,
+        mesh=mesh,
+        plan=plan,
+        case=case,
+        experts=shape.experts,
+        topk=shape.topk,
+    )
 
 
 def block_spec(case: Case, backend: GroupedMatmul, assignments: Assignments) -> BlockSpec:
@@ -113,3 +168,23 @@ def block_spec(case: Case, backend: GroupedMatmul, assignments: Assignments) -> 
         remat_mode=case.remat_mode,
         layout=assignments.layout,
     )
+
+
+def compile_built(built: Built, arguments: tuple[Any, ...], places: Places | None) -> Program | StagedProgram:
+    """One program, or a staged one, with its arguments where `places` says.
+
+    Raises:
+        UnsupportedCase: a stage would have no rows.
+    """
+    case, options = built.case, built.case.compiler_flags.options()
+    if not case.staged:
+        return compile_program(built.function, arguments, options=options, places=places)
+    if built.plan.most_rows == 0:
+        raise UnsupportedCase(
+            f"--programs {case.programs} has no rows to compute",
+            cause="no slot has an expert, and some backends have no program for zero rows",
+            hint="use --programs one, or more tokens",
+        )
+    named = dict(zip(("x", "weights", "router"), arguments, strict=True))
+    waits = case.programs is Programs.STAGES
+    return compile_staged(built.steps(), named, waits=waits, options=options, places=places)

@@ -1,24 +1,31 @@
 """What a case is. No JAX: a request is refused before anything heavy is imported."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated
 
 from bench_core.blocks.impls import IMPLS
-from bench_core.blocks.modes import QueueMode, RematMode
+from bench_core.blocks.modes import Programs, QueueMode, RematMode, Router
 from bench_core.errors import UsageError
 from bench_core.flag import ConfigValue, Flag, choose, declared
 from bench_core.gmm.default import ANYWHERE
 from bench_core.gmm.registry import BACKENDS
-from bench_core.gmm.tile import Tile
-from bench_core.harness.combinations import idle_keys, refuse_combinations, refuse_tile
+from bench_core.gmm.tile import RowSizes, Tile
+from bench_core.harness.combinations import (
+    idle_keys,
+    refuse_combinations,
+    refuse_programs,
+    refuse_routing_inside,
+    refuse_row_tiles,
+    refuse_tile,
+)
 from bench_core.harness.compiler_flags import NO_FLAGS, CompilerFlags
 from bench_core.parallel.spread import ALONE, ONE_DEVICE, Parallel, Spread
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.capacity import UNLIMITED, Capacity
 from bench_core.routing.distribution import RUN_FLAGS, Distribution, RoutingRequest
 from bench_core.routing.strategy import PackStrategy
-from bench_core.shapes import BenchPass, DType, MoeShape
+from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape, timed_dtype
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +39,22 @@ class Case:
 
     shape: MoeShape
     shared_fused: Annotated[bool, Flag(help="The shared expert's w1|w3 as one matmul.")] = False
-    dtype: Annotated[DType, Flag(help="Activations and weights; sums are float32.")] = DType.BFLOAT16
+    dtype: Annotated[
+        DType,
+        Flag(
+            help="Activations and weights; sums are float32.",
+            metavar="|".join(TIMED_DTYPES),
+            unless=DType.BFLOAT16.value,
+            read=timed_dtype,
+        ),
+    ] = DType.BFLOAT16
     routing: RoutingRequest
     backend: Annotated[
         str,
         Flag(
             help="Grouped matmul.",
             choices=tuple(BACKENDS),
-            unless="tiled on CPU where it serves the case, else ragged_dot",
+            unless="tiled on CPU and gmm on TPU, where they serve the case; else ragged_dot",
         ),
     ] = ANYWHERE
     tile: Annotated[
@@ -52,6 +67,15 @@ class Case:
         ),
     ] = None
     """None: that of the backend, if it has one."""
+    row_tiles: Annotated[
+        RowSizes | None,
+        Flag(
+            help="tiled: rows of its tiles, the largest first.",
+            metavar="R,R,...",
+            unless="by the rows of an expert",
+            read=RowSizes.parse,
+        ),
+    ] = None
     impl: Annotated[
         str,
         Flag(help="How the block is computed, see --list; both: all of them.", choices=tuple(IMPLS), several=True),
@@ -63,10 +87,28 @@ class Case:
         QueueMode,
         Flag(help="prequeue: dispatch is prepared outside the timed call; forward only.", several=True),
     ] = QueueMode.FULL
+    router: Annotated[
+        Router | None,
+        Flag(
+            help="inside: the timed program chooses the experts, from the router's logits.",
+            metavar="|".join(Router),
+            unless=Router.OUTSIDE.value,
+            read=lambda word: Router(choose("--router", word, list(Router))),
+        ),
+    ] = None
     bench_pass: Annotated[
         BenchPass,
         Flag(help="What one call computes; backward: mean of squares, gradients to x and all weights."),
     ] = BenchPass.FORWARD
+    programs: Annotated[
+        Programs | None,
+        Flag(
+            help="stages: pack, up, down and combine as programs of their own, called as one; forward only.",
+            metavar="|".join(Programs),
+            unless=Programs.ONE.value,
+            read=lambda word: Programs(choose("--programs", word, list(Programs))),
+        ),
+    ] = None
     remat_mode: Annotated[RematMode, Flag(help="What the backward pass recomputes.")] = RematMode.NONE
     capacity: Capacity = UNLIMITED
     quant_mode: Annotated[
@@ -95,6 +137,7 @@ class Case:
         choose("--backend", self.backend, BACKENDS)
         choose("--impl", self.impl, IMPLS)
         refuse_tile(backend=self.backend, tile=self.tile)
+        refuse_row_tiles(backend=self.backend, row_tiles=self.row_tiles)
         for flag, number, least in (("--iters", self.iters, 1), ("--warmup", self.warmup, 0)):
             if number < least:
                 raise UsageError(
@@ -117,6 +160,38 @@ class Case:
             parallel=self.parallel,
             capacity=self.capacity,
         )
+        if self.routes_inside:
+            refuse_routing_inside(queue_mode=self.queue_mode, routing=self.routing)
+        if self.staged:
+            refuse_programs(
+                programs=self.programs, bench_pass=self.bench_pass, queue_mode=self.queue_mode, parallel=self.parallel
+            )
+
+    @property
+    def routes_inside(self) -> bool:
+        """Whether the timed program begins with router logits."""
+        return self.router is Router.INSIDE
+
+    @property
+    def staged(self) -> bool:
+        """Whether the stages of the forward pass are programs of their own."""
+        return self.programs is not None and self.programs.staged
+
+    def over(self, available: int) -> "Case":
+        """The case with the sizes of its mesh said, on so many devices.
+
+        Raises:
+            UsageError: it cannot be spread over them.
+        """
+        spread = self.parallel.over(available, self.shape.experts)
+        most = max(1, -(-self.shape.tokens // spread.devices))
+        if spread.chunks > most:
+            raise UsageError(
+                f"--chunks {spread.chunks} are more than the tokens of a device",
+                cause=f"{self.shape.tokens} tokens on {spread.devices} devices are {most} each",
+                hint=f"use --chunks {min(2, most)}",
+            )
+        return replace(self, parallel=self.parallel.as_spread(spread))
 
     def no_effect(self) -> tuple[str, ...]:
         """Config keys whose value changes nothing in this case, for the row to say so."""
@@ -131,7 +206,7 @@ class Case:
         """The case as flat words and numbers, keyed by the flags' names, in their order.
 
         What the case does not have (the capacity factor without a policy, run lengths of a random distribution,
-        the tile of a backend without one, flags of the compiler) has no key.
+        the tile of a backend without one, row tiles that were not named, flags of the compiler) has no key.
         """
         values = {flag.name: flag.of(self) for flag in CASE_FLAGS}
         values["tile"] = self.tile or BACKENDS[self.backend].default_tile

@@ -1,10 +1,10 @@
 """Combinations of flags that are impossible, or that change nothing. No JAX."""
 
-from bench_core.blocks.modes import QueueMode, RematMode
+from bench_core.blocks.modes import Programs, QueueMode, RematMode
 from bench_core.errors import UsageError
 from bench_core.gmm.registry import BACKENDS
-from bench_core.gmm.tile import Tile
-from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode
+from bench_core.gmm.tile import RowSizes, Tile
+from bench_core.parallel.spread import DpImpl, EpImpl, Parallel
 from bench_core.routing.capacity import Capacity, CapacityPolicy
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.routing.strategy import PackStrategy
@@ -50,6 +50,12 @@ def refuse_combinations(
             cause="the dispatch that it leaves out is what devices send to each other",
             hint="use --queue-mode full, or --ep-impl psum",
         )
+    if queue_mode is QueueMode.PREQUEUE and parallel.dp_impl is DpImpl.AUTO:
+        raise UsageError(
+            "--queue-mode prequeue cannot be combined with --dp-impl auto",
+            cause="one program sorts the rows of all devices, so a prepared queue belongs to none of them",
+            hint="use --queue-mode full, or --dp-impl shard_map",
+        )
     sends_rows = parallel.ep_impl in (EpImpl.ALL_TO_ALL, EpImpl.RAGGED_ALL_TO_ALL)
     if capacity.policy is CapacityPolicy.PAD and sends_rows:
         raise UsageError(
@@ -59,8 +65,62 @@ def refuse_combinations(
         )
 
 
+def refuse_routing_inside(*, queue_mode: QueueMode, routing: RoutingRequest) -> None:
+    """Refuse a routing inside the timed program that has to be known before it starts.
+
+    Raises:
+        UsageError: dispatch, or a null slot, is made of it outside.
+    """
+    if queue_mode is QueueMode.PREQUEUE:
+        raise UsageError(
+            "--router inside cannot be combined with --queue-mode prequeue",
+            cause="the dispatch that prequeue prepares outside needs experts that have been chosen",
+            hint="use --queue-mode full, or --router outside",
+        )
+    if routing.null_frac:
+        raise UsageError(
+            "--router inside cannot be combined with --null-route-frac",
+            cause="null slots are drawn outside the timed program, and router logits do not hold them",
+            hint="use --router outside, or leave --null-route-frac out",
+        )
+
+
+def refuse_programs(
+    *, programs: Programs | None, bench_pass: BenchPass, queue_mode: QueueMode, parallel: Parallel
+) -> None:
+    """Refuse stages as programs of their own where the case is not made of these stages.
+
+    Raises:
+        UsageError: the pass is not forward, dispatch is not part of it, or tokens are sent in chunks.
+    """
+    if bench_pass is not BenchPass.FORWARD:
+        raise UsageError(
+            f"--programs {programs} cannot be combined with --bench-pass {bench_pass}",
+            cause="the stages pack, up, down and combine are those of the forward pass",
+            hint="use --bench-pass forward, or --programs one",
+        )
+    if queue_mode is not QueueMode.FULL:
+        raise UsageError(
+            f"--programs {programs} cannot be combined with --queue-mode {queue_mode}",
+            cause="the first stage is the dispatch that prequeue leaves out",
+            hint="use --queue-mode full, or --programs one",
+        )
+    if parallel.dp_impl is DpImpl.AUTO:
+        raise UsageError(
+            f"--programs {programs} cannot be combined with --dp-impl auto",
+            cause="XLA's partitioner cuts the one program of one device",
+            hint="use --dp-impl shard_map, or --programs one",
+        )
+    if parallel.chunks is not None:
+        raise UsageError(
+            f"--programs {programs} cannot be combined with --chunks {parallel.chunks}",
+            cause="a compiler can only let chunks overlap within one program",
+            hint="leave --chunks out, or use --programs one",
+        )
+
+
 def refuse_tile(*, backend: str | None, tile: Tile | None) -> None:
-    """Refuse a tile for a backend that takes none, or without one: no default backend takes one.
+    """Refuse a tile for a backend that takes none, or without a name: the default depends on the device.
 
     Raises:
         UsageError: there is one.
@@ -76,11 +136,30 @@ def refuse_tile(*, backend: str | None, tile: Tile | None) -> None:
     )
 
 
-def refuse_stages(*, bench_pass: BenchPass, queue_mode: QueueMode, parallel: Parallel) -> None:
+def refuse_row_tiles(*, backend: str | None, row_tiles: RowSizes | None) -> None:
+    """Refuse row tiles for a backend that takes none, or without a name: the default depends on the device.
+
+    Raises:
+        UsageError: there are some.
+    """
+    if row_tiles is None or (backend is not None and BACKENDS[backend].takes_row_tiles):
+        return
+    taking = [name for name, entry in BACKENDS.items() if entry.takes_row_tiles]
+    where = f"without --backend {taking[0]}" if backend is None else f"with --backend {backend}"
+    raise UsageError(
+        f"--row-tiles {row_tiles} changes nothing {where}",
+        cause=f"backends that take row tiles: {', '.join(taking)}",
+        hint=f"use --backend {taking[0]}, or leave --row-tiles out",
+    )
+
+
+def refuse_stages(
+    *, bench_pass: BenchPass, queue_mode: QueueMode, inside: bool, staged: bool, parallel: Parallel
+) -> None:
     """Refuse stage times of a case that has not these stages.
 
     Raises:
-        UsageError: the pass is not forward, or dispatch is not part of it.
+        UsageError: the pass is not forward, or its parts are others.
     """
     if bench_pass is not BenchPass.FORWARD:
         raise UsageError(
@@ -94,12 +173,22 @@ def refuse_stages(*, bench_pass: BenchPass, queue_mode: QueueMode, parallel: Par
             cause="its first stage is the dispatch that prequeue leaves out",
             hint="use --queue-mode full",
         )
-    if parallel.mode is not ParallelMode.NONE:
+    if parallel.dp_impl is DpImpl.AUTO:
         raise UsageError(
-            f"--stage-timing cannot be combined with --parallel-mode {parallel.mode}",
-            cause="the stages are timed as programs of one device",
-            hint="use --parallel-mode none",
+            f"--stage-timing cannot be combined with --dp-impl {parallel.dp_impl}",
+            cause="the stages are programs that say what each device does, and there XLA's partitioner decides it",
+            hint="leave --dp-impl out",
         )
+    others = {
+        "--router inside": (inside, "choosing the experts is none of the stages"),
+        "--programs": (staged, "that times the stages together, as one call"),
+        "--chunks": (parallel.chunks is not None, "the stages of one chunk may overlap with those of another"),
+    }
+    for flag, (given, cause) in others.items():
+        if given:
+            raise UsageError(
+                f"--stage-timing cannot be combined with {flag}", cause=cause, hint=f"leave {flag.split()[0]} out"
+            )
 
 
 def refuse_measuring(*, stage_timing: bool, profile: bool) -> None:

@@ -139,9 +139,10 @@ def result_file(environ: Mapping[str, str]) -> Path | None:
     return path
 
 
-def write_rows(path: Path, rows: Sequence[Row]) -> None:
-    """Replace `path` by {"rows": [...]}, atomically: a reader sees the old rows or the new ones."""
-    text = to_json({"rows": [row.as_json() for row in rows]})
+def write_rows(path: Path, documents: Sequence[Mapping[str, object]]) -> None:
+    """Replace `path` by {"rows": [...]}, atomically: a reader sees the old rows or the new ones. A document is
+    `Row.as_json`."""
+    text = to_json({"rows": list(documents)})
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:

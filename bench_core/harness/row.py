@@ -8,6 +8,7 @@ from bench_core.accounting.chips import Arithmetic, peak_flops
 from bench_core.accounting.inflation import Inflation, weigh
 from bench_core.harness.case import Case
 from bench_core.harness.check import CheckReport
+from bench_core.harness.ratios import VIRTUAL
 from bench_core.harness.record import Environment, Failure, Measurement, Number, Row
 from bench_core.harness.stages import stage_observations
 from bench_core.parallel.plan import SpreadPlan
@@ -18,6 +19,7 @@ from bench_core.shapes import BenchPass
 from bench_core.timing.cost import ProgramCost
 from bench_core.timing.measure import Program, Samples
 from bench_core.timing.memory import ProgramMemory
+from bench_core.timing.staged import StagedProgram
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +27,7 @@ class Measured:
     """Everything that one case yielded. `ran` names the code that ran."""
 
     check: CheckReport
-    program: Program
+    program: Program | StagedProgram
     first_call_s: float
     samples: Samples
     plan: SpreadPlan
@@ -33,7 +35,7 @@ class Measured:
     runs: RunStatistics
     stages: dict[str, tuple[float, ...]]
     memory: ProgramMemory | None
-    cost: ProgramCost
+    cost: ProgramCost | None
     device_peak_bytes: int | None
     ran: str
 
@@ -69,7 +71,7 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
             "tokens_per_s": typical_tokens_per_s,
             "time_s": statistics.median(time_s),
             "compile_s": measured.program.compile_s,
-            "devices": used,
+            "devices_used": used,
             "check": measured.check.labels()["check"],
         },
         observations={
@@ -82,13 +84,15 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
             "mfu": _utilisation(case, environment, tflops=typical_tflops, used=used),
             **inflation.observations(),
         },
-        labels=_labels(case, measured) | inflation.labels(),
+        labels=_labels(case, environment, measured) | inflation.labels(),
     )
 
 
-def case_inflation(case: Case, cost: ProgramCost, model_flops: int, spread: Spread) -> Inflation:
+def case_inflation(case: Case, cost: ProgramCost | None, model_flops: int, spread: Spread) -> Inflation:
     """The compiled program's FLOPs against the model's, of one device; results of the shape of a weight's gradient are
-    named."""
+    named. `cost`: None of several programs."""
+    if cost is None:
+        return Inflation(unknown="the case is several programs, and the compiler counts each alone")
     roles: dict[tuple[int, ...], str] = {}
     if case.bench_pass is BenchPass.FORWARD_BACKWARD:
         shape, experts = case.shape, case.shape.experts // spread.ep
@@ -119,11 +123,13 @@ def computed_rows(case: Case, plan: SpreadPlan) -> int:
     layout = plan.assignments.layout
     if layout is None:
         return case.shape.assignments
-    return plan.assignments.real if layout.filled else layout.rows * plan.spread.devices
+    return plan.assignments.real if layout.filled else layout.rows * len(plan.rows)
 
 
-def _labels(case: Case, measured: Measured) -> dict[str, str]:
+def _labels(case: Case, environment: Environment, measured: Measured) -> dict[str, str]:
     labels = measured.check.labels() | {"ran": measured.ran}
+    if any(device.used > 1 and device.platform == "cpu" for device in environment.devices):
+        labels["caution"] = VIRTUAL
     idle = case.no_effect()
     buckets = measured.plan.buckets
     if buckets is not None and measured.plan.spread.devices > 1:
@@ -162,8 +168,9 @@ def _observations(measured: Measured) -> dict[str, Number]:
 
 
 def _of_devices(plan: SpreadPlan) -> dict[str, Number]:
-    """How evenly the rows fall on several devices, all of which wait for the one with the most."""
-    if plan.spread.devices == 1:
+    """How evenly the rows fall on several devices, all of which wait for the one with the most; nothing where XLA's
+    partitioner decides which device computes what."""
+    if len(plan.rows) == 1:
         return {}
     return {
         "device_rows_min": min(plan.rows),

@@ -1,21 +1,22 @@
 """Run cases: check each against the oracle, then time it, and make a row of the outcome."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import Int32
 
-from bench_core.blocks.inputs import BlockInputs, make_inputs
+from bench_core.blocks.compare import FLOAT64_TOLERANCE
+from bench_core.blocks.inputs import BlockInputs, make_inputs, make_logits
 from bench_core.blocks.int8_matmul import INTEGER_PRODUCTS, LONGEST_SUM
 from bench_core.blocks.moe import store_weights
-from bench_core.errors import CaseFailed, CheckFailed, UnsupportedCase
+from bench_core.errors import CaseFailed, CheckFailed, JobBroken, UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
-from bench_core.gmm.default import default_backends
 from bench_core.gmm.registry import BACKENDS
-from bench_core.harness.build import Built, build_case, plan_case, require_form
+from bench_core.harness.build import Built, build_case, compile_built, plan_case, require_form
 from bench_core.harness.case import Case, checked_shape
 from bench_core.harness.check import CheckReport, check_outputs
 from bench_core.harness.compiler_flags import raise_refused_flag
@@ -23,16 +24,31 @@ from bench_core.harness.environment import device_peak_bytes
 from bench_core.harness.record import Environment, Failure, Row
 from bench_core.harness.row import Measured, failed_row, measured_row
 from bench_core.harness.stages import time_stages
-from bench_core.parallel.placing import padded, padded_routing
+from bench_core.parallel.placing import padded, padded_logits, padded_routing
+from bench_core.parallel.spread import DpImpl
 from bench_core.quant.mode import QuantMode
+from bench_core.quant.sums import types_for
 from bench_core.routing.load import load_statistics, run_statistics
-from bench_core.shapes import MoeShape
+from bench_core.shapes import DType, MoeShape
 from bench_core.timing.cost import program_cost
-from bench_core.timing.measure import Call, Program, call, compile_program, sample, trace_call
+from bench_core.timing.measure import (
+    Call,
+    Program,
+    Samples,
+    call,
+    of_slowest,
+    sample,
+    trace_call,
+)
 from bench_core.timing.memory import program_memory
+from bench_core.timing.staged import StagedProgram
 
 Progress = Callable[[str], None]
 """Takes a line about what is being done now."""
+
+
+# JAX leaves this function without types.
+_ready: Callable[[Any], Any] = jax.block_until_ready
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +57,7 @@ class _Prepared:
 
     inputs: BlockInputs
     built: Built
-    program: Program
+    program: Program | StagedProgram
     first: Call
 
 
@@ -54,28 +70,51 @@ class Extras:
     profile: Path | None = None
 
 
-_CASE_ERRORS = (CaseFailed, MemoryError, jax.errors.JaxRuntimeError)
+CASE_ERRORS = (CaseFailed, MemoryError, jax.errors.JaxRuntimeError)
 """What a case can do wrong. Anything else is a bug, and raises."""
 
 
 def run_case(case: Case, environment: Environment, progress: Progress, extras: Extras | None = None) -> Row:
     """Check and time one case. What a case can do wrong becomes a failed row; a bug still raises."""
+    extras = extras or Extras()
     try:
-        return measured_row(case, environment, _measured(case, progress, extras or Extras()))
-    except CheckFailed as error:
+        ready = make_ready(case, progress, extras)
+        progress(f"timing {case.warmup} + {case.iters} calls")
+        samples = of_slowest(sample(ready.program, warmup=case.warmup, iters=case.iters))
+        if extras.profile is not None:
+            progress(f"tracing one call into {extras.profile}")
+            trace_call(ready.program, extras.profile)
+        return measured_row(case, environment, ready.measured(samples))
+    except CASE_ERRORS as error:
+        return row_of_error(case, environment, error)
+
+
+def row_of_error(case: Case, environment: Environment, error: Exception) -> Row:
+    """The failed row of one of `CASE_ERRORS`.
+
+    Raises:
+        UsageError: the compiler does not take one of the case's flags.
+        JobBroken: the case may have failed in one of several processes alone.
+    """
+    if isinstance(error, CheckFailed):
         failure = _failure(error)
         return failed_row(case, environment, failure, observations=error.observations, labels=error.labels)
-    except _CASE_ERRORS as error:
-        raise_refused_flag(error)
-        return failed_row(case, environment, _failure(error))
+    raise_refused_flag(error)
+    failure = _failure(error)
+    if jax.process_count() > 1 and not isinstance(error, CaseFailed):
+        # What all processes compute fails in all. This may have failed in one.
+        raise JobBroken(failure.reason, failure.message) from error
+    return failed_row(case, environment, failure)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """One word and one line about a case that was checked and not timed."""
+    """One word and one line about a case that was checked and not timed. `relative`: in float64 the largest difference
+    to the oracle, as a fraction of the largest element of its array."""
 
     word: str
     text: str
+    relative: float | None = None
 
 
 def check_case(case: Case) -> Outcome:
@@ -83,13 +122,18 @@ def check_case(case: Case) -> Outcome:
     try:
         require_form(case, platform=jax.default_backend())
         backend = load_backend(case, platform=jax.default_backend())
-        prepared = _prepare(case, case.shape, backend)
-        report = _checked(case, case.shape, prepared, backend)
+        with types_for(case.dtype):
+            prepared = _prepare(case, case.shape, backend)
+            report = _checked(case, case.shape, prepared, backend)
     except UnsupportedCase as error:
         return Outcome(word="unsupported", text=f"unsupported: {error.cause}")
-    except _CASE_ERRORS as error:
+    except CASE_ERRORS as error:
         return Outcome(word="failed", text=f"failed ({_failure(error).reason}): {_failure(error).message}")
-    return Outcome(word="passed", text=f"passed, {report.comparison.error_ratio:.2f} of the bound")
+    ratio = report.comparison.error_ratio
+    if case.dtype is not DType.FLOAT64:
+        return Outcome(word="passed", text=f"passed, {ratio:.2f} of the bound")
+    relative = ratio * FLOAT64_TOLERANCE
+    return Outcome(word="passed", text=f"passed, {relative:.1e} of the largest element", relative=relative)
 
 
 def _failure(error: Exception) -> Failure:
@@ -106,7 +150,44 @@ def _runtime_reason(message: str) -> str:
     return "out_of_memory" if exhausted else "runtime_error"
 
 
-def _measured(case: Case, progress: Progress, extras: Extras) -> Measured:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """A case that passed its check, with its program compiled and called once: all but the samples."""
+
+    case: Case
+    check: CheckReport
+    program: Program | StagedProgram
+    first_call_s: float
+    built: Built
+    chosen: Int32[np.ndarray, "tokens topk"]
+    stages: dict[str, tuple[float, ...]]
+
+    def measured(self, samples: Samples) -> Measured:
+        """What the case yielded, with the samples of its program."""
+        program, plan, experts = self.program, self.built.plan, self.case.shape.experts
+        whole = program.executable if isinstance(program, Program) else None
+        return Measured(
+            check=self.check,
+            program=program,
+            first_call_s=self.first_call_s,
+            samples=samples,
+            plan=plan,
+            load=load_statistics(self.chosen, experts),
+            runs=run_statistics(self.chosen, experts),
+            stages=self.stages,
+            memory=None if whole is None else program_memory(whole),
+            cost=None if whole is None else program_cost(whole),
+            device_peak_bytes=device_peak_bytes(plan.spread.devices),
+            ran=self.built.ran(staged=bool(self.stages)),
+        )
+
+
+def make_ready(case: Case, progress: Progress, extras: Extras) -> Ready:
+    """Compile and check a case, and time its stages where `extras` ask for that.
+
+    Raises:
+        CaseFailed, MemoryError, jax.errors.JaxRuntimeError: as `CASE_ERRORS`.
+    """
     require_form(case, platform=jax.default_backend())
     backend = load_backend(case, platform=jax.default_backend())
     shape = checked_shape(case.shape, case.parallel.spread)
@@ -120,52 +201,23 @@ def _measured(case: Case, progress: Progress, extras: Extras) -> Measured:
     if shape == case.shape:
         progress("checking")
         report = _checked(case, shape, prepared, backend)
-    program, first_call_s = prepared.program, prepared.first.time_s
-    chosen = np.asarray(prepared.inputs.routing.experts)
     built = prepared.built
     stages: dict[str, tuple[float, ...]] = {}
     if extras.stage_timing:
         progress("timing stages")
         stages = time_stages(
-            prepared.inputs, built.block, warmup=case.warmup, iters=case.iters, flags=case.compiler_flags
+            built, prepared.program.arguments, warmup=case.warmup, iters=case.iters, flags=case.compiler_flags
         )
-    # The unfused weights and the first outputs are let go before anything is timed.
-    del prepared
-    progress(f"timing {case.warmup} + {case.iters} calls")
-    samples = sample(program, warmup=case.warmup, iters=case.iters)
-    if extras.profile is not None:
-        progress(f"tracing one call into {extras.profile}")
-        trace_call(program, extras.profile)
-    return Measured(
+    # The unfused weights and the first outputs are not kept: timing needs their memory.
+    return Ready(
+        case=case,
         check=report,
-        program=program,
-        first_call_s=first_call_s,
-        samples=samples,
-        plan=built.plan,
-        load=load_statistics(chosen, case.shape.experts),
-        runs=run_statistics(chosen, case.shape.experts),
+        program=prepared.program,
+        first_call_s=prepared.first.time_s,
+        built=built,
+        chosen=np.asarray(prepared.inputs.routing.experts),
         stages=stages,
-        memory=program_memory(program.executable),
-        cost=program_cost(program.executable),
-        device_peak_bytes=device_peak_bytes(built.plan.spread.devices),
-        ran=built.ran(staged=bool(stages)),
     )
-
-
-def with_default_backend(case: Case, *, platform: str) -> Case:
-    """The case with the first of the platform's default backends that serves it.
-
-    Where none does it has the last one, whose refusal becomes its row.
-    """
-    *preferred, last = default_backends(platform)
-    for name in preferred:
-        candidate = replace(case, backend=name)
-        try:
-            load_backend(candidate, platform=platform)
-        except UnsupportedCase:
-            continue
-        return candidate
-    return replace(case, backend=last)
 
 
 def load_backend(case: Case, *, platform: str) -> GroupedMatmul:
@@ -174,8 +226,15 @@ def load_backend(case: Case, *, platform: str) -> GroupedMatmul:
     Raises:
         UnsupportedCase: it cannot serve the case there.
     """
-    backend = BACKENDS[case.backend].load(platform=platform, tile=case.tile)
-    request = MatmulRequest(platform=platform, dtype=case.dtype, bench_pass=case.bench_pass)
+    if case.dtype is DType.FLOAT64 and platform != "cpu":
+        raise UnsupportedCase(
+            f"float64 is not checked on {platform}",
+            cause="float64 is checked on CPU alone: it is about what a form computes, and a TPU has no float64",
+            hint="set JAX_PLATFORMS=cpu",
+        )
+    backend = BACKENDS[case.backend].load(platform=platform, tile=case.tile, row_tiles=case.row_tiles)
+    partitioned = case.parallel.dp_impl is DpImpl.AUTO
+    request = MatmulRequest(platform=platform, dtype=case.dtype, bench_pass=case.bench_pass, partitioned=partitioned)
     refusal = backend.refusal(request)
     if refusal is not None:
         raise UnsupportedCase(
@@ -203,32 +262,25 @@ def load_backend(case: Case, *, platform: str) -> GroupedMatmul:
 
 
 def _prepare(case: Case, shape: MoeShape, backend: GroupedMatmul) -> _Prepared:
-    inputs = make_inputs(case.seed, shape=shape, dtype=case.dtype, request=case.routing)
+    # Waited for: NumPy ends the process where it reads an array for which there was no memory.
+    inputs = _ready(make_inputs(case.seed, shape=shape, dtype=case.dtype, request=case.routing))
     spread = case.parallel.spread
     x, routing = padded(inputs.x, spread), padded_routing(inputs.routing, spread, shape.experts)
     plan = plan_case(case, shape, np.asarray(routing.experts))
     built = build_case(case, shape, backend, plan, jax.devices())
     stored = store_weights(inputs.weights, built.block.impl, shared_fused=built.block.shared_fused)
-    arguments: tuple[Any, ...] = (x, stored, routing)
+    if case.routes_inside:
+        inputs = inputs._replace(logits=make_logits(case.seed, shape=shape, request=case.routing))
+    chosen = routing if inputs.logits is None else padded_logits(inputs.logits, spread)
+    arguments: tuple[Any, ...] = (x, stored, chosen)
     if built.prequeued:
         arguments += (built.queue(x, routing),)
-    program = compile_program(
-        built.function, arguments, options=case.compiler_flags.options(), places=built.places(stored)
-    )
+    program = compile_built(built, arguments, built.places(stored))
     return _Prepared(inputs=inputs, built=built, program=program, first=call(program))
 
 
 def _checked(case: Case, shape: MoeShape, prepared: _Prepared, backend: GroupedMatmul) -> CheckReport:
     return check_outputs(case, shape, prepared.inputs, prepared.first.outputs, backend, prepared.built.plan.buckets)
-
-
-def with_spread(case: Case, available: int) -> Case:
-    """The case with the sizes of its mesh said, on so many devices.
-
-    Raises:
-        UsageError: it cannot be spread over them.
-    """
-    return replace(case, parallel=case.parallel.as_spread(case.parallel.over(available, case.shape.experts)))
 
 
 def numbered(progress: Progress, case: Case, index: int, count: int) -> Progress:

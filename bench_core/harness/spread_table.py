@@ -9,8 +9,8 @@ from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.modes import RematMode
 from bench_core.errors import UsageError
 from bench_core.harness.case import Case
-from bench_core.harness.table import CAPACITIES, ROUTINGS, pairwise, table_case
-from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode
+from bench_core.harness.table import CAPACITIES, ROUTINGS, pairwise, router_of, table_case
+from bench_core.parallel.spread import DpImpl, EpImpl, Parallel, ParallelMode
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.capacity import Capacity, CapacityPolicy
 from bench_core.routing.distribution import Distribution, RoutingRequest
@@ -22,17 +22,25 @@ _SKEWED = RoutingRequest(distribution=Distribution.RUNS, run_alpha=0.999999)
 # Every expert may have its share exactly: what is shared out evenly is at the boundary, all else over or under it.
 _BOUNDARY = Capacity(policy=CapacityPolicy.DROP, factor=1.0)
 
+# No slot of these is drawn null.
+_FROM_LOGITS = ("none", "skewed")
+_CHUNKED = " in 2 chunks"
+
 SPREAD_AXES = ("form", "impl", "quant", "null", "capacity", "remat", "dtype", "shape")
 
 
 def forms(devices: int) -> dict[str, Parallel]:
-    """Every form over all devices, those of `ep` also over two data shards; by name."""
+    """Every form over all devices, those of `ep` also over two data shards, and one that sends in chunks; by name."""
     meshes = [(1, devices)] + ([(2, devices // 2)] if devices % 2 == 0 and devices > 2 else [])
-    named = {f"dp {devices}": Parallel(mode=ParallelMode.DP, dp_size=devices, devices=devices)}
+    named = {
+        f"dp {devices}": Parallel(mode=ParallelMode.DP, dp_size=devices, devices=devices),
+        f"auto {devices}": Parallel(mode=ParallelMode.DP, dp_impl=DpImpl.AUTO, dp_size=devices, devices=devices),
+    }
     for impl, (dp, ep) in itertools.product(EpImpl, meshes):
         name = f"{impl} {ep}" if dp == 1 else f"{impl} {dp} x {ep}"
         named[name] = Parallel(mode=ParallelMode.EP, ep_impl=impl, dp_size=dp, ep_size=ep, devices=devices)
-    return named
+    whole = f"{EpImpl.ALL_TO_ALL} {devices}"
+    return named | {f"{whole}{_CHUNKED}": replace(named[whole], chunks=2)}
 
 
 def shapes(devices: int) -> dict[str, MoeShape]:
@@ -64,7 +72,9 @@ def spread_choices(devices: int, *, full: bool) -> list[dict[str, str]]:
             hint="use --devices 8, or leave it out for the table of one device",
         )
     rows = [dict(zip(SPREAD_AXES, words, strict=True)) for words in _words(devices, full=full)]
-    sending = [row for row in rows if row["form"].startswith(f"{EpImpl.ALL_TO_ALL} ")]
+    sending = [
+        row for row in rows if row["form"].startswith(f"{EpImpl.ALL_TO_ALL} ") and not row["form"].endswith(_CHUNKED)
+    ]
     return rows + [row | {"form": f"ragged_{row['form']}"} for row in sending]
 
 
@@ -85,8 +95,10 @@ def _words(devices: int, *, full: bool) -> tuple[tuple[str, ...], ...]:
 
 
 def _possible(words: tuple[str, ...]) -> bool:
-    """A form that sends rows has no capacity per expert, which could be padded."""
-    return "pad" not in words or words[0].split()[0] not in _SENDING_ROWS
+    """A form that sends rows has no capacity per expert, which could be padded. Sums of int8_real are integers: float64
+    shows nothing more of them."""
+    padded = "pad" in words and words[0].split()[0] in _SENDING_ROWS
+    return not padded and not {QuantMode.INT8_REAL.value, DType.FLOAT64.value} <= {*words}
 
 
 def spread_case(backend: str, choice: Mapping[str, str], devices: int) -> Case:
@@ -100,4 +112,5 @@ def spread_case(backend: str, choice: Mapping[str, str], devices: int) -> Case:
         capacity=_BOUNDARY if choice["capacity"] == "boundary" else CAPACITIES[choice["capacity"]],
         shared_fused=shape.shared_expert_dim > 0 and choice["dtype"] == DType.BFLOAT16,
         parallel=forms(devices)[choice["form"]],
+        router=router_of(choice) if choice["null"] in _FROM_LOGITS else None,
     )

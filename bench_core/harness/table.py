@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from bench_core.blocks.impls import IMPLS
-from bench_core.blocks.modes import RematMode
+from bench_core.blocks.modes import RematMode, Router
 from bench_core.harness.case import Case
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.capacity import UNLIMITED, Capacity, CapacityPolicy
@@ -38,6 +38,8 @@ CAPACITIES: Mapping[str, Capacity] = MappingProxyType(
         "pad": Capacity(policy=CapacityPolicy.PAD, factor=1.25),
     }
 )
+ROUTED_INSIDE = ("fused_w13", "preweight", "fast")
+"""Impls whose cases choose experts inside the program, where no slot is drawn null."""
 AXES: Mapping[str, Sequence[str]] = MappingProxyType(
     {
         "impl": tuple(IMPLS),
@@ -75,7 +77,7 @@ def pairwise(everything: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 
 def table_case(backend: str, choice: Mapping[str, str]) -> Case:
-    """The case of one row. Sorting and the shared expert's fusion alternate with other axes."""
+    """The case of one row. Sorting, the shared expert's fusion and the router's place alternate with other axes."""
     shape = SHAPES[choice["shape"]]
     return Case(
         shape=shape,
@@ -92,4 +94,10 @@ def table_case(backend: str, choice: Mapping[str, str]) -> Case:
         pack_strategy=PackStrategy.TUPLE_SORT if choice["capacity"] == "drop" else PackStrategy.ARGSORT,
         remat_mode=RematMode(choice["remat"]),
         capacity=CAPACITIES[choice["capacity"]],
+        router=router_of(choice) if choice["null"] == "none" else None,
     )
+
+
+def router_of(choice: Mapping[str, str]) -> Router | None:
+    """Where the router of a row without null slots is. Its logits are float32, so float64 shows no more of it."""
+    return Router.INSIDE if choice["impl"] in ROUTED_INSIDE and choice["dtype"] != DType.FLOAT64 else None

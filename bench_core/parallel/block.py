@@ -7,22 +7,23 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.sharding import PartitionSpec
-from jaxtyping import Array, Float, Float32
+from jaxtyping import Array, Float
 
 from bench_core.blocks.moe import BlockSpec, Queue, Weights, block_rows, pack, routed_block, shared_block
-from bench_core.parallel.forms import DATA_AXIS, EXPERT_AXIS, Form, enter, leave, varying
+from bench_core.parallel.forms import DATA_AXIS, EXPERT_AXIS, Form, Sent, enter, leave, varying
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import EpImpl, Spread
 from bench_core.quant.rounding import round_to
+from bench_core.quant.sums import Sums, sum_dtype
 from bench_core.routing.permute import Permutation
-from bench_core.routing.topk import Routing
+from bench_core.routing.topk import RouterInput, Routing, route_padded
 
 # JAX leaves these without types.
 _P: Callable[..., PartitionSpec] = PartitionSpec
 _psum: Callable[[Array, str], Array] = jax.lax.psum
 
 QUEUE_PARTITION = _P((DATA_AXIS, EXPERT_AXIS))
-"""Every device has a queue of its own."""
+"""Every device has a queue of its own, and so all that is made of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +38,9 @@ class SpreadSpec:
         """What a row says about the code that computed it."""
         spread = self.spread
         form = spread.impl.value if spread.impl is not None else "dp"
+        chunks = f" in {spread.chunks} chunks" if spread.chunks > 1 else ""
         mesh = f"{spread.dp} x {spread.ep} devices (data x expert)"
-        return f"{self.block.ran(prequeued=prequeued)}; {form} over {mesh}, shard_map"
+        return f"{self.block.ran(prequeued=prequeued)}; {form}{chunks} over {mesh}, shard_map"
 
 
 def spread_spec(block: BlockSpec, plan: SpreadPlan, *, experts: int, topk: int) -> SpreadSpec:
@@ -69,6 +71,11 @@ def of_routing(place: Any) -> Any:
     return Routing(experts=place, weights=place)
 
 
+def of_sent(place: Any) -> Any:
+    """What says the same of all arrays of what was sent."""
+    return Sent(permutation=of_queue(place).permutation, counts=place)
+
+
 def of_queue(place: Any) -> Any:
     """What says the same of all arrays of a queue."""
     return Queue(rows=place, permutation=Permutation(order=place, inverse=place, group_sizes=place))
@@ -82,7 +89,7 @@ def weight_partition(name: str) -> PartitionSpec:
 def spread_block(
     x: Float[Array, "tokens hidden"],
     weights: Weights,
-    routing: Routing,
+    routing: RouterInput,
     spec: SpreadSpec,
     mesh: jax.sharding.Mesh,
     queue: Queue | None = None,
@@ -90,15 +97,24 @@ def spread_block(
     """`blocks.moe.moe_block` with its tokens and experts on a mesh of data x expert.
 
     What devices send is of x's dtype: partial sums, and rows on their way back, are rounded before they are sent.
-    `queue`: what `spread_queue` has made of x and routing, where no tokens are sent.
+    Given logits, every device chooses the experts of the tokens that it has. `queue`: what `spread_queue` has made of x
+    and routing, where no tokens are sent.
     """
+    given = isinstance(routing, Routing)
 
-    def local(x: Array, weights: Mapping[str, Array], routing: Routing, queue: Queue | None) -> Array:
-        return _local_block(varying(x), varying(dict(weights)), varying(routing), spec, queue)
+    def local(x: Array, weights: Mapping[str, Array], routing: RouterInput, queue: Queue | None) -> Array:
+        routing = varying(routing)
+        chosen = routing if isinstance(routing, Routing) else route_padded(routing, spec.form.topk)
+        return _local_block(varying(x), varying(dict(weights)), chosen, spec, queue)
 
     tokens = token_partition(spec.spread)
     parts = {name: weight_partition(name) for name in weights}
-    places = tokens, parts, of_routing(tokens), None if queue is None else of_queue(QUEUE_PARTITION)
+    places = (
+        tokens,
+        parts,
+        of_routing(tokens) if given else tokens,
+        None if queue is None else of_queue(QUEUE_PARTITION),
+    )
     spread: Callable[..., Array] = jax.shard_map(local, mesh=mesh, in_specs=places, out_specs=tokens)
     return spread(x, dict(weights), routing, queue)
 
@@ -122,22 +138,51 @@ def spread_queue(
 
 def _local_block(x: Array, weights: dict[str, Array], routing: Routing, spec: SpreadSpec, queue: Queue | None) -> Array:
     """What each device does."""
-    form, block = spec.form, spec.block
-    entered = enter(x, routing, form)
-    rows = block_rows(entered.x, block)
-    output = routed_block(rows, weights, entered.routing, block, queue)
+    rows = block_rows(x, spec.block)
+    if spec.form.impl is not None and spec.form.impl.spreads_tokens:
+        return _with_shared(_in_chunks(x, weights, routing, spec), rows, weights, spec)
+    entered = enter(x, routing, spec.form)
+    return finish(routed_block(rows, weights, entered.routing, spec.block, queue), rows, weights, entered.sent, spec)
+
+
+def finish(
+    output: Sums[Array, "received hidden"],
+    rows: Float[Array, "own hidden"],
+    weights: Mapping[str, Array],
+    sent: Sent | None,
+    spec: SpreadSpec,
+) -> Float[Array, "own hidden"]:
+    """On each device, from what its experts gave to its tokens' result; `rows` are the `block_rows` of these."""
+    form = spec.form
     shared = "shared_w2" in weights
     if form.impl is None:
-        whole = output + shared_block(rows, weights, block) if shared else output
-        return _same_on_experts(round_to(whole, x.dtype))
+        whole = output + shared_block(rows, weights, spec.block) if shared else output
+        return _same_on_experts(round_to(whole, rows.dtype))
     if form.impl is EpImpl.PSUM:
         # The tokens are on every device: each computes the shared expert for its part of them.
         whole = output + _part_of_shared(rows, weights, spec) if shared else output
-        return leave(round_to(whole, x.dtype), entered.sent, form)
-    left = leave(round_to(output, x.dtype), entered.sent, form)
-    if not shared:
+        return leave(round_to(whole, rows.dtype), sent, form)
+    return _with_shared(leave(round_to(output, rows.dtype), sent, form), rows, weights, spec)
+
+
+def _with_shared(left: Array, rows: Array, weights: Mapping[str, Array], spec: SpreadSpec) -> Array:
+    """What came back to the device of a token, and the shared expert's result for it."""
+    if "shared_w2" not in weights:
         return left
-    return round_to(left.astype(jnp.float32) + shared_block(block_rows(x, block), weights, block), x.dtype)
+    return round_to(left.astype(sum_dtype(rows.dtype)) + shared_block(rows, weights, spec.block), rows.dtype)
+
+
+def _in_chunks(x: Array, weights: dict[str, Array], routing: Routing, spec: SpreadSpec) -> Array:
+    """The routed part of tokens that are sent, chunk by chunk. No chunk needs what another one gives, so a compiler may
+    send one while it computes another."""
+    size = x.shape[0] // spec.spread.chunks
+    parts = []
+    for start in range(0, x.shape[0], size):
+        part = slice(start, start + size)
+        entered = enter(x[part], Routing(*(array[part] for array in routing)), spec.form)
+        output = routed_block(block_rows(entered.x, spec.block), weights, entered.routing, spec.block)
+        parts.append(leave(round_to(output, x.dtype), entered.sent, spec.form))
+    return jnp.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
 def _same_on_experts(output: Array) -> Array:
@@ -145,11 +190,11 @@ def _same_on_experts(output: Array) -> Array:
     return _psum(output, EXPERT_AXIS)
 
 
-def _part_of_shared(rows: Array, weights: dict[str, Array], spec: SpreadSpec) -> Float32[Array, "tokens hidden"]:
+def _part_of_shared(rows: Array, weights: Mapping[str, Array], spec: SpreadSpec) -> Sums[Array, "tokens hidden"]:
     """The shared expert for one part of the tokens, zeros for the others."""
     size = rows.shape[0] // spec.spread.ep
     start = jax.lax.axis_index(EXPERT_AXIS) * size
     part = jax.lax.dynamic_slice_in_dim(rows, start, size)
-    zeros: Any = varying(jnp.zeros(rows.shape, jnp.float32))
+    zeros: Any = varying(jnp.zeros(rows.shape, sum_dtype(rows.dtype)))
     placed: Array = jax.lax.dynamic_update_slice_in_dim(zeros, shared_block(part, weights, spec.block), start, 0)
     return placed

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int32
 
 from bench_core.gmm.varying import varies_over
 from bench_core.parallel.spread import EpImpl
+from bench_core.quant.sums import sum_dtype
 from bench_core.routing.layout import Layout
 from bench_core.routing.permute import Permutation, combine, dispatch, row_weights, sort_by_expert
 from bench_core.routing.strategy import PackStrategy
@@ -86,7 +87,7 @@ def leave(output: Float[Array, "tokens hidden"], sent: Sent | None, form: Form) 
             rows = _returned(output, sent, form)
             # The experts' device has weighted the rows: a token's are only summed.
             ones = jnp.ones((sent.permutation.inverse.size // form.topk, form.topk), jnp.float32)
-            summed = combine(rows.astype(jnp.float32), sent.permutation, varying(ones), True, weighted=False)
+            summed = combine(rows.astype(sum_dtype(rows.dtype)), sent.permutation, varying(ones), True, weighted=False)
             return summed.astype(output.dtype)
 
 

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Float32
 
 from bench_core.parallel.block import QUEUE_PARTITION, of_queue, of_routing, token_partition, weight_partition
 from bench_core.parallel.forms import DATA_AXIS, EXPERT_AXIS
@@ -42,9 +42,17 @@ def padded_routing(routing: Routing, spread: Spread, experts: int) -> Routing:
     return Routing(experts=chosen, weights=jnp.pad(routing.weights, rows))
 
 
-def places(mesh: Mesh, spread: Spread, weights: Collection[str], *, queued: bool = False) -> Places:
-    """Of x, weights of these names, routing and a queue, and of what a pass gives: a gradient lies where its array
-    lies."""
+def padded_logits(logits: Float32[Array, "tokens experts"], spread: Spread) -> Float32[Array, "padded experts"]:
+    """The logits of `padded` tokens: those that were added choose no expert (see `routing.topk.route_padded`)."""
+    more = spread.padded_tokens(logits.shape[0]) - logits.shape[0]
+    return jnp.pad(logits, ((0, more), (0, 0)), constant_values=-jnp.inf) if more else logits
+
+
+def places(
+    mesh: Mesh, spread: Spread, weights: Collection[str], *, queued: bool = False, logits: bool = False
+) -> Places:
+    """Of x, weights of these names, routing (or its logits) and a queue, and of what a pass gives: a gradient lies
+    where its array lies."""
     tokens = _sharding(mesh, token_partition(spread))
     by_weight = {name: _sharding(mesh, weight_partition(name)) for name in weights}
 
@@ -56,6 +64,6 @@ def places(mesh: Mesh, spread: Spread, weights: Collection[str], *, queued: bool
     def outputs(shapes: Mapping[str, Any]) -> dict[str, NamedSharding]:
         return {name: of(name) for name in shapes}
 
-    arguments = tokens, by_weight, of_routing(tokens)
+    arguments = tokens, by_weight, tokens if logits else of_routing(tokens)
     queue = (of_queue(_sharding(mesh, QUEUE_PARTITION)),) if queued else ()
     return Places(arguments=arguments + queue, outputs=outputs)

@@ -5,12 +5,12 @@ nothing is dropped that a capacity does not drop, and the device with the most r
 row too many.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Int32, Int64
 
-from bench_core.parallel.spread import EpImpl, Spread
+from bench_core.parallel.spread import ONE_DEVICE, EpImpl, Spread
 from bench_core.routing.capacity import Capacity, CapacityPolicy
 from bench_core.routing.layout import Assignments, Layout, plan_assignments
 
@@ -29,9 +29,11 @@ class Buckets:
 class SpreadPlan:
     """The static part of a spread block.
 
-    `assignments` counts all devices; its layout is that of one device's experts. `pair_rows` is the size of the
-    buffer that a device sends to another one (all_to_all), `sent_rows` what it sends in all (ragged). `rows` are those
-    that each device's experts compute, in the order of the mesh. `buckets`: None without a capacity.
+    `assignments` counts all devices; its layout is that of one device's experts for one chunk, or of all where XLA's
+    partitioner shares them out. `pair_rows` is the size of the buffer that a device sends to another one for a chunk
+    (all_to_all), `sent_rows` what it sends in all (ragged). `rows` are those that each device's experts compute for all
+    chunks, in the order of the mesh; one number where nobody knows who computes which. `buckets`: None without a
+    capacity.
     """
 
     spread: Spread
@@ -43,7 +45,7 @@ class SpreadPlan:
 
     @property
     def most_rows(self) -> int:
-        """Rows that the experts of each device compute: as many as the device with the most has."""
+        """Rows that the experts of each device compute at once: as many as the device, and chunk, with the most has."""
         layout = self.assignments.layout
         return max(self.rows) if layout is None else layout.rows
 
@@ -53,23 +55,21 @@ def plan_spread(
 ) -> SpreadPlan:
     """Count the slots of a routing, in which a null slot names the expert `experts`. Rows past `tokens` were added so
     that every device has as many (see `Spread.padded_tokens`): their slots are null and are not counted."""
-    if spread.devices == 1:
-        assignments = plan_assignments(chosen, experts=experts, capacity=capacity)
-        rows = chosen.size if assignments.layout is None else assignments.layout.rows
-        buckets = _buckets(chosen, experts, capacity, spread) if capacity.factor is not None else None
-        return SpreadPlan(spread=spread, assignments=assignments, rows=(rows,), buckets=buckets)
+    if spread.devices == 1 or spread.auto:
+        return _plan_whole(chosen, tokens, experts, capacity, spread)
     buckets = _buckets(chosen, experts, capacity, spread) if capacity.factor is not None else None
     kept = chosen < experts
     null = int((~kept[:tokens]).sum())
     if buckets is not None:
         kept &= _ranks(buckets.of) < buckets.capacity
     own = _data_shard(chosen, spread) * spread.ep + np.where(kept, chosen, 0) // (experts // spread.ep)
-    by_device = np.bincount(own[kept], minlength=spread.devices)
+    chunk = own * spread.chunks + _source(chosen, spread) % spread.chunks
+    by_chunk = np.bincount(chunk[kept], minlength=spread.devices * spread.chunks).reshape(-1, spread.chunks)
     real = int(kept.sum())
     slots = tokens * chosen.shape[1]
     pairs = spread.impl in (EpImpl.ALL_TO_ALL, EpImpl.RAGGED_ALL_TO_ALL)
     limit = buckets.capacity if buckets is not None and not pairs else None
-    layout: Layout | None = Layout(rows=max(1, int(by_device.max())), capacity=limit, filled=True)
+    layout: Layout | None = Layout(rows=max(1, int(by_chunk.max())), capacity=limit, filled=True)
     if capacity.policy is CapacityPolicy.PAD and limit is not None:
         layout = Layout(rows=experts // spread.ep * limit, capacity=limit, padded=True)
     elif spread.impl is None and real == chosen.size:
@@ -78,11 +78,26 @@ def plan_spread(
     return SpreadPlan(
         spread=spread,
         assignments=Assignments(real=real, null=null, dropped=slots - null - real, layout=layout),
-        rows=tuple(int(n) for n in by_device),
+        rows=tuple(int(n) for n in by_chunk.sum(axis=1)),
         pair_rows=max(1, int(sent.max())),
         sent_rows=max(1, int(sent.sum(axis=1).max())),
         buckets=buckets,
     )
+
+
+def _plan_whole(
+    chosen: Int32[np.ndarray, "padded topk"], tokens: int, experts: int, capacity: Capacity, spread: Spread
+) -> SpreadPlan:
+    """One program sees all tokens, so that a capacity is of the whole batch, without tokens that were added."""
+    own = chosen[:tokens]
+    assignments = plan_assignments(own, experts=experts, capacity=capacity)
+    if assignments.layout is None and tokens < chosen.shape[0]:
+        assignments = replace(assignments, layout=Layout(rows=assignments.real))
+    rows = own.size if assignments.layout is None else assignments.layout.rows
+    buckets = _buckets(own, experts, capacity, ONE_DEVICE) if capacity.factor is not None else None
+    if buckets is not None:
+        buckets = replace(buckets, per="expert of the whole batch")
+    return SpreadPlan(spread=spread, assignments=assignments, rows=(rows,), buckets=buckets)
 
 
 def _data_shard(chosen: Int32[np.ndarray, "tokens topk"], spread: Spread) -> Int64[np.ndarray, "tokens 1"]:
@@ -92,19 +107,19 @@ def _data_shard(chosen: Int32[np.ndarray, "tokens topk"], spread: Spread) -> Int
 
 
 def _source(chosen: Int32[np.ndarray, "tokens topk"], spread: Spread) -> Int64[np.ndarray, "tokens 1"]:
-    """The device that has a token, where tokens are spread over all."""
-    tokens = chosen.shape[0]
-    devices: Int64[np.ndarray, "tokens 1"] = (np.arange(tokens) * spread.devices // tokens)[:, None]
-    return devices
+    """The device that has a token, where tokens are spread over all, and the chunk: device * chunks + chunk."""
+    tokens, parts = chosen.shape[0], spread.devices * spread.chunks
+    sources: Int64[np.ndarray, "tokens 1"] = (np.arange(tokens) * parts // tokens)[:, None]
+    return sources
 
 
 def _buckets(chosen: Int32[np.ndarray, "tokens topk"], experts: int, capacity: Capacity, spread: Spread) -> Buckets:
-    """By expert, among the tokens that its device sees; of a form that sends rows, by the pair of devices."""
+    """By expert, among the tokens that its device sees; of a form that sends rows, by the pair of devices and chunk."""
     real = chosen < experts
     if spread.impl in (EpImpl.ALL_TO_ALL, EpImpl.RAGGED_ALL_TO_ALL):
         of = _source(chosen, spread) * spread.ep + chosen // (experts // spread.ep)
-        limit = capacity.per_expert(assignments=chosen.size // spread.devices, experts=spread.ep)
-        per = "pair of devices"
+        limit = capacity.per_expert(assignments=chosen.size // (spread.devices * spread.chunks), experts=spread.ep)
+        per = "pair of devices" if spread.chunks == 1 else "pair of devices and chunk"
     else:
         of = _data_shard(chosen, spread) * experts + chosen
         limit = capacity.per_expert(assignments=chosen.size // spread.dp, experts=experts)
@@ -127,8 +142,8 @@ def _ranks(of: Int64[np.ndarray, "tokens topk"]) -> Int64[np.ndarray, "tokens to
 def _sent(
     chosen: Int32[np.ndarray, "tokens topk"], kept: np.ndarray, experts: int, spread: Spread
 ) -> Int64[np.ndarray, "sources ep"]:
-    """Rows that each device sends to each of its data shard's devices."""
+    """Rows that each device sends, for each chunk, to each of its data shard's devices."""
     pair = _source(chosen, spread) * spread.ep + np.where(kept, chosen, 0) // (experts // spread.ep)
-    counts = np.bincount(pair[kept], minlength=spread.devices * spread.ep)
-    sent: Int64[np.ndarray, "sources ep"] = counts.reshape(spread.devices, spread.ep).astype(np.int64)
+    counts = np.bincount(pair[kept], minlength=spread.devices * spread.chunks * spread.ep)
+    sent: Int64[np.ndarray, "sources ep"] = counts.reshape(-1, spread.ep).astype(np.int64)
     return sent

@@ -1,9 +1,10 @@
 """How a case is spread over devices. No JAX."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated
 
+from bench_core.blocks.sends import ALONE as ALONE_SENDS
 from bench_core.blocks.sends import Sends, added
 from bench_core.errors import UsageError
 from bench_core.flag import Flag, choose
@@ -16,6 +17,17 @@ class ParallelMode(StrEnum):
     NONE = "none"
     DP = "dp"
     EP = "ep"
+
+
+class DpImpl(StrEnum):
+    """Who cuts the program of `dp` into one for each device.
+
+    shard_map    this project: each device computes its own tokens, and the gradients of weights are summed
+    auto         XLA's partitioner, from the block of one device and where its inputs lie
+    """
+
+    SHARD_MAP = "shard_map"
+    AUTO = "auto"
 
 
 class EpImpl(StrEnum):
@@ -36,14 +48,23 @@ class EpImpl(StrEnum):
     def spreads_tokens(self) -> bool:
         return self is not EpImpl.PSUM
 
+    @property
+    def sends_rows(self) -> bool:
+        """Whether a row goes to the device of its expert alone."""
+        return self in (EpImpl.ALL_TO_ALL, EpImpl.RAGGED_ALL_TO_ALL)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """A mesh of `dp` x `ep` devices. `impl` is None where no expert lies apart (ep = 1)."""
+    """A mesh of `dp` x `ep` devices. `impl` is None where no expert lies apart (ep = 1). Each device sends its tokens
+    in `chunks` parts, one after another. `auto`: XLA's partitioner cuts the program of one device, which sees all
+    tokens."""
 
     dp: int = 1
     ep: int = 1
     impl: EpImpl | None = None
+    chunks: int = 1
+    auto: bool = False
 
     @property
     def devices(self) -> int:
@@ -55,11 +76,18 @@ class Spread:
         return self.devices if self.impl is not None and self.impl.spreads_tokens else self.dp
 
     def padded_tokens(self, tokens: int) -> int:
-        """So many rows the devices hold: a multiple of their number, so that each has as many."""
-        return -(-tokens // self.devices) * self.devices
+        """So many rows the devices hold: a multiple of their number, so that each has as many, in as many chunks."""
+        parts = self.devices * self.chunks
+        return -(-tokens // parts) * parts
 
     def sends(self, *, topk: int, shared: bool) -> Sends:
-        """The roundings of what devices send, of a block with or without a shared expert."""
+        """The roundings of what devices send, of a block with or without a shared expert.
+
+        A program that XLA's partitioner has cut has none: what it sums across devices are results of operations, each
+        in its own dtype, and every sum of the block is float32 before it is rounded.
+        """
+        if self.auto:
+            return ALONE_SENDS
         output = gradient = 0
         match self.impl:
             case None:
@@ -74,7 +102,9 @@ class Spread:
             case EpImpl.ALL_TO_ALL | EpImpl.RAGGED_ALL_TO_ALL:
                 # Rows come back rounded. The gradients of rows are rounded on one device too.
                 output = 1 + shared
-        return Sends(output=output, input_gradient=gradient, weight_parts=self.dp, shared_parts=self.devices)
+        # Each chunk has its own part of a routed weight's gradient.
+        parts = self.dp * self.chunks
+        return Sends(output=output, input_gradient=gradient, weight_parts=parts, shared_parts=self.devices)
 
 
 ONE_DEVICE = Spread()
@@ -82,6 +112,10 @@ ONE_DEVICE = Spread()
 
 def _impl(word: str) -> EpImpl:
     return EpImpl(choose("--ep-impl", word, list(EpImpl)))
+
+
+def _dp_impl(word: str) -> DpImpl:
+    return DpImpl(choose("--dp-impl", word, list(DpImpl)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +129,15 @@ class Parallel:
     mode: Annotated[ParallelMode, Flag(name="parallel_mode", help="How a case is spread over devices.")] = (
         ParallelMode.NONE
     )
+    dp_impl: Annotated[
+        DpImpl | None,
+        Flag(
+            help="dp: who cuts the program into one for each device; auto: XLA's partitioner.",
+            metavar="|".join(DpImpl),
+            unless=DpImpl.SHARD_MAP.value,
+            read=_dp_impl,
+        ),
+    ] = None
     ep_impl: Annotated[
         EpImpl | None,
         Flag(
@@ -104,32 +147,60 @@ class Parallel:
             read=_impl,
         ),
     ] = None
+    chunks: Annotated[
+        int | None, Flag(help="all_to_all: parts in which a device sends its tokens.", metavar="N", unless="1")
+    ] = None
     ep_size: Annotated[int | None, Flag(help="ep: devices that share the experts.", unless="all")] = None
     dp_size: Annotated[int | None, Flag(help="dp and ep: parts of the tokens.", unless="dp: all, ep: 1")] = None
     devices: Annotated[int | None, Flag(help="Devices to use; on CPU so many virtual ones are made.", unless="all")] = (
         None
     )
+    processes: Annotated[
+        int | None,
+        Flag(help="dp and ep: processes that share the devices equally; without --coordinator all on this host."),
+    ] = None
 
     def __post_init__(self) -> None:
-        for flag, number in (("--ep-size", self.ep_size), ("--dp-size", self.dp_size), ("--devices", self.devices)):
+        sizes = {
+            "--ep-size": self.ep_size,
+            "--dp-size": self.dp_size,
+            "--devices": self.devices,
+            "--processes": self.processes,
+        }
+        for flag, number in sizes.items():
             if number is not None and number < 1:
+                what = "process" if flag == "--processes" else "device"
                 raise UsageError(
-                    f"{flag} {number} is too small", cause="there is at least one device", hint=f"use {flag} 2"
+                    f"{flag} {number} is too small", cause=f"there is at least one {what}", hint=f"use {flag} 2"
                 )
-        given = {"--ep-impl": self.ep_impl, "--ep-size": self.ep_size, "--dp-size": self.dp_size}
+        if self.chunks is not None:
+            self._require_chunks(self.chunks)
+        given = {**sizes, "--dp-impl": self.dp_impl, "--ep-impl": self.ep_impl}
         idle = {
-            ParallelMode.NONE: ("--ep-impl", "--ep-size", "--dp-size"),
+            ParallelMode.NONE: ("--dp-impl", "--ep-impl", "--ep-size", "--dp-size", "--processes"),
             ParallelMode.DP: ("--ep-impl", "--ep-size"),
-            ParallelMode.EP: (),
+            ParallelMode.EP: ("--dp-impl",),
         }[self.mode]
         for flag in idle:
             if given[flag] is not None:
-                wanted = "dp or ep" if flag == "--dp-size" else "ep"
+                wanted = {"--dp-size": "dp or ep", "--processes": "dp or ep", "--dp-impl": "dp"}.get(flag, "ep")
                 raise UsageError(
                     f"{flag} changes nothing in --parallel-mode {self.mode}",
                     cause=f"it is about --parallel-mode {wanted}",
-                    hint=f"add --parallel-mode {wanted.split()[-1]}, or leave it out",
+                    hint=f"add --parallel-mode {wanted.split()[-1]}, or leave {flag} out",
                 )
+
+    def _require_chunks(self, chunks: int) -> None:
+        if chunks < 1:
+            raise UsageError(f"--chunks {chunks} is too small", cause="one chunk is all tokens", hint="use --chunks 2")
+        if self.ep_impl is not EpImpl.ALL_TO_ALL:
+            form = f"with --ep-impl {self.ep_impl}" if self.ep_impl is not None else "without --ep-impl all_to_all"
+            mode = "" if self.mode is ParallelMode.EP else "--parallel-mode ep "
+            raise UsageError(
+                f"--chunks {chunks} changes nothing {form}",
+                cause="only all_to_all sends its tokens in chunks",
+                hint=f"use {mode}--ep-impl all_to_all, or leave --chunks out",
+            )
 
     def over(self, available: int, experts: int) -> Spread:
         """The mesh that the flags ask for, on `available` devices.
@@ -143,7 +214,15 @@ class Parallel:
             case ParallelMode.NONE:
                 return ONE_DEVICE
             case ParallelMode.DP:
-                return Spread(dp=_sized("--dp-size", self.dp_size, count))
+                dp = _sized("--dp-size", self.dp_size, count)
+                auto = self.dp_impl is DpImpl.AUTO
+                if auto and dp == 1:
+                    raise UsageError(
+                        "--dp-impl auto changes nothing on one device",
+                        cause="there is nothing to cut",
+                        hint="leave --dp-impl out, or use more devices",
+                    )
+                return Spread(dp=dp, auto=auto)
             case ParallelMode.EP:
                 dp, ep = _mesh(count, self.dp_size, self.ep_size)
                 if experts % ep:
@@ -154,30 +233,40 @@ class Parallel:
                         cause=f"the mesh is {dp} x 1 (data x expert), so no expert lies apart",
                         hint="leave --ep-impl out, or use a larger --ep-size",
                     )
-                return Spread(dp=dp, ep=ep, impl=(self.ep_impl or EpImpl.PSUM) if ep > 1 else None)
+                impl = (self.ep_impl or EpImpl.PSUM) if ep > 1 else None
+                return Spread(dp=dp, ep=ep, impl=impl, chunks=self.chunks or 1)
 
     def as_spread(self, spread: Spread) -> "Parallel":
         """The same with all sizes said, as a row reports them; one device has none to say."""
+        processes = None if self.processes == 1 else self.processes
         match self.mode:
             case ParallelMode.NONE:
                 return ALONE
             case ParallelMode.DP:
-                return Parallel(mode=self.mode, dp_size=spread.dp, devices=spread.devices)
+                dp_impl = DpImpl.AUTO if spread.auto else None
+                return replace(self, dp_impl=dp_impl, dp_size=spread.dp, devices=spread.devices, processes=processes)
             case ParallelMode.EP:
-                return Parallel(
-                    mode=self.mode,
+                return replace(
+                    self,
                     ep_impl=spread.impl,
                     ep_size=spread.ep,
                     dp_size=spread.dp,
                     devices=spread.devices,
+                    processes=processes,
                 )
+
+    @property
+    def is_shared(self) -> bool:
+        """Several processes have the devices."""
+        return (self.processes or 1) > 1
 
     @property
     def spread(self) -> Spread:
         """The mesh, once all sizes are said."""
         if self.mode is ParallelMode.NONE:
             return ONE_DEVICE
-        return Spread(dp=self.dp_size or 1, ep=self.ep_size or 1, impl=self.ep_impl)
+        auto, chunks = self.dp_impl is DpImpl.AUTO, self.chunks or 1
+        return Spread(dp=self.dp_size or 1, ep=self.ep_size or 1, impl=self.ep_impl, auto=auto, chunks=chunks)
 
 
 ALONE = Parallel()

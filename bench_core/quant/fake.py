@@ -5,10 +5,11 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Float32
+from jaxtyping import Array, Float
 
 from bench_core.quant.mode import QuantMode
 from bench_core.quant.rounding import round_to
+from bench_core.quant.sums import Sums, sum_dtype
 
 FLOAT32_TINY = float(np.finfo(np.float32).tiny)
 """Smallest normal number."""
@@ -17,7 +18,7 @@ LEVELS = 127
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
-def fake_quantise(values: Float32[Array, "*shape"], axis: int) -> Float32[Array, "*shape"]:
+def fake_quantise(values: Sums[Array, "*shape"], axis: int) -> Sums[Array, "*shape"]:
     """Round to the nearest of 255 levels between -absmax and absmax along `axis`.
 
     Equals `scale * clip(round(values / scale), -127, 127)` with `scale = absmax / 127`, ties to even; the
@@ -25,7 +26,7 @@ def fake_quantise(values: Float32[Array, "*shape"], axis: int) -> Float32[Array,
     gradient is straight-through: that of the identity (Bengio et al. 2013, arXiv:1308.3432).
 
     Args:
-        values: float32.
+        values: float32, or float64 in a case of float64.
         axis: the reduced axis of the matmul that follows: -1 gives one scale per row of a left operand,
             -2 one per expert and output column of a right operand.
     """
@@ -35,11 +36,11 @@ def fake_quantise(values: Float32[Array, "*shape"], axis: int) -> Float32[Array,
     return jnp.clip(jnp.round(values / scale), -LEVELS, LEVELS) * scale
 
 
-def _forward(values: Float32[Array, "*shape"], axis: int) -> tuple[Float32[Array, "*shape"], None]:
+def _forward(values: Sums[Array, "*shape"], axis: int) -> tuple[Sums[Array, "*shape"], None]:
     return fake_quantise(values, axis), None
 
 
-def _backward(_axis: int, _residuals: None, cotangent: Float32[Array, "*shape"]) -> tuple[Array]:
+def _backward(_axis: int, _residuals: None, cotangent: Sums[Array, "*shape"]) -> tuple[Array]:
     return (cotangent,)
 
 
@@ -50,12 +51,12 @@ def operand(values: Float[Array, "*shape"], mode: QuantMode, *, axis: int, dtype
     """Prepare a matmul operand: quantise along `axis` (mode int8), then round to `dtype`.
 
     An int8_real operand is left as it is: its codes are made where they are multiplied.
-    Quantisation happens in float32, whatever `dtype` is: its rounding decisions must not depend on a
+    Quantisation happens in the dtype of sums, whatever `dtype` is: its rounding decisions must not depend on a
     coarser rounding just before.
     """
     if mode is QuantMode.INT8_REAL or (mode is QuantMode.NONE and values.dtype == dtype):
         return values
-    wide = values.astype(jnp.float32)
+    wide = values.astype(sum_dtype(values.dtype))
     if mode is QuantMode.INT8:
         wide = fake_quantise(wide, axis)
     return round_to(wide, dtype)

@@ -13,9 +13,9 @@ class Layout:
     """The static part of a dispatch. `rows` is known when the block is compiled, because the routing is fixed:
     so null and dropped assignments have no row at all, on every backend.
 
-    `capacity` is None without a policy; when `padded`, every expert has that many rows. When `filled`, the
-    assignments may be fewer than the rows, as on a device that has fewer than another: the last expert has the
-    others, which are zeros.
+    `capacity` is None without a policy; when `padded`, every expert has that many rows. The
+    assignments may be fewer than the rows, as on a device that has fewer than another: when `filled`, the last expert
+    has the others, which are zeros; else nobody has.
     """
 
     rows: int

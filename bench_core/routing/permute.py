@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Float32, Int32
 
 from bench_core.quant.rounding import round_to
+from bench_core.quant.sums import Sums, sum_dtype
 from bench_core.routing.layout import Layout
 from bench_core.routing.strategy import PackStrategy
 
@@ -55,12 +56,13 @@ def sort_by_expert(
     kept = sizes if layout.capacity is None else jnp.minimum(sizes, layout.capacity)
     group_sizes = jnp.full_like(sizes, layout.rows // experts) if layout.padded else kept
     if layout.filled:
-        group_sizes = group_sizes.at[-1].add(layout.rows - kept.sum())
+        group_sizes = group_sizes.at[-1].add(layout.rows - kept.sum(dtype=jnp.int32))
     first_place = jnp.cumsum(sizes) - sizes
     ends = jnp.cumsum(group_sizes)
     first_row = ends - group_sizes
     row = jnp.arange(layout.rows, dtype=jnp.int32)
-    expert = jnp.searchsorted(ends, row, side="right").astype(jnp.int32)
+    # A row behind all groups has no assignment, whichever expert it is compared with.
+    expert = jnp.minimum(jnp.searchsorted(ends, row, side="right").astype(jnp.int32), experts - 1)
     rank = row - first_row[expert]
     # Places past the end belong to rows without an assignment; the gather may read anything there.
     source = order.at[first_place[expert] + rank].get(mode="clip")
@@ -99,15 +101,16 @@ def _slot_sum(
     row_of: Int32[Array, "tokens topk"],
     weights: Float32[Array, "tokens topk"] | None,
     partial: bool,
-) -> Float32[Array, "tokens width"]:
-    """out[t] = sum over slots of weights[t, slot] * rows[row_of[t, slot]] in float32; without weights, the plain sum.
+) -> Sums[Array, "tokens width"]:
+    """out[t] = sum over slots of weights[t, slot] * rows[row_of[t, slot]] in `sum_dtype`; without weights, the sum.
 
     One gather per slot and a running sum: no array of tokens * topk rows. A product and a sum, not an einsum: a
     dot would take the platform's default matmul precision.
     """
-    parts = [_gather(rows, row_of[:, slot], partial).astype(jnp.float32) for slot in range(row_of.shape[1])]
+    sums = sum_dtype(rows.dtype)
+    parts = [_gather(rows, row_of[:, slot], partial).astype(sums) for slot in range(row_of.shape[1])]
     if weights is not None:
-        parts = [part * weights[:, slot, None] for slot, part in enumerate(parts)]
+        parts = [part * weights[:, slot, None].astype(sums) for slot, part in enumerate(parts)]
     return functools.reduce(jnp.add, parts)
 
 
@@ -115,7 +118,7 @@ def _slot_sum(
 def dispatch(
     rows: Float[Array, "tokens width"], permutation: Permutation, partial: bool = False
 ) -> Float[Array, "rows width"]:
-    """out[r] = rows[token of row r]. The gradient sums a token's assignments in float32."""
+    """out[r] = rows[token of row r]. The gradient sums a token's assignments in `sum_dtype`."""
     topk = permutation.inverse.size // rows.shape[0]
     return _gather(rows, permutation.order // topk, partial)
 
@@ -141,7 +144,7 @@ def dispatch_gradient(
     tokens: int,
     dtype: jnp.dtype,
 ) -> Float[Array, "tokens width"]:
-    """out[t] = sum of cotangent[row] over the rows of token t, summed in float32 and rounded to `dtype` once."""
+    """out[t] = sum of cotangent[row] over the rows of token t, summed in `sum_dtype` and rounded to `dtype` once."""
     return round_to(_slot_sum(cotangent, permutation.inverse.reshape(tokens, -1), None, partial), dtype)
 
 
@@ -156,13 +159,13 @@ def row_weights(
 
 
 def combine(
-    rows: Float32[Array, "rows width"],
+    rows: Sums[Array, "rows width"],
     permutation: Permutation,
     weights: Float32[Array, "tokens topk"],
     partial: bool = False,
     *,
     weighted: bool = True,
-) -> Float32[Array, "tokens width"]:
+) -> Sums[Array, "tokens width"]:
     """out[t] = sum over slots of weights[t, slot] * rows[row of (t, slot)], by a gather.
 
     With `weighted` False the rows carry their weights already.
@@ -172,17 +175,17 @@ def combine(
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(3, 4))
 def _combine(
-    rows: Float32[Array, "rows width"],
+    rows: Sums[Array, "rows width"],
     permutation: Permutation,
     weights: Float32[Array, "tokens topk"],
     partial: bool,
     weighted: bool,
-) -> Float32[Array, "tokens width"]:
+) -> Sums[Array, "tokens width"]:
     return _slot_sum(rows, permutation.inverse.reshape(weights.shape), weights if weighted else None, partial)
 
 
 def _combine_forward(
-    rows: Float32[Array, "rows width"],
+    rows: Sums[Array, "rows width"],
     permutation: Permutation,
     weights: Float32[Array, "tokens topk"],
     partial: bool,
@@ -196,7 +199,7 @@ def _combine_backward(
     partial: bool,
     weighted: bool,
     residuals: tuple[Array, Permutation, Array],
-    cotangent: Float32[Array, "tokens width"],
+    cotangent: Sums[Array, "tokens width"],
 ) -> tuple[Array, None, Array]:
     rows, permutation, weights = residuals
     grad_rows = _gather(cotangent, permutation.order // weights.shape[1], partial)
@@ -205,24 +208,24 @@ def _combine_backward(
     by_slot = [
         (_gather(rows, own, partial) * cotangent).sum(axis=-1) for own in permutation.inverse.reshape(weights.shape).T
     ]
-    own_weights = row_weights(permutation, weights, partial)
-    return grad_rows * own_weights[:, None], None, jnp.stack(by_slot, axis=1)
+    own_weights = row_weights(permutation, weights, partial)[:, None].astype(grad_rows.dtype)
+    return grad_rows * own_weights, None, jnp.stack(by_slot, axis=1).astype(weights.dtype)
 
 
 _combine.defvjp(_combine_forward, _combine_backward)
 
 
 def scatter_combine(
-    rows: Float32[Array, "rows width"],
+    rows: Sums[Array, "rows width"],
     permutation: Permutation,
     weights: Float32[Array, "tokens topk"],
     partial: bool = False,
     *,
     weighted: bool = True,
-) -> Float32[Array, "tokens width"]:
+) -> Sums[Array, "tokens width"]:
     """The same by a scatter-add. The order of a token's additions is the compiler's."""
     tokens, topk = weights.shape
     if weighted:
-        rows = rows * row_weights(permutation, weights, partial)[:, None]
+        rows = rows * row_weights(permutation, weights, partial)[:, None].astype(rows.dtype)
     zeros = jnp.zeros((tokens, rows.shape[-1]), rows.dtype)
     return zeros.at[permutation.order // topk].add(rows, mode="drop")

@@ -19,7 +19,20 @@ class Routing(NamedTuple):
     weights: Float32[Array, "tokens topk"]
 
 
+RouterInput = Routing | Float32[Array, "tokens experts"]
+"""A routing that is fixed, or router logits from which the program makes one."""
+
+
 def route(logits: Float32[Array, "tokens experts"], topk: int) -> Routing:
     """Top-k of the logits, then softmax over the k that were chosen."""
     chosen, experts = jax.lax.top_k(logits, topk)
     return Routing(experts=experts.astype(jnp.int32), weights=jax.nn.softmax(chosen, axis=-1))
+
+
+def route_padded(logits: Float32[Array, "tokens experts"], topk: int) -> Routing:
+    """As `route`, of tokens among which some were added: these have logits of -inf, and get null slots."""
+    routing, added = route(logits, topk), jnp.isneginf(logits[:, :1])
+    return Routing(
+        experts=jnp.where(added, jnp.int32(logits.shape[1]), routing.experts),
+        weights=jnp.where(added, 0.0, routing.weights),
+    )

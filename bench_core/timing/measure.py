@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 
 from bench_core.timing.poison import poisoned, require_written
+from bench_core.timing.processes import put, slowest, wait_for_all
 
 Clock = Callable[[], float]
 """Returns seconds; only differences count."""
@@ -29,6 +30,20 @@ class Program:
     outputs: Any
     lower_s: float
     compile_s: float
+
+    def start(self, into: Any) -> Any:
+        """Start it; `into` gives its memory away for the outputs."""
+        return self.executable(self.arguments, into)
+
+
+@runtime_checkable
+class Startable(Protocol):
+    """What can be called and timed: a `Program`, or several as one. `outputs` are the shapes of what `start` gives."""
+
+    @property
+    def outputs(self) -> Any: ...
+
+    def start(self, into: Any) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +107,15 @@ def lower_program(
     return jax.jit(into, donate_argnums=1, keep_unused=True, out_shardings=shardings).lower(arguments, outputs)
 
 
+def placed_outputs(function: Callable[..., Any], arguments: tuple[Any, ...], places: Places | None) -> tuple[Any, Any]:
+    """The shapes of what `function` returns, and where it lies on several devices (else None)."""
+    outputs = jax.eval_shape(function, *arguments)
+    if places is None:
+        return outputs, None
+    shardings = places.outputs(outputs)
+    return jax.tree.map(_placed, outputs, shardings), shardings
+
+
 def compile_program(
     function: Callable[..., Any],
     arguments: tuple[Any, ...],
@@ -107,12 +131,8 @@ def compile_program(
     Raises:
         RuntimeError: the program would move its arguments before it begins.
     """
-    arguments = _ready(jax.device_put(arguments, None if places is None else places.arguments))
-    outputs = jax.eval_shape(function, *arguments)
-    shardings = None
-    if places is not None:
-        shardings = places.outputs(outputs)
-        outputs = jax.tree.map(_placed, outputs, shardings)
+    arguments = _ready(put(arguments, None if places is None else places.arguments))
+    outputs, shardings = placed_outputs(function, arguments, places)
     started = clock()
     lowered = lower_program(function, arguments, outputs, shardings)
     lowered_at = clock()
@@ -129,36 +149,77 @@ def compile_program(
     )
 
 
-def call(program: Program, clock: Clock = time.perf_counter, *, before: Any = None) -> Call:
+def call(program: Startable, clock: Clock = time.perf_counter, *, before: Any = None) -> Call:
     """Run the program once and wait for all of its outputs.
 
     They are poisoned before the clock starts, in the memory of the outputs `before` when those are given, and
-    must be finite after it has stopped.
+    must be finite after it has stopped. The clock is this process's: see `processes.slowest`.
 
     Raises:
         NonFiniteOutput: they are not.
     """
     into = _ready(poisoned(program.outputs, before))
+    wait_for_all()
     started = clock()
-    outputs = _ready(program.executable(program.arguments, into))
+    outputs = _ready(program.start(into))
     time_s = clock() - started
     require_written(outputs)
     return Call(outputs=outputs, time_s=time_s)
 
 
-def sample(program: Program, *, warmup: int, iters: int, clock: Clock = time.perf_counter) -> Samples:
+@dataclass(slots=True)
+class OutputMemory:
+    """The latest outputs, whose memory the next call takes over."""
+
+    outputs: Any = None
+
+
+class Sampler:
+    """Calls a program when it is told to; all calls share the memory of one set of outputs.
+
+    With `memory`, so do the programs of other samplers, whose outputs have the same shapes and lie in the same places.
+    """
+
+    def __init__(
+        self, program: Startable, clock: Clock = time.perf_counter, memory: OutputMemory | None = None
+    ) -> None:
+        self._program, self._clock = program, clock
+        self._time_s: list[float] = []
+        self._memory = memory or OutputMemory()
+
+    def take(self) -> None:
+        """Call it once.
+
+        Raises:
+            NonFiniteOutput: the outputs are not finite.
+        """
+        # After a call that fails they may be gone.
+        before, self._memory.outputs = self._memory.outputs, None
+        latest = call(self._program, self._clock, before=before)
+        self._time_s.append(latest.time_s)
+        self._memory.outputs = latest.outputs
+
+    def samples(self, *, warmup: int) -> Samples:
+        """Those of all calls, the first `warmup` of which are no samples of the program's time."""
+        time_s = tuple(self._time_s)
+        return Samples(warmup_s=time_s[:warmup], time_s=time_s[warmup:], outputs=self._memory.outputs)
+
+
+def sample(program: Startable, *, warmup: int, iters: int, clock: Clock = time.perf_counter) -> Samples:
     """Call the program `warmup` and then `iters` (>= 1) times. All calls share the memory of one set of outputs."""
-    outputs = None
-    time_s = []
+    sampler = Sampler(program, clock)
     for _ in range(warmup + iters):
-        latest = call(program, clock, before=outputs)
-        time_s.append(latest.time_s)
-        outputs = latest.outputs
-    return Samples(warmup_s=tuple(time_s[:warmup]), time_s=tuple(time_s[warmup:]), outputs=outputs)
+        sampler.take()
+    return sampler.samples(warmup=warmup)
 
 
-def trace_call(program: Program, folder: Path) -> None:
+def of_slowest(samples: Samples) -> Samples:
+    """The same, each call as long as in the process that took longest over it."""
+    return replace(samples, warmup_s=slowest(samples.warmup_s), time_s=slowest(samples.time_s))
+
+
+def trace_call(program: Startable, folder: Path) -> None:
     """Run the program once under JAX's profiler; a Perfetto trace (perfetto_trace.json.gz) lies below `folder`."""
     into = _ready(poisoned(program.outputs))
     with jax.profiler.trace(str(folder), create_perfetto_trace=True):
-        _ready(program.executable(program.arguments, into))
+        _ready(program.start(into))

@@ -27,7 +27,7 @@ _SHELL_WORDS = frozenset(
 # The in-house benchmark, which `logbook bench` runs with this Python.
 PROGRAM = "bench-core"
 # What it takes as its first word: another one would take an ID for nothing.
-BENCHMARKS = ("hillclimb", "check")
+BENCHMARKS = ("hillclimb", "overlap", "compare", "check", "tune")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

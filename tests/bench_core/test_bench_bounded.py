@@ -35,6 +35,12 @@ def test_declared_roundings_cover_the_elementary_functions(operation, program) -
     assert _holds(jax.jit(program)(x), operation(Bounded.exact(x)))
 
 
+@pytest.mark.parametrize("scale", [1, 30])
+def test_declared_roundings_cover_a_softmax(scale: int) -> None:
+    logits = np.float32(scale) * np.random.default_rng(0).standard_normal((4_000, 8), np.float32)
+    assert _holds(jax.jit(jax.nn.softmax)(logits), FLOAT32.softmax(logits))
+
+
 def test_silu_lipschitz_constant_is_an_upper_bound() -> None:
     slope = FLOAT32.silu_derivative(Bounded.exact(np.linspace(-20, 20, 200_001))).value
     assert 0.999 * SILU_LIPSCHITZ < np.abs(slope).max() <= SILU_LIPSCHITZ

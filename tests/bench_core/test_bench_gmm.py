@@ -3,6 +3,7 @@
 import inspect
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar
 
 import jax
@@ -21,7 +22,7 @@ from bench_core.gmm.megablox import MOST_ROW_TILES, Megablox, _kernels, tells_ap
 from bench_core.gmm.registry import BACKENDS
 from bench_core.gmm.tile import Tile
 from bench_core.harness.table import choices, table_case
-from bench_core.shapes import BenchPass, DType
+from bench_core.shapes import TIMED_DTYPES, BenchPass, DType
 
 TINY = [
     "hillclimb",
@@ -51,7 +52,7 @@ class TestMegablox:
 
     backend: ClassVar[GroupedMatmul] = BACKENDS["gmm"].load(platform="cpu")
 
-    @pytest.mark.parametrize("dtype", DType)
+    @pytest.mark.parametrize("dtype", TIMED_DTYPES)
     @pytest.mark.sample(1)
     def test_products_of_awkward_groups(self, dtype: DType) -> None:
         operands = contract._operands(contract.ROWS, dtype)
@@ -144,6 +145,15 @@ def test_gpu_is_refused() -> None:
         "it is a kernel for TPU and does not compile for gpu; it needs a TPU and logbook-agent[tpu], "
         "or JAX_PLATFORMS=cpu to run in interpret mode"
     )
+
+
+@pytest.mark.parametrize(("backend", "platform"), [("gmm", "tpu"), ("pallas_gpu", "gpu")])
+def test_a_program_that_xla_cuts_is_refused(backend: str, platform: str) -> None:
+    request = MatmulRequest(platform=platform, dtype=DType.BFLOAT16, bench_pass=BenchPass.FORWARD, partitioned=True)
+    refusal = BACKENDS[backend].load(platform=platform).refusal(request)
+    assert refusal == "XLA's partitioner cannot cut a Pallas kernel for several devices; use --dp-impl shard_map"
+    # In interpret mode it is no kernel but plain operations.
+    assert BACKENDS[backend].load(platform="cpu").refusal(replace(request, platform="cpu")) is None
 
 
 def test_more_row_tiles_than_the_kernel_tells_apart_are_refused() -> None:

@@ -11,7 +11,7 @@ from bench_core.blocks.compare import Comparison, compare
 from bench_core.blocks.oracle import Oracle, OracleInputs
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION
 from bench_core.quant.mode import QuantMode
-from bench_core.shapes import BenchPass, DType
+from bench_core.shapes import TIMED_DTYPES, BenchPass, DType
 
 pytestmark = pytest.mark.slow
 
@@ -183,7 +183,7 @@ def test_the_largest_difference_need_not_be_the_one_closest_to_its_bound() -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", DType)
+@pytest.mark.parametrize("dtype", TIMED_DTYPES)
 def test_quantised_and_plain_results_are_told_apart(dtype: DType) -> None:
     inputs = inputs_of(ODD, dtype)
     for computed, claimed in [(QuantMode.INT8, QuantMode.NONE), (QuantMode.NONE, QuantMode.INT8)]:

@@ -1,15 +1,18 @@
 """Each form against the oracle, where its arrays lie, and what it leaves unwritten."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.extend.core import jaxprs_in_params
 
-from bench_core.blocks.modes import QueueMode
+from bench_core.blocks.inputs import make_inputs
+from bench_core.blocks.modes import Programs, QueueMode, Router
+from bench_core.blocks.moe import store_weights
 from bench_core.cli import main
 from bench_core.errors import NonFiniteOutput
 from bench_core.gmm.registry import BACKENDS
@@ -19,12 +22,14 @@ from bench_core.harness.run import _checked, _prepare, check_case, load_backend
 from bench_core.harness.spread_table import forms, spread_case, spread_choices
 from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode
 from bench_core.quant.mode import QuantMode
+from bench_core.quant.sums import types_for
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.routing.topk import Routing
 from bench_core.shapes import BenchPass, DType, MoeShape
 from bench_core.timing.measure import Program, call, require_in_place
 from bench_core.timing.poison import poisoned, require_written
-from tests.breadth import covering
+from bench_core.timing.staged import StagedProgram
+from tests.breadth import covering, wide
 
 DEVICES = 4
 SMALL = MoeShape(tokens=6, hidden=8, mlp_dim=6, experts=4, topk=2, shared_expert_dim=2)
@@ -93,7 +98,8 @@ def test_the_ragged_form_sends_to_the_right_places(row: dict[str, str], monkeypa
     case = spread_case("ragged_dot", row, DEVICES)
     backend = load_backend(case, platform="cpu")
     # Not `check_case`, which says that CPUs do not have it.
-    report = _checked(case, case.shape, _prepare(case, case.shape, backend), backend)
+    with types_for(case.dtype):
+        report = _checked(case, case.shape, _prepare(case, case.shape, backend), backend)
     assert report.comparison.error_ratio <= 1
 
 
@@ -154,6 +160,43 @@ def test_a_queue_that_was_prepared_outside(form: str) -> None:
     assert " sort(" not in program.executable.as_text()
 
 
+def test_experts_are_chosen_inside_the_program(ring: Program) -> None:
+    """Each device chooses for its own tokens, two of which were added to the six."""
+    case = _case("ring 2 x 2", router=Router.INSIDE)
+    backend = load_backend(case, platform="cpu")
+    prepared = _prepare(case, case.shape, backend)
+    assert _checked(case, case.shape, prepared, backend).comparison.passed
+    logits = prepared.program.arguments[2]
+    assert {shard.data.shape for shard in logits.addressable_shards} == {(2, SMALL.experts)}
+    assert np.isneginf(np.asarray(logits)[6:]).all()
+    found = ["topk" in program.executable.as_text() for program in (prepared.program, ring)]
+    assert found == [True, False]
+    assert prepared.built.ran().endswith("; experts chosen inside the program")
+
+
+STAGED = ["dp 4", wide("psum 4"), wide("ring 2 x 2"), wide("all_to_all 2 x 2")]
+
+
+@pytest.mark.parametrize("form", STAGED)
+def test_stages_are_programs_of_their_own(form: str) -> None:
+    case = _case(form, programs=Programs.STAGES, quant_mode=QuantMode.INT8)
+    backend = load_backend(case, platform="cpu")
+    prepared = _prepare(case, case.shape, backend)
+    assert _checked(case, case.shape, prepared, backend).comparison.passed
+    program = prepared.program
+    assert isinstance(program, StagedProgram)
+    assert program.waits
+    texts = {name: one.as_text() for name, (one, _) in {**program.steps, "output": program.last}.items()}
+    assert list(texts) == ["packed", "hidden", "rows", "output"]
+    # Only the first one sorts, and what is sent is sent there and at the end.
+    assert [name for name, text in texts.items() if " sort(" in text] == ["packed"]
+    sending = {"all-to-all(": ["packed", "output"], "all-gather(": ["packed"], "all-reduce(": ["output"]}
+    word = {"all_to_all": "all-to-all(", "ring": "all-gather(", "psum": "all-reduce("}.get(form.split()[0])
+    if word is not None:
+        assert [name for name, text in texts.items() if word in text] == sending[word]
+    assert "as programs of their own, each started when the one before has finished" in prepared.built.ran()
+
+
 @pytest.mark.wide
 def test_the_kernel_for_tpu_runs_on_several_devices() -> None:
     case = _case("psum 2 x 2", backend="gmm", bench_pass=BenchPass.FORWARD_BACKWARD)
@@ -185,6 +228,7 @@ def test_the_row_says_what_ran_and_where(capsys: pytest.CaptureFixture[str]) -> 
     assert "devices=4" in line.split()
     assert row["labels"]["ran"].endswith("; all_to_all over 2 x 2 devices (data x expert), shard_map")
     assert row["labels"]["capacity_per"] == "pair of devices, 2 slots"
+    assert row["labels"]["caution"].startswith("virtual devices share one CPU")
     assert [(group["count"], group["used"]) for group in row["devices"]] == [(8, 4)]
     seen = row["observations"]
     assert seen["real_assignments"] + seen["null_assignments"] + seen["dropped_assignments"] == 12
@@ -200,6 +244,34 @@ def test_a_trace_is_made_under_ep(tmp_path: Any, capsys: pytest.CaptureFixture[s
         main(["hillclimb", *words.split(), "--profile", str(tmp_path)])
     assert not exit_.value.code, capsys.readouterr().err
     assert list(tmp_path.rglob("perfetto_trace.json.gz"))
+
+
+REDUCTIONS = ("dot_general", "ragged_dot_general", "reduce_sum", "scatter-add")
+
+
+@pytest.mark.parametrize("backend", ["ragged_dot", "tiled"])
+def test_what_xla_may_sum_across_devices_is_float32(backend: str) -> None:
+    """Hence no rounding is allowed for what it sends in `--dp-impl auto`."""
+    options = {"impl": "fast", "dtype": DType.BFLOAT16, "bench_pass": BenchPass.FORWARD_BACKWARD, "backend": backend}
+    case = _case("auto 4", **options)
+    chosen = np.tile(np.arange(SMALL.topk, dtype=np.int32), (8, 1))
+    plan = plan_case(case, SMALL, chosen)
+    built = build_case(case, SMALL, load_backend(case, platform="cpu"), plan, jax.devices())
+    inputs = make_inputs(0, shape=SMALL, dtype=case.dtype, request=case.routing)
+    weights = store_weights(inputs.weights, built.block.impl)
+    x, routing = jnp.zeros((8, SMALL.hidden), jnp.bfloat16), Routing(jnp.asarray(chosen), jnp.ones(chosen.shape))
+    found = set(_reductions(jax.make_jaxpr(built.function)(x, weights, routing).jaxpr))
+    assert {name for name, _ in found} >= {"dot_general", "scatter-add"}
+    assert {dtype for _, dtype in found} == {"float32", "int32"}
+
+
+def _reductions(jaxpr: Any) -> Iterator[tuple[str, str]]:
+    """Name and dtype of every sum, also inside of loops and calls."""
+    for equation in jaxpr.eqns:
+        if equation.primitive.name in REDUCTIONS:
+            yield equation.primitive.name, str(equation.outvars[0].aval.dtype)
+        for inner in jaxprs_in_params(equation.params):
+            yield from _reductions(inner)
 
 
 @pytest.mark.parametrize("impl", [impl for impl in EpImpl if impl is not EpImpl.RAGGED_ALL_TO_ALL])

@@ -15,7 +15,14 @@ from tests.breadth import examples
 SPREADS = [
     Spread(dp=4),
     *(Spread(dp=dp, ep=4 // dp, impl=impl) for impl in EpImpl for dp in (1, 2)),
+    *(Spread(dp=dp, ep=4 // dp, impl=EpImpl.ALL_TO_ALL, chunks=3) for dp in (1, 2)),
 ]
+
+
+def _named(spread: Spread) -> str:
+    return f"{spread.impl or 'dp'} {spread.dp} x {spread.ep}" + (" in chunks" if spread.chunks > 1 else "")
+
+
 SENDS_ROWS = (EpImpl.ALL_TO_ALL, EpImpl.RAGGED_ALL_TO_ALL)
 
 
@@ -37,26 +44,27 @@ def _padded(chosen: np.ndarray, experts: int, spread: Spread) -> np.ndarray:
 
 
 def _slots(chosen: np.ndarray, experts: int, spread: Spread, capacity: Capacity) -> tuple[list, list, int | None]:
-    """(source, target) of every slot that is kept, in the order of tokens; those that are dropped; and the limit."""
+    """(source, target, chunk) of every slot that is kept, in the order of tokens; those that are dropped; the limit."""
     tokens, topk = chosen.shape
     own = tokens // spread.devices
+    size = own // spread.chunks
     sends_rows = spread.impl in SENDS_ROWS
     limit = capacity.per_expert(
-        assignments=(own if sends_rows else tokens // spread.dp) * topk,
+        assignments=(size if sends_rows else tokens // spread.dp) * topk,
         experts=spread.ep if sends_rows else experts,
     )
-    seen: Counter[tuple[int, int]] = Counter()
+    seen: Counter[tuple[int, ...]] = Counter()
     kept, dropped = [], []
     for token in range(tokens):
-        source = token // own
+        source, chunk = token // own, token % own // size
         shard = source // spread.ep
         for expert in chosen[token]:
             if expert == experts:
                 continue
             target = shard * spread.ep + int(expert) // (experts // spread.ep)
-            bucket = (source, target) if sends_rows else (shard, int(expert))
+            bucket = (source, target, chunk) if sends_rows else (shard, int(expert))
             seen[bucket] += 1
-            (dropped if limit is not None and seen[bucket] > limit else kept).append((source, target))
+            (dropped if limit is not None and seen[bucket] > limit else kept).append((source, target, chunk))
     return kept, dropped, limit
 
 
@@ -64,7 +72,7 @@ def _planned(chosen: np.ndarray, tokens: int, experts: int, spread: Spread, capa
     return plan_spread(chosen, tokens=tokens, experts=experts, capacity=capacity, spread=spread)
 
 
-@pytest.mark.parametrize("spread", SPREADS, ids=lambda s: f"{s.impl or 'dp'} {s.dp} x {s.ep}")
+@pytest.mark.parametrize("spread", SPREADS, ids=_named)
 @examples(30)
 @given(routings(), st.sampled_from([None, 0.3, 0.75, 1.0, 4.0]))
 def test_counts_are_those_of_a_count_by_hand(
@@ -77,18 +85,18 @@ def test_counts_are_those_of_a_count_by_hand(
     kept, dropped, limit = _slots(chosen, experts, spread, capacity)
     null = int((chosen[:tokens] == experts).sum())
     assert (plan.assignments.real, plan.assignments.dropped, plan.assignments.null) == (len(kept), len(dropped), null)
-    rows = Counter(target for _, target in kept)
+    rows = Counter(target for _, target, _ in kept)
     assert plan.rows == tuple(rows[device] for device in range(4))
     # Every device's buffer holds the most that one has, and is not larger.
-    assert plan.most_rows == max(1, *plan.rows)
+    assert plan.most_rows == max([1, *Counter((target, chunk) for _, target, chunk in kept).values()])
     if spread.impl in SENDS_ROWS:
         pairs = Counter(kept)
         assert plan.pair_rows == max([1, *pairs.values()])
-        assert plan.sent_rows == max([1, *Counter(source for source, _ in kept).values()])
+        assert plan.sent_rows == max([1, *Counter((source, chunk) for source, _, chunk in kept).values()])
     assert (None if plan.buckets is None else plan.buckets.capacity) == limit
 
 
-@pytest.mark.parametrize("spread", SPREADS, ids=lambda s: f"{s.impl or 'dp'} {s.dp} x {s.ep}")
+@pytest.mark.parametrize("spread", SPREADS, ids=_named)
 def test_all_tokens_to_one_expert(spread: Spread) -> None:
     plan = _planned(np.full((8, 1), 5, np.int32), 8, 8, spread, UNLIMITED)
     assert sum(plan.rows) == 8
@@ -114,3 +122,17 @@ def test_rows_that_were_added_are_not_counted() -> None:
     plan = _planned(padded, 5, 4, spread, UNLIMITED)
     assert (plan.assignments.real, plan.assignments.null, plan.assignments.dropped) == (10, 0, 0)
     assert plan.rows == (4, 4, 2, 0)
+
+
+@pytest.mark.parametrize("policy", CapacityPolicy)
+def test_what_xla_shares_out_is_planned_as_on_one_device(policy: CapacityPolicy) -> None:
+    """A capacity is of the whole batch, and tokens that were added change nothing in it."""
+    capacity = UNLIMITED if policy is CapacityPolicy.NONE else Capacity(policy=policy, factor=0.9)
+    chosen = np.array([[0, 1], [0, 2], [0, 1], [0, 4], [3, 0]], np.int32)
+    one = _planned(chosen, 5, 4, Spread(), capacity)
+    four = _planned(_padded(chosen, 4, Spread(dp=4)), 5, 4, Spread(dp=4, auto=True), capacity)
+    assert (four.assignments, four.rows) == (one.assignments, one.rows)
+    if one.buckets is not None and four.buckets is not None:
+        assert four.buckets.capacity == one.buckets.capacity == 3
+        assert (four.buckets.of == one.buckets.of).all()
+        assert four.assignments.dropped == 2

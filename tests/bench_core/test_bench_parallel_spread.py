@@ -10,7 +10,7 @@ from bench_core.errors import UnsupportedCase, UsageError
 from bench_core.harness.build import require_form
 from bench_core.harness.environment import make_cpu_devices
 from bench_core.harness.spread_table import spread_case, spread_choices
-from bench_core.parallel.spread import ONE_DEVICE, EpImpl, Parallel, ParallelMode, Spread
+from bench_core.parallel.spread import ONE_DEVICE, DpImpl, EpImpl, Parallel, ParallelMode, Spread
 
 EP = ParallelMode.EP
 SIZES = ["--tokens", "16", "--hidden", "8", "--mlp-dim", "8", "--experts", "4", "--topk", "2"]
@@ -24,12 +24,15 @@ SIZES = ["--tokens", "16", "--hidden", "8", "--mlp-dim", "8", "--experts", "4", 
         (Parallel(mode=ParallelMode.DP), Spread(dp=8)),
         (Parallel(mode=ParallelMode.DP, devices=4), Spread(dp=4)),
         (Parallel(mode=ParallelMode.DP, dp_size=3), Spread(dp=3)),
+        (Parallel(mode=ParallelMode.DP, dp_impl=DpImpl.SHARD_MAP, dp_size=3), Spread(dp=3)),
+        (Parallel(mode=ParallelMode.DP, dp_impl=DpImpl.AUTO), Spread(dp=8, auto=True)),
         (Parallel(mode=EP), Spread(ep=8, impl=EpImpl.PSUM)),
         (Parallel(mode=EP, devices=2, ep_impl=EpImpl.RING), Spread(ep=2, impl=EpImpl.RING)),
         (Parallel(mode=EP, ep_size=4), Spread(ep=4, impl=EpImpl.PSUM)),
         (Parallel(mode=EP, dp_size=2), Spread(dp=2, ep=4, impl=EpImpl.PSUM)),
         (Parallel(mode=EP, dp_size=2, ep_size=2), Spread(dp=2, ep=2, impl=EpImpl.PSUM)),
         (Parallel(mode=EP, ep_size=1), Spread()),
+        (Parallel(mode=EP, ep_impl=EpImpl.ALL_TO_ALL, chunks=3), Spread(ep=8, impl=EpImpl.ALL_TO_ALL, chunks=3)),
     ],
 )
 def test_sizes(parallel: Parallel, spread: Spread) -> None:
@@ -51,6 +54,12 @@ def test_sizes(parallel: Parallel, spread: Spread) -> None:
         (Parallel(mode=EP, dp_size=16), 16, "--dp-size 16 needs 16 devices", "use --dp-size 8"),
         (Parallel(mode=EP, dp_size=4, ep_size=4), 16, "--dp-size 4 x --ep-size 4 needs 16", "use --devices 16"),
         (Parallel(mode=ParallelMode.DP, dp_size=9), 16, "--dp-size 9 needs 9 devices", "use --dp-size 8"),
+        (
+            Parallel(mode=ParallelMode.DP, dp_impl=DpImpl.AUTO, dp_size=1),
+            16,
+            "--dp-impl auto changes",
+            "leave --dp-impl",
+        ),
         (Parallel(mode=EP, ep_impl=EpImpl.RING, ep_size=1), 16, "--ep-impl ring changes nothing", "leave --ep-impl"),
     ],
 )
@@ -64,15 +73,23 @@ def test_sizes_that_do_not_fit(parallel: Parallel, experts: int, message: str, h
 BAD = {
     "--ep-impl ring": "--ep-impl changes nothing in --parallel-mode none",
     "--dp-size 2": "--dp-size changes nothing in --parallel-mode none",
+    "--dp-impl auto": "--dp-impl changes nothing in --parallel-mode none",
+    "--parallel-mode ep --dp-impl auto": "--dp-impl changes nothing in --parallel-mode ep",
+    "--parallel-mode dp --dp-impl pmap": "--dp-impl pmap is not known",
+    "--parallel-mode dp --dp-impl auto --queue-mode prequeue": (
+        "--queue-mode prequeue cannot be combined with --dp-impl auto"
+    ),
     "--parallel-mode dp --ep-size 2": "--ep-size changes nothing in --parallel-mode dp",
     "--parallel-mode ep --ep-size 0": "--ep-size 0 is too small",
     "--parallel-mode ep --ep-impl star": "--ep-impl star is not known",
     "--parallel-mode ep --ep-size 3": "4 experts cannot be spread over 3 devices",
+    "--parallel-mode ep --ep-impl ring --chunks 2": "--chunks 2 changes nothing with --ep-impl ring",
+    "--parallel-mode ep --chunks 2": "--chunks 2 changes nothing without --ep-impl all_to_all",
+    "--parallel-mode ep --ep-impl all_to_all --chunks 0": "--chunks 0 is too small",
     "--parallel-mode dp --devices 9": "--devices 9 asks for more devices than there are",
     "--parallel-mode ep --ep-impl ring --queue-mode prequeue": (
         "--queue-mode prequeue cannot be combined with --ep-impl ring"
     ),
-    "--parallel-mode dp --stage-timing": "--stage-timing cannot be combined with --parallel-mode dp",
     "--parallel-mode ep --ep-impl all_to_all --capacity-policy pad --capacity-factor 1": (
         "--capacity-policy pad cannot be combined with --ep-impl all_to_all"
     ),
@@ -121,6 +138,7 @@ def test_only_the_ragged_form_on_cpu_is_refused() -> None:
     [
         (Spread(), Sends()),
         (Spread(dp=8), Sends(weight_parts=8, shared_parts=8)),
+        (Spread(dp=8, auto=True), Sends()),
         # Of eight parts three have a term: two of the chosen experts, and the shared one.
         (Spread(ep=8, impl=EpImpl.PSUM), Sends(output=2, input_gradient=2, shared_parts=8)),
         # Of eight parts two; then their sum is rounded before the shared expert's result is added.
@@ -154,7 +172,16 @@ def test_virtual_devices_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_pair_that_is_possible_meets() -> None:
     rows = spread_choices(4, full=False)
     forms = {row["form"] for row in rows}
-    assert {"dp 4", "psum 4", "ring 4", "all_to_all 4", "psum 2 x 2", "ring 2 x 2", "all_to_all 2 x 2"} <= forms
+    assert {
+        "dp 4",
+        "auto 4",
+        "psum 4",
+        "ring 4",
+        "all_to_all 4",
+        "psum 2 x 2",
+        "ring 2 x 2",
+        "all_to_all 2 x 2",
+    } <= forms
     assert {"ragged_all_to_all 4", "ragged_all_to_all 2 x 2"} <= forms
     for form in forms:
         own = [row for row in rows if row["form"] == form]

@@ -69,10 +69,10 @@ def test_json_is_strict(number: float) -> None:
 def test_rows_are_replaced_atomically(tmp_path: Path) -> None:
     path = tmp_path / "rows.json"
     path.write_text("old")
-    write_rows(path, [_row(), _row()])
+    write_rows(path, [_row().as_json(), _row().as_json()])
     assert json.loads(path.read_text()) == {"rows": [_row().as_json()] * 2}
     with pytest.raises(ValueError, match="JSON compliant"):
-        write_rows(path, [_row(observations={"mfu": math.nan})])
+        write_rows(path, [_row(observations={"mfu": math.nan}).as_json()])
     assert len(json.loads(path.read_text())["rows"]) == 2
     assert list(tmp_path.iterdir()) == [path]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bench_core.routing.load import load_statistics
 from bench_core.routing.permute import combine, dispatch, sort_by_expert
-from bench_core.routing.topk import route
+from bench_core.routing.topk import route, route_padded
 
 pytestmark = pytest.mark.slow
 
@@ -81,6 +81,13 @@ def test_route_takes_the_largest_and_normalises_over_them() -> None:
     first = 1 / (1 + np.exp(-2.0))
     np.testing.assert_allclose(routing.weights[0], [first, 1 - first], rtol=1e-6)
     np.testing.assert_allclose(np.asarray(routing.weights).sum(axis=1), 1.0, rtol=1e-6)
+
+
+def test_tokens_that_were_added_choose_no_expert() -> None:
+    routing = route_padded(jnp.array([[0.0, 3.0, 1.0], [-jnp.inf] * 3]), 2)
+    assert routing.experts.tolist() == [[1, 2], [3, 3]]
+    assert routing.weights[1].tolist() == [0, 0]
+    assert float(routing.weights[0].sum()) == pytest.approx(1)
 
 
 def test_load_counts_empty_experts() -> None:

@@ -15,6 +15,7 @@ import pytest
 from bench_core.blocks.modes import QueueMode
 from bench_core.cli import main
 from bench_core.cli.hillclimb import command
+from bench_core.cli.rows import Request
 from bench_core.harness.case import Case
 from bench_core.shapes import BenchPass
 from tests.breadth import covering
@@ -72,8 +73,8 @@ def test_the_list_is_whole() -> None:
 def test_every_seed_command_is_understood(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     taken: list[Case] = []
 
-    def take(cases: list[Case], **_: object) -> bool:
-        taken.extend(cases)
+    def take(request: Request) -> bool:
+        taken.extend(request.cases)
         return True
 
     monkeypatch.setattr("bench_core.cli.hillclimb.run_cases", take)

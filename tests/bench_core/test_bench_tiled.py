@@ -22,11 +22,12 @@ from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.program import canonical_outputs, one_device, pass_function
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
 from bench_core.gmm.registry import BACKENDS
+from bench_core.gmm.tile import RowSizes
 from bench_core.gmm.tiled import Tiled
 from bench_core.gmm.tiled_ladder import LARGEST, SMALLEST, ladder
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.layout import Layout
-from bench_core.shapes import BenchPass, DType, MoeShape
+from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape
 from tests.breadth import covering, wide
 
 pytestmark = pytest.mark.slow
@@ -115,7 +116,7 @@ class BackendContract:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("rows", [1, 33, wide(2), wide(31), wide(32), wide(127), wide(513)])
-    @pytest.mark.parametrize("dtype", DType)
+    @pytest.mark.parametrize("dtype", TIMED_DTYPES)
     @pytest.mark.sample(1)
     def test_few_rows(self, dtype: DType, rows: int) -> None:
         operands = _operands(rows, dtype)
@@ -214,13 +215,22 @@ TILES = MoeShape(tokens=330, hidden=11, mlp_dim=7, experts=3, topk=2)
 
 
 @functools.cache
-def _block(impl: str, quant_mode: QuantMode, bench_pass: BenchPass) -> Callable[..., dict[str, jax.Array]]:
-    spec = BlockSpec(backend=Tiled(), impl=IMPLS[impl], quant_mode=quant_mode)
+def _block(
+    impl: str, quant_mode: QuantMode, bench_pass: BenchPass, row_tiles: RowSizes | None = None
+) -> Callable[..., dict[str, jax.Array]]:
+    spec = BlockSpec(backend=Tiled(row_tiles=row_tiles), impl=IMPLS[impl], quant_mode=quant_mode)
     return jax.jit(pass_function(one_device(spec), bench_pass))
 
 
-def _block_agrees(inputs: BlockInputs, dtype: DType, impl: str, quant_mode: QuantMode, bench_pass: BenchPass) -> None:
-    program = _block(impl, quant_mode, bench_pass)
+def _block_agrees(
+    inputs: BlockInputs,
+    dtype: DType,
+    impl: str,
+    quant_mode: QuantMode,
+    bench_pass: BenchPass,
+    row_tiles: RowSizes | None = None,
+) -> None:
+    program = _block(impl, quant_mode, bench_pass, row_tiles)
     outputs = canonical_outputs(program(inputs.x, store_weights(inputs.weights, IMPLS[impl]), inputs.routing))
     arrays = {name: np.asarray(array) for name, array in outputs.items()}
     comparison = compare(arrays, expected_of(inputs, dtype, quant_mode, bench_pass, impl=impl))
@@ -245,7 +255,7 @@ def test_odd_block_agrees_with_the_oracle() -> None:
 @pytest.mark.parametrize(
     ("bench_pass", "dtype", "quant_mode", "impl"),
     covering(
-        list(itertools.product(BenchPass, DType, [QuantMode.NONE, QuantMode.INT8], ["baseline", "fused_w13"])),
+        list(itertools.product(BenchPass, TIMED_DTYPES, [QuantMode.NONE, QuantMode.INT8], ["baseline", "fused_w13"])),
         lambda case: itertools.combinations(case, 2),
     ),
 )
@@ -254,6 +264,32 @@ def test_every_block_agrees_with_the_oracle(
     bench_pass: BenchPass, dtype: DType, quant_mode: QuantMode, impl: str
 ) -> None:
     _block_agrees(inputs_of(TILES, dtype), dtype, impl, quant_mode, bench_pass)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sizes", "quant_mode"), [((96, 7), QuantMode.NONE), ((200,), QuantMode.INT8), ((300, 90, 8, 1), QuantMode.NONE)]
+)
+@pytest.mark.sample(1)
+def test_blocks_of_other_row_tiles_agree_with_the_oracle(sizes: tuple[int, ...], quant_mode: QuantMode) -> None:
+    inputs = with_experts(inputs_of(TILES, DType.FLOAT32), UNEVEN["skewed"])
+    tiles = RowSizes(sizes=sizes)
+    _block_agrees(inputs, DType.FLOAT32, "baseline", quant_mode, BenchPass.FORWARD_BACKWARD, tiles)
+
+
+@given(
+    sizes=st.sets(st.integers(1, 4096), min_size=1, max_size=4).map(lambda found: tuple(sorted(found, reverse=True))),
+    rows=st.integers(1, 1 << 20),
+    size=st.integers(0, 5000),
+)
+def test_row_tiles_that_are_named_are_used_as_they_are(sizes: tuple[int, ...], rows: int, size: int) -> None:
+    tiles = ladder(rows, 7, close=True, row_tiles=RowSizes.parse(str(RowSizes(sizes=sizes))))
+    assert [tile.rows for tile in tiles] == sorted({min(one, rows) for one in sizes}, reverse=True)
+    remaining = size
+    for tile in tiles:
+        while remaining >= tile.least:
+            remaining -= tile.rows
+    assert -tiles[-1].rows < remaining <= 0 or -remaining < tiles[0].rows / 4
 
 
 @pytest.mark.slow
@@ -301,11 +337,16 @@ def test_a_block_says_whether_its_experts_are_one_operation() -> None:
     whole = f"{Tiled.summary}; routed experts as one operation"
     assert ran() == whole
     assert ran(impl=IMPLS["fused_w13_preweight"]) == whole
+    assert ran(layout=Layout(rows=3, filled=True)) == whole
+    assert (
+        ran(Tiled(row_tiles=RowSizes(sizes=(8, 4))))
+        == f"{Tiled.summary}; tiles of 8,4 rows{whole[len(Tiled.summary) :]}"
+    )
     assert ran(TestRaggedDot.backend) == TestRaggedDot.backend.summary
     for changes in (
         {"quant_mode": QuantMode.INT8},
         {"remat_mode": RematMode.EXPERT_MLP},
-        {"layout": Layout(rows=3)},
+        {"layout": Layout(rows=3, capacity=1, padded=True)},
     ):
         assert ran(**changes) == Tiled.summary
     spec = BlockSpec(backend=Tiled(), impl=IMPLS["baseline"], quant_mode=QuantMode.NONE)

@@ -141,6 +141,6 @@ def test_words_for_a_result_that_was_measured(started: Cli) -> None:
 def test_a_misspelt_benchmark_takes_no_id(started: Cli) -> None:
     assert [*get_command(app).commands] == [*BENCHMARKS]  # type: ignore[attr-defined]
     answer = started("bench", "--", "hilclimb", "--tokens", "4")
-    said = "error: no benchmark 'hilclimb'\n  cause: the benchmarks are hillclimb, check\n"
+    said = "error: no benchmark 'hilclimb'\n  cause: the benchmarks are hillclimb, overlap, compare, check, tune\n"
     assert (answer.code, answer.err) == (2, f"{said}  next:  logbook bench -- hillclimb ...\n")
     assert started("list", "--json").data == []

@@ -6,13 +6,19 @@ The counts are written down from the command lines of the threads, for one devic
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
+from collections.abc import Mapping
 
 import pytest
 
 from bench_core.cli import main
+from bench_core.cli.rows import Request
 from bench_core.harness.case import Case
+from bench_core.harness.paths import PathName
+from bench_core.harness.record import Environment, Row
+from bench_core.harness.study import Entry, Study
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.chosen import choose_recipe, choose_stages, list_recipes
 from logbook_agent.sweeps.recipes.expand import SweepPlan
@@ -36,10 +42,14 @@ COUNTS = {
     "null-modes": (3 * 3 * 9 * 2, 0, 2, 0),
     "ep-none": (2 * 2 * 2, 0, 2, 0),
     "ep-forms": (2 * 3, 0, 3, 0),
-    "dp-ep": (2 * 2 * 2, 0, 2, 0),
+    "overlap-topk": (2 * 5 * 3, 0, 3, 0),
+    "dp-ep": (2 * 2 * 4, 0, 4, 0),
     "null-routing-ep": (2 * 5 + 2, 2, 1 + 1, 1),
 }
+NOWHERE = Environment(devices=(), software={}, host="")
 # name: its stages with their runs, at full scale and at the tiny one.
+ON_FOUR = [name for name in COUNTS if name not in ("ep-none", "ep-forms", "dp-ep", "null-routing-ep", "overlap-topk")]
+"""Those for one device, which have scales for four."""
 STAGES = {"int8": {"int8-ab": (2 * 6, 2 * 6), "int8-topk": ((5 + 5) * 8, 5 + 5)}}
 
 
@@ -73,42 +83,68 @@ def test_counts_rules_and_costs(name: str) -> None:
         assert len({run.argv for run in plan}) == len(plan.cases)
 
 
-@pytest.mark.parametrize("scale", [None, "tiny"])
+@pytest.mark.parametrize("name", ON_FOUR)
+def test_the_scales_for_four_devices_have_the_same_cases(name: str) -> None:
+    for one, four in ((None, "ep"), ("tiny", "tiny-ep")):
+        alone, spread = (chosen(name, scale) for scale in (one, four))
+        assert [spread.config(case) for case in spread.cases] == [
+            alone.config(case) | {"parallel_mode": "ep", "ep_impl": "psum", "devices": 4} for case in alone.cases
+        ]
+        assert (len(alone), alone.recipe.compare) == (len(spread), spread.recipe.compare)
+        assert "four devices" in spread.recipe.prerequisites[0]
+
+
+@pytest.mark.parametrize("scale", [None, "tiny", "ep", "tiny-ep"])
 @pytest.mark.parametrize("name", STAGES)
 def test_stages(name: str, scale: str | None) -> None:
     workspace = Workspace(cwd=REPOSITORY, environ=os.environ)
     found = choose_stages(workspace, str(REPOSITORY / "recipes" / f"{name}.yaml"), scale=scale, sets=())
     runs = {part.recipe.name: len(part.plan) for part in found.parts}
-    assert runs == {recipe: counts[scale is not None] for recipe, counts in STAGES[name].items()}
+    assert runs == {recipe: counts[scale in ("tiny", "tiny-ep")] for recipe, counts in STAGES[name].items()}
     # Every stage that wants another one first has it before.
     assert all(set(part.recipe.after) <= set(list(runs)[:i]) for i, part in enumerate(found.parts))
 
 
-@pytest.mark.parametrize("scale", [None, "tiny"])
-@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize(
+    ("name", "scale"),
+    [*itertools.product(COUNTS, [None, "tiny"]), *itertools.product(ON_FOUR, ["ep", "tiny-ep"])],
+)
 def test_bench_core_takes_every_command(
     name: str, scale: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    taken: list[Case] = []
+    configs: list[Mapping[str, object]] = []
 
-    def take(cases: list[Case], **_: object) -> bool:
-        taken.extend(cases)
+    def take(request: Request) -> bool:
+        configs.extend(case.config() for case in request.cases)
         return True
+
+    def take_paths(cases: list[Case], paths: list[PathName], *_: object, **__: object) -> bool:
+        configs.extend({**case.config(), "path": path.value} for case in cases for path in paths)
+        return True
+
+    def take_study(study: Study, target: None, devices: int, *, named: bool) -> tuple[list[Entry], list[Case], None]:
+        entries = study.entries(devices)
+        configs.extend(entry.row(Row(config=entry.case.config(), environment=NOWHERE)).config for entry in entries)
+        return entries, [], None
 
     # By its module: `bench_core.cli.hillclimb` as an attribute is the command.
     monkeypatch.setattr(sys.modules["bench_core.cli.hillclimb"], "run_cases", take)
+    monkeypatch.setattr(sys.modules["bench_core.cli.overlap"], "_run", take_paths)
+    monkeypatch.setattr("bench_core.cli.compare._measurer", take_study)
+    monkeypatch.setattr("bench_core.cli.compare.report_rows", lambda cases, row, path: True)
     plan = chosen(name, scale)
-    runs = list(plan) if scale else [run for part in plan.ends(6) for run in part]
+    runs = list(plan) if scale in ("tiny", "tiny-ep") else [run for part in plan.ends(6) for run in part]
     for run in runs:
         assert run.argv[0] == "bench-core"
         with pytest.raises(SystemExit) as exit_:
             main(run.argv[1:])
         assert not exit_.value.code, capsys.readouterr().err
         # One case each, with the very config that the plan states.
-        assert len(taken) == 1
-        config = taken.pop().config()
-        # A key that is null is left out.
-        stated = {k: value for k, value in run.config.items() if k != "stage_timing" and value is not None}
+        assert len(configs) == 1
+        config = configs.pop()
+        # A key that is null is left out. Two flags are no config of a case.
+        asked = ("stage_timing", "staged_parallel")
+        stated = {k: value for k, value in run.config.items() if k not in asked and value is not None}
         assert {key: config[key] for key in stated} == stated
 
 

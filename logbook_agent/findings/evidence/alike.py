@@ -30,6 +30,8 @@ _SHOWN_CHARACTERS = 60
 # The label by which a benchmark names the code that computed a case. It follows from config and platform: that it
 # differs is told, so that nobody takes the effect of other code for that of the axis.
 _RAN = "ran"
+# The label by which a benchmark says what its figures cannot tell.
+_CAUTION = "caution"
 
 
 # By so much the parts of two sides that were made on a busy machine differ before it is told.
@@ -128,6 +130,7 @@ def likeness(frame: Frame, names: Iterable[str], base: Sequence[Item], other: Se
             found.append(sides.difference(name, *values))
     found += sides.states()
     found += sides.load()
+    found += sides.cautions()
     found += sides.commands({normal_name(d.name) for d in found})
     axes = {_COMMIT: None, "devices": frame.pseudo["devices"]}
     axes |= {fact: axis for axis, fact in frame.facts.items() if fact == _COMMIT}
@@ -224,6 +227,13 @@ class _Sides:
         name = f"@{LOAD}" if LOAD in self.frame.config else LOAD
         texts = [_busy_text(sum(side.values()), len(side)) for side in told]
         return [Difference(name=name, base=texts[0], other=texts[1], standing=DifferenceStanding.NOTED)]
+
+    def cautions(self) -> list[Difference]:
+        """What the benchmark itself says that these figures cannot tell. No difference, but it is told beside them."""
+        items = (*self.base, *self.other)
+        told = dict.fromkeys(i.row.labels[_CAUTION] for i in items if _CAUTION in i.row.labels)
+        standing = DifferenceStanding.NOTED
+        return [Difference(name=_CAUTION, base=None, other=None, standing=standing, why=why) for why in told]
 
     def commands(self, named: Collection[str]) -> list[Difference]:
         """In what the commands differ beyond what config and the terms explain; `named` are differences by now."""

@@ -44,6 +44,8 @@ PATTERNS = (
     *("TORCH_*", "PYTORCH_*", "TORCHINDUCTOR_*", "TRITON_*"),
     *("OMP_*", "MKL_*", "OPENBLAS_NUM_THREADS", "KMP_*", "GOMP_CPU_AFFINITY"),
     *("PYTHONHASHSEED", "LD_PRELOAD", "MALLOC_*"),
+    # They are options of `bench-core compare`.
+    "BENCH_*",
 )
 
 

@@ -1,0 +1,89 @@
+"""The stages of a block that is spread over devices: those of one device, and what is sent before and after them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import jax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Array
+
+from bench_core.blocks.moe import Queue
+from bench_core.blocks.stages import Stage, block_stages
+from bench_core.parallel.block import QUEUE_PARTITION, SpreadSpec, token_partition, weight_partition
+from bench_core.parallel.forms import Sent, enter, leave, varying
+from bench_core.parallel.spread import EpImpl
+from bench_core.quant.rounding import round_to
+from bench_core.routing.topk import Routing
+from bench_core.timing.measure import Places
+
+# JAX leaves this constructor without types.
+_sharding: Callable[[Mesh, PartitionSpec], NamedSharding] = NamedSharding
+
+
+def device_stages(spec: SpreadSpec) -> tuple[Stage, ...]:
+    """What each device does.
+
+    send: what brings tokens to the experts' devices (ring: the gather; all_to_all: sort by device, copy, exchange).
+    return: what brings the sums back, which `combine` has rounded to the dtype of x. psum has no `send`, because its
+    tokens are on every device; dp has neither.
+    """
+    form = spec.form
+    pack, up, down, combine = block_stages(spec.block, form.local_experts)
+    if form.impl is None:
+        return pack, up, down, combine
+    sent = ("sent",) if form.impl not in (EpImpl.PSUM, EpImpl.RING) else ()
+
+    def send(x: Array, routing: Routing) -> dict[str, Any]:
+        entered = enter(x, routing, form)._asdict()
+        return {name: entered[name] for name in ("x", "routing", *sent)}
+
+    def pack_own(x: Array, routing: Routing) -> dict[str, Any]:
+        return pack.function(x, enter(x, routing, form).routing)
+
+    def combine_rounded(rows: Array, queue: Queue, routing: Routing) -> dict[str, Any]:
+        given = combine.function(rows, queue, routing)
+        return {name: round_to(array, queue.rows.dtype) for name, array in given.items()}
+
+    def back(combined: Array, sent: Sent | None = None) -> dict[str, Any]:
+        return {"output": leave(combined, sent, form)}
+
+    inner = (pack if form.impl.spreads_tokens else replace(pack, function=pack_own)), up, down
+    ends = (
+        Stage(name="send", takes=("x", "routing"), gives=("x", "routing", *sent), function=send),
+        Stage(name="return", takes=("combined", *sent), gives=("output",), function=back),
+    )
+    stages = (*inner, replace(combine, function=combine_rounded), ends[1])
+    return (ends[0], *stages) if form.impl.spreads_tokens else stages
+
+
+def spread_stage(
+    stage: Stage, spec: SpreadSpec, mesh: Mesh, weights: Mapping[str, Any]
+) -> tuple[Callable[..., dict[str, Any]], Places]:
+    """The program of all devices, and where its arrays lie: tokens and weights as in the whole block; what only a stage
+    knows is each device's own, one behind the other."""
+    tokens = token_partition(spec.spread)
+    known: dict[str, Any] = {"x": tokens, "routing": tokens, "output": tokens}
+    known["weights"] = {name: weight_partition(name) for name in weights}
+
+    def partition(name: str) -> Any:
+        return known.get(name, QUEUE_PARTITION)
+
+    def placed(partitions: Any) -> Any:
+        return jax.tree.map(lambda own: _sharding(mesh, own), partitions, is_leaf=_is_partition)
+
+    def local(*arguments: Any) -> dict[str, Any]:
+        return stage.function(*varying(arguments))
+
+    given = {name: partition(name) for name in stage.gives}
+    taken = tuple(partition(name) for name in stage.takes)
+    function: Callable[..., dict[str, Any]] = jax.shard_map(local, mesh=mesh, in_specs=taken, out_specs=given)
+
+    def outputs(shapes: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: jax.tree.map(lambda _, own=given[name]: _sharding(mesh, own), shapes[name]) for name in shapes}
+
+    return function, Places(arguments=placed(taken), outputs=outputs)
+
+
+def _is_partition(tree: Any) -> bool:
+    return isinstance(tree, PartitionSpec)
