@@ -94,12 +94,12 @@ def _having(frame: Frame, where: Mapping[str, str]) -> list[Item]:
 
 
 def _constants(frame: Frame, layout: Layout) -> dict[str, str]:
-    """Config that every case has with one value, and that no column shows."""
+    """Config that every case has with one value, and that no column shows. A null says nothing, and is left out."""
     shown = {*layout.axes, layout.pivot, *frame.covered}
     hidden = [k for k in frame.config if k not in shown]
     same = [k for k in hidden if not varies(frame.items, k)]
     held = {k: next(i.place[k] for i in frame.items if k in i.place) for k in same}
-    return {k: show(value) for k, value in held.items()}
+    return {k: show(value) for k, value in held.items() if value is not None}
 
 
 def _assembled(
