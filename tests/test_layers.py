@@ -31,12 +31,14 @@ MOST_PAIRS = 50
 BENCH = (
     {"__main__"},
     {"cli"},
+    {"predict"},
     {"aot", "job"},
     {"harness"},
     {"parallel"},
     {"blocks"},
     {"routing", "gmm", "quant", "timing"},
     {"accounting", "shapes", "flag", "device", "errors"},
+    {"hlo"},
 )
 # Pure parts: no files, processes, network or clock.
 PURE = (

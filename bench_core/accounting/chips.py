@@ -19,12 +19,28 @@ class Arithmetic(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bandwidths:
+    """Published rates of one TPU chip, in 1e9 bytes per second.
+
+    `hbm` is read and written together. `ici` is what the vendor states for all links of a chip, both directions added;
+    `link` is one link in one direction. `other_hbm` is what JAX's own table has, where it differs.
+    """
+
+    hbm: float
+    link: float
+    link_source: str
+    ici: float | None = None
+    other_hbm: float | None = None
+    other_hbm_source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Chip:
     """One chip. Peaks are dense (without sparsity), in 1e12 operations per second and per chip; what its maker
     does not publish has no key.
 
-    `devices` is how many JAX devices one chip is (TPU7x: two, with half of everything each). `hbm_bytes` and
-    `vmem_bytes` are None where no case needs them; `vmem_bytes` is per TensorCore.
+    `devices` is how many JAX devices one chip is (TPU7x: two, with half of everything each). `hbm_bytes`,
+    `vmem_bytes` and `bandwidths` are None where no case needs them; `vmem_bytes` is per TensorCore.
     """
 
     peak_tflops: Mapping[Arithmetic, float]
@@ -32,6 +48,7 @@ class Chip:
     devices: int = 1
     hbm_bytes: int | None = None
     vmem_bytes: int | None = None
+    bandwidths: Bandwidths | None = None
 
     @property
     def hbm_bytes_per_device(self) -> int | None:
@@ -41,9 +58,25 @@ class Chip:
 _GIB, _MIB = 2**30, 2**20
 
 
-def _tpu(*, bf16: float, hbm: int, vmem: int, page: str, int8: float | None = None, devices: int = 1) -> Chip:
-    """A TPU: TF/s, GiB, MiB. No float32 peak is published. VMEM is from JAX's own table of TPUs,
-    jax/_src/pallas/mosaic/tpu_info.py of jax 0.10.2."""
+_SCALING_BOOK = "https://jax-ml.github.io/scaling-book/hardware/"
+_TPU_INFO = "jax/_src/pallas/mosaic/tpu_info.py of jax 0.10.2"
+
+
+def _tpu(
+    *,
+    bf16: float,
+    hbm: int,
+    vmem: int,
+    hbm_gbps: float,
+    link_gbps: float,
+    page: str,
+    ici_gbps: float | None = None,
+    other_hbm_gbps: float | None = None,
+    int8: float | None = None,
+    devices: int = 1,
+) -> Chip:
+    """A TPU: TF/s, GiB, MiB, GB/s. No float32 peak is published. VMEM is from JAX's own table of TPUs,
+    jax/_src/pallas/mosaic/tpu_info.py of jax 0.10.2, and so is `other_hbm_gbps`."""
     peaks = {Arithmetic.BFLOAT16: bf16} | ({} if int8 is None else {Arithmetic.INT8: int8})
     return Chip(
         peak_tflops=MappingProxyType(peaks),
@@ -51,6 +84,14 @@ def _tpu(*, bf16: float, hbm: int, vmem: int, page: str, int8: float | None = No
         devices=devices,
         hbm_bytes=hbm * _GIB,
         vmem_bytes=vmem * _MIB,
+        bandwidths=Bandwidths(
+            hbm=hbm_gbps,
+            link=link_gbps,
+            link_source=_SCALING_BOOK,
+            ici=ici_gbps,
+            other_hbm=other_hbm_gbps,
+            other_hbm_source=_TPU_INFO if other_hbm_gbps else "",
+        ),
     )
 
 
@@ -69,23 +110,25 @@ def _gpu(*, bf16: float, tf32: float, fp32: float, int8: float, source: str) -> 
     )
 
 
-_V5E = _tpu(bf16=197, int8=393, hbm=16, vmem=128, page="v5e")
-_V5P = _tpu(bf16=459, int8=918, hbm=95, vmem=64, page="v5p")
-_V6E = _tpu(bf16=918, int8=1836, hbm=32, vmem=128, page="v6e")
+_V5E = _tpu(bf16=197, int8=393, hbm=16, vmem=128, hbm_gbps=819, ici_gbps=400, link_gbps=45, page="v5e")
+_V5P = _tpu(
+    bf16=459, int8=918, hbm=95, vmem=64, hbm_gbps=2765, ici_gbps=1200, link_gbps=90, other_hbm_gbps=2460, page="v5p"
+)
+_V6E = _tpu(bf16=918, int8=1836, hbm=32, vmem=128, hbm_gbps=1638, ici_gbps=800, link_gbps=90, page="v6e")
 _A100_SHEET = "https://www.nvidia.com/en-us/data-center/a100/"
 _HOPPER_PAPER = "https://resources.nvidia.com/en-us-tensor-core/gtc22-whitepaper-hopper"
 _A100 = _gpu(bf16=312, tf32=156, fp32=19.5, int8=624, source=_A100_SHEET)
 
 CHIPS: Mapping[str, Chip] = MappingProxyType(
     {
-        "TPU v4": _tpu(bf16=275, int8=275, hbm=32, vmem=16, page="v4"),
+        "TPU v4": _tpu(bf16=275, int8=275, hbm=32, vmem=16, hbm_gbps=1200, link_gbps=45, page="v4"),
         "TPU v5 lite": _V5E,
         "TPU v5e": _V5E,
         "TPU v5": _V5P,
         "TPU v5p": _V5P,
         "TPU v6 lite": _V6E,
         "TPU v6e": _V6E,
-        "TPU7x": _tpu(bf16=2307, hbm=192, vmem=64, page="tpu7x", devices=2),
+        "TPU7x": _tpu(bf16=2307, hbm=192, vmem=64, hbm_gbps=7380, ici_gbps=1200, link_gbps=90, page="tpu7x", devices=2),
         "NVIDIA A100-SXM4-40GB": _A100,
         "NVIDIA A100-SXM4-80GB": _A100,
         "NVIDIA A100-PCIE-40GB": _A100,

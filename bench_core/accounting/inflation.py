@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bench_core.accounting.hlo import Dimensions, Matmul, matmuls
+from bench_core.hlo.matmuls import Matmul, matmuls
+from bench_core.hlo.module import Dimensions
 
 NAMED_FROM = 1.5
 """The ratio from which the operation with the most FLOPs is named."""

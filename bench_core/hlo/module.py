@@ -1,0 +1,175 @@
+"""An HLO module as values, read from its text. Pure functions of text, no JAX.
+
+XLA writes one instruction per line, `%name = shape opcode(operands), attributes`, inside computations
+`%name (parameters) -> shape { ... }`. Operands are names, and on some platforms carry their shape. The lines of a
+compiled module are in the order in which they are scheduled.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+Dimensions = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instruction:
+    """One line. `shape` and `operands` are as they stand there (layouts and memory spaces with them); `attributes` is
+    everything behind the operands."""
+
+    name: str
+    shape: str
+    opcode: str
+    operands: tuple[str, ...]
+    attributes: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Computation:
+    """Instructions in the order of the text. `entry`: the program starts here."""
+
+    name: str
+    entry: bool
+    instructions: list[Instruction] = field(default_factory=list)
+
+    def shapes(self) -> dict[str, str]:
+        """The shape of every instruction, by name."""
+        return {instruction.name: instruction.shape for instruction in self.instructions}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Module:
+    """A program. `header` is the line `HloModule ...`, empty where the text has none."""
+
+    header: str
+    computations: Mapping[str, Computation]
+
+    @property
+    def entry(self) -> Computation:
+        """Where the program starts.
+
+        Raises:
+            ValueError: the text has no such computation.
+        """
+        for computation in self.computations.values():
+            if computation.entry:
+                return computation
+        raise ValueError("no ENTRY computation in the HLO module")
+
+
+_COMPUTATION = re.compile(r"^(?P<entry>ENTRY )?%?(?P<name>[\w.\-]+) \(.*\) -> .* \{$")
+_INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?([\w.\-]+) = ")
+_ARRAY = re.compile(r"([a-z]\w*)\[([\d,]*)\]")
+_CALLEE = re.compile(r"(?:calls|to_apply|body|condition|true_computation|false_computation)=%?([\w.\-]+)")
+_BRANCHES = re.compile(r"branch_computations=\{([^}]*)\}")
+_COMMENT = re.compile(r"/\*.*?\*/")
+_SOURCE = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
+
+
+def parse(text: str) -> Module:
+    """Read a module. Lines that are no instructions are passed over."""
+    header = next((line for line in text.splitlines() if line.startswith("HloModule")), "")
+    return Module(header=header, computations={found.name: found for found in _computations(text)})
+
+
+def source(instruction: Instruction) -> str:
+    """The JAX operation that it comes from; empty where XLA kept no name."""
+    found = _SOURCE.search(instruction.attributes)
+    return found.group(1) if found else ""
+
+
+def callees(instruction: Instruction) -> list[str]:
+    """Names of the computations that it calls, applies or branches to."""
+    branches = ",".join(_BRANCHES.findall(instruction.attributes)).split(",")
+    named = [branch.strip().lstrip("%") for branch in branches]
+    return [*_CALLEE.findall(instruction.attributes), *(name for name in named if name)]
+
+
+def _computations(text: str) -> Iterator[Computation]:
+    current: Computation | None = None
+    for line in text.splitlines():
+        header = _COMPUTATION.match(line)
+        if header:
+            current = Computation(name=header.group("name"), entry=header.group("entry") is not None)
+            yield current
+        elif current is not None and (instruction := _instruction(line)) is not None:
+            current.instructions.append(instruction)
+
+
+def _instruction(line: str) -> Instruction | None:
+    named = _INSTRUCTION.match(line)
+    if named is None:
+        return None
+    rest = _COMMENT.sub("", line[named.end() :])
+    shape_end = _closing(rest, 0) if rest.startswith("(") else rest.find(" ")
+    shape, rest = rest[:shape_end], rest[shape_end:].lstrip()
+    opcode, parenthesis, _ = rest.partition("(")
+    if shape_end < 0 or not parenthesis:
+        return None
+    end = _closing(rest, len(opcode))
+    return Instruction(
+        name=named.group(1),
+        shape=shape,
+        opcode=opcode,
+        operands=tuple(_split(rest[len(opcode) + 1 : end - 1])),
+        attributes=rest[end:],
+    )
+
+
+def _closing(text: str, start: int) -> int:
+    """The position behind the bracket that closes the one at `start`; -1 when none does."""
+    depth = 0
+    for position in range(start, len(text)):
+        depth += (text[position] in "([{") - (text[position] in ")]}")
+        if depth == 0:
+            return position + 1
+    return -1
+
+
+def _split(operands: str) -> Iterator[str]:
+    """Parts between the commas that are not inside brackets."""
+    depth = start = 0
+    for position, character in enumerate(operands):
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            yield operands[start:position].strip()
+            start = position + 1
+    if operands[start:].strip():
+        yield operands[start:].strip()
+
+
+def inside_loops(module: Module) -> set[str]:
+    """Names of the computations that a loop's body is or calls."""
+    everything = module.computations
+    called = {name: {c for i in found.instructions for c in callees(i)} for name, found in everything.items()}
+    loops = (i for found in everything.values() for i in found.instructions if i.opcode == "while")
+    reached = {callee for loop in loops for callee in callees(loop)}
+    waiting = list(reached)
+    while waiting:
+        new = called.get(waiting.pop(), set()) - reached
+        reached |= new
+        waiting += new
+    return reached
+
+
+def operand_shape(operand: str, shapes: Mapping[str, str]) -> tuple[str, Dimensions]:
+    """Element type and sizes of an operand, which carries its shape or is the name of one of `shapes`."""
+    name = operand.rpartition(" ")[2].lstrip("%")
+    return array(operand if _ARRAY.match(operand) else shapes.get(name, ""))
+
+
+def array(shape: str) -> tuple[str, Dimensions]:
+    """Element type and sizes of an array's shape, such as `bf16[8,128]{1,0:T(8,128)}`.
+
+    Raises:
+        ValueError: it is none (a tuple, say).
+    """
+    found = _ARRAY.match(shape)
+    if found is None:
+        raise ValueError(f"no array shape in {shape!r}")
+    return found.group(1), tuple(int(size) for size in found.group(2).split(",") if size)
+
+
+def written(of: tuple[str, Dimensions]) -> str:
+    """An array's shape without its layout."""
+    return f"{of[0]}[{','.join(str(size) for size in of[1])}]"
