@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from bench_core.hlo.module import Dimensions, Instruction, array, inside_loops, operand_shape, parse, source, written
 
+MATMULS = ("dot", "convolution")
+"""Opcodes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matmul:
@@ -37,9 +40,18 @@ def matmuls(text: str) -> list[Matmul]:
     for computation in module.computations.values():
         shapes = computation.shapes()
         for instruction in computation.instructions:
-            if instruction.opcode in ("dot", "convolution"):
+            if instruction.opcode in MATMULS:
                 found.append(_matmul(instruction, shapes, looped=computation.name in looped))
     return found
+
+
+def matmul_flops(instruction: Instruction, shapes: Mapping[str, str]) -> int:
+    """FLOPs of one instruction; 0 of one that is neither a dot nor a convolution. `shapes`: those of its computation.
+
+    Raises:
+        ValueError: it cannot be read.
+    """
+    return _matmul(instruction, shapes, looped=False).flops if instruction.opcode in MATMULS else 0
 
 
 def _matmul(instruction: Instruction, shapes: Mapping[str, str], *, looped: bool) -> Matmul:

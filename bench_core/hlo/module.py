@@ -154,8 +154,12 @@ def inside_loops(module: Module) -> set[str]:
 
 def operand_shape(operand: str, shapes: Mapping[str, str]) -> tuple[str, Dimensions]:
     """Element type and sizes of an operand, which carries its shape or is the name of one of `shapes`."""
-    name = operand.rpartition(" ")[2].lstrip("%")
-    return array(operand if _ARRAY.match(operand) else shapes.get(name, ""))
+    return array(operand if _ARRAY.match(operand) else shapes.get(operand_name(operand), ""))
+
+
+def operand_name(operand: str) -> str:
+    """The name of the instruction that an operand is."""
+    return operand.rpartition(" ")[2].lstrip("%")
 
 
 def array(shape: str) -> tuple[str, Dimensions]:

@@ -1,0 +1,189 @@
+"""What the devices of a compiled program send to each other. Pure functions of text, no JAX.
+
+A collective stands in the text as an instruction of its own; as a pair of `...-start` and `...-done`, or of
+`async-start` (which calls a computation with the collective) and `async-done`, with other work between them; or inside
+a fusion. TPUs fuse a reduce-scatter as an all-reduce of which each device keeps a part (`calls=%all-reduce-scatter`),
+and an asynchronous collective as a fusion that starts it, fusions that go on with it beside a matmul, and one that ends
+it: the collective then stands in each of them, and is one.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from bench_core.hlo.groups import group_size
+from bench_core.hlo.module import Computation, Instruction, Module, callees, operand_name, source
+from bench_core.hlo.sizes import parts, shape_bytes
+from bench_core.hlo.starts import Between, Part, StartsAndEnds, begun_inside, inside, starts_and_ends
+
+
+class CollectiveKind(StrEnum):
+    """XLA's names."""
+
+    ALL_REDUCE = "all-reduce"
+    ALL_GATHER = "all-gather"
+    REDUCE_SCATTER = "reduce-scatter"
+    ALL_TO_ALL = "all-to-all"
+    RAGGED_ALL_TO_ALL = "ragged-all-to-all"
+    COLLECTIVE_PERMUTE = "collective-permute"
+
+
+RING_SOURCE = "P. Patarasuk and X. Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations, 2009"
+
+
+def ring_bytes(kind: CollectiveKind, payload_bytes: int, group: int) -> float:
+    """Bytes that each of `group` devices in a ring has to send at the least.
+
+    Of N = `payload_bytes` and n = `group`: all-reduce 2 (n-1)/n N (a reduce-scatter and an all-gather), all-gather,
+    reduce-scatter, all-to-all (n-1)/n N, collective-permute N. Source: `RING_SOURCE` for the first three; of an
+    all-to-all each device keeps 1/n. In a real network an all-to-all may pass through other devices, which this does
+    not count.
+    """
+    if kind is CollectiveKind.COLLECTIVE_PERMUTE:
+        return float(payload_bytes)
+    passes = 2 if kind is CollectiveKind.ALL_REDUCE else 1
+    return passes * (group - 1) * payload_bytes / group
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collective:
+    """One collective of one device.
+
+    `name` is the instruction that is scheduled in `computation` (a fusion that contains it, or its start).
+    `payload_bytes` are those of the whole result of an all-reduce, all-gather or all-to-all, of the operand of a
+    reduce-scatter (with what the compiler pads), of what a device sends in a collective-permute, and of the buffer from
+    which a ragged all-to-all sends: the most that it may. `between` is None for a synchronous one, and where its end is
+    not in the same computation. `times`: how often one call of the program runs it; None in a loop whose turns the text
+    does not tell, and in a branch.
+    """
+
+    kind: CollectiveKind
+    name: str
+    computation: str
+    payload_bytes: int
+    group: int
+    asynchronous: bool = False
+    between: Between | None = None
+    times: int | None = 1
+    looped: bool = False
+    source: str = ""
+
+    @property
+    def ring_bytes(self) -> float:
+        """Of one run, see the function of this name."""
+        return ring_bytes(self.kind, self.payload_bytes, self.group)
+
+
+def collectives(module: Module) -> list[Collective]:
+    """Every collective that a call of the program runs, in the order of the schedule; of a loop and its like, where it
+    stands.
+
+    Raises:
+        ValueError: the program sends in a way that is not known here, or a line cannot be read.
+    """
+    return list(_run(module, module.entry, times=1, looped=False))
+
+
+_KINDS = {kind.value: kind for kind in CollectiveKind}
+_UNKNOWN = ("collective-broadcast", "send", "recv")
+_TURNS = re.compile(r'known_trip_count"?:\{"?n"?:"?(\d+)')
+# What may stand between an all-reduce and the part of it that a device keeps.
+_SAME_ELEMENTS = ("bitcast", "reshape", "copy", "convert", "get-tuple-element")
+
+
+def _run(module: Module, computation: Computation, *, times: int | None, looped: bool) -> Iterator[Collective]:
+    pairs = starts_and_ends(module, computation)
+    for instruction in computation.instructions:
+        if instruction.opcode in ("call", "while", "conditional"):
+            again = looped or instruction.opcode == "while"
+            for name in callees(instruction):
+                yield from _run(module, module.computations[name], times=_turns(instruction, times), looped=again)
+            continue
+        for part, asynchronous in _of(module, computation, instruction, pairs):
+            yield replace(
+                _read(part, module.header),
+                name=instruction.name,
+                computation=computation.name,
+                asynchronous=asynchronous,
+                between=pairs.between(module, instruction) if asynchronous else None,
+                times=times,
+                looped=looped,
+            )
+
+
+def _turns(instruction: Instruction, times: int | None) -> int | None:
+    if instruction.opcode == "call" or times is None:
+        return times
+    known = _TURNS.search(instruction.attributes) if instruction.opcode == "while" else None
+    return None if known is None else times * int(known.group(1))
+
+
+def _of(
+    module: Module, computation: Computation, instruction: Instruction, pairs: StartsAndEnds
+) -> Iterator[tuple[Part, bool]]:
+    """The collectives that an instruction runs (False) or starts (True); not what it goes on with or ends."""
+    opcode = instruction.opcode
+    plain = opcode.removesuffix("-start")
+    if plain in _KINDS:
+        yield Part(instruction=instruction, home=computation), opcode != plain
+    elif plain in _UNKNOWN and "is_host_transfer=true" not in instruction.attributes:
+        raise ValueError(f"the program sends by {plain}, which is not known here")
+    elif opcode in ("fusion", "async-start"):
+        found = list(inside(module, instruction))
+        begun = begun_inside(found)
+        for part in found:
+            if part.instruction.opcode in _KINDS:
+                asynchronous = opcode == "async-start" or part.instruction.name in begun
+                if asynchronous or instruction.name not in pairs.continued:
+                    yield part, asynchronous
+
+
+def _read(part: Part, header: str) -> Collective:
+    """The collective of one instruction, without its place."""
+    instruction = part.instruction
+    kind = _KINDS[instruction.opcode.removesuffix("-start")]
+    group = group_size(instruction.attributes, header)
+    payload = _payload(kind, part, group)
+    if kind is CollectiveKind.ALL_REDUCE and _scattered(part):
+        kind = CollectiveKind.REDUCE_SCATTER
+    return Collective(
+        kind=kind,
+        name=instruction.name,
+        computation=part.home.name,
+        payload_bytes=payload,
+        group=group,
+        source=source(instruction),
+    )
+
+
+def _payload(kind: CollectiveKind, part: Part, group: int) -> int:
+    instruction = part.instruction
+    match kind:
+        case CollectiveKind.REDUCE_SCATTER:
+            return group * shape_bytes(instruction.shape)
+        case CollectiveKind.RAGGED_ALL_TO_ALL:
+            shapes, operand = part.home.shapes(), instruction.operands[0]
+            return shape_bytes(shapes.get(operand_name(operand), operand))
+        case _ if instruction.opcode in ("all-gather-start", "collective-permute-start"):
+            # (operands, results, flags of the device)
+            return shape_bytes(parts(instruction.shape)[1])
+        case _:
+            return shape_bytes(instruction.shape)
+
+
+def _scattered(part: Part) -> bool:
+    """Whether of an all-reduce inside a fusion each device keeps a part, and nothing else."""
+    names, slices = {part.instruction.name}, 0
+    if part.home.entry:
+        return False
+    for instruction in part.home.instructions:
+        if not names.intersection(operand_name(operand) for operand in instruction.operands):
+            continue
+        if instruction.opcode in _SAME_ELEMENTS:
+            names.add(instruction.name)
+        elif instruction.opcode == "dynamic-slice":
+            slices += 1
+        elif instruction.opcode != "tuple":
+            return False
+    return slices > 0

@@ -1,0 +1,245 @@
+"""Collectives of small HLO texts, each with one thing that is easy to miss, or to count twice."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench_core.hlo.collectives import Collective, CollectiveKind, collectives, ring_bytes
+from bench_core.hlo.groups import group_size
+from bench_core.hlo.module import parse
+from bench_core.hlo.sizes import parts, shape_bytes
+from bench_core.hlo.starts import Between
+
+HEADER = "HloModule jit_f, is_scheduled=true, replica_count=1, num_partitions=4"
+ADD = """%add (a: f32[], b: f32[]) -> f32[] {
+  ROOT %sum = f32[] add(%a, %b)
+}
+"""
+
+
+def found(entry: str, *others: str) -> list[Collective]:
+    text = "\n\n".join([HEADER, ADD, *others, f"ENTRY %main (x: bf16[8,4]) -> bf16[8,4] {{\n{entry}\n}}"])
+    return collectives(parse(text))
+
+
+def said(one: Collective) -> tuple[str, int, int, bool]:
+    return one.kind.value, one.payload_bytes, one.group, one.asynchronous
+
+
+GROUPS = "replica_groups={{0,1,2,3}}"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (f"bf16[8,4] all-reduce(%x), {GROUPS}, to_apply=%add", ("all-reduce", 64, 4)),
+        # XLA combines several into one.
+        (f"(bf16[8,4], f32[2]) all-reduce(%x, %y), {GROUPS}, to_apply=%add", ("all-reduce", 72, 4)),
+        (f"bf16[32,4]{{1,0:T(8,128)(2,1)}} all-gather(%x), {GROUPS}, dimensions={{0}}", ("all-gather", 256, 4)),
+        (f"bf16[2,4] reduce-scatter(%x), {GROUPS}, dimensions={{0}}, to_apply=%add", ("reduce-scatter", 64, 4)),
+        (f"(bf16[2,4], bf16[2,4]) all-to-all(%x, %y), {GROUPS}", ("all-to-all", 32, 4)),
+        (f"bf16[9,4] ragged-all-to-all(bf16[8,4] %x, bf16[9,4] %y, %o, %s), {GROUPS}", ("ragged-all-to-all", 64, 4)),
+        ("bf16[8,4] collective-permute(%x), source_target_pairs={{0,1},{1,0}}", ("collective-permute", 64, 2)),
+        ("f32[] all-reduce(%x), replica_groups={}, to_apply=%add", ("all-reduce", 4, 4)),
+    ],
+)
+def test_synchronous(line: str, expected: tuple[str, int, int]) -> None:
+    (one,) = found(f"  %c.1 = {line}")
+    assert said(one) == (*expected, False)
+    assert (one.name, one.computation, one.times, one.looped, one.between) == ("c.1", "main", 1, False, None)
+
+
+MATMUL = "%d = f32[8,8] dot(f32[8,4] %y, f32[4,8] %z), lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+KERNEL = '%k = f32[8,8] custom-call(%y), custom_call_target="tpu_custom_call"'
+WORK = f"  {MATMUL}\n  {KERNEL}\n  %t = (f32[8,8]) tuple(%k)"
+BETWEEN = Between(operations=2, matmul_flops=2 * 8 * 4 * 8, kernels=1)
+WRAPPED = f"""%async_computation (p: s32[4,2]) -> s32[4,2] {{
+  ROOT %a = s32[4,2] all-to-all(%p), {GROUPS}, dimensions={{0}}
+}}
+"""
+FLAGS = "u32[]{:S(2)}, u32[]{:S(2)}"
+
+
+@pytest.mark.parametrize(
+    ("start", "done", "expected"),
+    [
+        (f"bf16[8,4] all-reduce-start(%x), {GROUPS}, to_apply=%add", "all-reduce-done", ("all-reduce", 64, 4)),
+        (f"(bf16[8,4], bf16[32,4]) all-gather-start(%x), {GROUPS}", "all-gather-done", ("all-gather", 256, 4)),
+        (
+            f"((bf16[8,4], f32[1]), (bf16[32,4], f32[4])) all-gather-start(%x, %y), {GROUPS}",
+            "all-gather-done",
+            ("all-gather", 272, 4),
+        ),
+        (
+            f"(bf16[8,4], bf16[8,4], {FLAGS}) collective-permute-start(%x), source_target_pairs={{{{0,1}},{{2,3}}}}",
+            "collective-permute-done",
+            ("collective-permute", 64, 2),
+        ),
+        (
+            f"((s32[4,2]), s32[4,2], {FLAGS}) async-start(%x), calls=%async_computation",
+            "async-done",
+            ("all-to-all", 32, 4),
+        ),
+    ],
+)
+def test_asynchronous(start: str, done: str, expected: tuple[str, int, int]) -> None:
+    (one,) = found(f"  %s = {start}\n{WORK}\n  %e = bf16[8,4] {done}(%s)\n  {MATMUL}", WRAPPED)
+    assert said(one) == (*expected, True)
+    assert one.between == BETWEEN
+
+
+def test_an_end_elsewhere_says_nothing_of_what_lies_between() -> None:
+    (one,) = found(f"  %s = bf16[8,4] all-reduce-start(%x), {GROUPS}, to_apply=%add\n{WORK}")
+    assert one.asynchronous
+    assert one.between is None
+
+
+def test_copies_and_other_threads_send_nothing() -> None:
+    sparse = """%async_computation.1 (p: s32[4,2]) -> s32[4,2] {
+  ROOT %a = s32[4,2] copy(%p)
+}
+"""
+    text = """  %c = (bf16[8,4], bf16[8,4], u32[]) copy-start(%x)
+  %s = ((s32[4,2]), s32[4,2], u32[]) async-start(%x), async_execution_thread="sparsecore", calls=%async_computation.1
+  %d = s32[4,2] async-done(%s)
+  %h = (bf16[8,4], u32[], token[]) send(%x, %t), channel_id=3, is_host_transfer=true"""
+    assert found(text, sparse) == []
+
+
+SCATTER = f"""%all-reduce-scatter (input: bf16[8,4]) -> bf16[3,4] {{
+  %input = bf16[8,4] parameter(0)
+  %pad = bf16[12,4] pad(%input, %zero), padding=0_4x0_0
+  %all-reduce.1 = bf16[12,4] all-reduce(%pad), {GROUPS}, to_apply=%add
+  ROOT %part = bf16[3,4] dynamic-slice(%all-reduce.1, %at, %zero), dynamic_slice_sizes={{3,4}}
+}}
+"""
+
+
+def test_a_tpu_fuses_a_reduce_scatter() -> None:
+    """With the rows that it pads, and sends some of them again to where they belong."""
+    scatter, permute = found(
+        "  %fusion.2 = bf16[3,4] fusion(%x), kind=kCustom, calls=%all-reduce-scatter\n"
+        "  %s = (bf16[1,4], bf16[1,4], u32[], u32[]) collective-permute-start(%i), "
+        "source_target_pairs={{0,1},{1,2},{2,3}}\n  %e = bf16[1,4] collective-permute-done(%s)",
+        SCATTER,
+    )
+    assert said(scatter) == ("reduce-scatter", 96, 4, False)
+    assert scatter.name == "fusion.2"
+    assert said(permute) == ("collective-permute", 8, 4, True)
+    assert permute.between == Between()
+
+
+def test_an_all_reduce_in_a_fusion_is_one_where_all_of_it_is_kept() -> None:
+    whole = SCATTER.replace("ROOT %part", "%part").replace("}\n", "  ROOT %m = bf16[12,4] negate(%all-reduce.1)\n}\n")
+    (one,) = found("  %fusion.2 = bf16[12,4] fusion(%x), kind=kCustom, calls=%all-reduce-scatter", whole)
+    assert said(one) == ("all-reduce", 96, 4, False)
+
+
+GATHER = f"bf16[32,4] all-gather(%p), {GROUPS}, dimensions={{0}}"
+FUSED = f"""%start (p: bf16[8,4]) -> (bf16[8,4], bf16[32,4], u32[]) {{
+  %all-gather.1 = {GATHER}
+  ROOT %s = (bf16[8,4], bf16[32,4], u32[]) custom-call(%all-gather.1), custom_call_target="AsyncCollectiveStart"
+}}
+
+%step (p: bf16[8,4], q: bf16[32,4], y: f32[8,4]) -> (f32[8,8], bf16[8,4], bf16[32,4]) {{
+  {MATMUL}
+  %all-gather.2 = {GATHER}
+  ROOT %t = (f32[8,8], bf16[8,4], bf16[32,4]) tuple(%d, %p, %all-gather.2)
+}}
+
+%done (p: bf16[8,4], q: bf16[32,4]) -> bf16[32,4] {{
+  %all-gather.3 = {GATHER}
+  ROOT %s = bf16[32,4] custom-call(%p, %q, %all-gather.3), custom_call_target="AsyncCollectiveDone"
+}}
+"""
+STEPS = """  %a = (bf16[8,4], bf16[32,4], u32[]) fusion(%x), kind=kCustom, calls=%start
+  %a.0 = bf16[8,4] get-tuple-element(%a), index=0
+  %a.1 = bf16[32,4] get-tuple-element(%a), index=1
+  %b = (f32[8,8], bf16[8,4], bf16[32,4]) fusion(%a.0, %a.1, %y), kind=kCustom, calls=%step
+  %b.0 = f32[8,8] get-tuple-element(%b), index=0
+  %b.1 = bf16[8,4] get-tuple-element(%b), index=1
+  %b.2 = bf16[32,4] get-tuple-element(%b), index=2
+  %e = bf16[32,4] fusion(%b.1, %b.2), kind=kCustom, calls=%done"""
+
+
+def test_what_stands_in_three_fusions_is_one() -> None:
+    """And what is made of the matmul in one of them is another."""
+    one, scatter = found(STEPS + "\n  %f = bf16[3,4] fusion(%b.0), calls=%all-reduce-scatter", FUSED, SCATTER)
+    assert said(one) == ("all-gather", 256, 4, True)
+    assert one.name == "a"
+    assert one.between == Between(operations=1, matmul_flops=512)
+    assert said(scatter) == ("reduce-scatter", 96, 4, False)
+
+
+LOOP = f"""%body (p: (s32[], bf16[8,4])) -> (s32[], bf16[8,4]) {{
+  %c = bf16[8,4] all-reduce(%x), {GROUPS}, to_apply=%add
+}}
+"""
+TURNS = ', backend_config={"known_trip_count":{"n":"7"}}'
+
+
+@pytest.mark.parametrize(
+    ("line", "times", "looped"),
+    [
+        (f"while(%p), condition=%add, body=%body{TURNS}", 7, True),
+        ("while(%p), condition=%add, body=%body", None, True),
+        ("call(%p), to_apply=%body", 1, False),
+        ("conditional(%i, %p, %p), branch_computations={%body, %add}", None, False),
+    ],
+)
+def test_how_often(line: str, times: int | None, looped: bool) -> None:
+    (one,) = found(f"  %w = (s32[], bf16[8,4]) {line}", LOOP)
+    assert (one.times, one.looped, one.computation) == (times, looped, "body")
+
+
+def test_a_way_to_send_that_is_not_known_is_no_silence() -> None:
+    with pytest.raises(ValueError, match="sends by collective-broadcast"):
+        found(f"  %c = bf16[8,4] collective-broadcast(%x), {GROUPS}")
+
+
+@pytest.mark.parametrize(
+    ("written", "size"),
+    [
+        ("replica_groups={{0,1},{2,3}}, use_global_device_ids=true", 2),
+        ("replica_groups=[2,4]<=[8]", 4),
+        ("replica_groups=[4,2]<=[2,4]T(1,0)", 2),
+        ("replica_groups=mesh['axis_0'=4,'axis_1'=16] {'axis_1'}", 16),
+        ("replica_groups=mesh['axis_0'=4,'axis_1'=16] {'axis_0','axis_1'}", 64),
+        ("replica_groups=mesh['a'=8] {'a':(2)4}", 4),
+        ("replica_groups={}", 8),
+        ("to_apply=%add", 8),
+        ("source_target_pairs={{0,1},{1,2},{2,3},{4,5},{5,6},{6,7}}", 4),
+        ("source_target_pairs={{0,1},{1,0},{2,3},{3,2}}", 2),
+    ],
+)
+def test_groups(written: str, size: int) -> None:
+    assert (
+        group_size(f", channel_id=1, {written}, metadata={{}}", "HloModule f, replica_count=2, num_partitions=4")
+        == size
+    )
+
+
+@pytest.mark.parametrize("written", ["replica_groups=<[2]>", "replica_groups=mesh['a'=2] {'b'}"])
+def test_groups_that_cannot_be_read_are_an_error(written: str) -> None:
+    with pytest.raises(ValueError, match=r"read|no axis"):
+        group_size(written, "HloModule f, num_partitions=4")
+
+
+def test_sizes() -> None:
+    assert shape_bytes("bf16[8,4]{1,0:T(8,128)(2,1)S(1)}") == 64
+    assert shape_bytes("(f32[], s32[3]{0}, pred[5], s4[3], token[])") == 4 + 12 + 5 + 2
+    assert shape_bytes("f8e4m3fn[2,8]") == 16
+    assert parts("((bf16[2,2]{1,0}), f32[4]{0:T(8,128)}, u32[])") == ["(bf16[2,2]{1,0})", "f32[4]{0:T(8,128)}", "u32[]"]
+    with pytest.raises(ValueError, match="not known"):
+        shape_bytes("strange[2]")
+
+
+@given(st.integers(1, 64), st.integers(0, 2**20))
+def test_an_all_reduce_is_a_reduce_scatter_and_an_all_gather(group: int, share: int) -> None:
+    """And each device sends what is not its own."""
+    payload = group * share
+    scatter, gather = (
+        ring_bytes(kind, payload, group) for kind in (CollectiveKind.REDUCE_SCATTER, CollectiveKind.ALL_GATHER)
+    )
+    assert scatter == gather == ring_bytes(CollectiveKind.ALL_TO_ALL, payload, group) == (group - 1) * share
+    assert ring_bytes(CollectiveKind.ALL_REDUCE, payload, group) == scatter + gather
