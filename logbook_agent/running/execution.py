@@ -1,43 +1,24 @@
-"""One execution: facts before, process, output, rows, facts after; each written as soon as it is known."""
+"""One execution as a record: the only part of a run that writes to the book. The worker does the rest."""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
-import os
-import re
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
-from logbook_agent import __version__
-from logbook_agent.model.codec import utf8
-from logbook_agent.model.errors import StoreError, ToolError
-from logbook_agent.model.run import Code, Env, Exit, Output, Process, Run, Scalar
+from logbook_agent.model.run import Env, Process, Run, Scalar
 from logbook_agent.running.beside import OpenRun, open_runs, with_runs
-from logbook_agent.running.launch.execute import execute
-from logbook_agent.running.launch.output import OutputLog
-from logbook_agent.running.launch.process import Job, Outcome
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.prepare import Command
-from logbook_agent.running.provenance.load import counters, host_root, until_now
-from logbook_agent.running.provenance.snapshot import Provenance, snapshot
-from logbook_agent.running.results.lines import LineSplitter
-from logbook_agent.running.results.reader import ResultReader, ResultReading
+from logbook_agent.running.provenance.load import host_root
+from logbook_agent.running.worker.perform import began_of, facts_before, perform
+from logbook_agent.running.worker.work import Began, End, Stream, Work, Workplace
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import create_log, make_folder, write_atomic
 from logbook_agent.store.processes import this_process
-from logbook_agent.store.reading import read_bytes
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.commands.flags import flags
-
-Stream = Literal["stdout", "stderr"]
-_RESULT_FILE_BYTES = 64 * 1024 * 1024
 
 
 class Display(Protocol):
@@ -62,40 +43,36 @@ class RunPlan:
     config: dict[str, Scalar]
 
 
-class _Sinks:
-    """Hands each piece of output to the log, the result reader and the display."""
+class _Recorder:
+    """Writes what the worker in this process reports to the book, as soon as it is known, and shows it."""
 
-    def __init__(
-        self, log: OutputLog, reader: ResultReader, display: Display, on_start: Callable[[Process], None]
-    ) -> None:
-        self._log = log
-        self._reader = reader
-        self._display = display
-        self._on_start = on_start
-        self._splitters = {"stdout": LineSplitter(), "stderr": LineSplitter()}
+    def __init__(self, workspace: Workspace, book: Book, plan: RunPlan, number: int, display: Display) -> None:
+        self._workspace, self._book, self._plan, self._display = workspace, book, plan, display
+        self._beside = open_runs(workspace, book)
+        self._run = planned_run(workspace, plan, number)
 
-    def started(self, pid: int, create_time: float | None) -> None:
-        self._on_start(Process(pid=pid, started=create_time))
+    def began(self, facts: Began) -> None:
+        found = dataclasses.replace(facts, contention=with_runs(facts.contention, self._beside))
+        self._run = self._book.write_run(with_facts(self._run, found))
+
+    def started(self, child: Process) -> None:
+        self._run = self._book.write_run(dataclasses.replace(self._run, child=child))
 
     def output(self, stream: Stream, data: bytes) -> None:
-        self._log.feed(stream, data)
         self._display.output(stream, data)
-        for line in self._splitters[stream].feed(data):
-            self._reader.feed(line)
 
-    def idle(self) -> None:
-        self._log.idle()
-        self._display.tick(self._reader.last, self._log.bytes)
+    def idle(self, last_result: str | None, log_bytes: int) -> None:
+        self._display.tick(last_result, log_bytes)
 
-    def finish(self) -> list[str]:
-        """Feed what was left of a last line; problems with lines that were too long."""
-        problems = []
-        for stream, splitter in self._splitters.items():
-            for line in splitter.finish():
-                self._reader.feed(line)
-            if splitter.dropped:
-                problems.append(f"{splitter.dropped} lines of {stream} were too long to be read for results")
-        return problems
+    def done(self) -> None:
+        self._display.done()
+
+    def finish(self, end: End) -> Run:
+        """The run with its end, as it was written."""
+        contention = with_runs(end.contention, self._beside)
+        found = with_end(self._run, dataclasses.replace(end, contention=contention))
+        problems = (*_contended(self._book, self._beside), *found.problems)
+        return self._book.write_run(dataclasses.replace(found, problems=problems))
 
 
 def run_once(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Run:
@@ -103,83 +80,57 @@ def run_once(workspace: Workspace, book: Book, plan: RunPlan, display: Display, 
 
     The caller holds `stops`, so that a request to stop leaves no record without an end.
     """
-    command = plan.command
     number = book.new_run(plan.entry_id)
-    folder = book.run_folder(plan.entry_id, number)
-    facts = _facts(workspace, book, command)
-    beside = open_runs(workspace, book)
-    run = _started(workspace, plan, number, facts)
-    run = dataclasses.replace(run, contention=with_runs(facts.contention, beside))
-    run = dataclasses.replace(run, code=_keep_code(workspace, book, folder, facts))
-    book.write_run(run)
-    state = {"run": run}
-
-    def on_start(child: Process) -> None:
-        state["run"] = dataclasses.replace(state["run"], child=child)
-        book.write_run(state["run"])
-
-    reader = ResultReader(workspace.redacted)
-    create = functools.partial(create_log, within=book.root)
-    log = OutputLog(folder / "output.log", workspace.redactor, create=create, max_bytes=workspace.config.log_bytes)
-    sinks = _Sinks(log, reader, display, on_start)
-    with _result_file() as result_file:
-        host = host_root(workspace.environ)
-        before = counters(host)
-        try:
-            outcome = _outcome(_job(workspace, plan, number, result_file), sinks, stops)
-            if (found := state["run"].contention) is not None:
-                state["run"] = dataclasses.replace(state["run"], contention=until_now(found, before, host))
-        finally:
-            problems = sinks.finish()
-            output = log.finish()
-            display.done()
-        file_text, file_problems = _read_result_file(result_file)
-    reading = reader.finish(
-        declared=book.header.metrics,
-        axes=book.header.case_keys,
-        argv_flags=flags(command.argv),
-        config=plan.config,
-        file_text=file_text,
-    )
-    problems = [*_contended(book, beside), *facts.problems, *problems, *file_problems, *log.problems, *outcome.problems]
-    return book.write_run(_finished(workspace, state["run"], outcome, output, reading, problems))
+    place = place_here(workspace, book.run_folder(plan.entry_id, number), book.root)
+    recorder = _Recorder(workspace, book, plan, number, display)
+    return recorder.finish(perform(work_of(workspace, book, plan, number), place, recorder, stops))
 
 
 def expected_run(workspace: Workspace, book: Book, command: Command, config: Mapping[str, Scalar]) -> Run:
     """The run of a command as its record would begin if it were started now. Nothing is written."""
-    facts = _facts(workspace, book, command)
-    run = _started(workspace, RunPlan(command=command, entry_id="", config=dict(config)), 0, facts)
-    return workspace.redacted_run(dataclasses.replace(run, code=facts.code))
+    plan = RunPlan(command=command, entry_id="", config=dict(config))
+    place = place_here(workspace, book.runs_folder, book.root)
+    facts = began_of(facts_before(work_of(workspace, book, plan, 0), place), place)
+    return workspace.redacted_run(with_facts(planned_run(workspace, plan, 0), facts))
 
 
-def _facts(workspace: Workspace, book: Book, command: Command) -> Provenance:
-    return snapshot(
-        cwd=command.cwd,
-        root=book.root,
-        argv=command.argv,
-        environ=_environ(workspace, command),
-        env_patterns=workspace.config.env,
-        packages=workspace.config.packages,
-        remote=command.launch is not None,
+def place_here(workspace: Workspace, folder: Path, within: Path) -> Workplace:
+    """This process as the worker's place."""
+    return Workplace(
+        environ=workspace.environ,
+        redactor=workspace.redactor,
+        now=workspace.now,
+        host_root=host_root(workspace.environ),
+        folder=folder,
+        within=within,
     )
 
 
-def _contended(book: Book, beside: Sequence[OpenRun]) -> list[str]:
-    """Other runs of this logbook that go on while this one starts: they may share its machine."""
-    own = [one for one in beside if one.topic == book.topic]
-    return [f"contended: {one.name} was {one.state} when this one started" for one in own]
+def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int) -> Work:
+    """What a worker needs to know to make this run."""
+    command, header, config = plan.command, book.header, workspace.config
+    return Work(
+        entry=plan.entry_id,
+        run=number,
+        argv=command.argv,
+        executable=command.executable,
+        shell=command.shell,
+        cwd=str(command.cwd),
+        env=command.env,
+        is_carried=command.launch is not None,
+        timeout_s=plan.timeout_s,
+        log_bytes=config.log_bytes,
+        root=str(book.root),
+        env_patterns=config.env,
+        packages=config.packages,
+        metrics=header.metrics,
+        case_keys=header.case_keys,
+        config=plan.config,
+    )
 
 
-def _outcome(job: Job, sinks: _Sinks, stops: StopRequests) -> Outcome:
-    """How the job ended. One that the system would not start has ended too, with the reason as a problem."""
-    try:
-        return execute(job, sinks, stops=stops)
-    except ToolError as error:
-        text = f"not started: {error.message}" + (f" ({error.cause})" if error.cause else "")
-        return Outcome(exit=Exit(code=error.exit_code), duration_s=0.0, problems=(text,))
-
-
-def _started(workspace: Workspace, plan: RunPlan, number: int, facts: Provenance) -> Run:
+def planned_run(workspace: Workspace, plan: RunPlan, number: int) -> Run:
+    """The record of a run before anything is known of where it runs."""
     command = plan.command
     return Run(
         entry=plan.entry_id,
@@ -193,20 +144,47 @@ def _started(workspace: Workspace, plan: RunPlan, number: int, facts: Provenance
         cwd=_relative(command.cwd, workspace),
         timeout_s=plan.timeout_s,
         launcher=command.launch,
-        env=Env(
-            declared=command.env,
-            relevant=command.far_env
-            if command.launch is not None
-            else {k: v for k, v in facts.relevant_env.items() if k not in command.env},
-        ),
+        env=Env(declared=command.env, relevant=command.far_env),
         config=plan.config,
-        host=facts.host,
-        devices=facts.devices,
-        software={**facts.software, "logbook-agent": __version__},
-        contention=facts.contention,
         tool=this_process(),
         started=workspace.stamp(),
     )
+
+
+def with_facts(run: Run, facts: Began) -> Run:
+    """The record with what the worker found before the command started."""
+    around = {name: value for name, value in facts.env.items() if name not in run.env.declared}
+    return dataclasses.replace(
+        run,
+        started=facts.started,
+        env=dataclasses.replace(run.env, relevant={**run.env.relevant, **around}),
+        code=facts.code,
+        host=facts.host,
+        devices=facts.devices,
+        software=facts.software,
+        contention=facts.contention,
+    )
+
+
+def with_end(run: Run, end: End) -> Run:
+    """The record with how the command ended and what it measured."""
+    return dataclasses.replace(
+        run,
+        ended=end.ended,
+        duration_s=end.duration_s,
+        exit=end.exit,
+        peak_memory_bytes=end.peak_memory_bytes,
+        contention=end.contention,
+        output=end.output,
+        rows=end.rows,
+        problems=end.problems,
+    )
+
+
+def _contended(book: Book, beside: Sequence[OpenRun]) -> list[str]:
+    """Other runs of this logbook that go on while this one starts: they may share its machine."""
+    own = [one for one in beside if one.topic == book.topic]
+    return [f"contended: {one.name} was {one.state} when this one started" for one in own]
 
 
 def _relative(cwd: Path, workspace: Workspace) -> str:
@@ -216,92 +194,3 @@ def _relative(cwd: Path, workspace: Workspace) -> str:
         if base is not None and cwd.is_relative_to(base):
             return cwd.relative_to(base).as_posix()
     return str(cwd)
-
-
-def _finished(
-    workspace: Workspace,
-    run: Run,
-    outcome: Outcome,
-    output: Output,
-    reading: ResultReading,
-    problems: list[str],
-) -> Run:
-    return dataclasses.replace(
-        run,
-        ended=workspace.stamp(),
-        duration_s=round(outcome.duration_s, 6),
-        exit=outcome.exit,
-        peak_memory_bytes=outcome.peak_memory_bytes,
-        output=output,
-        rows=reading.rows,
-        problems=(*problems, *reading.problems),
-    )
-
-
-def _keep_code(workspace: Workspace, book: Book, folder: Path, facts: Provenance) -> Code | None:
-    """Write the diff and small untracked files beside the record, redacted, and name them in it."""
-    code = facts.code
-    if code is None:
-        return None
-    if facts.diff is not None:
-        diff = _redacted_bytes(workspace, facts.diff)
-        write_atomic(folder / "changes.diff", diff, within=book.root, durable=False)
-        code = dataclasses.replace(code, diff_kept="changes.diff")
-    files = []
-    for number, file in enumerate(code.untracked, 1):
-        content = facts.untracked.get(file.path)
-        if content is not None:
-            kept = f"files/{number:02d}-{_safe_name(workspace, utf8(Path(file.path).name))}"
-            make_folder(folder / "files", within=book.root)
-            write_atomic(folder / kept, _redacted_bytes(workspace, content), within=book.root, durable=False)
-            file = dataclasses.replace(file, kept=kept)
-        files.append(file)
-    return dataclasses.replace(code, untracked=tuple(files))
-
-
-def _safe_name(workspace: Workspace, name: str) -> str:
-    """The name of a file without a secret in it."""
-    safe = workspace.redactor.text(name)
-    return name if safe == name else re.sub(r"[^\w.-]+", "-", safe).strip("-")
-
-
-def _redacted_bytes(workspace: Workspace, data: bytes) -> bytes:
-    text = data.decode("utf-8", "surrogateescape")
-    return workspace.redactor.text(text).encode("utf-8", "surrogateescape")
-
-
-def _environ(workspace: Workspace, command: Command) -> Mapping[str, str]:
-    return {**workspace.environ, **command.env}
-
-
-def _job(workspace: Workspace, plan: RunPlan, number: int, result_file: Path) -> Job:
-    command = plan.command
-    env = {
-        **_environ(workspace, command),
-        "LOGBOOK_ENTRY_ID": plan.entry_id,
-        "LOGBOOK_RUN": str(number),
-        "LOGBOOK_RESULT_FILE": str(result_file),
-    }
-    argv = command.argv if command.shell else (command.executable, *command.argv[1:])
-    return Job(argv=argv, shell=command.shell, cwd=command.cwd, env=env, timeout_s=plan.timeout_s)
-
-
-@contextmanager
-def _result_file() -> Iterator[Path]:
-    """A path outside the logbook for the command's JSON, since it is not redacted yet."""
-    folder = Path(tempfile.mkdtemp(prefix="logbook-"))
-    try:
-        yield folder / "result.json"
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _read_result_file(path: Path) -> tuple[str | None, list[str]]:
-    """What the command wrote there, as far as it is a file of a size to read."""
-    if not os.path.lexists(path):
-        return None, []
-    try:
-        data = read_bytes(path, within=path.parent, limit=_RESULT_FILE_BYTES)
-    except StoreError as error:
-        return None, [f"$LOGBOOK_RESULT_FILE: {error.message}"]
-    return data.decode("utf-8", "replace"), []

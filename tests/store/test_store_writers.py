@@ -27,7 +27,7 @@ NO_WRITERS = {"rule.replace", "examination.rename"}
 WRITERS = {
     "store/files.py": "the one place",
     "store/index_file.py": "SQLite opens the index itself, after its files were looked at",
-    "running/execution.py": "the temporary folder of $LOGBOOK_RESULT_FILE",
+    "running/worker/perform.py": "the temporary folder of $LOGBOOK_RESULT_FILE",
 }
 READERS = {
     "store/reading.py": "the one place",

@@ -1,0 +1,230 @@
+"""One execution, on the machine of the worker: facts before, process, output, rows, facts after."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from logbook_agent import __version__
+from logbook_agent.model.codec import utf8
+from logbook_agent.model.errors import StoreError, ToolError
+from logbook_agent.model.run import Code, Exit, Process
+from logbook_agent.running.launch.execute import execute
+from logbook_agent.running.launch.output import OutputLog
+from logbook_agent.running.launch.process import Job, Outcome
+from logbook_agent.running.launch.signals import StopRequests
+from logbook_agent.running.provenance.load import counters, until_now
+from logbook_agent.running.provenance.snapshot import Provenance, snapshot
+from logbook_agent.running.results.lines import LineSplitter
+from logbook_agent.running.results.reader import ResultReader, ResultReading
+from logbook_agent.running.worker.work import Began, End, Stream, Watch, Work, Workplace
+from logbook_agent.store.files import create_log, make_folder, write_atomic
+from logbook_agent.store.reading import read_bytes
+from logbook_agent.text.commands.flags import flags
+from logbook_agent.text.redaction.plain import redacted
+from logbook_agent.text.times import stamp
+
+LOG = "output.log"
+_RESULT_FILE_BYTES = 64 * 1024 * 1024
+
+
+class _Sinks:
+    """Hands each piece of output to the log, the result reader and whoever watches."""
+
+    def __init__(self, log: OutputLog, reader: ResultReader, watch: Watch) -> None:
+        self._log = log
+        self._reader = reader
+        self._watch = watch
+        self._splitters = {"stdout": LineSplitter(), "stderr": LineSplitter()}
+
+    def started(self, pid: int, create_time: float | None) -> None:
+        self._watch.started(Process(pid=pid, started=create_time))
+
+    def output(self, stream: Stream, data: bytes) -> None:
+        self._log.feed(stream, data)
+        self._watch.output(stream, data)
+        for line in self._splitters[stream].feed(data):
+            self._reader.feed(line)
+
+    def idle(self) -> None:
+        self._log.idle()
+        self._watch.idle(self._reader.last, self._log.bytes)
+
+    def finish(self) -> list[str]:
+        """Feed what was left of a last line; problems with lines that were too long."""
+        problems = []
+        for stream, splitter in self._splitters.items():
+            for line in splitter.finish():
+                self._reader.feed(line)
+            if splitter.dropped:
+                problems.append(f"{splitter.dropped} lines of {stream} were too long to be read for results")
+        return problems
+
+
+def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> End:
+    """Execute the command and return how it ended. Its log, the diff of its code and small untracked files are written
+    to the folder of the workplace, redacted.
+
+    The caller holds `stops`, so that a request to stop leaves no execution without an end.
+    """
+    found = facts_before(work, place)
+    facts = dataclasses.replace(began_of(found, place), code=_keep_code(place, found))
+    watch.began(facts)
+    reader = ResultReader(lambda plain: redacted(plain, place.redactor))
+    create = functools.partial(create_log, within=place.within)
+    log = OutputLog(place.folder / LOG, place.redactor, create=create, max_bytes=work.log_bytes)
+    sinks = _Sinks(log, reader, watch)
+    contention = facts.contention
+    with _result_file() as result_file:
+        before = counters(place.host_root)
+        try:
+            outcome = _outcome(_job(work, place, result_file), sinks, stops)
+            if contention is not None:
+                contention = until_now(contention, before, place.host_root)
+        finally:
+            problems = sinks.finish()
+            output = log.finish()
+            watch.done()
+        file_text, file_problems = _read_result_file(result_file)
+    reading = _reading(work, reader, file_text)
+    return End(
+        ended=stamp(place.now()),
+        duration_s=round(outcome.duration_s, 6),
+        exit=outcome.exit,
+        peak_memory_bytes=outcome.peak_memory_bytes,
+        contention=contention,
+        output=output,
+        rows=reading.rows,
+        problems=(
+            *facts.problems,
+            *problems,
+            *file_problems,
+            *log.problems,
+            *outcome.problems,
+            *reading.problems,
+        ),
+    )
+
+
+# -- facts -----------------------------------------------------------------------------------------
+
+
+def facts_before(work: Work, place: Workplace) -> Provenance:
+    """Everything about this machine and the code that is recorded of a run, as it is now. Writes nothing."""
+    return snapshot(
+        cwd=Path(work.cwd),
+        root=Path(work.root),
+        argv=work.argv,
+        environ={**place.environ, **work.env},
+        env_patterns=work.env_patterns,
+        packages=work.packages,
+        remote=work.is_carried,
+    )
+
+
+def began_of(found: Provenance, place: Workplace) -> Began:
+    """The facts to be reported, which name no kept files yet."""
+    return Began(
+        started=stamp(place.now()),
+        host=found.host,
+        devices=found.devices,
+        software={**found.software, "logbook-agent": __version__},
+        env=found.relevant_env,
+        contention=found.contention,
+        code=found.code,
+        problems=found.problems,
+    )
+
+
+def _keep_code(place: Workplace, found: Provenance) -> Code | None:
+    """Write the diff and small untracked files to the folder of the workplace, redacted, and name them in the facts."""
+    code = found.code
+    if code is None:
+        return None
+    if found.diff is not None:
+        diff = _redacted_bytes(place, found.diff)
+        write_atomic(place.folder / "changes.diff", diff, within=place.within, durable=False)
+        code = dataclasses.replace(code, diff_kept="changes.diff")
+    files = []
+    for number, file in enumerate(code.untracked, 1):
+        content = found.untracked.get(file.path)
+        if content is not None:
+            kept = f"files/{number:02d}-{_safe_name(place, utf8(Path(file.path).name))}"
+            make_folder(place.folder / "files", within=place.within)
+            write_atomic(place.folder / kept, _redacted_bytes(place, content), within=place.within, durable=False)
+            file = dataclasses.replace(file, kept=kept)
+        files.append(file)
+    return dataclasses.replace(code, untracked=tuple(files))
+
+
+def _safe_name(place: Workplace, name: str) -> str:
+    """The name of a file without a secret in it."""
+    safe = place.redactor.text(name)
+    return name if safe == name else re.sub(r"[^\w.-]+", "-", safe).strip("-")
+
+
+def _redacted_bytes(place: Workplace, data: bytes) -> bytes:
+    text = data.decode("utf-8", "surrogateescape")
+    return place.redactor.text(text).encode("utf-8", "surrogateescape")
+
+
+# -- the process -----------------------------------------------------------------------------------
+
+
+def _outcome(job: Job, sinks: _Sinks, stops: StopRequests) -> Outcome:
+    """How the job ended. One that the system would not start has ended too, with the reason as a problem."""
+    try:
+        return execute(job, sinks, stops=stops)
+    except ToolError as error:
+        text = f"not started: {error.message}" + (f" ({error.cause})" if error.cause else "")
+        return Outcome(exit=Exit(code=error.exit_code), duration_s=0.0, problems=(text,))
+
+
+def _job(work: Work, place: Workplace, result_file: Path) -> Job:
+    env = {
+        **place.environ,
+        **work.env,
+        "LOGBOOK_ENTRY_ID": work.entry,
+        "LOGBOOK_RUN": str(work.run),
+        "LOGBOOK_RESULT_FILE": str(result_file),
+    }
+    argv = work.argv if work.shell else (work.executable, *work.argv[1:])
+    return Job(argv=argv, shell=work.shell, cwd=Path(work.cwd), env=env, timeout_s=work.timeout_s)
+
+
+def _reading(work: Work, reader: ResultReader, file_text: str | None) -> ResultReading:
+    return reader.finish(
+        declared=work.metrics,
+        axes=work.case_keys,
+        argv_flags=flags(work.argv),
+        config=work.config,
+        file_text=file_text,
+    )
+
+
+@contextmanager
+def _result_file() -> Iterator[Path]:
+    """A path outside the logbook for the command's JSON, since it is not redacted yet."""
+    folder = Path(tempfile.mkdtemp(prefix="logbook-"))
+    try:
+        yield folder / "result.json"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _read_result_file(path: Path) -> tuple[str | None, list[str]]:
+    """What the command wrote there, as far as it is a file of a size to read."""
+    if not os.path.lexists(path):
+        return None, []
+    try:
+        data = read_bytes(path, within=path.parent, limit=_RESULT_FILE_BYTES)
+    except StoreError as error:
+        return None, [f"$LOGBOOK_RESULT_FILE: {error.message}"]
+    return data.decode("utf-8", "replace"), []

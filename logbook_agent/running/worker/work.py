@@ -1,0 +1,106 @@
+"""What a worker is asked to do, what it reports, and the machine it works on. `Work`, `Began` and `End` have a JSON
+form, by `model.codec`: a worker may run in another process or on another machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, Protocol
+
+from logbook_agent.model.header import Metric
+from logbook_agent.model.run import Code, Contention, Device, Exit, Host, Output, Process, Row, Scalar
+from logbook_agent.text.redaction.redactor import Redactor
+
+Stream = Literal["stdout", "stderr"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """One execution of one command, complete enough to be made without the logbook.
+
+    `executable` is what argv[0] resolved to, `env` is set for the process. `is_carried`: a launcher's prefix carries
+    the command to yet another machine, so facts of the worker's say nothing of it. `root` is the folder of logbooks,
+    which has no part in the identity of the code. `metrics`, `case_keys` and `config` tell the result reader what a key
+    is; `env_patterns` and `packages` name what is recorded beyond the defaults.
+    """
+
+    format: int = 1
+    entry: str
+    run: int
+    argv: tuple[str, ...]
+    executable: str
+    shell: bool = False
+    cwd: str
+    env: dict[str, str] = field(default_factory=dict)
+    is_carried: bool = False
+    timeout_s: float | None = None
+    log_bytes: int
+    root: str
+    env_patterns: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+    case_keys: tuple[str, ...] = ()
+    config: dict[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Began:
+    """What the worker finds just before the command starts, at the time `started`: `env` are the variables around it
+    that matter."""
+
+    started: str
+    host: Host = field(default_factory=Host)
+    devices: tuple[Device, ...] = ()
+    software: dict[str, str] = field(default_factory=dict)
+    env: dict[str, str] = field(default_factory=dict)
+    contention: Contention | None = None
+    code: Code | None = None
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """How a command ended, what it printed and measured. `problems` are all of the worker's, those of its facts first.
+    `contention` covers the time from the facts to the end."""
+
+    ended: str
+    duration_s: float
+    exit: Exit
+    peak_memory_bytes: int | None = None
+    contention: Contention | None = None
+    output: Output
+    rows: tuple[Row, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workplace:
+    """Where a worker works: the environment and the clock there, the root of the file system that tells of the machine,
+    what is hidden before it reaches a file, and the folder for its files, which stay `within` a folder above it."""
+
+    environ: Mapping[str, str]
+    redactor: Redactor
+    now: Callable[[], datetime]
+    host_root: Path
+    folder: Path
+    within: Path
+
+
+class Watch(Protocol):
+    """Whom a worker reports to while it works. What `began` and `started` raise ends the run; the command starts only
+    after `began` has returned."""
+
+    def began(self, facts: Began) -> None: ...
+
+    def started(self, child: Process) -> None: ...
+
+    def output(self, stream: Stream, data: bytes) -> None:
+        """Bytes as they were read, not redacted."""
+
+    def idle(self, last_result: str | None, log_bytes: int) -> None:
+        """Nothing came for a moment; called again and again while nothing comes."""
+
+    def done(self) -> None:
+        """The command has ended, and its log is closed."""
