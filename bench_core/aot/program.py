@@ -71,7 +71,7 @@ def lower_case(case: Case, devices: Sequence[jax.Device]) -> LoweredCase:
     places = built.places(arguments[1])
     if places is None:
         one = jax.sharding.SingleDeviceSharding(devices[0])
-        lowered = lower_program(built.function, _all_on(one, arguments), _all_on(one, outputs))
+        lowered = lower_program(built.function, _on(arguments, one), _on(outputs, one))
     else:
         shardings = places.outputs(outputs)
         apart = _on(arguments, places.arguments), _on(outputs, shardings)
@@ -80,11 +80,12 @@ def lower_case(case: Case, devices: Sequence[jax.Device]) -> LoweredCase:
 
 
 def _on(tree: Any, shardings: Any) -> Any:
-    return jax.tree.map(lambda leaf, place: _abstract(leaf.shape, leaf.dtype, sharding=place), tree, shardings)
+    """The shapes with their shardings, each of which may stand for all arrays below it."""
 
+    def placed(sharding: jax.sharding.Sharding, below: Any) -> Any:
+        return jax.tree.map(lambda leaf: _abstract(leaf.shape, leaf.dtype, sharding=sharding), below)
 
-def _all_on(sharding: jax.sharding.Sharding, tree: Any) -> Any:
-    return _on(tree, jax.tree.map(lambda _: sharding, tree))
+    return jax.tree.map(placed, shardings, tree)
 
 
 def _arguments(case: Case, built: Built) -> tuple[Any, ...]:

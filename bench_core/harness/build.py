@@ -1,7 +1,8 @@
 """From a case to the function that is timed, on one device or several."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -10,21 +11,24 @@ from jaxtyping import Array, Float, Int32
 
 from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.modes import Programs, QueueMode
-from bench_core.blocks.moe import BlockSpec, Queue, Weights
-from bench_core.blocks.program import one_device, pass_function, prepare_queue, routing_inside
+from bench_core.blocks.moe import BlockSpec, Queue
+from bench_core.blocks.program import Block, one_device, pass_function, prepare_queue, routing_inside
+from bench_core.blocks.stages import block_stages, whole_stages
 from bench_core.errors import UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.harness.case import Case
 from bench_core.parallel.block import SpreadSpec, spread_block, spread_queue, spread_spec
-from bench_core.parallel.parts import spread_stages, stages_of_one
 from bench_core.parallel.placing import mesh_of, places
 from bench_core.parallel.plan import SpreadPlan, plan_spread
 from bench_core.parallel.spread import EpImpl
+from bench_core.parallel.stages import device_stages, spread_stage, whole_device_stages
 from bench_core.routing.layout import Assignments
-from bench_core.routing.topk import RouterInput, Routing
+from bench_core.routing.topk import Routing
 from bench_core.shapes import MoeShape
 from bench_core.timing.measure import Places, Program, compile_program
-from bench_core.timing.staged import StagedProgram, Step, compile_staged
+from bench_core.timing.staged import Stage, StagedProgram, compile_staged
+
+StageFunction = Callable[..., dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,27 +48,29 @@ class Built:
     experts: int
     topk: int
 
-    def steps(self) -> dict[str, Step]:
-        """The forward pass as programs of their own: of x, weights and router."""
+    def stages(self, *, apart: bool) -> tuple[Stage, ...]:
+        """The forward pass in stages.
+
+        Args:
+            apart: of x, weights and routing; what is sent has stages of its own, and the shared expert none. Otherwise
+                of x, weights and router, and the four stages are all of the block.
+        """
+        if self.spread is None:
+            one = self.block, self.experts
+            return block_stages(*one) if apart else whole_stages(*one, self.topk)
+        return device_stages(self.spread) if apart else whole_device_stages(self.spread)
+
+    def stage_program(self, stage: Stage, weights: Collection[str]) -> tuple[StageFunction, Places | None]:
+        """What is compiled of a stage, with the weights of these names, and where its arrays lie on several devices."""
         if self.spread is None or self.mesh is None:
-            stages = stages_of_one(self.block, experts=self.experts, topk=self.topk)
-        else:
-            stages = spread_stages(self.spread, self.mesh)
-        return {
-            "packed": (stages.pack, ("x", "router")),
-            "hidden": (stages.up, ("packed", "weights")),
-            "rows": (stages.down, ("hidden", "packed", "weights")),
-            "output": (
-                lambda rows, packed, x, weights: {"output": stages.combine(rows, packed, x, weights)},
-                ("rows", "packed", "x", "weights"),
-            ),
-        }
+            return stage.function, None
+        return spread_stage(stage, self.spread, self.mesh, weights)
 
     def places(self, weights: Collection[str]) -> Places | None:
         """Where its arrays lie, with the weights of these names; None on one device."""
         if self.mesh is None:
             return None
-        return places(self.mesh, self.plan.spread, weights, queued=self.prequeued, logits=self.case.routes_inside)
+        return places(self.mesh, self.plan.spread, weights, queued=self.prequeued)
 
     @property
     def prequeued(self) -> bool:
@@ -126,27 +132,15 @@ def build_case(
     """The function of `case` at `shape`, on the first of `devices`."""
     block = block_spec(case, backend, plan.assignments)
     mesh = mesh_of(devices, plan.spread) if plan.spread.devices > 1 else None
+    spec: SpreadSpec | None = None
+    whole: Block
     if mesh is None or plan.spread.auto:
         whole = routing_inside(block, shape.topk, padded=mesh is not None) if case.routes_inside else one_device(block)
-        function = pass_function(whole, case.bench_pass, shape.tokens)
-        return Built(
-            function=function,
-            block=block,
-            spread=None,
-            mesh=mesh,
-            plan=plan,
-            case=case,
-            experts=shape.experts,
-            topk=shape.topk,
-        )
-    spec = spread_spec(block, plan, experts=shape.experts, topk=shape.topk)
-
-    def spread(x: Array, weights: Weights, routing: RouterInput, queue: Queue | None = None) -> Array:
-        return spread_block(x, weights, routing, spec, mesh, queue)
-
-    function = pass_function(spread, case.bench_pass, shape.tokens)
+    else:
+        spec = spread_spec(block, plan, experts=shape.experts, topk=shape.topk)
+        whole = partial(spread_block, spec=spec, mesh=mesh)
     return Built(
-        function=function,
+        function=pass_function(whole, case.bench_pass, shape.tokens),
         block=block,
         spread=spec,
         mesh=mesh,
@@ -187,4 +181,6 @@ def compile_built(built: Built, arguments: tuple[Any, ...], places: Places | Non
         )
     named = dict(zip(("x", "weights", "router"), arguments, strict=True))
     waits = case.programs is Programs.STAGES
-    return compile_staged(built.steps(), named, waits=waits, options=options, places=places)
+    weights = arguments[1]
+    stages = [replace(stage, function=built.stage_program(stage, weights)[0]) for stage in built.stages(apart=False)]
+    return compile_staged(stages, named, waits=waits, options=options, places=places)

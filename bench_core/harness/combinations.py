@@ -4,7 +4,7 @@ from bench_core.blocks.modes import Programs, QueueMode, RematMode
 from bench_core.errors import UsageError
 from bench_core.gmm.registry import BACKENDS
 from bench_core.gmm.tile import RowSizes, Tile
-from bench_core.parallel.spread import DpImpl, EpImpl, Parallel
+from bench_core.parallel.spread import DpImpl, Parallel
 from bench_core.routing.capacity import Capacity, CapacityPolicy
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.routing.strategy import PackStrategy
@@ -56,8 +56,7 @@ def refuse_combinations(
             cause="one program sorts the rows of all devices, so a prepared queue belongs to none of them",
             hint="use --queue-mode full, or --dp-impl shard_map",
         )
-    sends_rows = parallel.ep_impl in (EpImpl.ALL_TO_ALL, EpImpl.RAGGED_ALL_TO_ALL)
-    if capacity.policy is CapacityPolicy.PAD and sends_rows:
+    if capacity.policy is CapacityPolicy.PAD and parallel.ep_impl is not None and parallel.ep_impl.sends_rows:
         raise UsageError(
             f"--capacity-policy pad cannot be combined with --ep-impl {parallel.ep_impl}",
             cause="there a capacity is what one device may send to another, and no expert has one",

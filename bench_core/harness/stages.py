@@ -1,14 +1,12 @@
 """The forward pass in several programs, each timed on its own."""
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from bench_core.blocks.stages import Stage, block_stages
 from bench_core.harness.build import Built
 from bench_core.harness.compiler_flags import NO_FLAGS, CompilerFlags
-from bench_core.parallel.stages import device_stages, spread_stage
-from bench_core.timing.measure import Places, call, compile_program, sample
+from bench_core.timing.measure import call, compile_program, sample
 
 
 def time_stages(
@@ -30,23 +28,13 @@ def time_stages(
         return {}
     state = dict(zip(("x", "weights", "routing"), arguments, strict=True))
     times: dict[str, tuple[float, ...]] = {}
-    for stage in _stages(built):
-        function, places = _program(stage, built, state["weights"])
+    for stage in built.stages(apart=True):
+        function, places = built.stage_program(stage, state["weights"])
         taken = tuple(state[name] for name in stage.takes)
         program = compile_program(function, taken, options=flags.options(), places=places)
         state |= call(program).outputs
         times[stage.name] = sample(program, warmup=warmup, iters=iters).time_s
     return times
-
-
-def _stages(built: Built) -> tuple[Stage, ...]:
-    return block_stages(built.block, built.experts) if built.spread is None else device_stages(built.spread)
-
-
-def _program(stage: Stage, built: Built, weights: Any) -> tuple[Callable[..., dict[str, Any]], Places | None]:
-    if built.spread is None or built.mesh is None:
-        return stage.function, None
-    return spread_stage(stage, built.spread, built.mesh, weights)
 
 
 def stage_observations(times: dict[str, tuple[float, ...]]) -> dict[str, float]:

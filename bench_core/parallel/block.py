@@ -15,7 +15,6 @@ from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import EpImpl, Spread
 from bench_core.quant.rounding import round_to
 from bench_core.quant.sums import Sums, sum_dtype
-from bench_core.routing.permute import Permutation
 from bench_core.routing.topk import RouterInput, Routing, route_padded
 
 # JAX leaves these without types.
@@ -66,21 +65,6 @@ def token_partition(spread: Spread) -> PartitionSpec:
     return _P((DATA_AXIS, EXPERT_AXIS)) if apart else _P(DATA_AXIS)
 
 
-def of_routing(place: Any) -> Any:
-    """What says the same of both arrays of a routing."""
-    return Routing(experts=place, weights=place)
-
-
-def of_sent(place: Any) -> Any:
-    """What says the same of all arrays of what was sent."""
-    return Sent(permutation=of_queue(place).permutation, counts=place)
-
-
-def of_queue(place: Any) -> Any:
-    """What says the same of all arrays of a queue."""
-    return Queue(rows=place, permutation=Permutation(order=place, inverse=place, group_sizes=place))
-
-
 def weight_partition(name: str) -> PartitionSpec:
     """Experts lie apart; the shared expert is on every device."""
     return _P() if name.startswith("shared_") else _P(EXPERT_AXIS)
@@ -90,9 +74,10 @@ def spread_block(
     x: Float[Array, "tokens hidden"],
     weights: Weights,
     routing: RouterInput,
+    queue: Queue | None = None,
+    *,
     spec: SpreadSpec,
     mesh: jax.sharding.Mesh,
-    queue: Queue | None = None,
 ) -> Float[Array, "tokens hidden"]:
     """`blocks.moe.moe_block` with its tokens and experts on a mesh of data x expert.
 
@@ -100,7 +85,6 @@ def spread_block(
     Given logits, every device chooses the experts of the tokens that it has. `queue`: what `spread_queue` has made of x
     and routing, where no tokens are sent.
     """
-    given = isinstance(routing, Routing)
 
     def local(x: Array, weights: Mapping[str, Array], routing: RouterInput, queue: Queue | None) -> Array:
         routing = varying(routing)
@@ -108,13 +92,7 @@ def spread_block(
         return _local_block(varying(x), varying(dict(weights)), chosen, spec, queue)
 
     tokens = token_partition(spec.spread)
-    parts = {name: weight_partition(name) for name in weights}
-    places = (
-        tokens,
-        parts,
-        of_routing(tokens) if given else tokens,
-        None if queue is None else of_queue(QUEUE_PARTITION),
-    )
+    places = tokens, {name: weight_partition(name) for name in weights}, tokens, QUEUE_PARTITION
     spread: Callable[..., Array] = jax.shard_map(local, mesh=mesh, in_specs=places, out_specs=tokens)
     return spread(x, dict(weights), routing, queue)
 
@@ -130,9 +108,7 @@ def spread_queue(
         return queue
 
     tokens = token_partition(spec.spread)
-    spread: Callable[..., Queue] = jax.shard_map(
-        local, mesh=mesh, in_specs=(tokens, of_routing(tokens)), out_specs=of_queue(QUEUE_PARTITION)
-    )
+    spread: Callable[..., Queue] = jax.shard_map(local, mesh=mesh, in_specs=(tokens, tokens), out_specs=QUEUE_PARTITION)
     return spread(x, routing)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float, Float32
 
-from bench_core.parallel.block import QUEUE_PARTITION, of_queue, of_routing, token_partition, weight_partition
+from bench_core.parallel.block import QUEUE_PARTITION, token_partition, weight_partition
 from bench_core.parallel.forms import DATA_AXIS, EXPERT_AXIS
 from bench_core.parallel.spread import Spread
 from bench_core.routing.topk import Routing
@@ -48,9 +48,7 @@ def padded_logits(logits: Float32[Array, "tokens experts"], spread: Spread) -> F
     return jnp.pad(logits, ((0, more), (0, 0)), constant_values=-jnp.inf) if more else logits
 
 
-def places(
-    mesh: Mesh, spread: Spread, weights: Collection[str], *, queued: bool = False, logits: bool = False
-) -> Places:
+def places(mesh: Mesh, spread: Spread, weights: Collection[str], *, queued: bool = False) -> Places:
     """Of x, weights of these names, routing (or its logits) and a queue, and of what a pass gives: a gradient lies
     where its array lies."""
     tokens = _sharding(mesh, token_partition(spread))
@@ -64,6 +62,6 @@ def places(
     def outputs(shapes: Mapping[str, Any]) -> dict[str, NamedSharding]:
         return {name: of(name) for name in shapes}
 
-    arguments = tokens, by_weight, tokens if logits else of_routing(tokens)
-    queue = (of_queue(_sharding(mesh, QUEUE_PARTITION)),) if queued else ()
+    arguments = tokens, by_weight, tokens
+    queue = (_sharding(mesh, QUEUE_PARTITION),) if queued else ()
     return Places(arguments=arguments + queue, outputs=outputs)

@@ -1,6 +1,6 @@
 """The stages of a block that is spread over devices: those of one device, and what is sent before and after them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -8,21 +8,21 @@ import jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array
 
-from bench_core.blocks.moe import Queue
-from bench_core.blocks.stages import Stage, block_stages
-from bench_core.parallel.block import QUEUE_PARTITION, SpreadSpec, token_partition, weight_partition
-from bench_core.parallel.forms import Sent, enter, leave, varying
-from bench_core.parallel.spread import EpImpl
+from bench_core.blocks.moe import Queue, Weights, block_rows
+from bench_core.blocks.stages import block_stages, with_ends
+from bench_core.parallel.block import QUEUE_PARTITION, SpreadSpec, finish, token_partition, weight_partition
+from bench_core.parallel.forms import Form, Sent, enter, leave, varying
 from bench_core.quant.rounding import round_to
-from bench_core.routing.topk import Routing
+from bench_core.routing.topk import RouterInput, Routing, route_padded
 from bench_core.timing.measure import Places
+from bench_core.timing.staged import Stage
 
 # JAX leaves this constructor without types.
 _sharding: Callable[[Mesh, PartitionSpec], NamedSharding] = NamedSharding
 
 
 def device_stages(spec: SpreadSpec) -> tuple[Stage, ...]:
-    """What each device does.
+    """What each device does, with what is sent as stages of its own.
 
     send: what brings tokens to the experts' devices (ring: the gather; all_to_all: sort by device, copy, exchange).
     return: what brings the sums back, which `combine` has rounded to the dtype of x. psum has no `send`, because its
@@ -32,7 +32,7 @@ def device_stages(spec: SpreadSpec) -> tuple[Stage, ...]:
     pack, up, down, combine = block_stages(spec.block, form.local_experts)
     if form.impl is None:
         return pack, up, down, combine
-    sent = ("sent",) if form.impl not in (EpImpl.PSUM, EpImpl.RING) else ()
+    sent = _sent(form)
 
     def send(x: Array, routing: Routing) -> dict[str, Any]:
         entered = enter(x, routing, form)._asdict()
@@ -57,13 +57,32 @@ def device_stages(spec: SpreadSpec) -> tuple[Stage, ...]:
     return (ends[0], *stages) if form.impl.spreads_tokens else stages
 
 
+def whole_device_stages(spec: SpreadSpec) -> tuple[Stage, ...]:
+    """What each device does, all of it in the four stages of one device: pack sends, and combine brings back."""
+    form = spec.form
+
+    def entered(x: Array, router: RouterInput) -> dict[str, Any]:
+        routing = router if isinstance(router, Routing) else route_padded(router, form.topk)
+        return enter(x, routing, form)._asdict()
+
+    def finished(combined: Array, x: Array, weights: Weights, sent: Sent | None = None) -> Array:
+        return finish(combined, block_rows(x, spec.block), weights, sent, spec)
+
+    return with_ends(block_stages(spec.block, form.local_experts), entered, finished, _sent(form))
+
+
+def _sent(form: Form) -> tuple[str, ...]:
+    """The name of what says how rows were sent, for a form that sends them."""
+    return ("sent",) if form.impl is not None and form.impl.sends_rows else ()
+
+
 def spread_stage(
-    stage: Stage, spec: SpreadSpec, mesh: Mesh, weights: Mapping[str, Any]
+    stage: Stage, spec: SpreadSpec, mesh: Mesh, weights: Collection[str]
 ) -> tuple[Callable[..., dict[str, Any]], Places]:
     """The program of all devices, and where its arrays lie: tokens and weights as in the whole block; what only a stage
     knows is each device's own, one behind the other."""
     tokens = token_partition(spec.spread)
-    known: dict[str, Any] = {"x": tokens, "routing": tokens, "output": tokens}
+    known: dict[str, Any] = dict.fromkeys(("x", "routing", "router", "output"), tokens)
     known["weights"] = {name: weight_partition(name) for name in weights}
 
     def partition(name: str) -> Any:

@@ -48,7 +48,8 @@ class Startable(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Where arrays lie on several devices: a sharding for each argument, and for each output, given their shapes."""
+    """Where arrays lie on several devices: a sharding for each argument, which may stand for all arrays in it, and for
+    each output, given their shapes."""
 
     arguments: Any
     outputs: Callable[[Any], Any]

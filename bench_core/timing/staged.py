@@ -1,7 +1,7 @@
 """Several programs, one after another, as one call."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,21 +13,32 @@ from bench_core.timing.processes import put
 # JAX leaves this function without types.
 _ready: Callable[[Any], Any] = jax.block_until_ready
 
-CompiledStep = tuple[jax.stages.Compiled, tuple[str, ...]]
-Step = tuple[Callable[..., Any], tuple[str, ...]]
-"""A function, and the names of what it is given: arguments of the whole, or results of steps before."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """`function` takes what `takes` names, arguments of the whole or what stages before it gave, and returns by name
+    what `gives` names."""
+
+    name: str
+    takes: tuple[str, ...]
+    gives: tuple[str, ...]
+    function: Callable[..., dict[str, Any]]
+
+
+CompiledStage = tuple[jax.stages.Compiled, tuple[str, ...]]
+"""With the names of what it takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedProgram:
-    """Compiled programs with the arguments of the whole on the device; as `timing.measure.Program`.
+    """Compiled stages, by name, with the arguments of the whole on the device; as `timing.measure.Program`.
 
-    `steps`: by the name of the result, each with the names of what it is given. `last` gives the outputs of the whole,
-    in the memory of donated ones. `waits`: the host starts a step when the one before has finished.
+    `last` gives the outputs of the whole, in the memory of donated ones. `waits`: the host starts a stage when the one
+    before has finished.
     """
 
-    steps: Mapping[str, CompiledStep]
-    last: CompiledStep
+    stages: Mapping[str, CompiledStage]
+    last: CompiledStage
     values: Mapping[str, Any]
     outputs: Any
     waits: bool
@@ -39,18 +50,19 @@ class StagedProgram:
         return tuple(self.values.values())
 
     def start(self, into: Any) -> Any:
-        """Start all steps; `into` gives its memory away for the outputs."""
+        """Start all stages; `into` gives its memory away for the outputs."""
         values = dict(self.values)
-        for name, (executable, given) in self.steps.items():
-            values[name] = executable(tuple(values[one] for one in given))
+        for executable, taken in self.stages.values():
+            given = executable(tuple(values[name] for name in taken))
             if self.waits:
-                _ready(values[name])
-        executable, given = self.last
-        return executable(tuple(values[one] for one in given), into)
+                _ready(given)
+            values |= given
+        executable, taken = self.last
+        return executable(tuple(values[name] for name in taken), into)
 
 
 def compile_staged(
-    steps: Mapping[str, Step],
+    stages: Sequence[Stage],
     arguments: Mapping[str, Any],
     clock: Clock = time.perf_counter,
     *,
@@ -58,10 +70,10 @@ def compile_staged(
     options: Mapping[str, str | bool] | None = None,
     places: Places | None = None,
 ) -> StagedProgram:
-    """Compile each step for the results of those before, which run once for it.
+    """Compile each stage for the results of those before, which run once for it.
 
     Args:
-        steps: in their order, by the names of their results.
+        stages: in their order.
         arguments: by name, in the order of `places`; they are put on the device first.
         clock: gives seconds.
         waits: see `StagedProgram`.
@@ -69,34 +81,34 @@ def compile_staged(
         places: where arguments and outputs lie on several devices.
 
     Raises:
-        RuntimeError: a step would move its arguments before it begins.
+        RuntimeError: a stage would move its arguments before it begins.
     """
     placed = _ready(put(tuple(arguments.values()), None if places is None else places.arguments))
     start = dict(zip(arguments, placed, strict=True))
     values: dict[str, Any] = dict(start)
-    compiled: dict[str, CompiledStep] = {}
+    compiled: dict[str, CompiledStage] = {}
     lower_s = compile_s = 0.0
-    *names, last = steps
     outputs: Any = None
-    for name, (function, given) in steps.items():
-        own = tuple(values[one] for one in given)
-        outputs, shardings = placed_outputs(function, own, places) if name == last else (None, None)
+    for stage in stages:
+        last = stage is stages[-1]
+        own = tuple(values[name] for name in stage.takes)
+        outputs, shardings = placed_outputs(stage.function, own, places) if last else (None, None)
         began = clock()
-        if name == last:
-            lowered = lower_program(function, own, outputs, shardings)
+        if last:
+            lowered = lower_program(stage.function, own, outputs, shardings)
         else:
-            lowered = jax.jit(_of_tuple(function), keep_unused=True).lower(own)
+            lowered = jax.jit(_of_tuple(stage.function), keep_unused=True).lower(own)
         lowered_at = clock()
         executable = lowered.compile(compiler_options=dict(options) if options else None)
         lower_s, compile_s = lower_s + lowered_at - began, compile_s + clock() - lowered_at
         if places is not None:
             require_in_place(executable, own)
-        compiled[name] = executable, given
-        if name != last:
-            values[name] = executable(own)
+        compiled[stage.name] = executable, stage.takes
+        if not last:
+            values |= executable(own)
     return StagedProgram(
-        steps={name: compiled[name] for name in names},
-        last=compiled[last],
+        last=compiled.pop(stages[-1].name),
+        stages=compiled,
         values=start,
         outputs=outputs,
         waits=waits,

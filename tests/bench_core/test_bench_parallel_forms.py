@@ -186,11 +186,11 @@ def test_stages_are_programs_of_their_own(form: str) -> None:
     program = prepared.program
     assert isinstance(program, StagedProgram)
     assert program.waits
-    texts = {name: one.as_text() for name, (one, _) in {**program.steps, "output": program.last}.items()}
-    assert list(texts) == ["packed", "hidden", "rows", "output"]
+    texts = {name: one.as_text() for name, (one, _) in {**program.stages, "combine": program.last}.items()}
+    assert list(texts) == ["pack", "up", "down", "combine"]
     # Only the first one sorts, and what is sent is sent there and at the end.
-    assert [name for name, text in texts.items() if " sort(" in text] == ["packed"]
-    sending = {"all-to-all(": ["packed", "output"], "all-gather(": ["packed"], "all-reduce(": ["output"]}
+    assert [name for name, text in texts.items() if " sort(" in text] == ["pack"]
+    sending = {"all-to-all(": ["pack", "combine"], "all-gather(": ["pack"], "all-reduce(": ["combine"]}
     word = {"all_to_all": "all-to-all(", "ring": "all-gather(", "psum": "all-reduce("}.get(form.split()[0])
     if word is not None:
         assert [name for name, text in texts.items() if word in text] == sending[word]

@@ -13,7 +13,7 @@ from bench_core.harness.case import Case
 from bench_core.harness.check import check_outputs
 from bench_core.harness.run import _prepare, load_backend
 from bench_core.harness.spread_table import forms
-from bench_core.harness.stages import _program, _stages, time_stages
+from bench_core.harness.stages import time_stages
 from bench_core.parallel.spread import ALONE
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.capacity import Capacity, CapacityPolicy
@@ -50,8 +50,8 @@ def _chained(built: Built, arguments: tuple[object, ...]) -> tuple[dict[str, obj
     """What the last stage gives, and the collectives in each."""
     state = dict(zip(("x", "weights", "routing"), arguments, strict=True))
     sent: dict[str, set[str]] = {}
-    for stage in _stages(built):
-        function, places = _program(stage, built, state["weights"])
+    for stage in built.stages(apart=True):
+        function, places = built.stage_program(stage, state["weights"])
         program = compile_program(function, tuple(state[name] for name in stage.takes), places=places)
         text = program.executable.as_text()
         sent[stage.name] = {name for name in COLLECTIVES if f" {name}(" in text or f" {name}-start(" in text}

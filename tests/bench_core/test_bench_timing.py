@@ -10,7 +10,7 @@ from jax.experimental import io_callback
 from bench_core.errors import NonFiniteOutput
 from bench_core.timing.measure import Program, call, compile_program, sample
 from bench_core.timing.memory import program_memory
-from bench_core.timing.staged import compile_staged
+from bench_core.timing.staged import Stage, compile_staged
 
 
 def test_every_stage_is_timed_apart_and_every_sample_kept() -> None:
@@ -71,19 +71,19 @@ def test_memory_of_a_program_counts_arguments_outputs_and_temporaries_once() -> 
 
 @pytest.mark.parametrize("waits", [False, True])
 def test_several_programs_are_one_call(waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = {
-        "double": (lambda x: 2 * x, ("x",)),
-        "sum": (lambda double, y: double + y, ("double", "y")),
-        "all": (lambda sum, x: {"z": sum * x}, ("sum", "x")),
-    }
+    stages = [
+        Stage(name="one", takes=("x",), gives=("double", "half"), function=lambda x: {"double": 2 * x, "half": x / 2}),
+        Stage(name="two", takes=("double", "y"), gives=("sum",), function=lambda double, y: {"sum": double + y}),
+        Stage(name="three", takes=("sum", "half"), gives=("z",), function=lambda sum, half: {"z": sum * half}),
+    ]
     ticks = count()
     arguments = {"x": jnp.full(3, 3.0), "y": jnp.ones(3)}
-    program = compile_staged(steps, arguments, lambda: float(next(ticks)), waits=waits)
+    program = compile_staged(stages, arguments, lambda: float(next(ticks)), waits=waits)
     assert (program.lower_s, program.compile_s) == (3, 3)
     waited: list[object] = []
     monkeypatch.setattr("bench_core.timing.staged._ready", waited.append)
     samples = sample(program, warmup=1, iters=2, clock=lambda: float(next(ticks)))
     # One reading before the first program and one behind the last, however many there are.
     assert samples.time_s == (1, 1)
-    assert samples.outputs["z"].tolist() == [21.0] * 3
+    assert samples.outputs["z"].tolist() == [10.5] * 3
     assert len(waited) == (3 * 2 if waits else 0)
