@@ -1,6 +1,7 @@
-"""The TPUs that cases can be compiled for. No JAX."""
+"""The TPUs that cases can be compiled for: slices of one chip kind, of up to 64 chips. No JAX."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -10,16 +11,16 @@ from bench_core.errors import UsageError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AotTarget:
-    """A slice of a TPU kind; the first of a kind is one host with four chips.
+    """A slice of a TPU kind.
 
     `name` is Cloud TPU's name of that slice (it counts TensorCores for v4, v5p and tpu7x, chips for the lite
-    kinds), `topology` and `chip_config` are libtpu's words for it. `device_kind` is JAX's.
+    kinds), `topology` and `chip_config` are libtpu's words for it. `device_kind` is JAX's. `ring_from`: see `rings`.
     """
 
     name: str
     topology: str
     device_kind: str
-    chips: int = 4
+    ring_from: int
     chip_config: str = "default"
 
     @property
@@ -30,20 +31,72 @@ class AotTarget:
     def chip(self) -> Chip:
         return CHIPS[self.device_kind]
 
+    @property
+    def sides(self) -> tuple[int, ...]:
+        """Chips in each direction."""
+        return tuple(int(side) for side in self.topology.partition(":")[2].split("x"))
 
-_TARGETS = (
+    @property
+    def chips(self) -> int:
+        return math.prod(self.sides)
+
+    @property
+    def rings(self) -> tuple[bool, ...]:
+        """Whether the chips of each side close to a ring.
+
+        Kinds of three directions are made of cubes of 4 x 4 x 4 chips: a slice of whole cubes is a ring in every
+        direction, a smaller one in none. In those of two directions a side of 16 chips is a ring, and no shorter one.
+        Sources: https://docs.cloud.google.com/tpu/docs/v5p and https://jax-ml.github.io/scaling-book/tpus/.
+        """
+        whole = tuple(side % self.ring_from == 0 for side in self.sides)
+        return (all(whole),) * 3 if len(whole) == 3 else whole
+
+    @property
+    def links(self) -> int:
+        """Links to other chips that every chip has. Where sides are no rings, chips inside have more of them than those
+        in a corner, for which all others wait."""
+        return sum(2 if ring else 1 for side, ring in zip(self.sides, self.rings, strict=True) if side > 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kind:
+    """`per_chip`: what its slices' names count."""
+
+    device_kind: str
+    per_chip: int
+    ring_from: int
+    topologies: tuple[str, ...]
+    chip_config: str = "default"
+
+    def targets(self, kind: str) -> Iterator[AotTarget]:
+        for topology in self.topologies:
+            chips = math.prod(int(side) for side in topology.split("x"))
+            yield AotTarget(
+                name=f"{kind}-{chips * self.per_chip}",
+                topology=f"{kind}:{topology}",
+                device_kind=self.device_kind,
+                ring_from=self.ring_from,
+                chip_config=self.chip_config,
+            )
+
+
+_CUBES = ("2x2x1", "2x2x2", "2x2x4", "2x4x4", "4x4x4")
+_FLAT = ("2x2", "2x4", "4x4", "4x8", "8x8")
+_KINDS = {
     # The default of v4 is one device per TensorCore; JAX on a v4 shows one per chip, which is megacore.
-    AotTarget(name="v4-8", topology="v4:2x2x1", device_kind="TPU v4", chip_config="megacore"),
-    AotTarget(name="v5e-4", topology="v5e:2x2", device_kind="TPU v5 lite"),
-    AotTarget(name="v5e-8", topology="v5e:2x4", device_kind="TPU v5 lite", chips=8),
-    AotTarget(name="v5p-8", topology="v5p:2x2x1", device_kind="TPU v5"),
-    AotTarget(name="v5p-128", topology="v5p:4x4x4", device_kind="TPU v5", chips=64),
-    AotTarget(name="v6e-4", topology="v6e:2x2", device_kind="TPU v6 lite"),
-    AotTarget(name="v6e-8", topology="v6e:2x4", device_kind="TPU v6 lite", chips=8),
-    AotTarget(name="tpu7x-8", topology="tpu7x:2x2x1", device_kind="TPU7x"),
+    "v4": _Kind(device_kind="TPU v4", per_chip=2, ring_from=4, topologies=_CUBES, chip_config="megacore"),
+    "v5e": _Kind(device_kind="TPU v5 lite", per_chip=1, ring_from=16, topologies=_FLAT),
+    "v5p": _Kind(device_kind="TPU v5", per_chip=2, ring_from=4, topologies=_CUBES),
+    "v6e": _Kind(device_kind="TPU v6 lite", per_chip=1, ring_from=16, topologies=_FLAT),
+    "tpu7x": _Kind(device_kind="TPU7x", per_chip=2, ring_from=4, topologies=_CUBES),
+}
+TARGETS: Mapping[str, AotTarget] = MappingProxyType(
+    {target.name: target for kind, slices in _KINDS.items() for target in slices.targets(kind)}
 )
-TARGETS: Mapping[str, AotTarget] = MappingProxyType({target.name: target for target in _TARGETS})
-"""By name. A case that is not spread uses one device of it."""
+"""By name; the first of a kind is one host with four chips. A case that is not spread uses one device of it."""
+
+KINDS = "|".join(_KINDS)
+"""As a command's help lists them."""
 
 
 def choose_target(word: str) -> AotTarget:
@@ -52,7 +105,7 @@ def choose_target(word: str) -> AotTarget:
     Raises:
         UsageError: there is none; the error lists what there is.
     """
-    for target in _TARGETS:
+    for target in TARGETS.values():
         if word in (target.name, target.kind):
             return target
     raise UsageError(

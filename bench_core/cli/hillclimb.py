@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bench_core.aot.targets import TARGETS, choose_target
+from bench_core.aot.targets import KINDS, choose_target
 from bench_core.cli.axes import null_fractions, refuse_run_numbers, topk_values
 from bench_core.cli.flags import with_flags
 from bench_core.cli.rows import Request, compile_cases, lead_cases, run_cases
@@ -20,7 +20,11 @@ from bench_core.harness.combinations import refuse_measuring, refuse_row_tiles, 
 from bench_core.harness.tuned import TUNED, cache_file
 from bench_core.job.flags import JobFlags
 
-AOT = Flag(help="Only compile, for that TPU; no TPU has to be present.", metavar="|".join(TARGETS), after="profile")
+AOT = Flag(
+    help="Only compile, for a host of that TPU, or a larger slice such as v5p-128; no TPU has to be present.",
+    metavar=KINDS,
+    after="profile",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bench_core.aot.targets import TARGETS, AotTarget, choose_target
+from bench_core.aot.targets import KINDS, AotTarget, choose_target
 from bench_core.cli.axes import refuse_run_numbers
 from bench_core.cli.flags import with_flags
 from bench_core.cli.rows import refuse_processes
@@ -66,7 +66,7 @@ class Tuning:
     ] = None
     aot: Annotated[
         str | None,
-        Flag(help="Only compile the candidates, for that TPU.", metavar="|".join(TARGETS), after="cache"),
+        Flag(help="Only compile the candidates, for that TPU.", metavar=KINDS, after="cache"),
     ] = None
 
 

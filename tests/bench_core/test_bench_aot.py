@@ -52,6 +52,32 @@ def test_targets_have_two_names() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "chips", "links"),
+    [
+        ("v5p-8", 4, 2),
+        ("v5p-16", 8, 3),
+        ("v5p-64", 32, 3),
+        # A whole cube is a torus.
+        ("v5p-128", 64, 6),
+        ("v5e-8", 8, 2),
+        ("v6e-8", 8, 2),
+        ("v6e-64", 64, 2),
+    ],
+)
+def test_links_of_the_chip_with_the_fewest(name: str, chips: int, links: int) -> None:
+    assert (TARGETS[name].chips, TARGETS[name].links) == (chips, links)
+
+
+@pytest.mark.slow
+@needs_libtpu
+def test_the_compiler_knows_every_slice() -> None:
+    words = "from bench_core.aot.libtpu import compile_devices; from bench_core.aot.targets import TARGETS; "
+    words += "print([(t.name, len(compile_devices(t)), compile_devices(t)[0].device_kind) for t in TARGETS.values()])"
+    said = subprocess.run([sys.executable, "-c", words], check=True, capture_output=True, text=True).stdout
+    assert said.strip() == str([(t.name, t.chips * t.chip.devices, t.device_kind) for t in TARGETS.values()])
+
+
+@pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--aot", "v3"], "--aot v3 is not known"),
