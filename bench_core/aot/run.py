@@ -14,6 +14,7 @@ from bench_core.aot.targets import AotTarget
 from bench_core.errors import CaseFailed, UnsupportedCase
 from bench_core.flag import ConfigValue
 from bench_core.harness.case import Case
+from bench_core.harness.communication import case_sends
 from bench_core.harness.environment import describe_environment
 from bench_core.harness.record import Environment, Failure, Measurement, Number, Row
 from bench_core.harness.row import case_inflation, computed_rows
@@ -136,6 +137,7 @@ def _compiled_row(
     flops = count_flops(case.shape, case.bench_pass, assignments=rows).total
     cost, memory = program_cost(compiled.executable), program_memory(compiled.executable)
     inflation = case_inflation(case, cost, flops, lowered.plan.spread)
+    sent = case_sends(case, lowered.plan, cost.text)
     hbm_bytes = compiler.target.chip.hbm_bytes_per_device
     metrics: dict[str, Measurement] = {}
     observations: dict[str, Number] = {"hbm_capacity_bytes": hbm_bytes}
@@ -164,6 +166,7 @@ def _compiled_row(
             "model_bytes": count_bytes(case.shape, case.dtype, case.bench_pass, assignments=rows).total,
             "lower_s": lowered.lower_s,
             "compile_s": compiled.compile_s,
+            **sent.observations(),
         },
-        labels=labels | inflation.labels(),
+        labels=labels | inflation.labels() | sent.labels(),
     )

@@ -8,6 +8,7 @@ from bench_core.accounting.chips import Arithmetic, peak_flops
 from bench_core.accounting.inflation import Inflation, weigh
 from bench_core.harness.case import Case
 from bench_core.harness.check import CheckReport
+from bench_core.harness.communication import case_sends
 from bench_core.harness.ratios import VIRTUAL
 from bench_core.harness.record import Environment, Failure, Measurement, Number, Row
 from bench_core.harness.stages import stage_observations
@@ -58,6 +59,8 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
     tokens_per_s = tuple(rate.tokens_per_s for rate in rates)
     typical_tflops, typical_tokens_per_s = statistics.median(tflops), statistics.median(tokens_per_s)
     inflation = case_inflation(case, measured.cost, flops, measured.plan.spread)
+    text = None if measured.cost is None else measured.cost.text
+    sent = case_sends(case, measured.plan, text, several_programs=measured.cost is None)
     return Row(
         config=case.config(),
         environment=environment,
@@ -83,8 +86,9 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
             "tokens_per_s_per_device": typical_tokens_per_s / used,
             "mfu": _utilisation(case, environment, tflops=typical_tflops, used=used),
             **inflation.observations(),
+            **sent.observations(),
         },
-        labels=_labels(case, environment, measured) | inflation.labels(),
+        labels=_labels(case, environment, measured) | inflation.labels() | sent.labels(),
     )
 
 

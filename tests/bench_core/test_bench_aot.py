@@ -292,6 +292,10 @@ def test_rows_of_cases_on_several_devices(bench: Callable[..., tuple[int, list[d
     assert seen["flops"] == 3 * 6 * 8 * 8 * 32
     ratio = row["metrics"]["flops_inflation"]["samples"][0]
     assert ratio == pytest.approx(seen["compiled_flops"] / (seen["flops"] / 8))
+    # Tokens there, outputs back, and the gradients of both; the compiler sends the routing by itself, too.
+    assert seen["compiled_ragged_all_to_all_count"] == 6
+    assert seen["compiled_ring_bytes"] > seen["model_ring_bytes"] > 0
+    assert " ragged-all-to-all of " in row["labels"]["collectives"]
     code, rows, err = bench("--aot", "v5e-8", "--experts", "60", "--parallel-mode", "ep")
     assert (code, rows) == (2, [])
     assert "use --ep-size 4 --dp-size 2" in err

@@ -11,20 +11,20 @@ from pathlib import Path
 import pytest
 
 from bench_core.hlo.collectives import Collective, collectives
-from bench_core.hlo.module import Module, parse
+from bench_core.hlo.module import parse
 
 FOLDER = Path(__file__).parent / "data" / "hlo"
 MIB = 2**20
 
 
 @functools.cache
-def program(name: str) -> Module:
-    return parse(gzip.decompress((FOLDER / f"{name}.txt.gz").read_bytes()).decode())
+def program_text(name: str) -> str:
+    return gzip.decompress((FOLDER / f"{name}.txt.gz").read_bytes()).decode()
 
 
 @functools.cache
 def read(name: str) -> tuple[Collective, ...]:
-    return tuple(collectives(program(name)))
+    return tuple(collectives(parse(program_text(name))))
 
 
 # tokens 32768, hidden 2048, bfloat16: 128 MiB, and 2 slots of 4 bytes for each token.

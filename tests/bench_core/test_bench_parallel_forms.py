@@ -234,6 +234,8 @@ def test_the_row_says_what_ran_and_where(capsys: pytest.CaptureFixture[str]) -> 
     assert seen["real_assignments"] + seen["null_assignments"] + seen["dropped_assignments"] == 12
     assert seen["null_realized"] == 0.25
     assert seen["device_rows_mean"] * 4 == seen["real_assignments"]
+    assert seen["compiled_ring_bytes"] >= seen["model_ring_bytes"] > 0
+    assert row["labels"]["collectives"].startswith("2 all-to-all of 128 bytes among 2; ")
     assert seen["tokens_per_s_per_device"] * 4 == pytest.approx(np.median(row["metrics"]["tokens_per_s"]["samples"]))
 
 

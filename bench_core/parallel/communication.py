@@ -1,0 +1,103 @@
+"""What each form has to send, whatever a compiler makes of it. No JAX.
+
+Keys that begin with `model_ring_bytes` are these; what is counted in a compiled program has other ones, see
+`accounting.communication`. Single numbers (the loss, sizes of parts) are not counted.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bench_core.accounting.traffic import ITEM_BYTES
+from bench_core.hlo.collectives import CollectiveKind, ring_bytes
+from bench_core.parallel.plan import SpreadPlan
+from bench_core.parallel.spread import EpImpl
+from bench_core.shapes import BenchPass, DType, MoeShape
+
+SLOT_BYTES = 4 + 4
+"""Of the expert and the weight of a slot, which are sent beside tokens and rows: int32 and float32."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sending:
+    """One exchange of every device. `what` is an array of the block; `payload_bytes` and `group` are as in
+    `hlo.collectives.Collective`."""
+
+    what: str
+    kind: CollectiveKind
+    payload_bytes: int
+    group: int
+
+    @property
+    def ring_bytes(self) -> float:
+        """That each device sends in a ring."""
+        return ring_bytes(self.kind, self.payload_bytes, self.group)
+
+
+def sendings(shape: MoeShape, dtype: DType, bench_pass: BenchPass, plan: SpreadPlan) -> list[Sending]:
+    """What a call sends between devices.
+
+    forward_backward adds the gradients: those of what was sent go the other way, and those of weights that lie on
+    several devices are summed over these.
+    """
+    backward = bench_pass is BenchPass.FORWARD_BACKWARD
+    found = list(_tokens(shape, dtype, plan, backward=backward))
+    if backward:
+        found += _weights(shape, dtype, plan)
+    return found
+
+
+def model_ring_bytes(found: list[Sending]) -> dict[str, float]:
+    """Bytes that each device sends in rings, in all and by what is sent."""
+    numbers: dict[str, float] = defaultdict(float)
+    for one in found:
+        numbers["model_ring_bytes"] += one.ring_bytes
+        numbers[f"model_ring_bytes_{one.what}"] += one.ring_bytes
+    return numbers or {"model_ring_bytes": 0.0}
+
+
+def _tokens(shape: MoeShape, dtype: DType, plan: SpreadPlan, *, backward: bool) -> Iterator[Sending]:
+    spread = plan.spread
+    row, group = shape.hidden * ITEM_BYTES[dtype], spread.ep
+    own = spread.padded_tokens(shape.tokens) // spread.dp
+
+    def sends(what: str, kind: CollectiveKind, payload_bytes: int) -> Sending:
+        return Sending(what=what, kind=kind, payload_bytes=payload_bytes, group=group)
+
+    match spread.impl:
+        case None:
+            return
+        case EpImpl.PSUM:
+            # Every device has all tokens of its data shard, and a share of every sum.
+            yield sends("outputs", CollectiveKind.ALL_REDUCE, own * row)
+            if backward:
+                yield sends("token_gradients", CollectiveKind.ALL_REDUCE, own * row)
+        case EpImpl.RING:
+            yield sends("tokens", CollectiveKind.ALL_GATHER, own * row)
+            yield sends("routing", CollectiveKind.ALL_GATHER, own * shape.topk * SLOT_BYTES)
+            yield sends("outputs", CollectiveKind.REDUCE_SCATTER, own * row)
+            if backward:
+                yield sends("output_gradients", CollectiveKind.ALL_GATHER, own * row)
+                yield sends("token_gradients", CollectiveKind.REDUCE_SCATTER, own * row)
+        case EpImpl.ALL_TO_ALL | EpImpl.RAGGED_ALL_TO_ALL:
+            exact = spread.impl is EpImpl.RAGGED_ALL_TO_ALL
+            kind = CollectiveKind.RAGGED_ALL_TO_ALL if exact else CollectiveKind.ALL_TO_ALL
+            # Buffers are of one size, exact parts of that device which sends, or gets, the most.
+            there = plan.sent_rows if exact else spread.chunks * spread.ep * plan.pair_rows
+            back = plan.most_rows if exact else there
+            yield sends("tokens", kind, there * row)
+            yield sends("routing", kind, there * SLOT_BYTES)
+            yield sends("outputs", kind, back * row)
+            if backward:
+                yield sends("output_gradients", kind, there * row)
+                yield sends("token_gradients", kind, back * row)
+
+
+def _weights(shape: MoeShape, dtype: DType, plan: SpreadPlan) -> Iterator[Sending]:
+    spread = plan.spread
+    routed = 3 * shape.experts // spread.ep * shape.hidden * shape.mlp_dim
+    shared = 3 * shape.hidden * shape.shared_expert_dim
+    for elements, group in ((routed, spread.dp), (shared, spread.devices)):
+        if elements and group > 1:
+            payload = elements * ITEM_BYTES[dtype]
+            yield Sending(what="weight_gradients", kind=CollectiveKind.ALL_REDUCE, payload_bytes=payload, group=group)
