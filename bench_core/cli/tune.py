@@ -1,6 +1,7 @@
 """`bench-core tune`: tiles of one case, ruled out, checked, timed in turn, and the best one confirmed."""
 
 import os
+import shlex
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from bench_core.aot.targets import KINDS, AotTarget, choose_target
 from bench_core.cli.axes import refuse_run_numbers
 from bench_core.cli.flags import with_flags
 from bench_core.cli.rows import refuse_processes
-from bench_core.errors import UsageError
+from bench_core.errors import UnsupportedCase, UsageError
 from bench_core.flag import Declared, Flag, build, declared
 from bench_core.harness.case import CASE_FLAGS, Case
 from bench_core.harness.ratios import ENOUGH
@@ -30,6 +31,7 @@ from bench_core.harness.tuning import (
     refuse_fused_names,
     rule_out,
     times_as_fast,
+    words_of,
 )
 
 if TYPE_CHECKING:
@@ -173,12 +175,12 @@ def _compile(case: Case, tuning: Tuning, target: AotTarget, *, named: bool) -> b
     path = result_file(os.environ)
     from bench_core.aot.run import aot_row, start_compiler
     from bench_core.harness.chosen import choose_backends
-    from bench_core.harness.confirm import command_of
     from bench_core.harness.tune_run import Tried
 
     compiler = start_compiler(target)
     case, first = case.over(len(compiler.devices)), compiler.devices[0]
     (chosen,) = choose_backends([case], named=named, platform=first.platform, device_kind=first.device_kind)
+    _refuse_unserved(chosen.case, first.platform)
     task = _task(chosen.case, tuning, chosen.labels())
     tried = []
     for number, candidate in enumerate(task.left, start=1):
@@ -189,10 +191,20 @@ def _compile(case: Case, tuning: Tuning, target: AotTarget, *, named: bool) -> b
     for line in _table(task, tried):
         print(line)
     left = [one.candidate for one in tried if one.row.failed is None and not one.candidate.is_default]
-    words = command_of(task.case, left, seed=tuning.order_seed)
-    print(f"nothing was timed; beside the default {len(left)} compile. On that TPU:")
-    print(f"bench-core {' '.join(words[: words.index('--no-prune')])} --no-prune")
+    if left:
+        print(f"nothing was timed; beside the default {len(left)} compile. On that TPU:")
+        print(f"bench-core {shlex.join(_timing(task, left))}")
+    else:
+        print("nothing was timed; beside the default none compiles, so there is nothing to tune")
     return tried[0].row.failed is None
+
+
+def _timing(task: Task, left: Sequence[Candidate]) -> list[str]:
+    """The words behind `bench-core` that tune with just these candidates."""
+    tuning = task.tuning
+    words = ["tune", *words_of(task.case), "--rounds", str(tuning.rounds), "--confirm", str(tuning.confirm)]
+    words += [word for candidate in left for word in ("--grid", str(candidate))]
+    return [*words, *["--no-prune"] * tuning.no_prune, *(["--cache", str(tuning.cache)] if tuning.cache else [])]
 
 
 def _task(case: Case, tuning: Tuning, labels: dict[str, str]) -> Task:
@@ -203,6 +215,17 @@ def _task(case: Case, tuning: Tuning, labels: dict[str, str]) -> Task:
     found = candidates(case, tuning.grid, rows=sum(groups), groups=len(groups))
     ruled = rule_out(case, found, groups, keep_all=tuning.no_prune)
     return Task(case=case, tuning=tuning, ruled=ruled, labels=labels)
+
+
+def _refuse_unserved(case: Case, platform: str) -> None:
+    from bench_core.harness.run import load_backend
+
+    try:
+        load_backend(case, platform=platform)
+    except UnsupportedCase as error:
+        raise UsageError(
+            f"--backend {case.backend} has no tile to tune for {platform}", cause=error.cause, hint=error.hint
+        ) from error
 
 
 def _refuse_interpreter(case: Case, platform: str) -> None:

@@ -2,8 +2,9 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -76,9 +77,12 @@ def keep(path: Path, key: Key, tuned: Tuned) -> None:
     }
     require_writable(path)
     # One write at the end of the file: processes that add at the same time do not mix their lines.
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
     try:
-        os.write(handle, (json.dumps(line) + "\n").encode())
+        size = os.fstat(handle).st_size
+        # A line that was cut off stays a line of its own.
+        start = "\n" if size and os.pread(handle, 1, size - 1) != b"\n" else ""
+        os.write(handle, f"{start}{json.dumps(line)}\n".encode())
     finally:
         os.close(handle)
 
@@ -91,35 +95,45 @@ def require_writable(path: Path) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8"):
-            pass
     except OSError as error:
-        raise UsageError(
-            f"{path} cannot be written",
-            cause=str(error.strerror or error),
-            hint="use --cache FILE with a file that can",
-        ) from error
+        raise _not_writable(path, error.strerror or str(error)) from error
+    if path.is_dir():
+        raise _not_writable(path, "it is a folder")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise _not_writable(path, "permission denied")
+
+
+def _not_writable(path: Path, cause: str) -> UsageError:
+    return UsageError(f"{path} cannot be written", cause=cause, hint="use --cache FILE with a file that can")
 
 
 def kept(path: Path, case: Case, key: Key) -> Tuned:
-    """The tile that is kept for a case.
+    """The tile that is kept for a case. Lines that cannot be read are passed over, and named in what it says of itself.
 
     Raises:
-        UsageError: there is none, or the file is damaged.
+        UsageError: there is none, or the file cannot be read.
     """
     same_backend: list[Key] = []
+    damaged: list[str] = []
     found = None
-    for other, tuned in _lines(path):
+    for number, line in enumerate(_lines(path), start=1):
+        try:
+            other, tuned = _read(json.loads(line))
+        except (ValueError, UsageError):
+            damaged.append(str(number))
+            continue
         if other == key:
             found = tuned
         elif other.get("backend") == key["backend"]:
             same_backend.append(other)
+    passed_over = f"; not readable there: line {', '.join(damaged)}" if damaged else ""
     if found is not None:
-        return found
+        return replace(found, found=found.found + passed_over)
+    own_file = "" if path == cache_file(os.environ) else f" --cache {shlex.quote(str(path))}"
     raise UsageError(
         f"no tile is kept for this case in {path}",
-        cause=_nearest(key, same_backend),
-        hint=f"run bench-core tune {' '.join(words_of(case))}",
+        cause=_nearest(key, same_backend) + passed_over,
+        hint=f"run bench-core tune {' '.join(words_of(case))}{own_file}",
     )
 
 
@@ -134,24 +148,29 @@ def _nearest(key: Key, others: list[Key]) -> str:
     return f"the nearest one has {words}{more}"
 
 
-def _lines(path: Path) -> Iterator[tuple[Key, Tuned]]:
+def _lines(path: Path) -> list[str]:
     if not path.exists():
-        return
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            yield _read(json.loads(line))
-        except (ValueError, KeyError, TypeError, UsageError) as error:
-            raise UsageError(
-                f"{path}, line {number}, is not a tile that bench-core tune wrote",
-                cause=" ".join(str(error).split()),
-                hint="delete the line, or use --cache with another file",
-            ) from error
+        return []
+    try:
+        return path.read_bytes().decode("utf-8", "replace").splitlines()
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be read", cause=error.strerror or str(error), hint="use --cache with the file of tune"
+        ) from error
 
 
 def _read(line: Any) -> tuple[Key, Tuned]:
-    tile, row_tiles = line["tile"], line["row_tiles"]
+    """What a line holds. Raises ValueError or UsageError for one that `keep` did not write."""
+    if not isinstance(line, dict) or not isinstance(line.get("key"), dict):
+        raise ValueError("no key")
+    texts = {name: line.get(name) for name in ("tile", "row_tiles", "found", "when")}
+    if not all(
+        isinstance(text, str) or (text is None and name.endswith(("tile", "tiles"))) for name, text in texts.items()
+    ):
+        raise ValueError("no tile with its texts")
+    tile, row_tiles = texts["tile"], texts["row_tiles"]
     candidate = Candidate(
         tile=None if tile is None else Tile.parse(tile),
         row_tiles=None if row_tiles is None else RowSizes.parse(row_tiles),
     )
-    return dict(line["key"]), Tuned(candidate=candidate, found=str(line["found"]), when=str(line["when"]))
+    return line["key"], Tuned(candidate=candidate, found=str(texts["found"]), when=str(texts["when"]))

@@ -21,7 +21,7 @@ from bench_core.harness.confirm import Confirmation, confirm
 from bench_core.harness.ratios import Ratio
 from bench_core.harness.rounds import orders, time_in_turn
 from bench_core.harness.tune_run import device_rows
-from bench_core.harness.tuned import Tuned, cache_file, keep, kept, key_of
+from bench_core.harness.tuned import Tuned, cache_file, keep, kept, key_of, require_writable
 from bench_core.harness.tuning import (
     DEFAULT,
     FUSED_KERNEL,
@@ -234,14 +234,44 @@ def test_what_is_kept_is_found_for_the_same_case_alone(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no tile is kept") as refused:
         kept(path, case_of("gmm"), key_of(case_of("gmm"), platform="tpu", device_kind="TPU v5 lite"))
     assert refused.value.cause == "the nearest one has bench_pass forward_backward, not forward"
-    assert refused.value.hint == ("run bench-core tune --backend gmm --tokens 128 --hidden 256 --experts 4")
+    words = f"--backend gmm --tokens 128 --hidden 256 --experts 4 --cache {path}"
+    assert refused.value.hint == f"run bench-core tune {words}"
     # Neither seed nor calls are part of it; the versions and the device are.
     assert key_of(case_of("gmm", seed=3, iters=9), platform="tpu", device_kind="x") == key_of(
         case_of("gmm"), platform="tpu", device_kind="x"
     )
-    path.write_text(path.read_text() + "{}\n")
-    with pytest.raises(UsageError, match="line 3, is not a tile"):
+
+
+DAMAGED = (
+    *(b"{}", b"null", b"[]", b"\xff\xfe", b'{"key": {}, "tile": 7}', b'{"key": {"a": 1}, "tile": [8, 128, 128]'),
+    b'{"key": {}, "tile": null, "row_tiles": [64, 16], "found": "1.1", "when": "2026-11-22"}',
+    b'{"key": {}, "tile": null, "row_tiles": null, "found": null, "when": "2026-11-22"}',
+    b'{"key": {}, "tile": "a,b", "row_tiles": null, "found": "1.1", "when": "2026-11-22"}',
+)
+
+
+@pytest.mark.parametrize("line", DAMAGED)
+def test_a_damaged_line_costs_no_other_line(tmp_path: Path, line: bytes) -> None:
+    """Also one without an end, behind which the next one is written."""
+    path, case = tmp_path / "tiles.jsonl", case_of("gmm")
+    key = key_of(case, platform="tpu", device_kind="TPU v5 lite")
+    path.write_bytes(line)
+    with pytest.raises(UsageError, match="no tile is kept") as refused:
         kept(path, case, key)
+    assert refused.value.cause == "nothing was tuned for backend gmm; not readable there: line 1"
+    tuned = Tuned(candidate=Candidate(tile=Tile(m=64, k=128, n=128)), found="1.1", when="2026-11-22")
+    keep(path, key, tuned)
+    assert kept(path, case, key).label() == "tuned on 2026-11-22: 64,128,128, 1.1; not readable there: line 1"
+
+
+def test_a_folder_is_no_file_of_tiles(tmp_path: Path) -> None:
+    case = case_of("gmm")
+    with pytest.raises(UsageError, match="cannot be read"):
+        kept(tmp_path, case, key_of(case, platform="tpu", device_kind="TPU v5 lite"))
+    with pytest.raises(UsageError, match="cannot be written"):
+        require_writable(tmp_path)
+    require_writable(tmp_path / "new" / "tiles.jsonl")
+    assert [*(tmp_path / "new").iterdir()] == []
 
 
 def test_where_tiles_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,6 +300,7 @@ BAD = {
     "tile": ("tune --tile 8,128,128", "no such option: --tile"),
     "several": ("tune --impl both", "--impl both is not known"),
     "processes": ("tune --parallel-mode dp --processes 2", "--processes 2 is not served by this command"),
+    "tiled ahead of time": ("tune --aot v5e --backend tiled", "--backend tiled has no tile to tune for tpu"),
     "target": ("tune --aot v3", "--aot v3 is not known"),
     "cache alone": ("hillclimb --cache x", "--cache x changes nothing without --tile tuned"),
     "both": ("hillclimb --tile tuned --row-tiles 8", "--tile tuned and --row-tiles cannot be given together"),

@@ -247,6 +247,19 @@ def test_json_wins_over_the_line_of_the_same_case_which_may_add_to_it() -> None:
     assert reading.rows[0].labels == {"backend": "gmm", "note": "x"}
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_line_belongs_to_the_row_with_just_its_config(order: tuple[int, int]) -> None:
+    """Of two tiles, the default has no key for it: its config is a part of the other's."""
+    lines = ("RESULT topk=2 tflops=10.5 devices_used=1", "RESULT topk=2 row_tiles=16,4 tflops=11.5 devices_used=1")
+    rows = (
+        'RESULT_JSON {"config": {"topk": 2}, "metrics": {"tflops": [10, 11]}}',
+        'RESULT_JSON {"config": {"topk": 2, "row_tiles": "16,4"}, "metrics": {"tflops": [11, 12]}}',
+    )
+    reading = read(*(text for i in order for text in (lines[i], rows[i])), config={"seed": 0})
+    assert samples(reading) == [((10.0, 11.0), (11.0, 12.0))[i] for i in order]
+    assert [row.observations for row in reading.rows] == [{"devices_used": 1.0}] * 2
+
+
 def test_a_failed_case_is_a_row() -> None:
     failed = {"config": {"topk": 8}, "failed": {"reason": "oom", "message": "vmem"}}
     reading = read(f"RESULT_JSON {json.dumps(failed)}")

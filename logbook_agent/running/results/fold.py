@@ -138,13 +138,16 @@ def merge_lines(json_rows: Sequence[Row], line_rows: Sequence[Row], run_config: 
     """JSON rows, completed by the lines that report the same cases, then the lines' other cases.
 
     A line reports a JSON row's case when the config keys that both have agree, at least one of them not from
-    the run's own config (unless the line has none of its own). It adds what the JSON row does not say.
+    the run's own config (unless the line has none of its own). Where several do, it is that of the row with just the
+    line's config: of two tiles, the default has no key for it. It adds what the JSON row does not say.
     """
     rows = list(json_rows)
     others: list[Row] = []
     index = _Index(json_rows)
     for line in line_rows:
         matching = index.agreeing(line, run_config)
+        if len(matching) > 1:
+            matching = index.equal(line) or matching
         if len(matching) == 1:
             at = matching[0]
             rows[at] = _completed(rows[at], line)
@@ -174,11 +177,17 @@ class _Index:
             found += self._projection(keys, shared).get(values, [])
         return sorted(found)
 
+    def equal(self, line: Row) -> list[int]:
+        """Rows with just the config of a line."""
+        keys = frozenset(line.config)
+        shared = tuple(sorted(keys))
+        return self._projection(keys, shared).get(tuple(canonical(line.config[k]) for k in shared), [])
+
     def _projection(self, keys: frozenset[str], shared: tuple[str, ...]) -> dict[tuple[str, ...], list[int]]:
         known = self._projected.get((keys, shared))
         if known is None:
             known = self._projected[keys, shared] = {}
-            for i in self._by_keys[keys]:
+            for i in self._by_keys.get(keys, []):
                 config = self._rows[i].config
                 known.setdefault(tuple(canonical(config[k]) for k in shared), []).append(i)
         return known
