@@ -29,7 +29,7 @@ from jax.experimental import topologies
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from moe_aot import SHAPES
 
-from bench_core.gmm.gated import ExpertRows
+from bench_core.gmm.gated import ExpertRows, GatedInputs
 from bench_core.gmm.pallas_gpu import PallasGpu
 from bench_core.gmm.pallas_gpu_tiles import Blocks
 
@@ -71,13 +71,16 @@ def programs(
     )
     kept, cotangent = (array(rows, mlp_dim, dtype="float32"),) * 2, array(tokens, hidden, dtype="float32")
 
+    def inputs(x: Any, ups: Any, down: Any, rows: ExpertRows) -> GatedInputs:
+        return GatedInputs(x=x, up_weights=ups, down_weights=down, rows=rows, preweight=False)
+
     def forward(*arguments: Any) -> Any:
-        return backend.gated_forward(*arguments, preweight=False, keep=True)
+        return backend.gated_forward(inputs(*arguments), keep=True)
 
-    def backward(*arguments: Any) -> Any:
-        return backend.gated_backward(*arguments, preweight=False)
+    def backward(kept: Any, cotangent: Any, *arguments: Any) -> Any:
+        return backend.gated_backward(inputs(*arguments), kept, cotangent)
 
-    return {"forward": (forward, (x, ups, down, own)), "backward": (backward, (x, ups, down, own, kept, cotangent))}
+    return {"forward": (forward, (x, ups, down, own)), "backward": (backward, (kept, cotangent, x, ups, down, own))}
 
 
 def compiled(

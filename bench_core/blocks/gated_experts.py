@@ -2,12 +2,13 @@
 
 import functools
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Float32
 
-from bench_core.gmm.gated import ExpertRows, GatedExperts
+from bench_core.gmm.gated import ExpertRows, GatedExperts, GatedInputs
 from bench_core.quant.sums import Sums
 from bench_core.routing.permute import Permutation, combine, dispatch_gradient, row_weights, scatter_combine
 
@@ -55,35 +56,24 @@ def gated_experts(
 
     The routing weights are constants: their gradient is given as zero.
     """
-    rows = _expert_rows(spec, permutation, weights)
-    out, _ = spec.backend.gated_forward(x, up_weights, down_weights, rows, preweight=spec.preweight, keep=False)
+    inputs = _inputs(spec, x, up_weights, down_weights, permutation, weights)
+    out, _ = spec.backend.gated_forward(inputs, keep=False)
     return spec.combine(out, permutation, weights)
 
 
-_Residuals = tuple[Array, tuple[Array, ...], Array, Permutation, Array, tuple[Array, ...]]
-
-
-def _forward(
-    spec: GatedSpec,
-    x: Float[Array, "tokens hidden"],
-    up_weights: tuple[Float[Array, "g hidden _"], ...],
-    down_weights: Float[Array, "g mlp hidden"],
-    permutation: Permutation,
-    weights: Float32[Array, "tokens topk"],
-) -> tuple[Array, _Residuals]:
-    rows = _expert_rows(spec, permutation, weights)
-    out, kept = spec.backend.gated_forward(x, up_weights, down_weights, rows, preweight=spec.preweight, keep=True)
-    return spec.combine(out, permutation, weights), (x, up_weights, down_weights, permutation, weights, kept)
+def _forward(spec: GatedSpec, *given: Any) -> tuple[Array, tuple[Any, ...]]:
+    """`given`: the arrays of `gated_experts`, which are kept with the products of the up weights."""
+    out, kept = spec.backend.gated_forward(_inputs(spec, *given), keep=True)
+    _, _, _, permutation, weights = given
+    return spec.combine(out, permutation, weights), (given, kept)
 
 
 def _backward(
-    spec: GatedSpec, residuals: _Residuals, cotangent: Sums[Array, "tokens hidden"]
+    spec: GatedSpec, residuals: tuple[Any, ...], cotangent: Sums[Array, "tokens hidden"]
 ) -> tuple[Array, tuple[Array, ...], Array, None, None]:
-    x, up_weights, down_weights, permutation, weights, kept = residuals
-    rows = _expert_rows(spec, permutation, weights)
-    gradients = spec.backend.gated_backward(
-        x, up_weights, down_weights, rows, kept, cotangent, preweight=spec.preweight
-    )
+    given, kept = residuals
+    gradients = spec.backend.gated_backward(_inputs(spec, *given), kept, cotangent)
+    x, _, _, permutation, _ = given
     grad_x = dispatch_gradient(
         gradients.rows, spec.past_the_buffers(permutation), spec.partial, tokens=x.shape[0], dtype=x.dtype
     )
@@ -93,11 +83,19 @@ def _backward(
 gated_experts.defvjp(_forward, _backward)
 
 
-def _expert_rows(spec: GatedSpec, permutation: Permutation, weights: Float32[Array, "tokens topk"]) -> ExpertRows:
+def _inputs(
+    spec: GatedSpec,
+    x: Float[Array, "tokens hidden"],
+    up_weights: tuple[Float[Array, "g hidden _"], ...],
+    down_weights: Float[Array, "g mlp hidden"],
+    permutation: Permutation,
+    weights: Float32[Array, "tokens topk"],
+) -> GatedInputs:
     token = permutation.order // weights.shape[1]
-    return ExpertRows(
+    rows = ExpertRows(
         # A tile may read rows behind its group's, which it masks: they too must name a token.
         token=jnp.minimum(token, weights.shape[0] - 1) if spec.partial else token,
         weight=row_weights(permutation, weights, spec.partial),
         group_sizes=permutation.group_sizes,
     )
+    return GatedInputs(x=x, up_weights=up_weights, down_weights=down_weights, rows=rows, preweight=spec.preweight)

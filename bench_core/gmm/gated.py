@@ -1,6 +1,7 @@
 """What a backend may offer besides its products: the whole gated expert as one operation."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from jaxtyping import Array, Float, Float32, Int32
@@ -20,6 +21,18 @@ class ExpertRows(NamedTuple):
     group_sizes: Int32[Array, " g"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatedInputs:
+    """What the experts are given. One is (silu(x @ w1) * (x @ w3)) @ w2; with `preweight` the routing weight is applied
+    before w2. `up_weights` is (w1, w3), or (w13,) with both side by side; `down_weights` is w2. All have one dtype."""
+
+    x: Float[Array, "tokens hidden"]
+    up_weights: tuple[Float[Array, "g hidden _"], ...]
+    down_weights: Float[Array, "g mlp hidden"]
+    rows: ExpertRows
+    preweight: bool
+
+
 class GatedGradients(NamedTuple):
     """`rows[r]` is what row r adds to the gradient of its token, a sum; further rows mean nothing. The weights'
     gradients are in the weights' dtype."""
@@ -30,40 +43,21 @@ class GatedGradients(NamedTuple):
 
 
 class GatedExperts(ABC):
-    """One expert is (silu(x @ w1) * (x @ w3)) @ w2; with `preweight` the routing weight is applied before w2.
-
-    `up_weights` is (w1, w3), or (w13,) with both side by side. Operands share one dtype and every product
-    accumulates as in `GroupedMatmul`; what is between two products is of that dtype too.
-    """
+    """Every product accumulates as in `GroupedMatmul`; what is between two products is of that dtype too."""
 
     skips_rows: ClassVar[bool] = False
     """Whether it serves rows behind those of all groups, which mean nothing."""
 
     @abstractmethod
     def gated_forward(
-        self,
-        x: Float[Array, "tokens hidden"],
-        up_weights: tuple[Float[Array, "g hidden _"], ...],
-        down_weights: Float[Array, "g mlp hidden"],
-        rows: ExpertRows,
-        *,
-        preweight: bool,
-        keep: bool,
+        self, inputs: GatedInputs, *, keep: bool
     ) -> tuple[Sums[Array, "padded hidden"], tuple[Sums[Array, "padded _"], ...]]:
         """The experts' result for every row, and when `keep` says so, each of x @ up_weights for `gated_backward`.
         Rows past the last one mean nothing."""
 
     @abstractmethod
     def gated_backward(
-        self,
-        x: Float[Array, "tokens hidden"],
-        up_weights: tuple[Float[Array, "g hidden _"], ...],
-        down_weights: Float[Array, "g mlp hidden"],
-        rows: ExpertRows,
-        kept: tuple[Sums[Array, "padded _"], ...],
-        cotangent: Sums[Array, "tokens hidden"],
-        *,
-        preweight: bool,
+        self, inputs: GatedInputs, kept: tuple[Sums[Array, "padded _"], ...], cotangent: Sums[Array, "tokens hidden"]
     ) -> GatedGradients:
         """The gradients of sum over rows of weight[r] * result[r] . cotangent[token[r]] (weight 1 with
         `preweight`: the result has it). Cotangents are rounded to the dtype before each product."""

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Float32, Int32
 
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
 from bench_core.gmm.base import UNCUT, GroupedMatmul, MatmulRequest
-from bench_core.gmm.gated import ExpertRows, GatedExperts, GatedGradients
+from bench_core.gmm.gated import GatedExperts, GatedGradients, GatedInputs
 from bench_core.gmm.pallas_gpu_gated import GatedKernels
 from bench_core.gmm.pallas_gpu_kernels import groups_product, rows_product
 from bench_core.gmm.pallas_gpu_tiles import Blocks
@@ -81,32 +81,20 @@ class PallasGpu(GroupedMatmul, GatedExperts):
         )
 
     def gated_forward(
-        self,
-        x: Float[Array, "tokens hidden"],
-        up_weights: tuple[Float[Array, "g hidden _"], ...],
-        down_weights: Float[Array, "g mlp hidden"],
-        rows: ExpertRows,
-        *,
-        preweight: bool,
-        keep: bool,
+        self, inputs: GatedInputs, *, keep: bool
     ) -> tuple[Float32[Array, "padded hidden"], tuple[Float32[Array, "padded _"], ...]]:
-        return self._kernels(x, preweight).forward(x, up_weights, down_weights, rows, keep=keep)
+        return self._kernels(inputs).forward(keep=keep)
 
     def gated_backward(
         self,
-        x: Float[Array, "tokens hidden"],
-        up_weights: tuple[Float[Array, "g hidden _"], ...],
-        down_weights: Float[Array, "g mlp hidden"],
-        rows: ExpertRows,
+        inputs: GatedInputs,
         kept: tuple[Float32[Array, "padded _"], ...],
         cotangent: Float32[Array, "tokens hidden"],
-        *,
-        preweight: bool,
     ) -> GatedGradients:
-        return self._kernels(x, preweight).backward(x, up_weights, down_weights, rows, kept, cotangent)
+        return self._kernels(inputs).backward(kept, cotangent)
 
-    def _kernels(self, x: Float[Array, "tokens hidden"], preweight: bool) -> GatedKernels:
-        return GatedKernels(blocks=self._blocks(x), preweight=preweight, interpret=self.interpret)
+    def _kernels(self, inputs: GatedInputs) -> GatedKernels:
+        return GatedKernels(inputs=inputs, blocks=self._blocks(inputs.x), interpret=self.interpret)
 
     def _blocks(self, operand: Float[Array, "..."]) -> Blocks:
         return self.blocks or DEFAULT_BLOCKS[DType(operand.dtype.name)]

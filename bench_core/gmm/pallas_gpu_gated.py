@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Float32
 
-from bench_core.gmm.gated import ExpertRows, GatedGradients
+from bench_core.gmm.gated import GatedGradients, GatedInputs
 from bench_core.gmm.pallas_gpu_kernels import RowsGrid, groups_product, launch, multiplied, rows_product
 from bench_core.gmm.pallas_gpu_tiles import SMALLEST, Blocks, Part, Ref, load, load_row_values, store
 from bench_core.quant.rounding import round_to
@@ -17,58 +17,38 @@ from bench_core.quant.rounding import round_to
 class GatedKernels:
     """The two passes over the experts, with tiles of one size in all their products."""
 
+    inputs: GatedInputs
     blocks: Blocks
-    preweight: bool
     interpret: bool
 
-    def forward(
-        self,
-        x: Float[Array, "tokens hidden"],
-        up_weights: tuple[Float[Array, "g hidden _"], ...],
-        down_weights: Float[Array, "g mlp hidden"],
-        rows: ExpertRows,
-        *,
-        keep: bool,
-    ) -> tuple[Float32[Array, "rows hidden"], tuple[Float32[Array, "rows _"], ...]]:
+    def forward(self, *, keep: bool) -> tuple[Float32[Array, "rows hidden"], tuple[Float32[Array, "rows _"], ...]]:
         """See `GatedExperts.gated_forward`."""
-        hidden, kept = self._activated(x, up_weights, rows, down_weights.shape[1], keep=keep)
-        return self._rows_product([(hidden, down_weights)], rows, transposed=False), kept
+        hidden, kept = self._activated(keep=keep)
+        return self._rows_product([(hidden, self.inputs.down_weights)], transposed=False), kept
 
     def backward(
-        self,
-        x: Float[Array, "tokens hidden"],
-        up_weights: tuple[Float[Array, "g hidden _"], ...],
-        down_weights: Float[Array, "g mlp hidden"],
-        rows: ExpertRows,
-        kept: tuple[Float32[Array, "rows _"], ...],
-        cotangent: Float32[Array, "tokens hidden"],
+        self, kept: tuple[Float32[Array, "rows _"], ...], cotangent: Float32[Array, "tokens hidden"]
     ) -> GatedGradients:
         """See `GatedExperts.gated_backward`."""
-        own = cotangent[rows.token] if self.preweight else cotangent[rows.token] * rows.weight[:, None]
+        x, rows = self.inputs.x, self.inputs.rows
+        own = cotangent[rows.token] if self.inputs.preweight else cotangent[rows.token] * rows.weight[:, None]
         upstream = round_to(own, x.dtype)
-        hidden, grads = self._activation_gradients(upstream, down_weights, rows, kept)
+        hidden, grads = self._activation_gradients(upstream, kept)
         # Read by a kernel again and again, unlike in the forward pass: sorted once.
         left = x[rows.token]
         return GatedGradients(
-            rows=self._rows_product(list(zip(grads, up_weights, strict=True)), rows, transposed=True),
-            up_weights=tuple(self._groups_product(left, grad, rows) for grad in grads),
-            down_weights=self._groups_product(hidden, upstream, rows),
+            rows=self._rows_product(list(zip(grads, self.inputs.up_weights, strict=True)), transposed=True),
+            up_weights=tuple(self._groups_product(left, grad) for grad in grads),
+            down_weights=self._groups_product(hidden, upstream),
         )
 
-    def _activated(
-        self,
-        x: Float[Array, "tokens hidden"],
-        up_weights: tuple[Float[Array, "g hidden _"], ...],
-        rows: ExpertRows,
-        width: int,
-        *,
-        keep: bool,
-    ) -> tuple[Float[Array, "rows mlp"], tuple[Float32[Array, "rows _"], ...]]:
+    def _activated(self, *, keep: bool) -> tuple[Float[Array, "rows mlp"], tuple[Float32[Array, "rows _"], ...]]:
         """silu(x @ w1) * (x @ w3) of every row in x's dtype, and if `keep` says so what came of the two products.
 
         Rows of x are read where they are. With `preweight` the result has the row's weight.
         """
-        count, inner = rows.token.shape[0], x.shape[1]
+        x, up_weights, rows = self.inputs.x, self.inputs.up_weights, self.inputs.rows
+        count, inner, width = rows.token.shape[0], x.shape[1], self.inputs.down_weights.shape[1]
         # Two sums in the registers of one.
         blocks = replace(self.blocks, n=max(SMALLEST, self.blocks.n // 2))
         grid = RowsGrid.of(count, width, inner, rows.group_sizes, blocks)
@@ -91,7 +71,7 @@ class GatedKernels:
                 for part, (ref, columns) in zip((gate, up), _halves(kept, place.columns, width), strict=True):
                     store(ref, part, place.rows, columns)
             hidden = jax.nn.silu(gate) * up
-            if self.preweight:
+            if self.inputs.preweight:
                 hidden = hidden * load_row_values(weight_ref, place.rows)[:, None]
             store(out, hidden, place.rows, place.columns)
 
@@ -107,11 +87,7 @@ class GatedKernels:
         return out, tuple(kept)
 
     def _activation_gradients(
-        self,
-        upstream: Float[Array, "rows hidden"],
-        down_weights: Float[Array, "g mlp hidden"],
-        rows: ExpertRows,
-        kept: tuple[Float32[Array, "rows _"], ...],
+        self, upstream: Float[Array, "rows hidden"], kept: tuple[Float32[Array, "rows _"], ...]
     ) -> tuple[Float[Array, "rows mlp"], tuple[Float[Array, "rows _"], ...]]:
         """The activations once more, and the gradients of the products that `kept` holds, in the upstream's dtype.
 
@@ -120,14 +96,14 @@ class GatedKernels:
         """
         dtype = upstream.dtype
         # Rounded as the gradient of every matmul operand is.
-        product = self._rows_product([(upstream, down_weights)], rows, transposed=True, dtype=dtype)
+        product = self._rows_product([(upstream, self.inputs.down_weights)], transposed=True, dtype=dtype)
         grad_hidden = product.astype(jnp.float32)
         gate, up = kept if len(kept) == 2 else jnp.split(kept[0], 2, axis=-1)
         sigmoid = jax.nn.sigmoid(gate)
         activated = gate * sigmoid
         hidden = activated * up
-        if self.preweight:
-            weight = rows.weight[:, None]
+        if self.inputs.preweight:
+            weight = self.inputs.rows.weight[:, None]
             hidden, grad_hidden = hidden * weight, grad_hidden * weight
         grad_gate = grad_hidden * up * (sigmoid + activated * (1.0 - sigmoid))
         grads = [round_to(part, dtype) for part in (grad_gate, grad_hidden * activated)]
@@ -138,21 +114,18 @@ class GatedKernels:
     def _rows_product(
         self,
         pairs: list[tuple[Float[Array, "rows _"], Float[Array, "g _ _"]]],
-        rows: ExpertRows,
         *,
         transposed: bool,
         dtype: Any = jnp.float32,
     ) -> Float[Array, "rows _"]:
+        sizes = self.inputs.rows.group_sizes
         return rows_product(
-            pairs, rows.group_sizes, transposed=transposed, dtype=dtype, blocks=self.blocks, interpret=self.interpret
+            pairs, sizes, transposed=transposed, dtype=dtype, blocks=self.blocks, interpret=self.interpret
         )
 
-    def _groups_product(
-        self, lhs: Float[Array, "rows k"], cotangent: Float[Array, "rows n"], rows: ExpertRows
-    ) -> Float[Array, "g k n"]:
-        return groups_product(
-            lhs, cotangent, rows.group_sizes, dtype=lhs.dtype, blocks=self.blocks, interpret=self.interpret
-        )
+    def _groups_product(self, lhs: Float[Array, "rows k"], cotangent: Float[Array, "rows n"]) -> Float[Array, "g k n"]:
+        sizes = self.inputs.rows.group_sizes
+        return groups_product(lhs, cotangent, sizes, dtype=lhs.dtype, blocks=self.blocks, interpret=self.interpret)
 
 
 def _halves(refs: tuple[Ref, ...] | list[Ref], columns: Part, width: int) -> list[tuple[Ref, Part]]:

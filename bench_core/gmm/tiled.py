@@ -7,7 +7,7 @@ from jaxtyping import Array, Float, Int32
 
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
-from bench_core.gmm.gated import ExpertRows, GatedExperts, GatedGradients
+from bench_core.gmm.gated import GatedExperts, GatedGradients, GatedInputs
 from bench_core.gmm.tile import RowSizes
 from bench_core.gmm.tiled_gated import RowTiles, gated_rows
 from bench_core.gmm.tiled_gated_grad import gated_gradients
@@ -55,28 +55,11 @@ class Tiled(GroupedMatmul, GatedExperts):
         return groups_product(lhs, cotangent, group_sizes, row_tiles=self.row_tiles)
 
     def gated_forward(
-        self,
-        x: Float[Array, "tokens hidden"],
-        up_weights: tuple[Float[Array, "g hidden _"], ...],
-        down_weights: Float[Array, "g mlp hidden"],
-        rows: ExpertRows,
-        *,
-        preweight: bool,
-        keep: bool,
+        self, inputs: GatedInputs, *, keep: bool
     ) -> tuple[Sums[Array, "padded hidden"], tuple[Sums[Array, "padded _"], ...]]:
-        tiles = RowTiles.of(x, rows, self.row_tiles)
-        return gated_rows(tiles, up_weights, down_weights, rows, preweight=preweight, keep=keep)
+        return gated_rows(inputs, RowTiles.of(inputs, self.row_tiles), keep=keep)
 
     def gated_backward(
-        self,
-        x: Float[Array, "tokens hidden"],
-        up_weights: tuple[Float[Array, "g hidden _"], ...],
-        down_weights: Float[Array, "g mlp hidden"],
-        rows: ExpertRows,
-        kept: tuple[Sums[Array, "padded _"], ...],
-        cotangent: Sums[Array, "tokens hidden"],
-        *,
-        preweight: bool,
+        self, inputs: GatedInputs, kept: tuple[Sums[Array, "padded _"], ...], cotangent: Sums[Array, "tokens hidden"]
     ) -> GatedGradients:
-        tiles = RowTiles.of(x, rows, self.row_tiles)
-        return gated_gradients(tiles, up_weights, down_weights, rows, kept, cotangent, preweight=preweight)
+        return gated_gradients(inputs, RowTiles.of(inputs, self.row_tiles), kept, cotangent)

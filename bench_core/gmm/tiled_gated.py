@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Float32, Int, Int32, Shaped
 
-from bench_core.gmm.gated import ExpertRows
+from bench_core.gmm.gated import GatedInputs
 from bench_core.gmm.tile import RowSizes
 from bench_core.gmm.tiled_bits import bits, dot, valued
 from bench_core.gmm.tiled_ladder import Tile, ladder
@@ -32,7 +32,8 @@ class RowTiles:
     ladder: tuple[Tile, ...]
 
     @classmethod
-    def of(cls, x: Float[Array, "tokens hidden"], rows: ExpertRows, row_tiles: RowSizes | None = None) -> "RowTiles":
+    def of(cls, inputs: GatedInputs, row_tiles: RowSizes | None = None) -> "RowTiles":
+        x, rows = inputs.x, inputs.rows
         tiles = ladder(rows.token.shape[0], rows.group_sizes.shape[0], close=True, row_tiles=row_tiles)
         token, weight = (jnp.pad(own, (0, tiles[0].rows)) for own in (rows.token, rows.weight))
         return cls(x=bits(x), dtype=x.dtype, token=token, weight=weight, ladder=tiles)
@@ -65,16 +66,11 @@ def matrices_of(stacked: tuple[Float[Array, "g _ _"], ...], index: Int[Array, ""
 
 
 def gated_rows(
-    tiles: RowTiles,
-    up_weights: tuple[Float[Array, "g hidden _"], ...],
-    down_weights: Float[Array, "g mlp hidden"],
-    rows: ExpertRows,
-    *,
-    preweight: bool,
-    keep: bool,
+    inputs: GatedInputs, tiles: RowTiles, *, keep: bool
 ) -> tuple[Sums[Array, "padded hidden"], tuple[Sums[Array, "padded _"], ...]]:
     """See `GatedExperts.gated_forward`."""
-    ends = jnp.cumsum(rows.group_sizes)
+    up_weights, down_weights, sizes = inputs.up_weights, inputs.down_weights, inputs.rows.group_sizes
+    ends = jnp.cumsum(sizes)
 
     def one_group(index: Array, buffers: tuple[Array, ...]) -> tuple[Array, ...]:
         *ups, down = matrices_of((*up_weights, down_weights), index)
@@ -85,7 +81,7 @@ def gated_rows(
             projected = tuple(dot(own, matrix, (1, 0)) for matrix in ups)
             gate, up = halves(projected)
             hidden = jax.nn.silu(gate) * up
-            if preweight:
+            if inputs.preweight:
                 hidden = hidden * tiles.weights(at, tile.rows)
             result = dot(round_to(hidden, tiles.dtype), down, (1, 0))
             made = (result, *projected) if keep else (result,)
@@ -98,7 +94,7 @@ def gated_rows(
         def worthwhile(tile: Tile, carry: tuple[Array, tuple[Array, ...]]) -> Array:
             return ends[index] - carry[0] >= tile.least
 
-        carry = (ends[index] - rows.group_sizes[index], buffers)
+        carry = (ends[index] - sizes[index], buffers)
         for tile in tiles.ladder:
             carry = jax.lax.while_loop(functools.partial(worthwhile, tile), functools.partial(take, tile), carry)
         return carry[1]

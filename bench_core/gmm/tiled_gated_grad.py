@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
-from bench_core.gmm.gated import ExpertRows, GatedGradients
+from bench_core.gmm.gated import GatedGradients, GatedInputs
 from bench_core.gmm.tiled_bits import bits, dot, valued
 from bench_core.gmm.tiled_gated import RowTiles, halves, matrices_of
 from bench_core.gmm.tiled_ladder import Tile
@@ -105,18 +105,15 @@ class _ExpertBackward:
 
 
 def gated_gradients(
+    inputs: GatedInputs,
     tiles: RowTiles,
-    up_weights: tuple[Float[Array, "g hidden _"], ...],
-    down_weights: Float[Array, "g mlp hidden"],
-    rows: ExpertRows,
     kept: tuple[Sums[Array, "padded _"], ...],
     cotangent: Sums[Array, "tokens hidden"],
-    *,
-    preweight: bool,
 ) -> GatedGradients:
     """See `GatedExperts.gated_backward`."""
-    x, ends = tiles.x, jnp.cumsum(rows.group_sizes)
-    weights = (*up_weights, down_weights)
+    x, sizes = tiles.x, inputs.rows.group_sizes
+    ends = jnp.cumsum(sizes)
+    weights = (*inputs.up_weights, inputs.down_weights)
 
     def one_group(index: Array, carry: tuple[Array, tuple[Array, ...], tuple[Array, ...]]) -> tuple[Any, ...]:
         buffer, so_far, results = carry
@@ -127,9 +124,9 @@ def gated_gradients(
             cotangent=cotangent,
             ups=tuple(ups),
             down=down,
-            start=ends[index] - rows.group_sizes[index],
+            start=ends[index] - sizes[index],
             end=ends[index],
-            preweight=preweight,
+            preweight=inputs.preweight,
         )
         state = (own.start, buffer, so_far)
         for above, tile in itertools.pairwise(tiles.ladder[:-1]):
@@ -152,6 +149,6 @@ def gated_gradients(
             tuple(jnp.zeros_like(bits(own)) for own in weights),
         ),
     )
-    buffer, _, results = jax.lax.fori_loop(0, down_weights.shape[0], one_group, carry)
+    buffer, _, results = jax.lax.fori_loop(0, sizes.shape[0], one_group, carry)
     *ups, down = (valued(result, tiles.dtype) for result in results)
     return GatedGradients(rows=buffer, up_weights=tuple(ups), down_weights=down)

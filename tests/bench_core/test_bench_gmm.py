@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
+import gmm_contract as contract
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
-import test_bench_tiled as contract
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +21,7 @@ from bench_core.gmm.megablox import MOST_ROW_TILES, Megablox, _kernels, tells_ap
 from bench_core.gmm.registry import BACKENDS
 from bench_core.gmm.tile import Tile
 from bench_core.harness.table import choices, table_case
-from bench_core.shapes import TIMED_DTYPES, BenchPass, DType
+from bench_core.shapes import BenchPass, DType
 
 TINY = [
     "hillclimb",
@@ -42,49 +41,17 @@ TINY = [
 SMALL_TILE = Tile(m=8, k=128, n=128)
 
 
-class _Spoilt(contract.TestTiled):
-    backend: ClassVar[GroupedMatmul] = BACKENDS["gmm"].load(platform="cpu")
-
-
 @pytest.mark.slow
-class TestMegablox:
-    """The contract of every backend, with one compilation per dtype."""
-
+class TestMegablox(contract.KernelContract):
     backend: ClassVar[GroupedMatmul] = BACKENDS["gmm"].load(platform="cpu")
-
-    @pytest.mark.parametrize("dtype", TIMED_DTYPES)
-    @pytest.mark.sample(1)
-    def test_products_of_awkward_groups(self, dtype: DType) -> None:
-        operands = contract._operands(contract.ROWS, dtype)
-        for name, sizes in contract.SIZES.items():
-            outputs = contract._computed(self.backend, operands, sizes)
-            comparison = compare(outputs, contract._expected(self.backend, operands, sizes))
-            assert comparison.passed, (name, comparison)
-            empty = np.array(sizes) == 0
-            assert not outputs["grad_rhs"][empty].any()
-
-    def test_a_group_does_not_see_the_rows_of_others(self) -> None:
-        _Spoilt().test_a_group_does_not_see_the_rows_of_others(spoilt=3)
-
-    @pytest.mark.parametrize("sizes", [(3, 40, 0, 130, 0, 450), (0, 0, 0, 0, 0, 0)])
-    def test_rows_past_the_groups_are_zeros(self, sizes: tuple[int, ...]) -> None:
-        lhs, rhs, cotangent = contract._operands(contract.ROWS, DType.FLOAT32)
-        outputs = contract._computed(self.backend, (lhs, rhs, cotangent), sizes)
-        owned = sum(sizes)
-        for name in ("forward", "grad_lhs"):
-            assert outputs[name][:owned].all()
-            assert not outputs[name][owned:].any()
-        expected = contract._expected(self.backend, (lhs, rhs, cotangent), sizes)
-        assert compare({"grad_rhs": outputs["grad_rhs"]}, {"grad_rhs": expected["grad_rhs"]}).passed
 
     @pytest.mark.wide
     def test_several_tiles_of_every_width_and_a_rest(self) -> None:
         backend = BACKENDS["gmm"].load(platform="cpu", tile=SMALL_TILE)
-        rng = np.random.default_rng(5)
         shapes, sizes = ((21, 300), (3, 300, 140), (21, 140)), (9, 0, 12)
-        lhs, rhs, cotangent = (np.asarray(jnp.asarray(rng.normal(size=shape), jnp.bfloat16)) for shape in shapes)
-        outputs = contract._computed(backend, (lhs, rhs, cotangent), sizes)
-        assert compare(outputs, contract._expected(backend, (lhs, rhs, cotangent), sizes)).passed
+        operands = contract.drawn(5, shapes, DType.BFLOAT16)
+        outputs = contract.computed(backend, operands, sizes)
+        assert compare(outputs, contract.expected(backend, operands, sizes)).passed
 
 
 def _traced(backend: GroupedMatmul, dtype: DType, rows: int) -> dict[str, tuple[Callable[..., jax.Array], tuple]]:

@@ -4,11 +4,11 @@ import functools
 from collections.abc import Callable
 from typing import ClassVar
 
+import gmm_contract as contract
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import test_bench_tiled as contract
 from bench_problems import ODD, expected_of, inputs_of, with_experts
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,51 +41,19 @@ GPU = BACKENDS["pallas_gpu"].load(platform="gpu")
 TRITON = "__gpu$xla.gpu.triton"
 
 
-class _Spoilt(contract.TestTiled):
-    backend: ClassVar[GroupedMatmul] = BACKENDS["pallas_gpu"].load(platform="cpu")
-
-
 @pytest.mark.slow
-class TestPallasGpu:
-    """The contract of every backend, with one compilation per dtype."""
-
+class TestPallasGpu(contract.KernelContract):
     backend: ClassVar[GroupedMatmul] = BACKENDS["pallas_gpu"].load(platform="cpu")
-
-    @pytest.mark.parametrize("dtype", TIMED_DTYPES)
-    @pytest.mark.sample(1)
-    def test_products_of_awkward_groups(self, dtype: DType) -> None:
-        operands = contract._operands(contract.ROWS, dtype)
-        for name, sizes in contract.SIZES.items():
-            outputs = contract._computed(self.backend, operands, sizes)
-            assert {array.dtype for array in outputs.values()} == {np.dtype(np.float32)}
-            comparison = compare(outputs, contract._expected(self.backend, operands, sizes))
-            assert comparison.passed, (name, comparison)
-            assert not outputs["grad_rhs"][np.array(sizes) == 0].any()
-
-    def test_a_group_does_not_see_the_rows_of_others(self) -> None:
-        _Spoilt().test_a_group_does_not_see_the_rows_of_others(spoilt=3)
-
-    @pytest.mark.parametrize("sizes", [(3, 40, 0, 130, 0, 450), (0, 0, 0, 0, 0, 0)])
-    def test_rows_past_the_groups_are_zeros(self, sizes: tuple[int, ...]) -> None:
-        operands = contract._operands(contract.ROWS, DType.FLOAT32)
-        outputs = contract._computed(self.backend, operands, sizes)
-        owned = sum(sizes)
-        for name in ("forward", "grad_lhs"):
-            assert outputs[name][:owned].all()
-            assert not outputs[name][owned:].any()
-        expected = contract._expected(self.backend, operands, sizes)
-        assert compare({"grad_rhs": outputs["grad_rhs"]}, {"grad_rhs": expected["grad_rhs"]}).passed
 
     @pytest.mark.wide
     @pytest.mark.parametrize("dtype", TIMED_DTYPES)
     def test_several_tiles_of_every_side_and_a_rest(self, dtype: DType) -> None:
         """More tiles of rows than are computed in one band."""
         backend = PallasGpu(interpret=True, blocks=SMALL)
-        rng = np.random.default_rng(5)
         shapes, sizes = ((190, 40), (4, 40, 50), (190, 50)), (9, 0, 160, 21)
-        lhs, rhs, cotangent = (np.asarray(jnp.asarray(rng.normal(size=shape), dtype.value)) for shape in shapes)
-        outputs = contract._computed(backend, (lhs, rhs, cotangent), sizes)
-        assert compare(outputs, contract._expected(backend, (lhs, rhs, cotangent), sizes)).passed
+        operands = contract.drawn(5, shapes, dtype)
+        outputs = contract.computed(backend, operands, sizes)
+        assert compare(outputs, contract.expected(backend, operands, sizes)).passed
 
 
 _SIZES = st.lists(st.integers(0, 60), min_size=5, max_size=5).filter(lambda sizes: sum(sizes) <= 100)
