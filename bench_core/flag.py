@@ -24,8 +24,9 @@ class Flag:
     `name`: the flag and its key in a config, where these are not called as the field. `choices`: the words that it
     takes, where the type does not tell. `several`: it takes `both`, which is a case for each of its words. `unless`:
     the help's words for the default, where the command has to know whether the flag was given. `read`: makes the value
-    of the text, or of all texts where the flag may be `repeated`. `after` and `shown_after`: the flag behind which it
-    stands, in all lists and in the help, where that is not the one declared before it.
+    of the text, or of all texts where the flag may be `repeated`. `unsaid`: a config has no key for the default, given
+    or not. `after` and `shown_after`: the flag behind which it stands, in all lists and in the help, where that is not
+    the one declared before it.
     """
 
     help: str
@@ -36,6 +37,7 @@ class Flag:
     unless: str = ""
     read: Callable[[Any], Any] | None = None
     repeated: bool = False
+    unsaid: bool = False
     after: str = ""
     shown_after: str = ""
 
@@ -53,9 +55,17 @@ class Declared:
     @property
     def words(self) -> list[str]:
         """The words that it takes; none where it takes numbers or any text."""
-        if isinstance(self.kind, type) and issubclass(self.kind, StrEnum):
-            return [member.value for member in self.kind]
-        return list(self.flag.choices)
+        return list(self.flag.choices) if self.enum is None else [member.value for member in self.enum]
+
+    @property
+    def enum(self) -> type[StrEnum] | None:
+        """The type of its words, which may be left out; None where it takes others."""
+        kinds = [kind for kind in (self.kind, *get_args(self.kind)) if isinstance(kind, type)]
+        return next((kind for kind in kinds if issubclass(kind, StrEnum)), None)
+
+    def is_said(self, value: Any) -> bool:
+        """Whether a config has a key for this value: not for None, which the case has not."""
+        return value is not None and not (self.flag.unsaid and value == self.default)
 
     def of(self, whole: object) -> Any:
         """Its value in `whole`."""
@@ -69,9 +79,7 @@ class Declared:
         """
         if self.flag.read is not None:
             return self.flag.read(given)
-        if isinstance(self.kind, type) and issubclass(self.kind, StrEnum):
-            return self.kind(choose(option(self.name), given, self.words))
-        return given
+        return given if self.enum is None else self.enum(choose(option(self.name), given, self.words))
 
     def read_several(self, given: str) -> list[Any]:
         """The value of a word, or all values for `both`.

@@ -16,7 +16,12 @@ from bench_core.cli.rows import Request, compile_cases, lead_cases, run_cases
 from bench_core.errors import UsageError
 from bench_core.flag import Declared, Flag, build, declared
 from bench_core.harness.case import CASE_FLAGS, Case
-from bench_core.harness.combinations import refuse_measuring, refuse_row_tiles, refuse_stages, refuse_tile
+from bench_core.harness.combinations import (
+    refuse_measuring,
+    refuse_row_tiles,
+    refuse_stage_times,
+    refuse_tile,
+)
 from bench_core.harness.tuned import TUNED, cache_file
 from bench_core.job.flags import JobFlags
 
@@ -75,13 +80,8 @@ def hillclimb(given: Mapping[str, Any]) -> None:
     request = read_request(given)
     if asked.stage_timing:
         for case in request.cases:
-            refuse_stages(
-                bench_pass=case.bench_pass,
-                queue_mode=case.queue_mode,
-                inside=case.routes_inside,
-                staged=case.staged,
-                parallel=case.parallel,
-            )
+            case.require_stages("--stage-timing")
+            refuse_stage_times(inside=case.routes_inside, staged=case.staged)
     if target is not None:
         refuse_measuring(stage_timing=asked.stage_timing, profile=asked.profile is not None)
     job = build(JobFlags, given)

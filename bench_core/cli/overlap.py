@@ -118,7 +118,7 @@ def _paths(asked: Asked, case: Case) -> list[PathName]:
     Raises:
         UsageError: a flag is about a path that is not measured, or stages are to be compiled as one program.
     """
-    chunked = case.parallel.chunks is not None
+    chunked = (case.parallel.chunks or 1) > 1
     paths = [PathName.REF_DP]
     paths += [PathName.STAGED_DP] if asked.staged_dp else []
     paths += [PathName.FUSED_EP]

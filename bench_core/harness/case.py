@@ -14,9 +14,9 @@ from bench_core.gmm.tile import RowSizes, Tile
 from bench_core.harness.combinations import (
     idle_keys,
     refuse_combinations,
-    refuse_programs,
     refuse_routing_inside,
     refuse_row_tiles,
+    refuse_stages,
     refuse_tile,
 )
 from bench_core.harness.compiler_flags import NO_FLAGS, CompilerFlags
@@ -88,27 +88,20 @@ class Case:
         Flag(help="prequeue: dispatch is prepared outside the timed call; forward only.", several=True),
     ] = QueueMode.FULL
     router: Annotated[
-        Router | None,
-        Flag(
-            help="inside: the timed program chooses the experts, from the router's logits.",
-            metavar="|".join(Router),
-            unless=Router.OUTSIDE.value,
-            read=lambda word: Router(choose("--router", word, list(Router))),
-        ),
-    ] = None
+        Router,
+        Flag(help="inside: the timed program chooses the experts, from the router's logits.", unsaid=True),
+    ] = Router.OUTSIDE
     bench_pass: Annotated[
         BenchPass,
         Flag(help="What one call computes; backward: mean of squares, gradients to x and all weights."),
     ] = BenchPass.FORWARD
     programs: Annotated[
-        Programs | None,
+        Programs,
         Flag(
             help="stages: pack, up, down and combine as programs of their own, called as one; forward only.",
-            metavar="|".join(Programs),
-            unless=Programs.ONE.value,
-            read=lambda word: Programs(choose("--programs", word, list(Programs))),
+            unsaid=True,
         ),
-    ] = None
+    ] = Programs.ONE
     remat_mode: Annotated[RematMode, Flag(help="What the backward pass recomputes.")] = RematMode.NONE
     capacity: Capacity = UNLIMITED
     quant_mode: Annotated[
@@ -127,6 +120,7 @@ class Case:
             metavar="KEY=VALUE",
             read=CompilerFlags.parse,
             repeated=True,
+            unsaid=True,
         ),
     ] = NO_FLAGS
     iters: Annotated[int, Flag(help="Timed calls; every sample is kept.")] = 5
@@ -163,9 +157,15 @@ class Case:
         if self.routes_inside:
             refuse_routing_inside(queue_mode=self.queue_mode, routing=self.routing)
         if self.staged:
-            refuse_programs(
-                programs=self.programs, bench_pass=self.bench_pass, queue_mode=self.queue_mode, parallel=self.parallel
-            )
+            self.require_stages(f"--programs {self.programs}")
+
+    def require_stages(self, asked: str) -> None:
+        """The case is made of the stages that the flag `asked` is about.
+
+        Raises:
+            UsageError: it is not.
+        """
+        refuse_stages(asked, bench_pass=self.bench_pass, queue_mode=self.queue_mode, parallel=self.parallel)
 
     @property
     def routes_inside(self) -> bool:
@@ -175,7 +175,7 @@ class Case:
     @property
     def staged(self) -> bool:
         """Whether the stages of the forward pass are programs of their own."""
-        return self.programs is not None and self.programs.staged
+        return self.programs.staged
 
     def over(self, available: int) -> "Case":
         """The case with the sizes of its mesh said, on so many devices.
@@ -206,13 +206,15 @@ class Case:
         """The case as flat words and numbers, keyed by the flags' names, in their order.
 
         What the case does not have (the capacity factor without a policy, run lengths of a random distribution,
-        the tile of a backend without one, row tiles that were not named, flags of the compiler) has no key.
+        the tile of a backend without one, row tiles that were not named) has no key, nor has the default of a flag
+        that says so.
         """
         values = {flag.name: flag.of(self) for flag in CASE_FLAGS}
         values["tile"] = self.tile or BACKENDS[self.backend].default_tile
         if self.routing.distribution is not Distribution.RUNS:
             values |= dict.fromkeys(RUN_FLAGS)
-        return {name: _reported(value) for name, value in values.items() if value not in (None, NO_FLAGS)}
+        said = [flag.name for flag in CASE_FLAGS if flag.is_said(values[flag.name])]
+        return {name: _reported(values[name]) for name in said}
 
 
 CASE_FLAGS = declared(Case)

@@ -1,6 +1,6 @@
 """Combinations of flags that are impossible, or that change nothing. No JAX."""
 
-from bench_core.blocks.modes import Programs, QueueMode, RematMode
+from bench_core.blocks.modes import QueueMode, RematMode
 from bench_core.errors import UsageError
 from bench_core.gmm.registry import BACKENDS
 from bench_core.gmm.tile import RowSizes, Tile
@@ -84,38 +84,57 @@ def refuse_routing_inside(*, queue_mode: QueueMode, routing: RoutingRequest) -> 
         )
 
 
-def refuse_programs(
-    *, programs: Programs | None, bench_pass: BenchPass, queue_mode: QueueMode, parallel: Parallel
-) -> None:
-    """Refuse stages as programs of their own where the case is not made of these stages.
+def refuse_stages(asked: str, *, bench_pass: BenchPass, queue_mode: QueueMode, parallel: Parallel) -> None:
+    """Refuse the stages that `asked` is about where the case is not made of them.
 
     Raises:
-        UsageError: the pass is not forward, dispatch is not part of it, or tokens are sent in chunks.
+        UsageError: the pass is not forward, dispatch is not part of it, or it has other parts.
     """
-    if bench_pass is not BenchPass.FORWARD:
-        raise UsageError(
-            f"--programs {programs} cannot be combined with --bench-pass {bench_pass}",
-            cause="the stages pack, up, down and combine are those of the forward pass",
-            hint="use --bench-pass forward, or --programs one",
-        )
-    if queue_mode is not QueueMode.FULL:
-        raise UsageError(
-            f"--programs {programs} cannot be combined with --queue-mode {queue_mode}",
-            cause="the first stage is the dispatch that prequeue leaves out",
-            hint="use --queue-mode full, or --programs one",
-        )
-    if parallel.dp_impl is DpImpl.AUTO:
-        raise UsageError(
-            f"--programs {programs} cannot be combined with --dp-impl auto",
-            cause="XLA's partitioner cuts the one program of one device",
-            hint="use --dp-impl shard_map, or --programs one",
-        )
-    if parallel.chunks is not None:
-        raise UsageError(
-            f"--programs {programs} cannot be combined with --chunks {parallel.chunks}",
-            cause="a compiler can only let chunks overlap within one program",
-            hint="leave --chunks out, or use --programs one",
-        )
+    chunks = parallel.chunks or 1
+    others = {
+        f"--bench-pass {bench_pass}": (
+            bench_pass is not BenchPass.FORWARD,
+            "the stages pack, up, down and combine are those of the forward pass",
+            "use --bench-pass forward",
+        ),
+        f"--queue-mode {queue_mode}": (
+            queue_mode is not QueueMode.FULL,
+            "the first stage is the dispatch that prequeue leaves out",
+            "use --queue-mode full",
+        ),
+        f"--dp-impl {parallel.dp_impl}": (
+            parallel.dp_impl is DpImpl.AUTO,
+            "the stages are programs that say what each device does, and there XLA's partitioner decides it",
+            "use --dp-impl shard_map",
+        ),
+        f"--chunks {chunks}": (
+            chunks > 1,
+            "the stages of one chunk may overlap with those of another",
+            "leave --chunks out",
+        ),
+    }
+    for other, (given, cause, hint) in others.items():
+        if given:
+            raise UsageError(
+                f"{asked} cannot be combined with {other}", cause=cause, hint=f"{hint}, or leave {asked.split()[0]} out"
+            )
+
+
+def refuse_stage_times(*, inside: bool, staged: bool) -> None:
+    """Refuse to time each stage where they begin before the experts are chosen, or are timed as one.
+
+    Raises:
+        UsageError: they do, or are.
+    """
+    others = {
+        "--router inside": (inside, "choosing the experts is none of the stages"),
+        "--programs": (staged, "that times the stages together, as one call"),
+    }
+    for flag, (given, cause) in others.items():
+        if given:
+            raise UsageError(
+                f"--stage-timing cannot be combined with {flag}", cause=cause, hint=f"leave {flag.split()[0]} out"
+            )
 
 
 def refuse_tile(*, backend: str | None, tile: Tile | None) -> None:
@@ -124,70 +143,29 @@ def refuse_tile(*, backend: str | None, tile: Tile | None) -> None:
     Raises:
         UsageError: there is one.
     """
-    if tile is None or (backend is not None and BACKENDS[backend].default_tile is not None):
-        return
     taking = [name for name, entry in BACKENDS.items() if entry.default_tile is not None]
-    where = f"without --backend {taking[0]}" if backend is None else f"with --backend {backend}"
-    raise UsageError(
-        f"--tile {tile} changes nothing {where}",
-        cause=f"backends that take a tile: {', '.join(taking)}",
-        hint=f"use --backend {taking[0]}, or leave --tile out",
-    )
+    _refuse_idle("--tile", tile, what="a tile", backend=backend, taking=taking)
 
 
 def refuse_row_tiles(*, backend: str | None, row_tiles: RowSizes | None) -> None:
-    """Refuse row tiles for a backend that takes none, or without a name: the default depends on the device.
+    """The same of row tiles.
 
     Raises:
         UsageError: there are some.
     """
-    if row_tiles is None or (backend is not None and BACKENDS[backend].takes_row_tiles):
-        return
     taking = [name for name, entry in BACKENDS.items() if entry.takes_row_tiles]
+    _refuse_idle("--row-tiles", row_tiles, what="row tiles", backend=backend, taking=taking)
+
+
+def _refuse_idle(flag: str, value: object, *, what: str, backend: str | None, taking: list[str]) -> None:
+    if value is None or backend in taking:
+        return
     where = f"without --backend {taking[0]}" if backend is None else f"with --backend {backend}"
     raise UsageError(
-        f"--row-tiles {row_tiles} changes nothing {where}",
-        cause=f"backends that take row tiles: {', '.join(taking)}",
-        hint=f"use --backend {taking[0]}, or leave --row-tiles out",
+        f"{flag} {value} changes nothing {where}",
+        cause=f"backends that take {what}: {', '.join(taking)}",
+        hint=f"use --backend {taking[0]}, or leave {flag} out",
     )
-
-
-def refuse_stages(
-    *, bench_pass: BenchPass, queue_mode: QueueMode, inside: bool, staged: bool, parallel: Parallel
-) -> None:
-    """Refuse stage times of a case that has not these stages.
-
-    Raises:
-        UsageError: the pass is not forward, or its parts are others.
-    """
-    if bench_pass is not BenchPass.FORWARD:
-        raise UsageError(
-            f"--stage-timing cannot be combined with --bench-pass {bench_pass}",
-            cause="the stages pack, up, down and combine are those of the forward pass",
-            hint="use --bench-pass forward",
-        )
-    if queue_mode is not QueueMode.FULL:
-        raise UsageError(
-            f"--stage-timing cannot be combined with --queue-mode {queue_mode}",
-            cause="its first stage is the dispatch that prequeue leaves out",
-            hint="use --queue-mode full",
-        )
-    if parallel.dp_impl is DpImpl.AUTO:
-        raise UsageError(
-            f"--stage-timing cannot be combined with --dp-impl {parallel.dp_impl}",
-            cause="the stages are programs that say what each device does, and there XLA's partitioner decides it",
-            hint="leave --dp-impl out",
-        )
-    others = {
-        "--router inside": (inside, "choosing the experts is none of the stages"),
-        "--programs": (staged, "that times the stages together, as one call"),
-        "--chunks": (parallel.chunks is not None, "the stages of one chunk may overlap with those of another"),
-    }
-    for flag, (given, cause) in others.items():
-        if given:
-            raise UsageError(
-                f"--stage-timing cannot be combined with {flag}", cause=cause, hint=f"leave {flag.split()[0]} out"
-            )
 
 
 def refuse_measuring(*, stage_timing: bool, profile: bool) -> None:

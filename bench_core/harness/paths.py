@@ -37,7 +37,7 @@ def path_case(path: PathName, fused: Case, *, programs: Programs, platform: str)
     match path:
         case PathName.REF_DP | PathName.STAGED_DP:
             parallel = Parallel(mode=ParallelMode.DP, dp_size=spread.devices, devices=spread.devices)
-            staged = programs if path is PathName.STAGED_DP else None
+            staged = programs if path is PathName.STAGED_DP else Programs.ONE
             return replace(fused, router=Router.INSIDE, parallel=parallel, programs=staged)
         case PathName.FUSED_EP:
             return replace(fused, router=Router.INSIDE, parallel=replace(fused.parallel, chunks=None))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from bench_core.blocks.impls import IMPLS
-from bench_core.blocks.modes import RematMode
+from bench_core.blocks.modes import RematMode, Router
 from bench_core.errors import UsageError
 from bench_core.harness.case import Case
 from bench_core.harness.table import CAPACITIES, ROUTINGS, pairwise, router_of, table_case
@@ -112,5 +112,5 @@ def spread_case(backend: str, choice: Mapping[str, str], devices: int) -> Case:
         capacity=_BOUNDARY if choice["capacity"] == "boundary" else CAPACITIES[choice["capacity"]],
         shared_fused=shape.shared_expert_dim > 0 and choice["dtype"] == DType.BFLOAT16,
         parallel=forms(devices)[choice["form"]],
-        router=router_of(choice) if choice["null"] in _FROM_LOGITS else None,
+        router=router_of(choice) if choice["null"] in _FROM_LOGITS else Router.OUTSIDE,
     )

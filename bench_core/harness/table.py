@@ -94,10 +94,10 @@ def table_case(backend: str, choice: Mapping[str, str]) -> Case:
         pack_strategy=PackStrategy.TUPLE_SORT if choice["capacity"] == "drop" else PackStrategy.ARGSORT,
         remat_mode=RematMode(choice["remat"]),
         capacity=CAPACITIES[choice["capacity"]],
-        router=router_of(choice) if choice["null"] == "none" else None,
+        router=router_of(choice) if choice["null"] == "none" else Router.OUTSIDE,
     )
 
 
-def router_of(choice: Mapping[str, str]) -> Router | None:
+def router_of(choice: Mapping[str, str]) -> Router:
     """Where the router of a row without null slots is. Its logits are float32, so float64 shows no more of it."""
-    return Router.INSIDE if choice["impl"] in ROUTED_INSIDE and choice["dtype"] != DType.FLOAT64 else None
+    return Router.INSIDE if choice["impl"] in ROUTED_INSIDE and choice["dtype"] != DType.FLOAT64 else Router.OUTSIDE

@@ -7,7 +7,7 @@ from typing import Annotated
 from bench_core.blocks.sends import ALONE as ALONE_SENDS
 from bench_core.blocks.sends import Sends, added
 from bench_core.errors import UsageError
-from bench_core.flag import Flag, choose
+from bench_core.flag import Flag
 
 
 class ParallelMode(StrEnum):
@@ -110,14 +110,6 @@ class Spread:
 ONE_DEVICE = Spread()
 
 
-def _impl(word: str) -> EpImpl:
-    return EpImpl(choose("--ep-impl", word, list(EpImpl)))
-
-
-def _dp_impl(word: str) -> DpImpl:
-    return DpImpl(choose("--dp-impl", word, list(DpImpl)))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parallel:
     """What the flags ask for. `over` says what that is on so many devices.
@@ -133,20 +125,12 @@ class Parallel:
         DpImpl | None,
         Flag(
             help="dp: who cuts the program into one for each device; auto: XLA's partitioner.",
-            metavar="|".join(DpImpl),
             unless=DpImpl.SHARD_MAP.value,
-            read=_dp_impl,
         ),
     ] = None
-    ep_impl: Annotated[
-        EpImpl | None,
-        Flag(
-            help="ep: what devices send to each other.",
-            metavar="|".join(EpImpl),
-            unless=EpImpl.PSUM.value,
-            read=_impl,
-        ),
-    ] = None
+    ep_impl: Annotated[EpImpl | None, Flag(help="ep: what devices send to each other.", unless=EpImpl.PSUM.value)] = (
+        None
+    )
     chunks: Annotated[
         int | None, Flag(help="all_to_all: parts in which a device sends its tokens.", metavar="N", unless="1")
     ] = None
@@ -251,6 +235,7 @@ class Parallel:
                     ep_impl=spread.impl,
                     ep_size=spread.ep,
                     dp_size=spread.dp,
+                    chunks=spread.chunks if spread.chunks > 1 else None,
                     devices=spread.devices,
                     processes=processes,
                 )

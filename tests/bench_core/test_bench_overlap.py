@@ -51,15 +51,13 @@ def _fused(**options: object) -> Case:
 @pytest.mark.parametrize(
     ("path", "spread", "programs"),
     [
-        (REF, Spread(dp=4), None),
+        (REF, Spread(dp=4), Programs.ONE),
         (STAGED, Spread(dp=4), Programs.STAGES),
-        (FUSED, Spread(dp=2, ep=2, impl=EpImpl.ALL_TO_ALL), None),
-        (CHUNKED, Spread(dp=2, ep=2, impl=EpImpl.ALL_TO_ALL, chunks=2), None),
+        (FUSED, Spread(dp=2, ep=2, impl=EpImpl.ALL_TO_ALL), Programs.ONE),
+        (CHUNKED, Spread(dp=2, ep=2, impl=EpImpl.ALL_TO_ALL, chunks=2), Programs.ONE),
     ],
 )
-def test_paths_use_the_same_devices_and_begin_with_logits(
-    path: PathName, spread: Spread, programs: Programs | None
-) -> None:
+def test_paths_use_the_same_devices_and_begin_with_logits(path: PathName, spread: Spread, programs: Programs) -> None:
     case = path_case(path, _fused(), programs=Programs.STAGES, platform="cpu")
     assert (case.parallel.spread, case.programs, case.router) == (spread, programs, Router.INSIDE)
     assert case.parallel.devices == 4
