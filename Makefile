@@ -105,7 +105,7 @@ calibrate: setup  ## how often a verdict is wrong, by simulation; writes the tab
 
 aot: setup  ## compile the MoE benchmark for TPUs that are not there: the check table, the published shapes, the default backends (an hour)
 	@$(BIN)/bench-core check --aot v5e-4
-	@$(BIN)/python benchmarks/moe_aot.py --evidence bench_core/gmm/evidence.json
+	@$(BIN)/python benchmarks/moe_aot.py --inflation-table bench_core/gmm/inflation_table.json
 
 aot-forms: setup  ## compile every form of expert and data parallelism for slices of 4, 8 and 64 TPUs (two hours)
 	@$(BIN)/python benchmarks/moe_aot.py --forms --resume --save benchmarks/moe_aot_forms.json

@@ -1,13 +1,13 @@
 """What the MoE shapes of the published logbooks take on TPUs that are not there: compiled, never run.
 
-    python benchmarks/moe_aot.py --save moe_aot.json --evidence bench_core/gmm/evidence.json
+    python benchmarks/moe_aot.py --save moe_aot.json --inflation-table bench_core/gmm/inflation_table.json
     python benchmarks/moe_aot.py --forms --save benchmarks/moe_aot_forms.json
     python benchmarks/moe_aot.py --forms --save benchmarks/moe_aot_forms.json --show
 
-Each case is one `bench-core hillclimb --aot` of its own, two at a time. Nothing of the tables is a timing. `--evidence`
-writes the table from which a case on a TPU that names no backend is given one. `--forms` compiles every form of
-expert and data parallelism instead, for slices of several devices. `--show` prints the table of the saved rows, and
-compiles nothing; `--resume` compiles those that are missing, or that other versions compiled.
+Each case is one `bench-core hillclimb --aot` of its own, two at a time. Nothing of the tables is a timing.
+`--inflation-table` writes the table from which a case on a TPU that names no backend is given one. `--forms` compiles
+every form of expert and data parallelism instead, for slices of several devices. `--show` prints the table of the saved
+rows, and compiles nothing; `--resume` compiles those that are missing, or that other versions compiled.
 """
 
 import argparse
@@ -174,8 +174,8 @@ def form_line(row: dict) -> str:
     return "| " + " | ".join([*head, "yes", *numbers(row, ("temporary",)), note]) + " |"
 
 
-def write_evidence(path: Path, rows: Iterable[dict]) -> None:
-    """The table that `bench_core.gmm.evidence` reads, a program a line."""
+def write_inflation_table(path: Path, rows: Iterable[dict]) -> None:
+    """The table that `bench_core.gmm.inflation_table` reads, a program a line."""
     software: Mapping[str, str] = installed()
     kept = [
         {
@@ -229,7 +229,7 @@ def main() -> None:
     parser.add_argument("--save", type=Path, help="write all rows as JSON to this file")
     parser.add_argument("--resume", action="store_true", help="keep the rows of --save that these versions compiled")
     parser.add_argument("--show", action="store_true", help="print the table of --save's rows, and compile nothing")
-    parser.add_argument("--evidence", type=Path, help="write the table for default backends to this file")
+    parser.add_argument("--inflation-table", type=Path, help="write the table for default backends to this file")
     options = parser.parse_args()
     if options.targets is None:
         # One device of a larger slice would give the same program.
@@ -246,8 +246,8 @@ def main() -> None:
         print(f"\n{len(rows)} of {len(cases)} cases")
         return
     rows = run(cases, show, options.jobs, options.save, resume=options.resume)
-    if options.evidence:
-        write_evidence(options.evidence, rows)
+    if options.inflation_table:
+        write_inflation_table(options.inflation_table, rows)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from bench_core.gmm.evidence import evidence
+from bench_core.gmm.inflation_table import inflation_table
 
 ANYWHERE = "ragged_dot"
 """Serves every platform and every case. A case has it until its platform is known."""
@@ -32,12 +32,12 @@ def default_backends(platform: str, device_kind: str) -> tuple[Default, ...]:
     first. On a TPU the compiler's count of FLOPs decides, in the worst of the programs that were compiled for it.
     """
     if platform == "tpu":
-        return _by_evidence(device_kind)
+        return _by_inflation(device_kind)
     return _BY_PLATFORM.get(platform, (Default(name=ANYWHERE),))
 
 
-def _by_evidence(device_kind: str) -> tuple[Default, ...]:
-    table = evidence()
+def _by_inflation(device_kind: str) -> tuple[Default, ...]:
+    table = inflation_table()
     worst = table.worst(device_kind)
     if ANYWHERE not in worst:
         return (Default(name=ANYWHERE, why=f"nothing was compiled for {device_kind} to compare it with"),)

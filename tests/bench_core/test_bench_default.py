@@ -11,7 +11,7 @@ import pytest
 from bench_core.accounting.chips import CHIPS
 from bench_core.aot.targets import TARGETS
 from bench_core.gmm.default import ANYWHERE, default_backends
-from bench_core.gmm.evidence import TABLE, Evidence, EvidenceTable, evidence
+from bench_core.gmm.inflation_table import TABLE, Compiled, InflationTable, inflation_table
 from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.case import Case
 from bench_core.harness.chosen import most_rows, with_default_backend
@@ -24,7 +24,7 @@ LITE = "TPU v5 lite"
 
 
 def test_the_table_is_of_backends_and_devices_that_exist() -> None:
-    table = evidence()
+    table = inflation_table()
     assert set(table.software) == {"jax", "jaxlib", "libtpu"}
     assert {row.backend for row in table.rows} <= set(BACKENDS)
     kinds = {row.device_kind for row in table.rows}
@@ -32,9 +32,9 @@ def test_the_table_is_of_backends_and_devices_that_exist() -> None:
     assert all((row.inflation is None) or row.refused is None for row in table.rows)
 
 
-def _table(*rows: tuple[str, float | None, str | None]) -> EvidenceTable:
-    made = (Evidence(device_kind=LITE, backend=name, inflation=much, refused=why) for name, much, why in rows)
-    return EvidenceTable(rows=tuple(made), software={"libtpu": "1"})
+def _table(*rows: tuple[str, float | None, str | None]) -> InflationTable:
+    made = (Compiled(device_kind=LITE, backend=name, inflation=much, refused=why) for name, much, why in rows)
+    return InflationTable(rows=tuple(made), software={"libtpu": "1"})
 
 
 def test_the_worst_program_counts_and_what_is_not_known_counts_for_nothing() -> None:
@@ -55,11 +55,11 @@ def test_the_worst_program_counts_and_what_is_not_known_counts_for_nothing() -> 
 def test_a_backend_that_does_clearly_less_comes_first(
     monkeypatch: pytest.MonkeyPatch, rows: list, names: list[str]
 ) -> None:
-    monkeypatch.setattr("bench_core.gmm.default.evidence", lambda: _table(*rows))
+    monkeypatch.setattr("bench_core.gmm.default.inflation_table", lambda: _table(*rows))
     assert [default.name for default in default_backends("tpu", LITE)] == names
 
 
-def test_a_device_without_evidence_is_given_what_serves_everything() -> None:
+def test_a_device_without_programs_is_given_what_serves_everything() -> None:
     (only,) = default_backends("tpu", "TPU v99")
     assert (only.name, only.why) == (ANYWHERE, "nothing was compiled for TPU v99 to compare it with")
 
@@ -75,7 +75,7 @@ def test_on_a_tpu_gmm_is_the_default_where_it_serves_the_case() -> None:
         (label,) = chosen.labels().values()
         assert label.startswith("gmm: up to 1.0")
         assert f"times the model FLOPs on {kind}, ragged_dot up to 2" in label
-        assert f"libtpu {evidence().software['libtpu']}" in label
+        assert f"libtpu {inflation_table().software['libtpu']}" in label
 
 
 def test_what_gmm_does_not_serve_has_ragged_dot_with_the_reason() -> None:
@@ -128,10 +128,10 @@ def test_the_table_is_written_as_it_is_read(tmp_path: Path) -> None:
         metrics = {"flops_inflation": {"samples": [kept["flops_inflation"]]}} if kept["flops_inflation"] else {}
         return {"config": {"aot": names[kept["device_kind"]], **words}, "metrics": metrics}
 
-    script.write_evidence(tmp_path / "evidence.json", [row(kept) for kept in known["rows"]])
-    assert (tmp_path / "evidence.json").read_text() == TABLE.read_text()
+    script.write_inflation_table(tmp_path / "table.json", [row(kept) for kept in known["rows"]])
+    assert (tmp_path / "table.json").read_text() == TABLE.read_text()
 
 
-def test_names_of_one_chip_share_their_evidence() -> None:
+def test_names_of_one_chip_share_their_programs() -> None:
     assert CHIPS["TPU v5p"] is CHIPS["TPU v5"]
-    assert evidence().worst("TPU v5p") == evidence().worst("TPU v5") != {}
+    assert inflation_table().worst("TPU v5p") == inflation_table().worst("TPU v5") != {}

@@ -1,7 +1,7 @@
 """How much work each backend makes of a case on each TPU, as its compiler has it. No JAX.
 
-`make aot` (benchmarks/moe_aot.py) writes the table `evidence.json`: it compiles published shapes for TPUs that need not
-be there.
+`make aot` (benchmarks/moe_aot.py) writes the table `inflation_table.json`: it compiles published shapes for TPUs that
+need not be there.
 """
 
 import functools
@@ -13,11 +13,11 @@ from typing import Any
 
 from bench_core.accounting.chips import CHIPS
 
-TABLE = Path(__file__).with_name("evidence.json")
+TABLE = Path(__file__).with_name("inflation_table.json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Compiled:
     """One program that was compiled. `inflation`: its FLOPs over the model FLOPs; None where the compiler has no count.
     `refused`: why there is no program, in one word; None where there is one."""
 
@@ -28,10 +28,10 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EvidenceTable:
+class InflationTable:
     """All programs, and the versions of the packages that compiled them."""
 
-    rows: tuple[Evidence, ...]
+    rows: tuple[Compiled, ...]
     software: Mapping[str, str]
 
     def worst(self, device_kind: str) -> dict[str, float]:
@@ -58,11 +58,11 @@ def _same_chip(one: str, other: str) -> bool:
 
 
 @functools.cache
-def evidence() -> EvidenceTable:
+def inflation_table() -> InflationTable:
     """The table of this version."""
     document: Any = json.loads(TABLE.read_text(encoding="utf-8"))
     rows = (
-        Evidence(
+        Compiled(
             device_kind=row["device_kind"],
             backend=row["backend"],
             inflation=row["flops_inflation"],
@@ -70,4 +70,4 @@ def evidence() -> EvidenceTable:
         )
         for row in document["rows"]
     )
-    return EvidenceTable(rows=tuple(rows), software=document["software"])
+    return InflationTable(rows=tuple(rows), software=document["software"])
