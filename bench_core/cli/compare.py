@@ -1,9 +1,11 @@
 """`bench-core compare`: data parallelism against data and expert parallelism on the same devices."""
 
+import itertools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 
@@ -11,7 +13,7 @@ from bench_core.aot.targets import AotTarget, choose_target
 from bench_core.cli.axes import same_axis, whole_numbers
 from bench_core.cli.flags import with_flags
 from bench_core.cli.hillclimb import AOT
-from bench_core.cli.rows import Printed, report_rows, with_suggestion
+from bench_core.cli.rows import Printed, Progress, labelled, tell_failure, with_suggestion
 from bench_core.cli.variables import from_variables, naming_variables
 from bench_core.errors import UsageError
 from bench_core.flag import Declared, Flag, build, declared, option
@@ -21,9 +23,6 @@ from bench_core.harness.record import Row, result_file
 from bench_core.harness.study import Entry, Path, Study, read_paths
 from bench_core.harness.study_summary import summarise
 from bench_core.parallel.spread import Parallel, require_devices
-
-if TYPE_CHECKING:
-    from bench_core.harness.chosen import Chosen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +101,9 @@ def compare(given: Mapping[str, Any]) -> None:
     dp_ep: data x expert parallelism.
 
     Every option can be given by a variable, --hidden by BENCH_HIDDEN; an option wins. Each case is checked against
-    the float64 oracle, then timed. Rows on stdout, progress and a summary on stderr. Exit code: 0 all cases measured,
-    1 a case failed (it is recorded, the others still run), 2 the request is wrong and nothing was run.
+    the float64 oracle; those of one shape are timed in turn. Rows on stdout, progress and a summary on stderr. Exit
+    code: 0 all cases measured, 1 a case failed (it is recorded, the others still run), 2 the request is wrong and
+    nothing was run.
     """
     from_environment = from_variables(os.environ, FLAGS, given, same_axis=_ONE_AXIS)
     set_by = {name: assignment for name, (assignment, _) in from_environment.items()}
@@ -126,60 +126,63 @@ def _compared(asked: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     if devices is not None:
         # What does not fit is refused before anything starts.
         study.entries(devices)
-    make = _measurer if target is None else _compiler
-    report = Printed(result_file(os.environ))
-    entries, cases, row_of = make(study, target, devices, named="backend" in asked)
     rows: list[Row] = []
-
-    def row(case: Case, index: int, progress: Callable[[str], None]) -> Row:
-        entry = replace(entries[index - 1], case=case)
-        made = entry.row(row_of(case, lambda text: progress(f"{entry.name}: {text}")))
-        rows.append(replace(made, labels={**made.labels, **labels}))
-        return rows[-1]
-
-    good = report_rows(cases, row, report)
+    made = _measured if target is None else partial(_compiled, target)
+    report = Printed(result_file(os.environ))
+    for index, (row, progress) in enumerate(made(study, devices, named="backend" in asked), start=1):
+        rows.append(replace(row, labels={**row.labels, **labels}))
+        report.ended(index, rows[-1])
+        tell_failure(rows[-1], progress)
     for line in summarise(rows):
         typer.echo(line, err=True)
-    return good
+    return all(row.failed is None for row in rows)
 
 
-_RowOf = Callable[[Case, Callable[[str], None]], Row]
-
-
-def _measurer(
-    study: Study, _target: AotTarget | None, devices: int | None, *, named: bool
-) -> tuple[list[Entry], "list[Chosen]", _RowOf]:
+def _measured(study: Study, devices: int | None, *, named: bool) -> Iterator[tuple[Row, Progress]]:
+    """Check and time all cases; those of one shape are called in turn."""
     # Late, so that help and refusals do not wait for JAX.
     from bench_core.harness.chosen import choose_backends
     from bench_core.harness.environment import describe_environment, make_cpu_devices
-    from bench_core.harness.run import run_case
+    from bench_core.harness.together import run_together
 
     if devices is not None:
         make_cpu_devices(devices, os.environ)
     environment = describe_environment()
-
-    def row_of(case: Case, progress: Callable[[str], None]) -> Row:
-        return with_suggestion(run_case(case, environment, progress), case)
-
     used = environment.devices[0]
     entries = _entries(study, devices, environment.available)
-    cases = [entry.case for entry in entries]
-    return entries, choose_backends(cases, named=named, platform=used.platform, device_kind=used.kind), row_of
+    chosen = choose_backends([e.case for e in entries], named=named, platform=used.platform, device_kind=used.kind)
+    entries = [replace(entry, case=one.case) for entry, one in zip(entries, chosen, strict=True)]
+    tells = [_progress(entry.name, entries, number) for number, entry in enumerate(entries)]
+    for _, group in itertools.groupby(range(len(entries)), key=lambda number: entries[number].case.shape):
+        numbers = list(group)
+        whole = _progress("all paths", entries, numbers[-1])
+        cases = [entries[number].case for number in numbers]
+        rows = run_together(cases, environment, [tells[number] for number in numbers], whole)
+        for number, row in zip(numbers, rows, strict=True):
+            said = entries[number].row(with_suggestion(row, entries[number].case))
+            yield labelled(said, chosen[number]), tells[number]
 
 
-def _compiler(
-    study: Study, target: AotTarget | None, devices: int | None, *, named: bool
-) -> tuple[list[Entry], "list[Chosen]", _RowOf]:
+def _compiled(target: AotTarget, study: Study, devices: int | None, *, named: bool) -> Iterator[tuple[Row, Progress]]:
+    """Compile all cases for `target`, and run none."""
     from bench_core.aot.run import aot_row, start_compiler
     from bench_core.harness.chosen import choose_backends
 
-    assert target is not None  # noqa: S101  the command has chosen one
     compiler = start_compiler(target)
     first = compiler.devices[0]
     entries = _entries(study, devices, len(compiler.devices))
     cases = [entry.case for entry in entries]
     chosen = choose_backends(cases, named=named, platform=first.platform, device_kind=first.device_kind)
-    return entries, chosen, lambda case, progress: aot_row(case, compiler, progress)
+    entries = [replace(entry, case=one.case) for entry, one in zip(entries, chosen, strict=True)]
+    for number, entry in enumerate(entries):
+        tell = _progress(entry.name, entries, number)
+        yield labelled(entry.row(aot_row(entry.case, compiler, tell)), chosen[number]), tell
+
+
+def _progress(name: str, entries: Sequence[Entry], number: int) -> Progress:
+    case = entries[number].case
+    prefix = f"[{number + 1}/{len(entries)}] {case.shape} {case.bench_pass}: {name}"
+    return lambda text: typer.echo(f"{prefix}: {text}", err=True)
 
 
 def _entries(study: Study, devices: int | None, available: int) -> list[Entry]:

@@ -30,6 +30,7 @@ from bench_core.harness.paths import (
 )
 from bench_core.harness.ratios import VIRTUAL, Ratio
 from bench_core.harness.record import Environment, Failure, Measurement, Row
+from bench_core.harness.run import Extras, Progress, Ready, make_ready
 from bench_core.harness.together import run_together
 from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode, Spread
 from bench_core.routing.distribution import RoutingRequest
@@ -268,18 +269,14 @@ def test_chunks_on_a_tpu_are_sent_while_others_are_computed(capsys: pytest.Captu
     assert f"compiler_flag={ASYNC_FLAGS}" in line.split()
 
 
+def _together(*topks: int) -> list[Case]:
+    options = {"routing": RoutingRequest(), "backend": "ragged_dot", "dtype": DType.FLOAT32, "iters": 3}
+    return [Case(shape=replace(SHAPE, topk=topk), **options) for topk in topks]
+
+
 @pytest.mark.slow
 def test_cases_are_called_in_turn_and_one_may_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    cases = [
-        Case(
-            shape=replace(SHAPE, topk=topk),
-            routing=RoutingRequest(),
-            backend="ragged_dot",
-            dtype=DType.FLOAT32,
-            iters=3,
-        )
-        for topk in (1, 2)
-    ]
+    cases = _together(1, 2)
     order: list[object] = []
     take: Callable[[Sampler], None] = Sampler.take
 
@@ -298,3 +295,29 @@ def test_cases_are_called_in_turn_and_one_may_fail(monkeypatch: pytest.MonkeyPat
     assert len(first.metrics["time_s"].samples) == 3
     assert second.failed is not None
     assert second.failed.reason == "non_finite_output"
+
+
+@pytest.mark.slow
+def test_a_case_without_memory_beside_the_others_is_timed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    ready: list[Case] = []
+
+    def make(case: Case, progress: Progress, extras: Extras) -> Ready:
+        if case.shape.topk > 1:
+            raise MemoryError("no room for more than one")
+        made = make_ready(case, progress, extras)
+        ready.append(case)
+        return made
+
+    monkeypatch.setattr("bench_core.harness.together.make_ready", make)
+    said: list[str] = []
+    environment = describe_environment()
+    first, second = run_together(_together(1, 2), environment, [said.append] * 2, said.append)
+    assert [len(row.metrics["time_s"].samples) for row in (first, second)] == [3, 3]
+    assert "timed" not in first.labels
+    assert second.labels["timed"] == "alone: there was no memory for it beside the others"
+    # One that was alone from the start is not tried again.
+    failed, other = run_together(_together(2, 1), environment, [said.append] * 2, said.append)
+    assert failed.failed is not None
+    assert failed.failed.reason == "out_of_memory"
+    assert other.failed is None
+    assert ready == _together(1, 1)
