@@ -20,9 +20,9 @@ from bench_core.flag import Declared, Flag, build, declared, option
 from bench_core.harness.case import CASE_FLAGS, Case
 from bench_core.harness.combinations import refuse_tile
 from bench_core.harness.record import Row, result_file
-from bench_core.harness.study import Entry, Path, Study, read_paths
-from bench_core.harness.study_summary import summarise
 from bench_core.parallel.spread import Parallel, require_devices
+from bench_core.studies.study import Entry, Path, Study, read_paths
+from bench_core.studies.summary import summarise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,7 @@ def _measured(study: Study, devices: int | None, *, named: bool) -> Iterator[tup
     # Late, so that help and refusals do not wait for JAX.
     from bench_core.harness.chosen import choose_backends
     from bench_core.harness.environment import describe_environment, make_cpu_devices
-    from bench_core.harness.together import run_together
+    from bench_core.studies.together import run_together
 
     if devices is not None:
         make_cpu_devices(devices, os.environ)

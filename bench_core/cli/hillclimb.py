@@ -22,8 +22,8 @@ from bench_core.harness.combinations import (
     refuse_stage_times,
     refuse_tile,
 )
-from bench_core.harness.tuned import TUNED, cache_file
 from bench_core.job.flags import JobFlags
+from bench_core.tune.kept import TUNED, cache_file
 
 AOT = Flag(
     help="Only compile, for a host of that TPU, or a larger slice such as v5p-128; no TPU has to be present.",

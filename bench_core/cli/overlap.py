@@ -17,7 +17,9 @@ from bench_core.errors import UsageError
 from bench_core.flag import Declared, Flag, build, choose, declared
 from bench_core.harness.case import CASE_FLAGS, Case
 from bench_core.harness.combinations import refuse_row_tiles, refuse_tile
-from bench_core.harness.paths import (
+from bench_core.harness.record import result_file
+from bench_core.parallel.spread import EpImpl, ParallelMode
+from bench_core.studies.paths import (
     PathName,
     against,
     crossovers,
@@ -26,9 +28,7 @@ from bench_core.harness.paths import (
     summary,
     with_ratio,
 )
-from bench_core.harness.ratios import Ratio
-from bench_core.harness.record import result_file
-from bench_core.parallel.spread import EpImpl, ParallelMode
+from bench_core.studies.ratios import Ratio
 
 _DECIDED = frozenset(
     {
@@ -156,7 +156,7 @@ def _run(cases: list[Case], paths: list[PathName], asked: Asked, *, named_backen
     # Late, so that help and refusals do not wait for JAX.
     from bench_core.harness.chosen import choose_backends
     from bench_core.harness.environment import describe_environment, make_cpu_devices
-    from bench_core.harness.together import run_together
+    from bench_core.studies.together import run_together
 
     devices = cases[0].parallel.devices
     if devices is not None:

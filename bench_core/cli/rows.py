@@ -165,7 +165,8 @@ def compile_cases(request: Request, target: AotTarget) -> bool:
 
 
 def _chosen(request: Request, cases: list[Case], *, platform: str, device_kind: str) -> "list[Chosen]":
-    from bench_core.harness.chosen import choose_backends, with_tuned_tiles
+    from bench_core.harness.chosen import choose_backends
+    from bench_core.tune.chosen import with_tuned_tiles
 
     chosen = choose_backends(cases, named=not request.choose_backend, platform=platform, device_kind=device_kind)
     if request.tuned is None:

@@ -18,10 +18,9 @@ from bench_core.cli.rows import refuse_processes
 from bench_core.errors import UnsupportedCase, UsageError
 from bench_core.flag import Declared, Flag, build, declared
 from bench_core.harness.case import CASE_FLAGS, Case
-from bench_core.harness.ratios import ENOUGH
 from bench_core.harness.record import Row, result_file, write_rows
-from bench_core.harness.tuned import Tuned, cache_file, keep, key_of, require_writable
-from bench_core.harness.tuning import (
+from bench_core.studies.ratios import ENOUGH
+from bench_core.tune.candidates import (
     DEFAULT,
     Candidate,
     Ruled,
@@ -33,10 +32,11 @@ from bench_core.harness.tuning import (
     times_as_fast,
     words_of,
 )
+from bench_core.tune.kept import Tuned, cache_file, keep, key_of, require_writable
 
 if TYPE_CHECKING:
-    from bench_core.harness.confirm import Confirmation
-    from bench_core.harness.tune_run import Tried
+    from bench_core.tune.confirm import Confirmation
+    from bench_core.tune.measure import Tried
 
 NONE_BETTER = "no tile is better than the default beyond noise"
 
@@ -146,7 +146,7 @@ def _measure(case: Case, tuning: Tuning, *, named: bool) -> bool:
         require_writable(cache)
     from bench_core.harness.chosen import choose_backends
     from bench_core.harness.environment import describe_environment, make_cpu_devices
-    from bench_core.harness.tune_run import measure
+    from bench_core.tune.measure import measure
 
     if case.parallel.devices is not None:
         make_cpu_devices(case.parallel.devices, os.environ)
@@ -175,7 +175,7 @@ def _compile(case: Case, tuning: Tuning, target: AotTarget, *, named: bool) -> b
     path = result_file(os.environ)
     from bench_core.aot.run import aot_row, start_compiler
     from bench_core.harness.chosen import choose_backends
-    from bench_core.harness.tune_run import Tried
+    from bench_core.tune.measure import Tried
 
     compiler = start_compiler(target)
     case, first = case.over(len(compiler.devices)), compiler.devices[0]
@@ -208,7 +208,7 @@ def _timing(task: Task, left: Sequence[Candidate]) -> list[str]:
 
 
 def _task(case: Case, tuning: Tuning, labels: dict[str, str]) -> Task:
-    from bench_core.harness.tune_run import expert_rows
+    from bench_core.tune.measure import expert_rows
 
     refuse_backend(case.backend)
     groups = expert_rows(case)
@@ -261,7 +261,7 @@ def _result(tried: "Tried", base: Sequence[float]) -> str:
 
 def _verdict(task: Task, tried: Sequence["Tried"]) -> tuple[list[str], Tuned | None]:
     """What is said below the table, and what is kept."""
-    from bench_core.harness.confirm import confirm
+    from bench_core.tune.confirm import confirm
 
     default, *others = tried
     timed = [one for one in others if one.time_s]

@@ -2,14 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from bench_core.errors import UnsupportedCase
 from bench_core.gmm.default import Default, default_backends
 from bench_core.harness.case import Case
 from bench_core.harness.run import load_backend
-from bench_core.harness.tuned import kept, key_of
-from bench_core.harness.tuning import refuse_backend
 from bench_core.routing.capacity import CapacityPolicy
 
 
@@ -33,20 +30,6 @@ def choose_backends(cases: Sequence[Case], *, named: bool, platform: str, device
     if named:
         return [Chosen(case=case) for case in cases]
     return [with_default_backend(case, platform=platform, device_kind=device_kind) for case in cases]
-
-
-def with_tuned_tiles(cases: Sequence[Chosen], cache: Path, *, platform: str, device_kind: str) -> list[Chosen]:
-    """The cases with the tiles that `bench-core tune` has kept for them.
-
-    Raises:
-        UsageError: one has none.
-    """
-    found = []
-    for chosen in cases:
-        refuse_backend(chosen.case.backend)
-        tuned = kept(cache, chosen.case, key_of(chosen.case, platform=platform, device_kind=device_kind))
-        found.append(replace(chosen, case=tuned.candidate.on(chosen.case), tuned=tuned.label()))
-    return found
 
 
 def with_default_backend(case: Case, *, platform: str, device_kind: str) -> Chosen:

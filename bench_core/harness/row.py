@@ -9,8 +9,7 @@ from bench_core.accounting.inflation import Inflation, weigh
 from bench_core.harness.case import Case
 from bench_core.harness.check import CheckReport
 from bench_core.harness.communication import case_sends
-from bench_core.harness.ratios import VIRTUAL
-from bench_core.harness.record import Environment, Failure, Measurement, Number, Row
+from bench_core.harness.record import VIRTUAL, Environment, Failure, Measurement, Number, Row
 from bench_core.harness.stages import stage_observations
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import Spread

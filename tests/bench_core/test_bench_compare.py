@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench_core.cli import main
-from bench_core.harness.study import Path as Way
+from bench_core.studies.study import Path as Way
 from tests.breadth import wide
 
 COMMANDS = Path(__file__).parent / "data" / "seed_compare.tsv"

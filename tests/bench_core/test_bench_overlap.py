@@ -18,7 +18,12 @@ from bench_core.errors import NonFiniteOutput
 from bench_core.harness.case import Case
 from bench_core.harness.compiler_flags import CompilerFlags
 from bench_core.harness.environment import describe_environment
-from bench_core.harness.paths import (
+from bench_core.harness.record import VIRTUAL, Environment, Failure, Measurement, Row
+from bench_core.harness.run import Extras, Progress, Ready, make_ready
+from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode, Spread
+from bench_core.routing.distribution import RoutingRequest
+from bench_core.shapes import DType, MoeShape
+from bench_core.studies.paths import (
     ASYNC_FLAGS,
     PathName,
     against,
@@ -28,13 +33,8 @@ from bench_core.harness.paths import (
     summary,
     with_ratio,
 )
-from bench_core.harness.ratios import VIRTUAL, Ratio
-from bench_core.harness.record import Environment, Failure, Measurement, Row
-from bench_core.harness.run import Extras, Progress, Ready, make_ready
-from bench_core.harness.together import run_together
-from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode, Spread
-from bench_core.routing.distribution import RoutingRequest
-from bench_core.shapes import DType, MoeShape
+from bench_core.studies.ratios import Ratio
+from bench_core.studies.together import run_together
 from bench_core.timing.measure import Sampler
 from tests.breadth import wide
 
@@ -308,7 +308,7 @@ def test_a_case_without_memory_beside_the_others_is_timed_alone(monkeypatch: pyt
         ready.append(case)
         return made
 
-    monkeypatch.setattr("bench_core.harness.together.make_ready", make)
+    monkeypatch.setattr("bench_core.studies.together.make_ready", make)
     said: list[str] = []
     environment = describe_environment()
     first, second = run_together(_together(1, 2), environment, [said.append] * 2, said.append)

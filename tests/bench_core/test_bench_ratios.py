@@ -5,7 +5,7 @@ import statistics
 
 import pytest
 
-from bench_core.harness.ratios import ENOUGH, LEVEL, Crossing, Ratio, crossing, ratio
+from bench_core.studies.ratios import ENOUGH, LEVEL, Crossing, Ratio, crossing, ratio
 
 ABOVE, BELOW = Ratio(value=1.2, low=1.1, high=1.3), Ratio(value=0.8, low=0.7, high=0.9)
 HIGHER, LOWER = Ratio(value=1.1, low=0.9, high=1.2), Ratio(value=0.9)

@@ -9,11 +9,10 @@ import pytest
 from bench_core.cli.compare import FLAGS, _study
 from bench_core.cli.variables import by_variable, from_variables, naming_variables
 from bench_core.errors import UsageError
-from bench_core.harness.ratios import VIRTUAL
-from bench_core.harness.record import DeviceGroup, Environment, Failure, Measurement, Row
-from bench_core.harness.study import Path, Study, read_paths
-from bench_core.harness.study_summary import summarise
+from bench_core.harness.record import VIRTUAL, DeviceGroup, Environment, Failure, Measurement, Row
 from bench_core.parallel.spread import DpImpl, EpImpl, ParallelMode
+from bench_core.studies.study import Path, Study, read_paths
+from bench_core.studies.summary import summarise
 
 ONE_AXIS = (frozenset({"batch", "batch_list"}),)
 

@@ -17,12 +17,13 @@ from bench_core.gmm.tile import RowSizes, Tile
 from bench_core.gmm.tiled_ladder import ladder
 from bench_core.gmm.work import Products, ladder_work, tile_work
 from bench_core.harness.case import Case
-from bench_core.harness.confirm import Confirmation, confirm
-from bench_core.harness.ratios import Ratio
-from bench_core.harness.rounds import orders, time_in_turn
-from bench_core.harness.tune_run import device_rows
-from bench_core.harness.tuned import Tuned, cache_file, keep, kept, key_of, require_writable
-from bench_core.harness.tuning import (
+from bench_core.routing.capacity import Capacity, CapacityPolicy
+from bench_core.routing.distribution import RoutingRequest
+from bench_core.shapes import BenchPass, MoeShape
+from bench_core.studies.ratios import Ratio
+from bench_core.studies.rounds import orders, time_in_turn
+from bench_core.timing.measure import compile_program
+from bench_core.tune.candidates import (
     DEFAULT,
     FUSED_KERNEL,
     Candidate,
@@ -32,10 +33,9 @@ from bench_core.harness.tuning import (
     times_as_fast,
     words_of,
 )
-from bench_core.routing.capacity import Capacity, CapacityPolicy
-from bench_core.routing.distribution import RoutingRequest
-from bench_core.shapes import BenchPass, MoeShape
-from bench_core.timing.measure import compile_program
+from bench_core.tune.confirm import Confirmation, confirm
+from bench_core.tune.kept import Tuned, cache_file, keep, kept, key_of, require_writable
+from bench_core.tune.measure import device_rows
 
 SHAPE = MoeShape(tokens=128, hidden=256, mlp_dim=128, experts=4, topk=2)
 TINY = ["tune", "--tokens", "24", "--hidden", "8", "--mlp-dim", "8", "--experts", "2"]

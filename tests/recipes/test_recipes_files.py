@@ -16,9 +16,9 @@ import pytest
 from bench_core.cli import main
 from bench_core.cli.rows import Request
 from bench_core.harness.case import Case
-from bench_core.harness.paths import PathName
 from bench_core.harness.record import Environment, Row
-from bench_core.harness.study import Entry, Study
+from bench_core.studies.paths import PathName
+from bench_core.studies.study import Study
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.chosen import choose_recipe, choose_stages, list_recipes
 from logbook_agent.sweeps.recipes.expand import SweepPlan
@@ -122,15 +122,15 @@ def test_bench_core_takes_every_command(
         configs.extend({**case.config(), "path": path.value} for case in cases for path in paths)
         return True
 
-    def take_study(study: Study, target: None, devices: int, *, named: bool) -> tuple[list[Entry], list[Case], None]:
+    def take_study(study: Study, devices: int, *, named: bool) -> list[None]:
         entries = study.entries(devices)
         configs.extend(entry.row(Row(config=entry.case.config(), environment=NOWHERE)).config for entry in entries)
-        return entries, [], None
+        return []
 
     # By its module: `bench_core.cli.hillclimb` as an attribute is the command.
     monkeypatch.setattr(sys.modules["bench_core.cli.hillclimb"], "run_cases", take)
     monkeypatch.setattr(sys.modules["bench_core.cli.overlap"], "_run", take_paths)
-    monkeypatch.setattr("bench_core.cli.compare._measurer", take_study)
+    monkeypatch.setattr("bench_core.cli.compare._measured", take_study)
     monkeypatch.setattr("bench_core.cli.compare.report_rows", lambda cases, row, path: True)
     plan = chosen(name, scale)
     runs = list(plan) if scale in ("tiny", "tiny-ep") else [run for part in plan.ends(6) for run in part]

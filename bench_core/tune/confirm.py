@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench_core.harness.case import Case
-from bench_core.harness.ratios import Ratio
 from bench_core.harness.record import RESULT_FILE_VARIABLE
-from bench_core.harness.tuning import Candidate, times_as_fast, words_of
+from bench_core.studies.ratios import Ratio
+from bench_core.tune.candidates import Candidate, times_as_fast, words_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from bench_core.errors import UsageError
 from bench_core.flag import ConfigValue
 from bench_core.gmm.tile import RowSizes, Tile
 from bench_core.harness.case import Case
-from bench_core.harness.tuning import Candidate, words_of
+from bench_core.tune.candidates import Candidate, words_of
 
 TUNED = "tuned"
 """The word for `--tile` that asks for what is kept."""

@@ -3,9 +3,9 @@
 import statistics
 from collections.abc import Mapping, Sequence
 
-from bench_core.harness.ratios import ENOUGH, VIRTUAL, Ratio, crossing, ratio
-from bench_core.harness.record import Row
-from bench_core.harness.study import Path, path_name
+from bench_core.harness.record import VIRTUAL, Row
+from bench_core.studies.ratios import ENOUGH, Ratio, crossing, ratio
+from bench_core.studies.study import Path, path_name
 
 METRIC = "tokens_per_s"
 _GIB = 2**30

@@ -9,13 +9,13 @@ from jaxtyping import Int32
 from bench_core.blocks.inputs import make_routing
 from bench_core.harness.case import Case
 from bench_core.harness.record import Environment, Row
-from bench_core.harness.rounds import time_in_turn
 from bench_core.harness.row import measured_row
 from bench_core.harness.run import CASE_ERRORS, Extras, Progress, Ready, make_ready, row_of_error
-from bench_core.harness.tuning import Candidate
 from bench_core.routing.capacity import CapacityPolicy
+from bench_core.studies.rounds import time_in_turn
 from bench_core.timing.measure import Program
 from bench_core.timing.staged import StagedProgram
+from bench_core.tune.candidates import Candidate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

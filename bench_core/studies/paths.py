@@ -6,9 +6,9 @@ from enum import StrEnum
 from bench_core.blocks.modes import Programs, Router
 from bench_core.harness.case import Case
 from bench_core.harness.compiler_flags import CompilerFlags
-from bench_core.harness.ratios import ENOUGH, LEVEL, VIRTUAL, Ratio, crossing, ratio
-from bench_core.harness.record import Row
+from bench_core.harness.record import VIRTUAL, Row
 from bench_core.parallel.spread import Parallel, ParallelMode
+from bench_core.studies.ratios import ENOUGH, LEVEL, Ratio, crossing, ratio
 
 
 class PathName(StrEnum):

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from bench_core.harness.case import Case
 from bench_core.harness.record import Environment, Row
-from bench_core.harness.rounds import time_in_turn
 from bench_core.harness.row import measured_row
 from bench_core.harness.run import CASE_ERRORS, Extras, Progress, Ready, make_ready, row_of_error, run_case
+from bench_core.studies.rounds import time_in_turn
 
 ALONE = "alone: there was no memory for it beside the others"
 """The label `timed` of a row whose case was not called in turn with the others."""

@@ -15,8 +15,8 @@ from bench_core.gmm.tile import RowSizes, Tile
 from bench_core.gmm.tiled_ladder import ladder
 from bench_core.gmm.work import BlockWork, Products, ladder_work, tile_work
 from bench_core.harness.case import CASE_FLAGS, Case
-from bench_core.harness.ratios import Ratio, ratio
 from bench_core.shapes import BenchPass
+from bench_core.studies.ratios import Ratio, ratio
 
 CLEARLY_MORE: Mapping[str, float] = MappingProxyType({"padding": 1.25, "traffic": 2.0})
 """A tile is ruled out by another one that moves no more and computes so many times less, or the reverse."""
@@ -247,7 +247,7 @@ def _program(case: Case, candidate: Candidate, groups: Sequence[int]) -> object:
 
 def times_as_fast(default: Sequence[float], other: Sequence[float]) -> Ratio:
     """How many times as fast the other one is: the median over the rounds of the ratio of their two calls in a round,
-    which a drift of the machine meets alike, with its interval (see `harness.ratios`)."""
+    which a drift of the machine meets alike, with its interval (see `studies.ratios`)."""
     rounds = [own / its for own, its in zip(default, other, strict=True)]
     return ratio(rounds, [1.0] * len(rounds))
 

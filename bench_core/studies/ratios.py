@@ -10,9 +10,6 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-VIRTUAL = "virtual devices share one CPU: ratios of their speeds say nothing about real devices"
-"""What is said beside every figure of several devices that are one CPU."""
-
 Value = int | float
 """A sample, or a value of an axis."""
 
