@@ -131,7 +131,6 @@ def test_bench_core_takes_every_command(
     monkeypatch.setattr(sys.modules["bench_core.cli.hillclimb"], "run_cases", take)
     monkeypatch.setattr(sys.modules["bench_core.cli.overlap"], "_run", take_paths)
     monkeypatch.setattr("bench_core.cli.compare._measured", take_study)
-    monkeypatch.setattr("bench_core.cli.compare.report_rows", lambda cases, row, path: True)
     plan = chosen(name, scale)
     runs = list(plan) if scale in ("tiny", "tiny-ep") else [run for part in plan.ends(6) for run in part]
     for run in runs:
