@@ -1,6 +1,5 @@
 """JAX's megablox: the grouped matmul as a Pallas kernel for TPU."""
 
-import functools
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -99,7 +98,7 @@ class Megablox(GroupedMatmul):
         if lhs.shape[0] == 0:
             return jnp.zeros((group_sizes.shape[0], lhs.shape[1], cotangent.shape[1]), jnp.float32)
         rows, cotangents = self._whole_tiles(lhs), self._whole_tiles(cotangent)
-        out: Array = self._call(_kernels.tgmm, rows.swapaxes(0, 1), cotangents, group_sizes)
+        out: Array = self._call("tgmm", rows.swapaxes(0, 1), cotangents, group_sizes)
         return out
 
     def _rows_product(
@@ -113,8 +112,7 @@ class Megablox(GroupedMatmul):
         rows = lhs.shape[0]
         if rows == 0:
             return jnp.zeros((0, rhs.shape[1 if transpose_rhs else 2]), jnp.float32)
-        kernel = functools.partial(_kernels.gmm, transpose_rhs=transpose_rhs)
-        out: Array = self._call(kernel, self._whole_tiles(lhs), rhs, group_sizes)[:rows]
+        out: Array = self._call("gmm", self._whole_tiles(lhs), rhs, group_sizes, transpose_rhs=transpose_rhs)[:rows]
         # The kernel does not write rows past the last group: they hold whatever the memory held.
         owned = jnp.arange(rows, dtype=jnp.int32)[:, None] < jnp.sum(group_sizes)
         return jnp.where(owned, out, 0.0)
@@ -138,24 +136,42 @@ class Megablox(GroupedMatmul):
 
     def _call(
         self,
-        kernel: Callable[..., Any],
+        kernel: str,
         lhs: Float[Array, "_ _"],
         rhs: Float[Array, "..."],
         group_sizes: Int32[Array, " g"],
+        *,
+        transpose_rhs: bool | None = None,
     ) -> Array:
-        def product(*arguments: Array) -> Array:
-            # The kernels take no precision and use the ambient one, when they are traced.
-            with jax.default_matmul_precision(matmul_precision(lhs).name.lower()):
-                out: Array = kernel(
-                    *arguments,
-                    preferred_element_type=jnp.float32,
-                    tiling=(self.tile.m, self.tile.k, self.tile.n),
-                    interpret=self.interpret,
-                )
-            return out
-
+        product = _Kernel(name=kernel, tile=self.tile, interpret=self.interpret, transpose_rhs=transpose_rhs)
         if not (varies_over(lhs) | varies_over(rhs)):
             return product(lhs, rhs, group_sizes)
         # Their results do not say that they differ between devices.
         platform = "cpu" if self.interpret else "tpu"
         return traced_apart(product, (lhs, rhs, group_sizes), platform=platform)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
+class _Kernel:
+    """One of the module's kernels with all that is static about it."""
+
+    name: str
+    tile: Tile
+    interpret: bool
+    transpose_rhs: bool | None
+
+    def __call__(self, lhs: Float[Array, "_ _"], rhs: Float[Array, "..."], group_sizes: Int32[Array, " g"]) -> Array:
+        kernel: Callable[..., Array] = getattr(_kernels, self.name)
+        transposed = {} if self.transpose_rhs is None else {"transpose_rhs": self.transpose_rhs}
+        # The kernels take no precision and use the ambient one, when they are traced.
+        with jax.default_matmul_precision(matmul_precision(lhs).name.lower()):
+            return kernel(
+                lhs,
+                rhs,
+                group_sizes,
+                preferred_element_type=jnp.float32,
+                tiling=(self.tile.m, self.tile.k, self.tile.n),
+                interpret=self.interpret,
+                **transposed,
+            )

@@ -1,5 +1,6 @@
 """Arrays that a program makes by itself, on a mesh of devices."""
 
+import functools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -11,6 +12,7 @@ from jaxtyping import Array, Shaped
 # JAX leaves these without types.
 _typeof: Callable[[Array], Any] = jax.typeof
 _shape: Callable[..., Any] = jax.ShapeDtypeStruct
+_config: Any = jax.config
 
 Results = TypeVar("Results", Array, tuple[Array, ...])
 
@@ -34,11 +36,17 @@ def traced_apart(function: Callable[..., Results], arguments: Sequence[Array], *
     """`function(*arguments)` of a function that does not say over which axes its results vary, as others' Pallas
     kernels do not; they vary where one of the arguments may.
 
-    It is traced for `platform` in a thread of its own: what JAX knows about the mesh belongs to this one.
+    It is traced for `platform` in a thread of its own: what JAX knows about the mesh belongs to this one. Functions
+    that are equal are traced once for the same shapes.
     """
-    shapes = [_shape(array.shape, array.dtype) for array in arguments]
-    with ThreadPoolExecutor(1) as pool:
-        traced = pool.submit(lambda: export.export(jax.jit(function), platforms=[platform])(*shapes))
-        exported: Any = traced.result()
+    shapes = tuple((array.shape, str(array.dtype)) for array in arguments)
+    exported = _exported(function, shapes, platform, _config.jax_enable_x64)
     results: Results = jax.tree.map(lambda result: varying_as(result, *arguments), exported.call(*arguments))
     return results
+
+
+@functools.lru_cache(maxsize=64)
+def _exported(function: Callable[..., Any], shapes: tuple[Any, ...], platform: str, _wide: bool) -> Any:
+    arguments = [_shape(*shape) for shape in shapes]
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(lambda: export.export(jax.jit(function), platforms=[platform])(*arguments)).result()

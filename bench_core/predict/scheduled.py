@@ -1,0 +1,140 @@
+"""Programs as the compiler for TPUs schedules them, without the code that it would generate next. No JAX.
+
+Generating code takes a TPU's compiler 20 to 100 processor-seconds, and everything that a prediction reads is written
+before: the scheduled program and the sizes of its buffers. So each case is compiled by a process of its own, which is
+ended as soon as these are there. Whether kernels fit into VMEM is only known from the code.
+"""
+
+import contextlib
+import json
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench_core.aot.targets import AotTarget
+from bench_core.errors import UsageError
+from bench_core.harness.case import Case
+
+_TOTAL = re.compile(r"^Memory Space: default.*\nTotal bytes: (\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scheduled:
+    """A program as it is scheduled on each device.
+
+    `hlo` is its text, `buffer_bytes` what it holds in HBM at its peak, arguments and results with it. `vmem` is
+    `not checked`, or, of a program that was compiled to its end, `fits`. `ran` names the code of the case.
+    `processor_s` is what it took.
+    """
+
+    hlo: str
+    buffer_bytes: int
+    vmem: str
+    ran: str
+    libtpu: str
+    processor_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotScheduled:
+    """Why there is no program: a word of `aot.refusals.Reason` or of the case's own refusal, and a message."""
+
+    reason: str
+    message: str
+    libtpu: str
+    processor_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the process that compiles is started with. `full`: to the end of every compilation."""
+
+    target: str
+    cases: tuple[Case, ...]
+    full: bool
+    folder: str
+
+
+def schedule(cases: Sequence[Case], target: AotTarget, *, full: bool = False) -> Iterator[Scheduled | NotScheduled]:
+    """Compile the cases one after another, for devices of `target`, of which each case says how many it uses.
+
+    One process imports JAX for all of them; it ends, with all that it has started, when this one does.
+
+    Raises:
+        UsageError: libtpu is missing or does not know the target, or the compiler refuses a flag.
+        RuntimeError: the process died.
+    """
+    with tempfile.TemporaryDirectory(prefix="bench-core-predict-") as folder:
+        request = Request(target=target.name, cases=tuple(cases), full=full, folder=folder)
+        process = _start(request)
+        try:
+            for _ in cases:
+                line = process.stdout.readline() if process.stdout is not None else b""
+                if not line:
+                    raise RuntimeError(f"the process that compiles ended with {process.wait()}")
+                yield _outcome(json.loads(line))
+        finally:
+            _end(process)
+
+
+def _start(request: Request) -> "subprocess.Popen[bytes]":
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bench_core.predict.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    # It stays open: the process ends when nobody holds it any more.
+    assert process.stdin is not None  # noqa: S101  it is a pipe
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.write(pickle.dumps(request))
+        process.stdin.flush()
+    return process
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End its whole group, in which the compilation runs."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with process:
+        pass
+
+
+def _outcome(said: dict[str, Any]) -> Scheduled | NotScheduled:
+    match said["kind"]:
+        case "usage":
+            raise UsageError(said["message"], cause=said["cause"], hint=said["hint"])
+        case "refused":
+            return NotScheduled(
+                reason=said["reason"],
+                message=said["message"],
+                libtpu=said["libtpu"],
+                processor_s=said["processor_s"],
+            )
+    return Scheduled(
+        hlo=said["hlo"],
+        buffer_bytes=peak_bytes(said["report"]),
+        vmem=said["vmem"],
+        ran=said["ran"],
+        libtpu=said["libtpu"],
+        processor_s=said["processor_s"],
+    )
+
+
+def peak_bytes(report: str) -> int:
+    """The bytes in HBM, from the compiler's report on the use of memory.
+
+    Raises:
+        ValueError: it does not say.
+    """
+    found = _TOTAL.search(report)
+    if found is None:
+        raise ValueError("the compiler's report on memory has no total of the default memory space")
+    return int(found.group(1))

@@ -1,0 +1,157 @@
+"""The process that compiles cases for `predict.scheduled`: it imports JAX once, and forks for each case.
+
+A line of JSON for each case goes to standard output. Standard input stays open as long as somebody waits for the
+results; when it ends, so does everything here.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import pickle
+import resource
+import select
+import shutil
+import signal
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from bench_core.aot.libtpu import compile_devices, libtpu_version
+from bench_core.aot.program import CompiledCase, compile_case, lower_case
+from bench_core.aot.refusals import Reason
+from bench_core.aot.targets import TARGETS
+from bench_core.errors import CaseFailed, UsageError
+from bench_core.harness.case import Case
+from bench_core.harness.run import load_backend
+from bench_core.predict.scheduled import Request
+
+MODULE = "jit_into"
+"""What JAX names the program that `timing.measure.lower_program` lowers."""
+_REPORT = f"*{MODULE}*after_optimizations-memory-usage-report.txt"
+_PROGRAM = f"*{MODULE}*after_optimizations.txt"
+_POLL_S = 0.02
+
+
+def main() -> None:
+    request = pickle.load(sys.stdin.buffer)  # noqa: S301  from the process that started this one
+    assert isinstance(request, Request)  # noqa: S101
+    if request.cases:
+        # What a backend imports late is imported once, for all.
+        with contextlib.suppress(CaseFailed):
+            load_backend(request.cases[0], platform="tpu")
+    _keep_quiet()
+    imported_s = _used_s(resource.RUSAGE_SELF) / max(1, len(request.cases))
+    for index, case in enumerate(request.cases):
+        folder = Path(request.folder) / str(index)
+        folder.mkdir()
+        said = _compiled(case, request, folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        said = {**said, "libtpu": libtpu_version(), "processor_s": said["processor_s"] + imported_s}
+        os.write(_TOLD, (json.dumps(said) + "\n").encode())
+
+
+_TOLD = os.dup(1)
+
+
+def _keep_quiet() -> None:
+    """What libtpu prints must not mix with the results."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _used_s(who: int) -> float:
+    usage = resource.getrusage(who)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _compiled(case: Case, request: Request, folder: Path) -> dict[str, Any]:
+    """Compile in a process of its own until the program is scheduled, or with `full` until it is done."""
+    pid = os.fork()
+    if pid == 0:
+        _compile(case, request.target, folder)
+    while True:
+        ended, _, usage = os.wait4(pid, os.WNOHANG)
+        if ended:
+            break
+        if not request.full and _is_scheduled(folder):
+            os.kill(pid, signal.SIGKILL)
+            _, _, usage = os.wait4(pid, 0)
+            break
+        if select.select([sys.stdin], [], [], _POLL_S)[0] and not os.read(0, 1):
+            os.kill(pid, signal.SIGKILL)
+            shutil.rmtree(request.folder, ignore_errors=True)
+            sys.exit(1)
+    return {**_found(folder), "processor_s": usage.ru_utime + usage.ru_stime}
+
+
+def _is_scheduled(folder: Path) -> bool:
+    """Whether the report is there, which is written behind the program; it is whole when it has stopped growing."""
+    report = next(folder.glob(_REPORT), None)
+    if report is None:
+        return False
+    size = report.stat().st_size
+    select.select([], [], [], _POLL_S)
+    return size > 0 and report.stat().st_size == size
+
+
+def _found(folder: Path) -> dict[str, Any]:
+    told = folder / "told.json"
+    said: dict[str, Any] = json.loads(told.read_text()) if told.exists() else {}
+    report, program = next(folder.glob(_REPORT), None), next(folder.glob(_PROGRAM), None)
+    if said.get("reason") == Reason.VMEM and report is not None:
+        said = {"kind": "compiled", "vmem": "does not fit"}
+    if said.get("kind") in ("refused", "usage"):
+        return said
+    if report is None or program is None:
+        last = (folder / "noise").read_text(errors="replace").strip()[-2000:]
+        return {"kind": "refused", "reason": Reason.COMPILE_ERROR.value, "message": f"the compiler died\n{last}"}
+    return {
+        "kind": "scheduled",
+        "hlo": program.read_text(),
+        "report": report.read_text(),
+        "vmem": said.get("vmem", "not checked"),
+        "ran": (folder / "ran").read_text(),
+    }
+
+
+def _compile(case: Case, target: str, folder: Path) -> None:
+    """Never returns. What it has to say is in `told.json` when it has ended."""
+    code = 1
+    try:
+        # Ends with the process that watches it, whatever happens to that one: PR_SET_PDEATHSIG of Linux.
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+        noise = os.open(folder / "noise", os.O_WRONLY | os.O_CREAT)
+        os.dup2(noise, 1)
+        os.dup2(noise, 2)
+        flags = f"--xla_dump_to={folder} --xla_dump_hlo_module_re={MODULE}"
+        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flags}".strip()
+        said = _told(case, target, folder)
+        (folder / "told.json").write_text(json.dumps(said))
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+        raise
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _told(case: Case, target: str, folder: Path) -> dict[str, Any]:
+    try:
+        lowered = lower_case(case, compile_devices(TARGETS[target]))
+        (folder / "ran").write_text(lowered.ran)
+        outcome = compile_case(lowered, case.compiler_flags)
+    except CaseFailed as error:
+        return {"kind": "refused", "reason": error.reason, "message": error.message}
+    except UsageError as error:
+        return {"kind": "usage", "message": error.message, "cause": error.cause, "hint": error.hint}
+    except (NotImplementedError, ValueError) as error:
+        return {"kind": "refused", "reason": Reason.UNSUPPORTED.value, "message": str(error)}
+    if isinstance(outcome, CompiledCase):
+        return {"kind": "compiled", "vmem": "fits"}
+    return {"kind": "refused", "reason": outcome.reason.value, "message": outcome.message}
+
+
+if __name__ == "__main__":
+    main()
