@@ -21,7 +21,7 @@ class Prediction:
     `estimate` adds up from, by name. `fits`: whether its memory fits into the HBM of a device; None where that is not
     known. `vmem`: `not checked`, `fits` or `does not fit`. `program` is a digest of the multiset of scheduled
     operations: equal digests are one program. `calibration` names the factors and what they were fitted on. `unknown`
-    are operations that the model does not know.
+    are operations that the model does not know, `cautions` what a reader has to know about the estimate.
     """
 
     target: str
@@ -40,10 +40,16 @@ class Prediction:
     program: str | None = None
     unknown: tuple[str, ...] = ()
     refused: str | None = None
+    cautions: tuple[str, ...] = ()
 
     def json(self) -> dict[str, Any]:
         """As `RESULT_JSON` carries it, under the key `prediction`."""
-        return {**asdict(self), "terms": dict(self.terms), "unknown": list(self.unknown)}
+        return {
+            **asdict(self),
+            "terms": dict(self.terms),
+            "unknown": list(self.unknown),
+            "cautions": list(self.cautions),
+        }
 
 
 class Word(StrEnum):

@@ -10,9 +10,8 @@ from bench_core.aot.libtpu import compile_devices, libtpu_version
 from bench_core.aot.program import CompiledCase, LoweredCase, compile_case, lower_case
 from bench_core.aot.refusals import Reason, Refusal
 from bench_core.aot.remedy import find_remedy
-from bench_core.aot.targets import AotTarget
+from bench_core.aot.targets import AotTarget, aot_config
 from bench_core.errors import CaseFailed, UnsupportedCase
-from bench_core.flag import ConfigValue
 from bench_core.harness.case import Case
 from bench_core.harness.communication import case_sends
 from bench_core.harness.environment import describe_environment
@@ -103,7 +102,7 @@ class _FailedRow:
 
     def row(self, failure: Failure, observations: dict[str, Number] | None = None) -> Row:
         return Row(
-            config=_config(self.case, self.compiler.target),
+            config=aot_config(self.case, self.compiler.target),
             environment=self.compiler.environment,
             failed=failure,
             observations=observations or {},
@@ -122,12 +121,6 @@ class _FailedRow:
             Failure(reason=refusal.reason.value, message=refusal.message),
             {"needed_bytes": refusal.needed_bytes, "limit_bytes": refusal.limit_bytes},
         )
-
-
-def _config(case: Case, target: AotTarget) -> dict[str, ConfigValue]:
-    """The case's configuration with the target in it, and without the numbers of calls: there are none."""
-    config = {key: value for key, value in case.config().items() if key not in ("iters", "warmup")}
-    return {"aot": target.name, **config}
 
 
 def _compiled_row(
@@ -154,7 +147,7 @@ def _compiled_row(
         metrics["flops_inflation"] = Measurement(samples=(inflation.ratio,), unit="", direction="min")
     counted = inflation.observations() | {"flops_inflation": inflation.ratio}
     return Row(
-        config=_config(case, compiler.target),
+        config=aot_config(case, compiler.target),
         environment=compiler.environment,
         metrics=metrics,
         summary={**{name: metric.samples[0] for name, metric in metrics.items()}, "check": NOT_CHECKED},

@@ -7,6 +7,8 @@ from types import MappingProxyType
 
 from bench_core.accounting.chips import CHIPS, Chip
 from bench_core.errors import UsageError
+from bench_core.flag import ConfigValue
+from bench_core.harness.case import Case
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,11 @@ class AotTarget:
     @property
     def chips(self) -> int:
         return math.prod(self.sides)
+
+    @property
+    def devices(self) -> int:
+        """JAX devices of the slice."""
+        return self.chips * self.chip.devices
 
     @property
     def rings(self) -> tuple[bool, ...]:
@@ -97,6 +104,12 @@ TARGETS: Mapping[str, AotTarget] = MappingProxyType(
 
 KINDS = "|".join(_KINDS)
 """As a command's help lists them."""
+
+
+def aot_config(case: Case, target: AotTarget) -> dict[str, ConfigValue]:
+    """The case's configuration with the target in it, and without the numbers of calls: there are none."""
+    config = {key: value for key, value in case.config().items() if key not in ("iters", "warmup")}
+    return {"aot": target.name, **config}
 
 
 def choose_target(word: str) -> AotTarget:

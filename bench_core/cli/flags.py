@@ -10,14 +10,19 @@ import typer
 from bench_core.flag import BOTH, Declared, Flag, arranged, option
 
 
-def with_flags(command: Callable[[Mapping[str, Any]], None], flags: Sequence[Declared]) -> Callable[..., None]:
+def with_flags(
+    command: Callable[[Mapping[str, Any]], None],
+    flags: Sequence[Declared],
+    more: Sequence[inspect.Parameter] = (),
+) -> Callable[..., None]:
     """The command as Typer reads it, with an option for each flag; it gets what they were given, by their names.
 
-    A flag that was left out has its default, or nothing where that is None or `unless` speaks of it.
+    A flag that was left out has its default, or nothing where that is None or `unless` speaks of it. `more` are
+    arguments of the command, which are no flags.
     """
     by_name = {flag.name: flag for flag in flags}
     shown = arranged(by_name, {flag.name: flag.flag.shown_after for flag in flags})
-    parameters = [_parameter(by_name[name]) for name in shown]
+    parameters = [*more, *(_parameter(by_name[name]) for name in shown)]
 
     def called(**options: Any) -> None:
         command({name: value for name, value in options.items() if value is not None})

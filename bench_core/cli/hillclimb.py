@@ -168,4 +168,5 @@ def _also_tuned(tile: Declared) -> Declared:
     return replace(tile, flag=replace(tile.flag, help=said, metavar=f"{tile.flag.metavar}|{TUNED}"))
 
 
-command = with_flags(hillclimb, _flags())
+FLAGS = _flags()
+command = with_flags(hillclimb, FLAGS)

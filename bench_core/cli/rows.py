@@ -141,7 +141,7 @@ def measure_cases(
     require(environment)
     cases = [case.over(environment.available) for case in request.cases]
     used = environment.devices[0]
-    chosen = _chosen(request, cases, platform=used.platform, device_kind=used.kind)
+    chosen = chosen_cases(request, cases, platform=used.platform, device_kind=used.kind)
 
     def measure(case: Case, index: int, progress: Progress) -> Row:
         report.begun(index, Row(config=case.config(), environment=environment.using(case.parallel.spread.devices)))
@@ -160,11 +160,12 @@ def compile_cases(request: Request, target: AotTarget) -> bool:
     compiler = start_compiler(target)
     cases = [case.over(len(compiler.devices)) for case in request.cases]
     first = compiler.devices[0]
-    chosen = _chosen(request, cases, platform=first.platform, device_kind=first.device_kind)
+    chosen = chosen_cases(request, cases, platform=first.platform, device_kind=first.device_kind)
     return report_rows(chosen, lambda case, index, progress: aot_row(case, compiler, progress), report)
 
 
-def _chosen(request: Request, cases: list[Case], *, platform: str, device_kind: str) -> "list[Chosen]":
+def chosen_cases(request: Request, cases: list[Case], *, platform: str, device_kind: str) -> "list[Chosen]":
+    """The cases of a request with the backends and tiles that they get on this device."""
     from bench_core.harness.chosen import choose_backends
     from bench_core.tune.chosen import with_tuned_tiles
 

@@ -103,9 +103,13 @@ class Row:
         json_line = f"RESULT_JSON {to_json(self.as_json())}"
         if self.failed is not None:
             return [json_line]
-        words = {**self.config, **self.summary}
-        pairs = " ".join(f"{key}={shlex.quote(_word(value))}" for key, value in words.items())
-        return [f"RESULT {pairs}", json_line]
+        return [result_line(self.config, self.summary), json_line]
+
+
+def result_line(config: Mapping[str, ConfigValue], summary: Mapping[str, ConfigValue]) -> str:
+    """The RESULT line of a case and what is said of it."""
+    pairs = " ".join(f"{key}={shlex.quote(_word(value))}" for key, value in {**config, **summary}.items())
+    return f"RESULT {pairs}"
 
 
 def _word(value: object) -> str:

@@ -54,15 +54,22 @@ class NotScheduled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What the process that compiles is started with. `full`: to the end of every compilation."""
+    """What the process that compiles is started with. `full`: to the end of every compilation. `lower` names the
+    function that lowers a case, as `aot.program.lower_case` does."""
 
     target: str
     cases: tuple[Case, ...]
     full: bool
     folder: str
+    lower: str
 
 
-def schedule(cases: Sequence[Case], target: AotTarget, *, full: bool = False) -> Iterator[Scheduled | NotScheduled]:
+LOWER = "bench_core.aot.program:lower_case"
+
+
+def schedule(
+    cases: Sequence[Case], target: AotTarget, *, full: bool = False, lower: str = LOWER
+) -> Iterator[Scheduled | NotScheduled]:
     """Compile the cases one after another, for devices of `target`, of which each case says how many it uses.
 
     One process imports JAX for all of them; it ends, with all that it has started, when this one does.
@@ -72,7 +79,7 @@ def schedule(cases: Sequence[Case], target: AotTarget, *, full: bool = False) ->
         RuntimeError: the process died.
     """
     with tempfile.TemporaryDirectory(prefix="bench-core-predict-") as folder:
-        request = Request(target=target.name, cases=tuple(cases), full=full, folder=folder)
+        request = Request(target=target.name, cases=tuple(cases), full=full, folder=folder, lower=lower)
         process = _start(request)
         try:
             for _ in cases:

@@ -6,6 +6,7 @@ results; when it ends, so does everything here.
 
 import contextlib
 import ctypes
+import importlib
 import json
 import os
 import pickle
@@ -15,11 +16,12 @@ import shutil
 import signal
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from bench_core.aot.libtpu import compile_devices, libtpu_version
-from bench_core.aot.program import CompiledCase, compile_case, lower_case
+from bench_core.aot.program import CompiledCase, LoweredCase, compile_case
 from bench_core.aot.refusals import Reason
 from bench_core.aot.targets import TARGETS
 from bench_core.errors import CaseFailed, UsageError
@@ -69,7 +71,7 @@ def _compiled(case: Case, request: Request, folder: Path) -> dict[str, Any]:
     """Compile in a process of its own until the program is scheduled, or with `full` until it is done."""
     pid = os.fork()
     if pid == 0:
-        _compile(case, request.target, folder)
+        _compile(case, request, folder)
     while True:
         ended, _, usage = os.wait4(pid, os.WNOHANG)
         if ended:
@@ -115,7 +117,7 @@ def _found(folder: Path) -> dict[str, Any]:
     }
 
 
-def _compile(case: Case, target: str, folder: Path) -> None:
+def _compile(case: Case, request: Request, folder: Path) -> None:
     """Never returns. What it has to say is in `told.json` when it has ended."""
     code = 1
     try:
@@ -126,7 +128,7 @@ def _compile(case: Case, target: str, folder: Path) -> None:
         os.dup2(noise, 2)
         flags = f"--xla_dump_to={folder} --xla_dump_hlo_module_re={MODULE}"
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flags}".strip()
-        said = _told(case, target, folder)
+        said = _told(case, request, folder)
         (folder / "told.json").write_text(json.dumps(said))
         code = 0
     except BaseException:
@@ -137,9 +139,11 @@ def _compile(case: Case, target: str, folder: Path) -> None:
         os._exit(code)
 
 
-def _told(case: Case, target: str, folder: Path) -> dict[str, Any]:
+def _told(case: Case, request: Request, folder: Path) -> dict[str, Any]:
+    module, _, function = request.lower.partition(":")
+    lower: Callable[..., LoweredCase] = getattr(importlib.import_module(module), function)
     try:
-        lowered = lower_case(case, compile_devices(TARGETS[target]))
+        lowered = lower(case, compile_devices(TARGETS[request.target]))
         (folder / "ran").write_text(lowered.ran)
         outcome = compile_case(lowered, case.compiler_flags)
     except CaseFailed as error:

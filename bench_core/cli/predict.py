@@ -1,0 +1,184 @@
+"""`bench-core predict`: how long a call would take on TPUs that are not there."""
+
+import inspect
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bench_core.accounting.prediction import Prediction, outcome
+from bench_core.aot.targets import AotTarget, aot_config, choose_target
+from bench_core.cli import hillclimb
+from bench_core.cli.calibrate import calibrate
+from bench_core.cli.flags import with_flags
+from bench_core.cli.rows import Printed, Request, chosen_cases, refuse_processes
+from bench_core.cli.words import read_words
+from bench_core.errors import UsageError
+from bench_core.flag import Declared, Flag, build, declared
+from bench_core.harness.case import CASE_FLAGS, Case
+from bench_core.harness.record import result_file, result_line, to_json
+from bench_core.predict import calibration
+from bench_core.predict.calibration import Calibration
+from bench_core.predict.shown import head, shown
+
+if TYPE_CHECKING:
+    from bench_core.harness.chosen import Chosen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is asked for besides cases."""
+
+    full: Annotated[
+        bool, Flag(help="Compile to the end, which takes minutes: only this tells whether kernels fit into VMEM.")
+    ] = False
+    calibration: Annotated[
+        Path | None,
+        Flag(help="Factors that --calibrate has written.", metavar="FILE", unless="those of the published logbooks"),
+    ] = None
+    calibrate: Annotated[
+        Path | None,
+        Flag(help="Fit the factors to measured rows of one device, and predict nothing.", metavar="ROWS.json"),
+    ] = None
+    out: Annotated[Path | None, Flag(help="--calibrate: the file to write.", metavar="FILE")] = None
+
+
+_LEFT_OUT = ("stage_timing", "profile", "list", "coordinator", "process_id", "timeout")
+CASES = [flag for flag in hillclimb.FLAGS if flag.name not in _LEFT_OUT]
+_OTHER = inspect.Parameter(
+    "other",
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    annotation=Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- OPTIONS OF B]", help="Options in which a second case differs, to compare the two."),
+    ],
+    default=None,
+)
+
+
+def predict(given: Mapping[str, Any]) -> None:
+    """Predict the time of a call of a gated MoE block on TPUs that are not there. Nothing of it is measured.
+
+    Each case is compiled as far as its schedule, for the slice that --aot names. A RESULT line and a RESULT_JSON line
+    per case on stdout, with a prediction and without metrics; all terms on stderr. Options behind -- make a second
+    case, and a line PREDICTED says what is predicted of it against the first one. Exit code: 0 done, 1 nothing can be
+    said of any case, 2 the request is wrong.
+    """
+    asked = build(Asked, given)
+    if asked.calibrate is not None:
+        calibrate(Path(asked.calibrate), None if asked.out is None else Path(asked.out))
+        return
+    if asked.out is not None:
+        raise UsageError(
+            f"--out {asked.out} changes nothing without --calibrate",
+            cause="it names the file with the factors that --calibrate writes",
+            hint="add --calibrate ROWS.json, or leave --out out",
+        )
+    if given.get("aot") is None:
+        raise UsageError(
+            "predict needs --aot, the slice of TPUs to predict for",
+            cause="a prediction is of a compiled program, and a compiler needs to know for what",
+            hint="use --aot v5p-8",
+        )
+    target = choose_target(given["aot"])
+    factors = calibration.seeds() if asked.calibration is None else calibration.read(Path(asked.calibration))
+    sides = _sides(given, target)
+    predictions = list(_predicted(sides, target, factors, full=asked.full))
+    if len(sides) == 2:
+        _say_outcome(predictions[0], predictions[1])
+    if all(one.bound is None for one in predictions):
+        raise typer.Exit(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """Cases of one list of options. `name` is A or B of a pair, else empty."""
+
+    name: str
+    cases: "list[Chosen]"
+
+
+def _sides(given: Mapping[str, Any], target: AotTarget) -> list[Side]:
+    other = given.get("other")
+    own = {name: value for name, value in given.items() if name in {flag.name for flag in CASES}}
+    if not other:
+        return [Side(name="", cases=_cases(own, target))]
+    changed = read_words(with_flags(hillclimb.hillclimb, CASES), other, typed_only=True)
+    if "aot" in changed:
+        raise UsageError(
+            "--aot cannot stand behind --",
+            cause="both cases are predicted for the same slice",
+            hint="put --aot in front of --",
+        )
+    sides = [Side(name="A", cases=_cases(own, target)), Side(name="B", cases=_cases({**own, **changed}, target))]
+    for side in sides:
+        if len(side.cases) != 1:
+            raise UsageError(
+                f"{side.name} has {len(side.cases)} cases",
+                cause="two single cases are compared",
+                hint="leave lists and both out, or predict without --",
+            )
+    return sides
+
+
+def _cases(given: Mapping[str, Any], target: AotTarget) -> "list[Chosen]":
+    request: Request = hillclimb.read_request(given)
+    refuse_processes(request.cases[0].parallel)
+    cases = [case.over(target.devices) for case in request.cases]
+    return chosen_cases(request, cases, platform="tpu", device_kind=target.device_kind)
+
+
+def _predicted(sides: Sequence[Side], target: AotTarget, factors: Calibration, *, full: bool) -> Iterator[Prediction]:
+    """Print and return the prediction of every case."""
+    from bench_core.predict.predicting import Predictor
+    from bench_core.predict.scheduled import Scheduled, schedule
+    from bench_core.predict.software import software
+
+    report = Printed(result_file(os.environ))
+    every = [(side.name, chosen) for side in sides for chosen in side.cases]
+    predictor = Predictor(target=target, calibration=factors)
+    for line in head(target, factors):
+        report.progress(line)
+    outcomes = schedule([chosen.case for _, chosen in every], target, full=full)
+    for index, ((side, chosen), found) in enumerate(zip(every, outcomes, strict=True), start=1):
+        prediction = predictor.of(chosen.case, found)
+        name = f"{side}: {_named(chosen.case)}" if side else f"[{index}/{len(every)}] {_named(chosen.case)}"
+        for line in shown(prediction, name, found):
+            report.progress(line)
+        labels = {**chosen.labels(), **({"side": side} if side else {})}
+        if isinstance(found, Scheduled):
+            labels["ran"] = found.ran
+        config = aot_config(chosen.case, target)
+        document: dict[str, object] = {
+            "config": config,
+            "labels": labels,
+            "devices": [],
+            **software(found.libtpu),
+            "prediction": prediction.json(),
+        }
+        said = {"prediction": "refused" if prediction.estimate is None else "made"}
+        report.lines([result_line(config, said), f"RESULT_JSON {to_json(document)}"], document)
+        yield prediction
+
+
+def _named(case: Case) -> str:
+    """A case as its reader tells it from another one: by what is not the default, but for numbers of calls."""
+    own = {flag.name: value for flag in CASE_FLAGS if (value := flag.of(case)) != flag.default}
+    own = {name: value for name, value in own.items() if value is not None and name not in ("iters", "warmup")}
+    return " ".join(f"{name}={value}" for name, value in own.items())
+
+
+def _say_outcome(a: Prediction, b: Prediction) -> None:
+    found = outcome(a, b)
+    print(f"PREDICTED {json.dumps({'word': found.word, 'ratio': found.ratio, 'why': found.why})}", flush=True)
+
+
+def _flags() -> list[Declared]:
+    return [*CASES, *declared(Asked)]
+
+
+command = with_flags(predict, _flags(), [_OTHER])

@@ -1,0 +1,108 @@
+"""From a scheduled program to what is said about its time. No JAX."""
+
+from dataclasses import dataclass, replace
+
+from bench_core.accounting.prediction import Prediction
+from bench_core.aot.refusals import Reason
+from bench_core.aot.targets import AotTarget
+from bench_core.gmm.registry import BACKENDS
+from bench_core.harness.case import Case
+from bench_core.predict.calibration import UNKNOWN, Calibration
+from bench_core.predict.model import MODEL, bound, seconds
+from bench_core.predict.scheduled import NotScheduled, Scheduled
+from bench_core.predict.slice import SliceRates, slice_rates
+from bench_core.predict.terms import Terms, terms_of
+from bench_core.quant.mode import QuantMode
+from bench_core.shapes import DType
+
+SEEN_FROM = 0.01
+"""The share of an estimate from which something is worth a note."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predictor:
+    """Predicts cases for one slice with one calibration."""
+
+    target: AotTarget
+    calibration: Calibration
+
+    def of(self, case: Case, outcome: Scheduled | NotScheduled) -> Prediction:
+        """What is said of a case that was scheduled, or that the compiler refused."""
+        blank = Prediction(
+            target=self.target.name,
+            device_kind=self.target.device_kind,
+            devices=case.parallel.spread.devices,
+            libtpu=outcome.libtpu,
+            model=MODEL,
+            calibration=self.calibration.name,
+        )
+        if isinstance(outcome, NotScheduled):
+            return _not_scheduled(blank, outcome)
+        rates = slice_rates(self.target)
+        terms = case_terms(case, outcome)
+        known = replace(blank, program=terms.program, unknown=terms.unknown, vmem=outcome.vmem)
+        if rates is None:
+            return replace(known, refused=f"not all peaks of {self.target.device_kind} are published")
+        known = replace(known, fits=terms.buffer_bytes <= rates.hbm_bytes, bound=bound(terms, rates))
+        refused = self._refusal(case, terms, rates, outcome.libtpu)
+        if refused is not None:
+            return replace(known, refused=refused)
+        return self._estimated(known, case, terms, rates)
+
+    def _refusal(self, case: Case, terms: Terms, rates: SliceRates, libtpu: str) -> str | None:
+        """Why there is no estimate."""
+        fitted = self.calibration
+        if libtpu != fitted.libtpu:
+            return f"libtpu {libtpu} compiled it, and the calibration belongs to libtpu {fitted.libtpu}"
+        own = rates.constants()
+        if self.target.device_kind == fitted.device_kind and dict(fitted.constants) != own:
+            return f"the calibration was made with other rates of this chip: {dict(fitted.constants)}, now {own}"
+        if terms.unknown:
+            return f"the model does not know {'; '.join(terms.unknown)}"
+        if case.dtype is not DType.BFLOAT16:
+            return f"no {case.dtype} peak of a TPU is published"
+        if case.quant_mode is not QuantMode.NONE:
+            return f"no measurement of --quant-mode {case.quant_mode} on a TPU exists to calibrate or test the model"
+        return None
+
+    def _estimated(self, known: Prediction, case: Case, terms: Terms, rates: SliceRates) -> Prediction:
+        fitted = self.calibration
+        parts = seconds(terms, rates)
+        estimate = fitted.estimate(parts)
+        least = max(known.bound or 0.0, fitted.low * (estimate - parts.hidden))
+        return replace(
+            known,
+            estimate=max(estimate, least),
+            low=least,
+            high=max(fitted.high * estimate, least),
+            terms=fitted.terms(parts),
+            cautions=tuple(_cautions(case, fitted, self.target, hidden=parts.hidden, estimate=estimate)),
+        )
+
+
+def _not_scheduled(blank: Prediction, outcome: NotScheduled) -> Prediction:
+    message = " ".join(outcome.message.split())
+    fits = False if outcome.reason == Reason.HBM else None
+    return replace(blank, fits=fits, refused=f"{outcome.reason}: {message}")
+
+
+def case_terms(case: Case, scheduled: Scheduled) -> Terms:
+    """The terms of a case's program."""
+    tile = case.tile or BACKENDS[case.backend].default_tile
+    return terms_of(scheduled.hlo, buffer_bytes=scheduled.buffer_bytes, tile=tile, settings=str(case.compiler_flags))
+
+
+def _cautions(case: Case, fitted: Calibration, target: AotTarget, *, hidden: float, estimate: float) -> list[str]:
+    """What the reader of an estimate has to know."""
+    said = []
+    if fitted.measured_with == UNKNOWN:
+        said.append("the calibration's rows do not say which libtpu ran them")
+    if target.device_kind != fitted.device_kind:
+        said.append(f"the factors were fitted on {fitted.device_kind}, and nothing measured tests them on this chip")
+    if case.backend == "ragged_dot":
+        said.append("another libtpu compiles ragged_dot otherwise; its weight gradient here costs many times gmm's")
+    if case.shared_fused:
+        said.append("measured, --shared-fused changes a time by 2%, which the model does not see")
+    if hidden > SEEN_FROM * estimate:
+        said.append(f"{1e3 * hidden:.3g} ms of collectives may run beside other work; the low end leaves them out")
+    return said

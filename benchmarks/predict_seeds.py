@@ -1,0 +1,116 @@
+"""The measured rows of the published logbooks against the model of `bench-core predict`.
+
+    python benchmarks/predict_seeds.py --compile          schedule every distinct program and keep its terms
+    python benchmarks/predict_seeds.py --fit              write the calibration that comes with bench_core
+    python benchmarks/predict_seeds.py --document         write the tables of docs/explanation/prediction.md
+    python benchmarks/predict_seeds.py                    print these tables
+
+`make predict-seeds` does all of it (five minutes). The rows are in tests/bench_core/data/seed_measured.tsv, each with
+its place. Their programs are those of `seed_programs`; the study of data against expert parallelism says nothing of its
+code, so the programs of `bench-core compare` stand for it, with the same tiles.
+"""
+
+import argparse
+import json
+import os
+import sys
+from dataclasses import replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from bench_core.aot.targets import choose_target
+from bench_core.gmm.tile import Tile
+from bench_core.harness.case import Case
+from bench_core.predict.calibration import UNKNOWN, Calibration, fit
+from bench_core.predict.model import MODEL
+from bench_core.predict.scheduled import LOWER, NotScheduled, schedule
+from bench_core.predict.slice import slice_rates
+from bench_core.predict.terms import terms_of
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path += [str(ROOT / "tests" / "bench_core"), str(ROOT / "benchmarks")]
+# The process that compiles imports `seed_programs`.
+os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "benchmarks")])
+
+from seed_errors import compare_rows, counts, likely  # noqa: E402
+from seed_rows import TARGET, TERMS, SeedRow, case_of, parts_of, read_rows, read_terms  # noqa: E402
+
+CALIBRATION = ROOT / "bench_core" / "predict" / "seeds.json"
+SEED_TILE = Tile(m=512, k=1024, n=1024)
+
+
+def compile_all(rows: list[SeedRow]) -> None:
+    """Keep the terms of every distinct program, by the options of its case. Those that this libtpu has compiled before
+    are not compiled again."""
+    import seed_programs
+
+    versions = {"libtpu": metadata.version("libtpu"), "jax": metadata.version("jax")}
+    kept = dict(read_terms()) if TERMS.exists() else {}
+    same = {name: kept.get(name) for name in versions} == versions
+    programs: dict[str, Any] = dict(kept["programs"]) if same else {}
+    studies = {row.options for row in rows if "dp_study" in row.marks}
+    missing = [options for options in _distinct(rows) if options not in programs]
+    for lower in ("seed_programs:lower_seed", LOWER):
+        wanted = [options for options in missing if (options in studies) == (lower == LOWER)]
+        cases = [_with_tile(case_of(options)) for options in wanted]
+        found = schedule(cases, choose_target(TARGET), lower=lower)
+        for options, case, outcome in zip(wanted, cases, found, strict=True):
+            if isinstance(outcome, NotScheduled):
+                raise RuntimeError(f"{options}: {outcome.message}")
+            terms = terms_of(outcome.hlo, buffer_bytes=outcome.buffer_bytes, tile=case.tile)
+            moved = 0 if lower == LOWER else seed_programs.moved_bytes(case)
+            took = round(outcome.processor_s, 2)
+            programs[options] = {"terms": terms.json(), "moved_before": moved, "processor_s": took}
+            print(f"{len(programs)}: {took} processor-seconds, {terms.unknown or 'all known'}, {options}", flush=True)
+            ordered = {options: programs[options] for options in _distinct(rows) if options in programs}
+            TERMS.write_text(json.dumps({**versions, "programs": ordered}, indent=1) + "\n", encoding="utf-8")
+
+
+def _distinct(rows: list[SeedRow]) -> list[str]:
+    return list(dict.fromkeys(row.options for row in rows))
+
+
+def _with_tile(case: Case) -> Case:
+    return replace(case, tile=SEED_TILE) if case.backend == "gmm" else case
+
+
+def fitted(rows: list[SeedRow]) -> Calibration:
+    """The factors of the rows that are marked for it, and the range of the errors of the others."""
+    document, rates = read_terms(), slice_rates(choose_target(TARGET))
+    assert rates is not None
+    marked = [row for row in rows if "fit" in row.marks]
+    matmul, routed = fit([parts_of(document, row, rates) for row in marked], [row.time_s for row in marked])
+    found = Calibration(
+        name="the published logbooks (3 rows of one v5p chip, libtpu unknown)",
+        model=MODEL,
+        libtpu=document["libtpu"],
+        measured_with=UNKNOWN,
+        device_kind=choose_target(TARGET).device_kind,
+        constants=rates.constants(),
+        matmul_factor=round(matmul, 4),
+        routed_factor=round(routed, 4),
+        low=1.0,
+        high=1.0,
+        range_of="",
+        rows=tuple(f"{row.source}: {row.time_s:.6g} s" for row in marked),
+    )
+    tested = compare_rows(filter(counts, rows), document, found, rates)
+    low, high = likely(tested)
+    return replace(found, low=round(low, 3), high=round(high, 3), range_of=f"{len(tested)} rows of the same logbooks")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--fit", action="store_true")
+    options = parser.parse_args()
+    rows = read_rows()
+    if options.compile:
+        compile_all(rows)
+    if options.fit:
+        CALIBRATION.write_text(json.dumps(fitted(rows).json(), indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
