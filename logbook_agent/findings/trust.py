@@ -99,6 +99,8 @@ def trust_with(entry: Entry, runs: int, borne: Trust) -> Trust | None:
 
 
 def _claims(entry: Entry, runs: int) -> bool:
+    if entry.is_prediction:
+        return False  # nobody measured anything that could be borne out
     is_claim = entry.kind == "experiment" and bool(runs or entry.commands)
     return is_claim or entry.confidence is not None
 

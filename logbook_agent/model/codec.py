@@ -160,7 +160,7 @@ def _converter(hint: Any) -> Converter:
         return _literal(get_args(hint))
     if origin is tuple:
         return _tuple(_converter(get_args(hint)[0]))
-    if origin is dict:
+    if origin is dict or origin is Mapping:
         return _dict(_converter(get_args(hint)[1]))
     if dataclasses.is_dataclass(hint):
         return _dataclass(cast(Any, hint))

@@ -1,4 +1,4 @@
-"""An entry: one experiment, note, decision or incident. Prose; people may edit it. And its ID: `PREFIX-NNN`, three
+"""An entry: one experiment, note, decision, incident or prediction. Prose; people may edit it. And its ID: `PREFIX-NNN`, three
 digits and more when needed."""
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ from typing import Literal
 
 from logbook_agent.model.values import Scalar
 
-Kind = Literal["experiment", "note", "decision", "incident"]
-KINDS: tuple[Kind, ...] = ("experiment", "note", "decision", "incident")
+Kind = Literal["experiment", "note", "decision", "incident", "prediction"]
+KINDS: tuple[Kind, ...] = ("experiment", "note", "decision", "incident", "prediction")
+# What a heading names; the others show what they are.
+NAMED_KINDS: tuple[Kind, ...] = ("decision", "incident", "prediction")
+PREDICTION: Kind = "prediction"
 
 Confidence = Literal["exploratory", "replicated", "stable"]
 CONFIDENCES: tuple[Confidence, ...] = ("exploratory", "replicated", "stable")
@@ -41,7 +44,10 @@ HYPOTHESIS = "Hypothesis"
 EARLIER_HYPOTHESIS = "Earlier hypothesis"
 COMMAND = "Command"
 CONFIG = "Config"
+PREDICTED = "Predicted"
 RESULT = "Result"
+CHECKED = "Checked"
+PREDICTED_BEFORE = "Predicted before"
 COMPARISON = "Comparison"
 CONFIDENCE = "Confidence"
 INTERPRETATION = "Interpretation"
@@ -90,7 +96,8 @@ class RecipeUse:
 
     `file` is set for a recipe that was named by its path, seen from the folder above the root; `sets` are the values
     that were changed, as typed; `on` is the launcher; `digest` is that of the plan, `runs` how many it has; `metric`
-    says which case is best (None: nothing does, or it was not recorded).
+    says which case is best (None: nothing does, or it was not recorded). `without` are the keys of the recipe's cases
+    that the plan leaves out, because the entry that this one continues predicts that they cannot win.
     """
 
     name: str
@@ -101,6 +108,22 @@ class RecipeUse:
     digest: str
     runs: int
     metric: str | None = None
+    without: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predicting:
+    """What an entry of kind `prediction` predicts: cases on the slice `target`, and which of them against which.
+
+    With an `axis` each case is held against that with the value `base_value` (None: against the first), where they
+    differ in nothing else but the keys that are `implied`. Without one no case is held against another, except for the
+    two sides that a command has named A and B.
+    """
+
+    target: str
+    axis: str | None = None
+    base_value: str | None = None
+    implied: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +196,7 @@ class Entry:
     states another one.
 
     `aliases` are IDs this entry had before it was renumbered; commands accept them. `noise`: its runs repeat one
-    command, to tell how far they scatter.
+    command, to tell how far they scatter. `predicting`: what an entry of kind `prediction` predicts.
     """
 
     format: int = 1
@@ -192,9 +215,15 @@ class Entry:
     recipe: RecipeUse | None = None
     design: Design | None = None
     noise: bool = False
+    predicting: Predicting | None = None
     comparisons: tuple[Comparison, ...] = ()
     fields: tuple[Field, ...] = ()
     extra: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def is_prediction(self) -> bool:
+        """Whether it was made to predict. What its runs hold is a prediction or a measurement whatever this says."""
+        return self.kind == PREDICTION
 
     @property
     def touches(self) -> tuple[str, ...]:

@@ -18,13 +18,15 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from logbook_agent.model.entry import NAMED_KINDS
 from logbook_agent.text.markdown import LABEL_ESCAPED, clean, dedent, one_line
 
 _HEADING = re.compile(r"### (?P<opened>.*?) - (?P<id>[A-Z][A-Z0-9-]*-\d+)(?P<rest>(?: .*)?)")
 _CONFIDENCE = re.compile(r" \(confidence:(?P<word>[^()]*)\)")
-_KIND = re.compile(r" \((?P<word>decision|incident)\)")
+_NAMED = "|".join(NAMED_KINDS)
+_KIND = re.compile(rf" \((?P<word>{_NAMED})\)")
 # What a heading may end in; a title that ends so gets a backslash before the bracket.
-_SUFFIX = re.compile(r"\((?:confidence:[^()]*|decision|incident)\)")
+_SUFFIX = re.compile(rf"\((?:confidence:[^()]*|{_NAMED})\)")
 _LABEL_END = re.compile(r":(?=[ \t]|$)")
 _FENCE = re.compile(r"(?P<ticks>`{3,}|~{3,})")
 MAX_LABEL = 100

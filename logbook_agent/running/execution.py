@@ -167,7 +167,7 @@ def with_facts(run: Run, facts: Began) -> Run:
 
 
 def with_end(run: Run, end: End) -> Run:
-    """The record with how the command ended and what it measured."""
+    """The record with how the command ended, and what it measured and predicted."""
     return dataclasses.replace(
         run,
         ended=end.ended,
@@ -177,6 +177,7 @@ def with_end(run: Run, end: End) -> Run:
         contention=end.contention,
         output=end.output,
         rows=end.rows,
+        predictions=end.predictions,
         problems=end.problems,
     )
 

@@ -47,6 +47,7 @@ def finish(workspace: Workspace, book: Book, stamp_of_backup: str, entry_id: str
             exit=Exit(interrupted=True),
             output=output,
             rows=reading.rows,
+            predictions=reading.predictions,
             problems=(*run.problems, about, *reading.problems),
         )
         return book.write_run(done)

@@ -6,9 +6,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from logbook_agent.model.run import Device, Failure, Measurement, Row, Scalar
+from logbook_agent.model.codec import CodecError
+from logbook_agent.model.run import Device, Failure, Measurement, PredictedRow, Row, Scalar
 from logbook_agent.model.units import DIRECTIONS, Direction
 from logbook_agent.model.values import finite
 from logbook_agent.running.results.lines import MAX_KEYS, cut
@@ -16,11 +18,25 @@ from logbook_agent.running.results.lines import MAX_KEYS, cut
 Problem = Callable[[str], None]
 
 _ROW_KEYS = ("config", "metrics", "observations", "labels", "devices", "software", "host", "failed")
+PREDICTION = "prediction"
+# What a measured row has and a predicted one has not.
+_MEASURED_KEYS = ("metrics", "observations", "failed")
 
 
-def rows_from_json(text: str, problem: Problem, clean: Callable[[Any], Any]) -> list[Row]:
+@dataclass(slots=True)
+class JsonRows:
+    """The measured and the predicted rows of a JSON text. `predicts`: it holds a prediction, even one that cannot be
+    kept."""
+
+    measured: list[Row] = field(default_factory=list)
+    predicted: list[PredictedRow] = field(default_factory=list)
+    predicts: bool = False
+
+
+def rows_from_json(text: str, problem: Problem, clean: Callable[[Any], Any]) -> JsonRows:
     """The rows of one JSON text: an object, a list of them, or `{"rows": [...]}`. `clean` takes the secrets out of its
-    data."""
+    data. An object with a `prediction` is a predicted row, whatever else it holds."""
+    rows = JsonRows()
     try:
         data = json.loads(text)
         if "\\ud" in text.lower():
@@ -28,7 +44,7 @@ def rows_from_json(text: str, problem: Problem, clean: Callable[[Any], Any]) -> 
             data = json.loads(json.dumps(data, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
         problem(f"not JSON ({cut(str(error), 80)})")
-        return []
+        return rows
     data = clean(data)
     if isinstance(data, dict) and "rows" in data:
         for key in data.keys() - {"rows"}:
@@ -36,12 +52,14 @@ def rows_from_json(text: str, problem: Problem, clean: Callable[[Any], Any]) -> 
         data = data["rows"]
         if not isinstance(data, list):
             problem("rows is not a list")
-            return []
-    rows = []
+            return rows
     for item in data if isinstance(data, list) else [data]:
-        row = _row(item, problem)
-        if row is not None:
-            rows.append(row)
+        if isinstance(item, dict) and item.get(PREDICTION) is not None:
+            rows.predicts = True
+            predicted = _predicted(item, problem)
+            rows.predicted += [predicted] if predicted is not None else []
+        elif (row := _row(item, problem)) is not None:
+            rows.measured.append(row)
     return rows
 
 
@@ -50,24 +68,71 @@ def _row(data: object, problem: Problem) -> Row | None:
         problem(f"a row is not an object: {cut(json.dumps(data), 40)}")
         return None
     for key in data:
-        if key not in _ROW_KEYS:
+        if key not in _ROW_KEYS and key != PREDICTION:
             problem(f"unknown key {cut(key, 40)!r}")
-    parts = {key: _object(data, key, problem) for key in ("config", "metrics", "observations", "labels", "software")}
-    host = data.get("host")
-    if host is not None and not isinstance(host, str):
-        problem("host is not text")
-        host = None
     row = Row(
-        config={k: scalar(v) for k, v in parts["config"].items()},
-        metrics=dict(_metrics(parts["metrics"], problem)),
-        observations=dict(_observations(parts["observations"], problem)),
-        labels={k: _text(v) for k, v in parts["labels"].items()},
+        config=_config(data, problem),
+        metrics=dict(_metrics(_object(data, "metrics", problem), problem)),
+        observations=dict(_observations(_object(data, "observations", problem), problem)),
+        labels=_labels(data, problem),
         devices=tuple(_devices(data.get("devices"), problem)),
-        software={k: _text(v) for k, v in parts["software"].items() if v is not None},
-        host=host,
+        software=_software(data, problem),
+        host=_host(data, problem),
         failed=_failed(data.get("failed"), problem),
     )
     return None if row == Row() else row
+
+
+def _predicted(data: Mapping[str, Any], problem: Problem) -> PredictedRow | None:
+    """A predicted row; what it says of a measurement is left out. The devices of the process that predicted are not
+    those that it predicted for, and the prediction names these."""
+    for key in data:
+        if key not in _ROW_KEYS and key != PREDICTION:
+            problem(f"unknown key {cut(key, 40)!r}")
+    measured = [key for key in _MEASURED_KEYS if data.get(key)]
+    if measured:
+        problem(f"a prediction measures nothing: its {' and '.join(measured)} were left out")
+    # Loaded where there is a prediction.
+    from logbook_agent.model.prediction import KEYS
+
+    prediction = data[PREDICTION]
+    if not isinstance(prediction, dict):
+        problem("prediction is not an object; it was left out")
+        return None
+    for key in prediction:
+        if key not in KEYS:
+            problem(f"prediction: unknown key {cut(key, 40)!r}")
+    try:
+        return PredictedRow(
+            config=_config(data, problem),
+            labels=_labels(data, problem),
+            software=_software(data, problem),
+            host=_host(data, problem),
+            prediction={key: value for key, value in prediction.items() if key in KEYS},
+        )
+    except CodecError as error:
+        problem(f"prediction.{error}; it was left out")
+        return None
+
+
+def _config(data: Mapping[str, Any], problem: Problem) -> dict[str, Scalar]:
+    return {k: scalar(v) for k, v in _object(data, "config", problem).items()}
+
+
+def _labels(data: Mapping[str, Any], problem: Problem) -> dict[str, str]:
+    return {k: _text(v) for k, v in _object(data, "labels", problem).items()}
+
+
+def _software(data: Mapping[str, Any], problem: Problem) -> dict[str, str]:
+    return {k: _text(v) for k, v in _object(data, "software", problem).items() if v is not None}
+
+
+def _host(data: Mapping[str, Any], problem: Problem) -> str | None:
+    host = data.get("host")
+    if host is not None and not isinstance(host, str):
+        problem("host is not text")
+        return None
+    return host
 
 
 def _object(data: Mapping[str, Any], key: str, problem: Problem) -> dict[str, Any]:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from logbook_agent.model.header import Metric
-from logbook_agent.model.run import Measurement, Row, Scalar
+from logbook_agent.model.run import Measurement, PredictedRow, Row, Scalar
 from logbook_agent.model.units import KNOWN, known
 from logbook_agent.model.values import canonical, finite, is_not_finite, is_number, parse_scalar
 from logbook_agent.running.results.fold import fold, join_loose, merge_lines
+from logbook_agent.running.results.predicted import fold_predicted, measured_only
 from logbook_agent.running.results.lines import MAX_KEYS, cut, split_line, split_metric, split_pairs
 
 MAX_ROWS = 20_000
@@ -87,6 +88,10 @@ class Classifier:
         metrics = {n: self._described(n, m) for n, m in row.metrics.items()}
         return replace(row, config=self._with_run_config(row.config), metrics=metrics)
 
+    def predicted(self, row: PredictedRow) -> PredictedRow:
+        """A predicted row with the run's config."""
+        return replace(row, config=self._with_run_config(row.config))
+
     def measurement(self, name: str, value: float, unit: str | None) -> Measurement:
         return self._described(name, Measurement(samples=(value,), unit=unit))
 
@@ -126,9 +131,10 @@ class Classifier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultReading:
-    """The rows of a run; what was said again was folded."""
+    """The rows of a run, and apart from them what it predicted; what was said again was folded."""
 
     rows: tuple[Row, ...] = ()
+    predictions: tuple[PredictedRow, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -165,6 +171,8 @@ class ResultReader:
         self._pairs: list[dict[str, str]] = []
         self._metrics: list[tuple[str, float, str | None]] = []
         self._json: list[Row] = []
+        self._predicted: list[PredictedRow] = []
+        self._predicts = False
         self._problems = Problems()
         self._chars = 0
         self._beyond = 0
@@ -176,7 +184,7 @@ class ResultReader:
             return
         kind, body = found
         self._chars += len(body)
-        count = len(self._pairs) + len(self._metrics) + len(self._json)
+        count = len(self._pairs) + len(self._metrics) + len(self._json) + len(self._predicted)
         if count >= MAX_ROWS or self._chars > MAX_TEXT_CHARS or len(body) > MAX_LINE_CHARS:
             self._beyond += 1
             return
@@ -227,10 +235,14 @@ class ResultReader:
             self.last = cut(" ".join([*config, *taken]), _LAST_CHARS) or self.last
 
     def _rows(self, text: str, problem: Callable[[str], None]) -> list[Row]:
+        """The measured rows of a JSON text; those that it predicts are kept apart."""
         # Loaded with the first JSON: most commands print lines, or nothing.
         from logbook_agent.running.results.json_rows import rows_from_json
 
-        return rows_from_json(text, problem, self._clean)
+        found = rows_from_json(text, problem, self._clean)
+        self._predicted += found.predicted
+        self._predicts = self._predicts or found.predicts
+        return found.measured
 
     def finish(
         self,
@@ -244,7 +256,8 @@ class ResultReader:
         """The rows of the run, in the order in which each case was first reported.
 
         `config` is the run's own and belongs to every row. `file_text` is what stands in the result file;
-        its rows are JSON rows. Classification: see `Classifier`; folding: see `fold`.
+        its rows are JSON rows. Classification: see `Classifier`; folding: see `fold`. In the output of a run that
+        predicts, only a JSON row of its own is a measurement: see `measured_only`.
         """
         problem = self._problems.add
         config = self._clean(dict(config or {}))
@@ -256,7 +269,7 @@ class ResultReader:
         context = Context(
             declared={m.name: m for m in declared},
             metrics=frozenset(n for n, _, _ in self._metrics) | {n for row in explicit for n in row.metrics},
-            config_keys=frozenset(axes) | {k for row in explicit for k in row.config} | set(config),
+            config_keys=frozenset(axes) | {k for row in (*explicit, *self._predicted) for k in row.config} | set(config),
             flags=frozenset(argv_flags or {}),
             run_config=config,
             quantities=_quantities(explicit, self._metrics),
@@ -266,8 +279,11 @@ class ResultReader:
         line_rows = fold([classifier.row(p) for p in self._pairs], problem, explicit=False)
         rows = merge_lines(json_rows, line_rows, context.run_config)
         loose = [Row(metrics={n: classifier.measurement(n, v, u)}) for n, v, u in self._metrics]
+        if self._predicts:
+            rows, loose = measured_only(rows, len(json_rows), loose, problem), []
         rows = join_loose(rows, fold(loose, problem, explicit=True), context.run_config)
-        return ResultReading(rows=tuple(rows), problems=self._problems.texts())
+        predicted = fold_predicted([classifier.predicted(row) for row in self._predicted])
+        return ResultReading(rows=tuple(rows), predictions=predicted, problems=self._problems.texts())
 
 
 def _quantities(rows: Sequence[Row], metrics: Sequence[tuple[str, float, str | None]]) -> dict[str, Measurement]:

@@ -102,6 +102,7 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> 
         contention=contention,
         output=output,
         rows=reading.rows,
+        predictions=reading.predictions,
         problems=(
             *facts.problems,
             *problems,

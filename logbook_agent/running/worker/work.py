@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from logbook_agent.model.header import Metric
-from logbook_agent.model.run import Code, Contention, Device, Exit, Host, Output, Process, Row, Scalar
+from logbook_agent.model.run import Code, Contention, Device, Exit, Host, Output, PredictedRow, Process, Row, Scalar
 from logbook_agent.text.redaction.redactor import Redactor
 
 Stream = Literal["stdout", "stderr"]
@@ -62,7 +62,7 @@ class Began:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """How a command ended, what it printed and measured. `problems` are all of the worker's, those of its facts first.
+    """How a command ended, what it printed, measured and predicted. `problems` are all of the worker's, those of its facts first.
     `contention` covers the time from the facts to the end."""
 
     ended: str
@@ -72,6 +72,7 @@ class End:
     contention: Contention | None = None
     output: Output
     rows: tuple[Row, ...] = ()
+    predictions: tuple[PredictedRow, ...] = ()
     problems: tuple[str, ...] = ()
 
 
