@@ -90,10 +90,11 @@ def show_command(
     found, data, text = read(space, book), None, ""
     later = found.later(record.entry)
     if common.as_json:
-        data = shown(book, record, later, found.kept(record.entry), full=full)
+        data = {**shown(book, record, later, found.kept(record.entry), full=full), **found.predictions.data(entry_id)}
     else:
         compared = found.compared(record.entry)
-        text = blocks_of(space, book).entry(record, later=later, compared=compared).strip("\n")
+        beside = found.predictions.beside(entry_id)
+        text = blocks_of(space, book).entry(record, later=later, compared=compared, beside=beside).strip("\n")
     if text and sys.stdout.isatty():
         _pretty(text)
         text = ""

@@ -105,22 +105,28 @@ def _step(workspace: Workspace, found: Findings, view: str, block: views.Block) 
         record = book.record(block.name)
     except StoreError as error:
         return _Step(block=block, refused=(error.message,))
-    later, compared = found.later(record.entry), found.compared(record.entry)
+    later, compared, beside = (
+        found.later(record.entry),
+        found.compared(record.entry),
+        found.predictions.beside(record.id),
+    )
     form = blocks_of(workspace, book)
-    rendered = form.entry(record, later=later, compared=compared)
+    rendered = form.entry(record, later=later, compared=compared, beside=beside)
     standing = StandingText(
         text=block.text(view),
         line=view.count("\n", 0, block.text_start) + 1,
         is_first=lambda text: views.digest(views.protect(text.strip("\n"))) == block.hash,
         clean=workspace.redactor.text,
     )
-    taken: TakenEdit = take(record, form.sections(record, later=later, compared=compared), rendered, standing)
+    taken: TakenEdit = take(
+        record, form.sections(record, later=later, compared=compared, beside=beside), rendered, standing
+    )
     # Without its secrets, as it will be written: what was understood must be what a reader of the next view finds.
     changed = with_earlier_hypothesis(record, taken.entry, day(workspace.stamp(), book.header.zone))
     new = workspace.redacted_entry(changed) if taken.changed else record.entry
     now = dataclasses.replace(record, entry=new)
-    text = form.entry(now, later=later, compared=compared)
-    read_own(now, form.sections(now, later=later, compared=compared), text)
+    text = form.entry(now, later=later, compared=compared, beside=beside)
+    read_own(now, form.sections(now, later=later, compared=compared, beside=beside), text)
     nothing = not taken.changed and taken.refused
     return _Step(
         block=block,

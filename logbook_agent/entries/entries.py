@@ -24,6 +24,7 @@ from logbook_agent.findings.said import is_long
 from logbook_agent.findings.trust import trust_of
 from logbook_agent.model.entry import (
     CONFIDENCES,
+    PREDICTION,
     RELATIONS,
     SETTABLE_STATES,
     Confidence,
@@ -122,6 +123,12 @@ def _words(command: str) -> tuple[str, ...]:
 def note(workspace: Workspace, prose: Prose, *, kind: str) -> tuple[Book, Entry]:
     """An entry without a command: a kickoff, an observation, a decision, an incident."""
     title = _title(prose, "note")
+    if kind == PREDICTION:
+        raise UsageError(
+            "a note cannot be a prediction",
+            cause="an entry of that kind holds what a compiled program predicts of a step time",
+            hint="logbook predict -- OPTIONS, or write down what you expect as a hypothesis: --hypothesis '...'",
+        )
     book = workspace.book()
     prose = with_relations(book, prose)
     draft = draft_entry(workspace, prose, title=title, kind=kind)
@@ -240,6 +247,12 @@ def stated_confidence(
     reason = one_line(reason) if reason is not None else None
     if given is None and reason is None:
         return old
+    if record.entry.is_prediction:
+        raise UsageError(
+            f"{record.id} is a prediction, which has no confidence",
+            cause="confidence follows from repeated measurements, and nothing was measured",
+            hint="how far predictions came true: logbook predictions",
+        )
     if given is None:
         given = record.entry.confidence or COMPUTED
     if given == COMPUTED:

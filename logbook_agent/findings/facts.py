@@ -134,11 +134,12 @@ def config_section(record: Record, table: Table | None) -> str:
     lines += _per_run("timeout", [duration(r.timeout_s) if r.timeout_s else "" for r in runs], runs)
     lines += _per_run("launcher", [launcher_text(r) for r in runs], runs)
     lines += _code_lines(runs)
-    # A run without rows measured nothing, so what it ran on tells no result apart.
-    measured = [r for r in runs if r.rows] or runs
-    lines += _per_run("devices", [devices_text(r) for r in measured], measured)
-    lines += [f"machine: {md.escape(busy)}"] if (busy := machine_text(runs)) else []
-    lines += _software_lines(measured)
+    # A run without rows measured nothing, so what it ran on tells no result apart; and a prediction says itself for
+    # which devices it is, whatever it was made on.
+    measured = [r for r in runs if r.rows] or [r for r in runs if not r.predictions]
+    lines += _per_run("devices", [devices_text(r) for r in measured], measured) if measured else []
+    lines += [f"machine: {md.escape(busy)}"] if (busy := machine_text(measured)) else []
+    lines += _software_lines(measured or runs)
     lines += _order_lines(record.entry.design)
     return md.items(lines) if lines else ""
 
@@ -233,7 +234,7 @@ def devices_text(run: Run) -> str:
 
 def software_of(run: Run) -> Mapping[str, str]:
     """The packages that its rows report; where they report none, what is installed where it ran."""
-    return {k: v for row in run.rows for k, v in row.software.items()} or run.software
+    return {k: v for row in (*run.rows, *run.predictions) for k, v in row.software.items()} or run.software
 
 
 def _software_lines(runs: Sequence[Run]) -> list[str]:
@@ -241,7 +242,7 @@ def _software_lines(runs: Sequence[Run]) -> list[str]:
     some runs do not report is no difference. What no row reports is what is installed where the command ran: whether
     it was used nobody knows."""
     found = [software_of(r) for r in runs]
-    name = "software" if any(row.software for r in runs for row in r.rows) else "installed"
+    name = "software" if any(row.software for r in runs for row in (*r.rows, *r.predictions)) else "installed"
     merged: dict[str, dict[str, None]] = {}
     for software in found:
         for package, version in software.items():
@@ -321,15 +322,16 @@ def _outcome(status: RunStatus, *, alone: bool) -> list[str]:
             "interrupted": "interrupted: tool and command are gone; the output read until then is kept",
         }[status.state]
         return [subject + what]
-    if status.state == "finished" and run.rows:
+    if status.state == "finished" and (run.rows or run.predictions):
         return []
     shown: tuple[str, ...] = ()
     if run.output is not None:
         failed = status.state != "finished"
         shown = (run.output.error_tail if failed else ()) or run.output.tail
-    said = f"{subject}{_ending(run)}" + ("" if run.rows else ", no result lines")
+    is_told = bool(run.rows or run.predictions)
+    said = f"{subject}{_ending(run)}" + ("" if is_told else ", no result lines")
     if not shown:
-        return [said + ("" if run.rows else "; it printed nothing")]
+        return [said + ("" if is_told else "; it printed nothing")]
     return [f"{said}:\n{md.fence(chr(10).join(shown[-_TAIL_LINES:]), 'text')}"]
 
 

@@ -7,7 +7,7 @@ was read stays as it was read: after a change a logbook is read anew.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from logbook_agent.text import marked
 if TYPE_CHECKING:
     from logbook_agent.findings.claims import Claim
     from logbook_agent.findings.criteria.evaluate import Facts
+    from logbook_agent.findings.predictions.thread import ThreadPredictions
     from logbook_agent.findings.trust import Answered
     from logbook_agent.model.record import Record
 
@@ -30,18 +31,19 @@ if TYPE_CHECKING:
 _SHOWN_OTHERS = 5
 
 
-def read(workspace: Workspace, book: Book) -> Findings:
-    """What a logbook amounts to as it stands now."""
+def read(workspace: Workspace, book: Book, *, written: Collection[str] = ()) -> Findings:
+    """What a logbook amounts to as it stands now. `written`: entries that this process has just written."""
     # A process may go on for days; meanwhile others change the header.
     book.reread_header()
-    return Findings(book, workspace.now)
+    return Findings(book, workspace.now, written)
 
 
 class Findings:
     """The answers that view, issue, `status`, `list`, `show`, `table`, `criteria` and `tried` have in common."""
 
-    def __init__(self, book: Book, now: Callable[[], datetime]) -> None:
+    def __init__(self, book: Book, now: Callable[[], datetime], written: Collection[str] = ()) -> None:
         self.book = book
+        self._written = frozenset(written)
         self._now = now
         self._entries: dict[str, Entry] = {}
         self._kept: dict[str, list[Answered]] = {}
@@ -181,6 +183,13 @@ class Findings:
             return self._mentions.standing(self.entry(entry_id)).why
         except StoreError:
             return None
+
+    @cached_property
+    def predictions(self) -> ThreadPredictions:
+        """What the predictions of the thread come to."""
+        from logbook_agent.findings.predictions.thread import ThreadPredictions
+
+        return ThreadPredictions(self, self._written)
 
     # -- records ---------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from logbook_agent.findings.facts import executed, planned
 from logbook_agent.findings.measured import counted_rows, unit_of
+from logbook_agent.findings.predictions.told import headline as predicted_headline
 from logbook_agent.findings.said import brief_run
 from logbook_agent.findings.trust import Answered, own_answers, trust_of
 from logbook_agent.model.codec import encode
@@ -80,6 +81,8 @@ def headline(record: Record, header: Header, answered: Sequence[Answered] = ()) 
             span = _span(good, metric_named(name, header.metrics))
             found = f"{len(rows)} row{'s' if len(rows) > 1 else ''}, {name} {span}"
             return _cut("; ".join([found, *_verdicts(answered)]), _VERDICTS_CHARS)
+    if any(status.run.predictions for status in record.runs) and (predicted := predicted_headline(record)) is not None:
+        return _cut(predicted, _VERDICTS_CHARS)
     if record.runs:
         last = record.runs[-1]
         if last.state == "finished" and not last.counts:
@@ -223,6 +226,9 @@ def _run_places(status: RunStatus) -> Iterator[tuple[str, str]]:
     for row in run.rows:
         words: Iterable[str] = (f"{k}={v}" for k, v in {**row.config, **row.labels}.items())
         yield f"{name} row", " ".join([*words, *row.metrics, *row.observations])
+    for predicted in run.predictions:
+        words = (f"{k}={v}" for k, v in {**predicted.config, **predicted.labels}.items())
+        yield f"{name} prediction", " ".join(words)
     if run.output is not None:
         yield f"{name} output", "\n".join((*run.output.tail, *run.output.error_tail))
 

@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from logbook_agent.findings import facts
+from logbook_agent.findings.predictions.told import predicted_section
 from logbook_agent.findings.trust import Answered, Trust, borne_out, trust_with
 from logbook_agent.model.codec import encode
 from logbook_agent.model.header import Metric
 from logbook_agent.model.load import busy_text, contention_of
 from logbook_agent.model.record import Record, RunStatus
-from logbook_agent.model.run import Row
+from logbook_agent.model.run import PredictedRow, Row
 from logbook_agent.model.stats import median
 from logbook_agent.store.book import Book
 
@@ -28,12 +29,14 @@ LONG, STEP = 1000, 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """The computed texts of an entry with runs (executed commands, config, results) and how far its claim is borne out.
+    """The computed texts of an entry with runs (executed commands, config, predictions, results) and how far its claim
+    is borne out.
     `commands` are the first of those executed, and `more_commands` counts the others; `pending` are the places of the
     planned commands that none of these runs executed."""
 
     command: str
     config: str
+    predicted: str
     result: str
     commands: tuple[facts.Executed, ...]
     more_commands: int
@@ -62,6 +65,7 @@ def said_of(
         runs=len(record.runs),
         command=facts.command_section(record.id, commands),
         config=facts.config_section(record, table) if record.runs else "",
+        predicted=predicted_section(record) if any(s.run.predictions for s in record.runs) else "",
         result=facts.result_section(record, table, render, facts.forecast_notes(record, metrics))
         if record.runs
         else "",
@@ -87,6 +91,7 @@ def with_rest(first: Said, rest: Record, metrics: Sequence[Metric], render: fact
         runs=first.runs + more.runs,
         command=_joined(first.command, more.command, which),
         config=_joined(first.config, more.config, which),
+        predicted=_joined(first.predicted, more.predicted, which),
         result=_joined(first.result, more.result, which),
         pending=tuple(place for place in first.pending if place in more.pending),
     )
@@ -124,6 +129,7 @@ def brief_run(status: RunStatus, book: Book) -> dict[str, Any]:
         "busy": busy_text([found]) or None if (found := contention_of(run)) is not None else None,
         "rows": [brief_row(row) for row in run.rows],
         "tail": list((output.error_tail if failed else ()) or output.tail)[-10:] if output is not None else [],
+        **({"predictions": [brief_prediction(row) for row in run.predictions]} if run.predictions else {}),
         "problems": list(run.problems),
         "log": str(book.log_path(run.entry, run.run)),
     }
@@ -143,6 +149,12 @@ def brief_row(row: Row) -> dict[str, Any]:
     if row.failed is not None:
         found["failed"] = encode(row.failed)
     return found
+
+
+def brief_prediction(row: PredictedRow) -> dict[str, Any]:
+    """A predicted row as it was printed."""
+    found: dict[str, Any] = {"config": row.config, "prediction": row.prediction}
+    return {**found, **({"labels": row.labels} if row.labels else {})}
 
 
 def _all_commands(first: Said, rest: Said) -> tuple[tuple[facts.Executed, ...], int]:

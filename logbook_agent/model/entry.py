@@ -1,5 +1,5 @@
-"""An entry: one experiment, note, decision, incident or prediction. Prose; people may edit it. And its ID: `PREFIX-NNN`, three
-digits and more when needed."""
+"""An entry: one experiment, note, decision, incident or prediction. Prose; people may edit it. And its ID:
+`PREFIX-NNN`, three digits and more when needed."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from logbook_agent.findings.predictions.told import NOTHING, Beside
 from logbook_agent.findings.said import Said, said_in_parts, said_of, trust_in, with_rest
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.model.header import Baseline, BaselineMove, Computed, Criterion, Header, Metric
@@ -40,13 +41,14 @@ class Blocks:
         *,
         later: Mapping[str, Sequence[str]] = NO_LATER,
         compared: Sequence[str] = (),
+        beside: Beside = NOTHING,
         said: Said | None = None,
     ) -> str:
         """The block of an entry. `said` is what its runs say, where it is known; then `record` need not have them."""
         entry = record.entry
         said = said or self.said(record)
         trust = trust_in(record, said)
-        found = sections(record, said, later=later, compared=compared)
+        found = sections(record, said, later=later, compared=compared, beside=beside)
         values = {
             "id": entry.id,
             "title": heading_title(entry.title),
@@ -61,10 +63,15 @@ class Blocks:
         return self._templates.render("entry.md.j2", {"entry": values, "logbook": header_values(self._header)})
 
     def sections(
-        self, record: Record, *, later: Mapping[str, Sequence[str]] = NO_LATER, compared: Sequence[str] = ()
+        self,
+        record: Record,
+        *,
+        later: Mapping[str, Sequence[str]] = NO_LATER,
+        compared: Sequence[str] = (),
+        beside: Beside = NOTHING,
     ) -> tuple[Section, ...]:
         """What the bullets of an entry say, before a template lays them out."""
-        return sections(record, self.said(record), later=later, compared=compared)
+        return sections(record, self.said(record), later=later, compared=compared, beside=beside)
 
     def said(self, record: Record) -> Said:
         """What the block of an entry says of its runs."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from logbook_agent.store.runs_index import Stamp
 
 # Of what is kept: a new number whenever the same records give something else.
-FORM = 5
+FORM = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

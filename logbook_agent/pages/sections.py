@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.findings import facts
+from logbook_agent.findings.predictions.told import NOTHING, Beside
 from logbook_agent.findings.said import Said, trust_in
 from logbook_agent.findings.trust import Trust
 from logbook_agent.model.entry import (
+    CHECKED,
     COMMAND,
     COMPARISON,
     CONFIDENCE,
@@ -17,6 +19,8 @@ from logbook_agent.model.entry import (
     HYPOTHESIS,
     INTERPRETATION,
     NEXT_ACTION,
+    PREDICTED,
+    PREDICTED_BEFORE,
     RESULT,
     SETTABLE_STATES,
 )
@@ -27,7 +31,10 @@ from logbook_agent.text.markdown import clean, escape, items, one_line
 _RANK = {
     label.casefold(): rank
     for rank, label in enumerate(
-        (HYPOTHESIS, COMMAND, CONFIG, RESULT, COMPARISON, CONFIDENCE, INTERPRETATION, NEXT_ACTION)
+        (
+            *(HYPOTHESIS, COMMAND, CONFIG, PREDICTED, CHECKED, RESULT, PREDICTED_BEFORE, COMPARISON, CONFIDENCE),
+            *(INTERPRETATION, NEXT_ACTION),
+        )
     )
 }
 # What later entries may say of this one: the key in a template, and the label.
@@ -46,17 +53,24 @@ class Section:
 
 
 def sections(
-    record: Record, said: Said, *, later: Mapping[str, Sequence[str]] = NO_LATER, compared: Sequence[str] = ()
+    record: Record,
+    said: Said,
+    *,
+    later: Mapping[str, Sequence[str]] = NO_LATER,
+    compared: Sequence[str] = (),
+    beside: Beside = NOTHING,
 ) -> tuple[Section, ...]:
     """All sections in order; what is unset has none. A field without text holds a place for a computed one.
 
     `said` is what its runs say, and `record` need not have them all; `compared` is what the entry's comparisons come
-    to, which depends on the records of other entries, too.
+    to, and `beside` what is said of predictions, which both depend on the records of other entries, too.
     """
     found = [Section(label=one_line(f.label), text=clean(f.text)) for f in record.entry.fields]
     taken = {s.label.casefold() for s in found if s.text.strip()}
     computed = [
         *_computed(record, said),
+        (CHECKED, "computed", items(list(beside.checked))),
+        (PREDICTED_BEFORE, "computed", items(list(beside.before))),
         (COMPARISON, "computed", items(list(compared))),
         (CONFIDENCE, "computed", _trust_text(trust_in(record, said))),
     ]
@@ -78,6 +92,7 @@ def _computed(record: Record, said: Said) -> list[tuple[str, str, str]]:
         (COMMAND, "executed", said.command),
         (f"{COMMAND} (planned)", "not yet run", facts.planned_section(record.entry, said.pending)),
         (CONFIG, "recorded", said.config),
+        (PREDICTED, "not measured", said.predicted),
         (RESULT, "measured", said.result),
     ]
 

@@ -67,10 +67,10 @@ def _refreshed(
         _render_over(workspace, book, _without_conflict(workspace, book, text), on_disk=text)
         return (), 0
     present = _parsed(workspace, book, text)
-    found = read(workspace, book)
-    # What an entry says of a comparison follows from the rows of the others.
+    found = read(workspace, book, written=changed)
+    # What an entry says of a comparison follows from the rows of the others, and so does how a prediction came true.
     keepers = {keeper for i in found.order if i in changed for keeper in found.keepers(i)}
-    wanted = changed | (set(found.order) - set(present)) | keepers
+    wanted = changed | (set(found.order) - set(present)) | keepers | found.predictions.touched(changed)
     blocks = Blocks(templates_of(workspace), found.header)
     footer = present[FOOTER].text(text) if FOOTER in present else ""
     footer_changed = header_changed or tells_verdicts(footer)
@@ -180,7 +180,8 @@ def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
 def _entry_block(found: Findings, blocks: Blocks, seen: Look) -> str:
     entry = seen.record.entry
     said = said_in(found.book, blocks, seen)
-    return blocks.entry(seen.record, later=found.later(entry), compared=found.compared(entry), said=said)
+    later, compared, beside = found.later(entry), found.compared(entry), found.predictions.beside(entry.id)
+    return blocks.entry(seen.record, later=later, compared=compared, beside=beside, said=said)
 
 
 def _rebuild(workspace: Workspace, book: Book) -> None:

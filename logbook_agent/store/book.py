@@ -73,6 +73,7 @@ class Book:
         # What was written here and the view does not show yet: entries with those that they speak of, and the header.
         self.changed: set[str] = set()
         self.header_changed = False
+        self.wrote_predictions = False
         self._header: Header | None = None
         self._header_stamp = ""
         self._runs: RunsIndex | None = None
@@ -250,6 +251,7 @@ class Book:
         folder = self.run_folder(run.entry, run.run)
         records.write_run(folder / "run.json", run, durable=self.durable)
         self.changed.add(run.entry)
+        self.wrote_predictions = self.wrote_predictions or bool(run.predictions)
         marker = self.open_folder / f"{run.entry}.{run.run:02d}"
         if run.exit is None:
             make_folder(self.open_folder, within=self.root)

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from logbook_agent.findings.predictions.rows import PREDICTS
 from logbook_agent.model.entry import ABANDONED, NEGATIVE_RESULT, VOID
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record, RunStatus, has_failed, is_made
@@ -52,13 +53,15 @@ def _counting(record: Record) -> list[Run]:
 
 
 def keys_of(record: Record) -> list[tuple[str, int]]:
-    """The keys under which an entry is looked up, of its commands and of the entries that it is compared with; each
-    with 1 when the last run of the command failed or the entry was marked, else 0."""
+    """The keys under which an entry is looked up, of its commands, of the entries that it is compared with, and that it
+    predicts; each with 1 when the last run of the command failed or the entry was marked, else 0."""
     marked = mark_of(record) is not None
     found = {command_key(c): 1 for c in planned_commands(record)} if marked else {}
     for run in _counting(record):
         found[command_key(run.command)] = int(marked or (is_made(run) and has_failed(run)))
     found.update({COMPARED + i: 0 for c in record.entry.comparisons for i in c.entries})
+    if any(status.run.predictions for status in record.runs):
+        found[PREDICTS] = 0
     return list(found.items())
 
 
@@ -87,7 +90,9 @@ def items_of(record: Record) -> list[Item]:
     if record.state == VOID:
         return []
     found: dict[str, Item] = {}
-    for status in (s for s in record.runs if s.counts):
+    # That nothing could be predicted of a case is no failure of the case.
+    tried = () if record.entry.is_prediction else (s for s in record.runs if s.counts)
+    for status in tried:
         for item in _failures(status):
             same = repr([item[k] for k in ("outcome", "command", "config", "env")])
             item["runs"] = [*found.pop(same, {"runs": []})["runs"], status.run.run]

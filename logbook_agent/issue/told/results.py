@@ -1,4 +1,4 @@
-"""The table of results: one row for each settled entry that was executed."""
+"""The table of results: one row for each settled entry that was executed, but for those that only predict."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _WEIGHT = 4
 def results(thread: Thread, links: Links, only: Collection[str] | None = None) -> Piece | None:
     """The table of some entries (`only`; None: of all), as many of the newest as there is room for; None where there
     are none at all."""
-    found = [s for s in thread.summaries if s["settled"] and s["runs"] and (only is None or s["id"] in only)]
+    executed = [s for s in thread.summaries if s["settled"] and s["runs"] and (only is None or s["id"] in only)]
+    # What an entry predicts is told apart from results.
+    found = [s for s in executed if s["rows"] or not s["predicted"]]
     metrics = [m.name for m in thread.header.metrics if m.primary]
     same = _same(found)
 

@@ -17,9 +17,7 @@ from logbook_agent.running.results.lines import cut
 _SHOWN = 5
 
 
-def measured_only(
-    rows: Sequence[Row], stated: int, loose: Sequence[Row], problem: Callable[[str], None]
-) -> list[Row]:
+def measured_only(rows: Sequence[Row], stated: int, loose: Sequence[Row], problem: Callable[[str], None]) -> list[Row]:
     """The first `stated` of the rows, which are JSON rows. A problem names the metrics of lines that are left out: of
     the other rows, and of METRIC lines (`loose`)."""
     left_out = dict.fromkeys(name for row in (*rows[stated:], *loose) for name in row.metrics)

@@ -15,8 +15,8 @@ from logbook_agent.model.run import Measurement, PredictedRow, Row, Scalar
 from logbook_agent.model.units import KNOWN, known
 from logbook_agent.model.values import canonical, finite, is_not_finite, is_number, parse_scalar
 from logbook_agent.running.results.fold import fold, join_loose, merge_lines
-from logbook_agent.running.results.predicted import fold_predicted, measured_only
 from logbook_agent.running.results.lines import MAX_KEYS, cut, split_line, split_metric, split_pairs
+from logbook_agent.running.results.predicted import fold_predicted, measured_only
 
 MAX_ROWS = 20_000
 MAX_TEXT_CHARS = 64 * 2**20
@@ -269,7 +269,10 @@ class ResultReader:
         context = Context(
             declared={m.name: m for m in declared},
             metrics=frozenset(n for n, _, _ in self._metrics) | {n for row in explicit for n in row.metrics},
-            config_keys=frozenset(axes) | {k for row in (*explicit, *self._predicted) for k in row.config} | set(config),
+            config_keys=frozenset(axes)
+            | {k for row in explicit for k in row.config}
+            | {k for row in self._predicted for k in row.config}
+            | set(config),
             flags=frozenset(argv_flags or {}),
             run_config=config,
             quantities=_quantities(explicit, self._metrics),

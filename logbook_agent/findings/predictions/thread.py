@@ -1,0 +1,64 @@
+"""The predictions of a thread for those that tell of them. Nothing is read where nothing was predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from logbook_agent.findings.predictions.checked import Checks
+from logbook_agent.findings.predictions.rows import PREDICTS
+from logbook_agent.findings.predictions.told import NOTHING, Beside, beside, check_data, direction_data
+
+if TYPE_CHECKING:
+    from logbook_agent.findings.read import Findings
+
+
+class ThreadPredictions:
+    """`written`: entries that this process has just written, of which the book knows whether they predict."""
+
+    def __init__(self, findings: Findings, written: Collection[str]) -> None:
+        self._findings = findings
+        self._written = {*written}
+
+    @cached_property
+    def checks(self) -> Checks:
+        """All predictions of entries that count, with what was measured of their cases."""
+        standing = self._findings.thread.standing
+        return Checks(self._findings.summaries, {i for i, one in standing.items() if one.counts})
+
+    @cached_property
+    def exist(self) -> bool:
+        """Whether any entry predicts something. Of entries that were seen before the index of hints knows it, so that
+        mostly no summary is read."""
+        book = self._findings.book
+        if book.wrote_predictions or book.tried.found(PREDICTS):
+            return True
+        unseen, _ = book.tried.unseen(self._findings.order)
+        return bool(unseen - self._written) and any(s["predicted"] for s in self._findings.summaries)
+
+    def beside(self, entry_id: str) -> Beside:
+        """What follows from other entries of the predictions of an entry, and of its measurements."""
+        return beside(self.checks, entry_id) if self.exist else NOTHING
+
+    def data(self, entry_id: str) -> dict[str, Any]:
+        """The same as data: how its predictions came true, and which predictions it checked."""
+        if not self.exist:
+            return {"checked": [], "predicted_before": []}
+        return {
+            "checked": [check_data(c) for c in self.checks.of_entry.get(entry_id, [])],
+            "predicted_before": [check_data(c) for c in self.checks.checked_by(entry_id)],
+        }
+
+    def touched(self, changed: Collection[str]) -> set[str]:
+        """The entries whose pages say something of predictions that follows from these."""
+        return self.checks.touched(changed) & {*self._findings.order} if self.exist else set()
+
+    def all(self) -> dict[str, Any]:
+        """The tally, every prediction and every direction, as data."""
+        checks = self.checks
+        return {
+            "tally": checks.tally(),
+            "predictions": list(map(check_data, checks.all)),
+            "directions": list(map(direction_data, checks.directions)),
+        }

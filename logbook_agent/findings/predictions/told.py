@@ -1,0 +1,171 @@
+"""What pages say of predictions: of those that an entry made, how they came true, and what had been predicted of the
+cases that an entry measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from logbook_agent.findings.predictions.rows import pairs_of, predicted_rows
+from logbook_agent.findings.predictions.words import outcome_text, predicted_text, seconds_text, short_text, terms_text
+from logbook_agent.model.record import Record
+from logbook_agent.text import markdown as md
+
+if TYPE_CHECKING:
+    from logbook_agent.findings.predictions.checked import Check, Checks, Direction
+
+# A page of an entry stays as short as a person can read.
+_SHOWN = 100
+_SHOWN_HEADLINE = 4
+NOT_MEASURED = "predicted, not measured"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What follows from other entries, in lines of Markdown: how the predictions of an entry came true (`checked`), and
+    what had been predicted of its measurements (`before`)."""
+
+    checked: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+
+
+NOTHING = Beside()
+
+
+def predicted_section(record: Record) -> str:
+    """Every prediction of an entry with its terms, and what the rows claim against one another."""
+    found = predicted_rows(record)
+    lines = []
+    for one in found[:_SHOWN]:
+        said = one.said
+        line = md.escape(f"{one.name}: {predicted_text(said)}" if one.name else predicted_text(said))
+        terms = terms_text(said)
+        lines.append(f"{line}\n{md.items([md.escape(f'of this: {terms}')])}" if terms else line)
+    if (more := len(found) - _SHOWN) > 0:
+        lines.append(f"and {more:,} more predictions: `logbook show {record.id} --json`")
+    pairs = pairs_of(record, found)
+    lines += [
+        md.escape(f"{found[p.other].name} against {found[p.base].name}: {outcome_text(p.outcome)}")
+        for p in pairs[:_SHOWN]
+    ]
+    return md.items(lines)
+
+
+def headline(record: Record) -> str | None:
+    """`predicted, not measured: 7.9 ms (6.1 to 10.3)`; None where an entry predicts nothing."""
+    found = predicted_rows(record)
+    if not found:
+        return None
+    pairs = pairs_of(record, found)
+    if pairs:
+        texts = [f"{found[p.other].name} against {found[p.base].name} {p.outcome.word.value}" for p in pairs]
+    else:
+        texts = [f"{one.name} {short_text(one.said)}".strip() for one in found]
+    more = len(texts) - _SHOWN_HEADLINE
+    return f"{NOT_MEASURED}: " + "; ".join([*texts[:_SHOWN_HEADLINE], *([f"and {more} more"] if more > 0 else [])])
+
+
+def beside(checks: Checks, entry_id: str) -> Beside:
+    """What the page of an entry says of its predictions and measurements that follows from other entries."""
+    own = checks.of_entry.get(entry_id, [])
+    checked = [md.escape(text) for check in own if (text := _checked(check))]
+    checked += [md.escape(text) for d in checks.directions if d.entry == entry_id and (text := _direction(d))]
+    before = [md.escape(_before(check)) for check in checks.checked_by(entry_id)]
+    return Beside(checked=_bounded(checked), before=_bounded(before))
+
+
+def _bounded(lines: Sequence[str]) -> tuple[str, ...]:
+    more = len(lines) - _SHOWN
+    return (*lines[:_SHOWN], *([f"and {more:,} more: `logbook predictions --json`"] if more > 0 else []))
+
+
+def _checked(check: Check) -> str:
+    """`none: measured 8.2 ms in MOE-004 (6 runs); predicted / measured 0.96, inside the range, bound held`."""
+    name = f"{check.name}: " if check.name else ""
+    notes = []
+    if check.before:
+        notes.append(f"the case had been measured before, in {', '.join(check.before)}")
+    if check.repeats:
+        notes.append("the same model had predicted the case before")
+    uncounted = f"; not counted: {'; '.join(notes)}" if notes else ""
+    if check.measured is None:
+        return f"{name}{uncounted.removeprefix('; ')}" if notes else ""
+    runs = f"{check.runs} run{'s' * (check.runs != 1)}"
+    return f"{name}measured {seconds_text(check.measured)[0]} in {check.by} ({runs}); {_error(check)}{uncounted}"
+
+
+def _error(check: Check) -> str:
+    parts = []
+    if not check.fact["fits"]:
+        parts.append("it was predicted not to fit, and ran")
+    if check.ratio is not None:
+        parts.append(f"predicted / measured {check.ratio:.2f}")
+    if check.inside is not None:
+        parts.append("inside the range" if check.inside else "outside of the range")
+    if check.held is not None:
+        parts.append("not faster than the bound" if check.held else "faster than the bound, which is wrong")
+    return ", ".join(parts) or "nothing was predicted of its time"
+
+
+def _direction(direction: Direction) -> str:
+    """`int8 against none: wins was right: measured 1.28 times as fast`."""
+    found = direction.measured
+    if found is None or direction.right is None:
+        return ""
+    how = "right" if direction.right else "wrong"
+    return (
+        f"{direction.other.name} against {direction.base.name}: {direction.word} was {how}: {found:.2f} times as fast"
+    )
+
+
+def _before(check: Check) -> str:
+    """`MOE-003, none: predicted 7.9 ms (6.1 to 10.3), measured 8.2 ms; predicted / measured 0.96, ...`."""
+    name = f", {check.name}" if check.name else ""
+    fact = check.fact
+    time = "no time"
+    if fact["estimate"] is not None:
+        ends = [fact["low"], fact["high"]] if fact["low"] is not None and fact["high"] is not None else []
+        first, *others = seconds_text(fact["estimate"], *ends)
+        time = first + (f" ({others[0]} to {others[1]})" if others else "")
+    measured = seconds_text(check.measured)[0] if check.measured is not None else "nothing"
+    return f"{check.entry}{name}: predicted {time}, measured {measured}; {_error(check)}"
+
+
+def check_data(check: Check) -> dict[str, Any]:
+    """One prediction as plain data."""
+    fact = check.fact
+    return {
+        "entry": check.entry,
+        "run": fact["run"],
+        "name": check.name,
+        "made": fact["at"],
+        "predicted_s": fact["estimate"],
+        "low_s": fact["low"],
+        "high_s": fact["high"],
+        "bound_s": fact["bound"],
+        "fits": fact["fits"],
+        "measured_s": check.measured,
+        "measured_in": check.by,
+        "runs": check.runs,
+        "ratio": check.ratio,
+        "inside_range": check.inside,
+        "bound_held": check.held,
+        "measured_before": list(check.before),
+        "repeats": check.repeats,
+        "counts": check.counts,
+    }
+
+
+def direction_data(direction: Direction) -> dict[str, Any]:
+    """What was said of one prediction against another, as plain data."""
+    return {
+        "entry": direction.entry,
+        "base": direction.base.name,
+        "other": direction.other.name,
+        "word": direction.word,
+        "ratio": direction.ratio,
+        "measured_ratio": direction.measured,
+        "right": direction.right,
+        "counts": direction.counts,
+    }
