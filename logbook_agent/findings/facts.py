@@ -234,7 +234,11 @@ def devices_text(run: Run) -> str:
 
 def software_of(run: Run) -> Mapping[str, str]:
     """The packages that its rows report; where they report none, what is installed where it ran."""
-    return {k: v for row in (*run.rows, *run.predictions) for k, v in row.software.items()} or run.software
+    return {k: v for software in _reported(run) for k, v in software.items()} or run.software
+
+
+def _reported(run: Run) -> list[dict[str, str]]:
+    return [*(row.software for row in run.rows), *(row.software for row in run.predictions)]
 
 
 def _software_lines(runs: Sequence[Run]) -> list[str]:
@@ -242,7 +246,7 @@ def _software_lines(runs: Sequence[Run]) -> list[str]:
     some runs do not report is no difference. What no row reports is what is installed where the command ran: whether
     it was used nobody knows."""
     found = [software_of(r) for r in runs]
-    name = "software" if any(row.software for r in runs for row in (*r.rows, *r.predictions)) else "installed"
+    name = "software" if any(software for r in runs for software in _reported(r)) else "installed"
     merged: dict[str, dict[str, None]] = {}
     for software in found:
         for package, version in software.items():

@@ -189,7 +189,7 @@ class Findings:
         """What the predictions of the thread come to."""
         from logbook_agent.findings.predictions.thread import ThreadPredictions
 
-        return ThreadPredictions(self, self._written)
+        return ThreadPredictions(self.book, lambda: self.order, lambda: self.thread, self._written)
 
     # -- records ---------------------------------------------------------------------------------
 

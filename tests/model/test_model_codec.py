@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import Design, Entry
 from logbook_agent.model.header import Header
-from logbook_agent.model.run import Run
+from logbook_agent.model.run import PredictedRow, Run
 
 # Strategies from the classes themselves, so that a new field is tested without being listed here.
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -21,6 +21,23 @@ st.register_type_strategy(object, st.text() | st.integers() | st.none())
 counts = st.integers(1, 2**40)
 st.register_type_strategy(
     Design, st.builds(Design, seed=counts, since=counts, rounds=counts, looks=counts, plans=counts)
+)
+times = st.floats(1e-6, 1e3)
+st.register_type_strategy(
+    PredictedRow,
+    st.builds(
+        PredictedRow,
+        prediction=st.fixed_dictionaries(
+            {
+                "target": st.text(),
+                "device_kind": st.text(),
+                "devices": st.integers(1, 64),
+                "libtpu": st.text(),
+                "model": st.integers(0, 9),
+            },
+            optional={"estimate": times, "bound": times, "terms": st.dictionaries(st.text(), times)},
+        ),
+    ),
 )
 
 

@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from logbook_agent.findings.predictions.checked import Checks
 from logbook_agent.findings.predictions.rows import PREDICTS
 from logbook_agent.findings.predictions.told import NOTHING, Beside, beside, check_data, direction_data
-
-if TYPE_CHECKING:
-    from logbook_agent.findings.read import Findings
+from logbook_agent.findings.thread import Thread
+from logbook_agent.store.book import Book
 
 
 class ThreadPredictions:
-    """`written`: entries that this process has just written, of which the book knows whether they predict."""
+    """`order` gives the IDs of all entries, `thread` what their summaries say. `written`: entries that this process has
+    just written, of which the book knows whether they predict."""
 
-    def __init__(self, findings: Findings, written: Collection[str]) -> None:
-        self._findings = findings
+    def __init__(
+        self,
+        book: Book,
+        order: Callable[[], Sequence[str]],
+        thread: Callable[[], Thread],
+        written: Collection[str],
+    ) -> None:
+        self._book, self._order, self._thread = book, order, thread
         self._written = {*written}
 
     @cached_property
     def checks(self) -> Checks:
         """All predictions of entries that count, with what was measured of their cases."""
-        standing = self._findings.thread.standing
-        return Checks(self._findings.summaries, {i for i, one in standing.items() if one.counts})
+        thread = self._thread()
+        return Checks(thread.summaries, {i for i, one in thread.standing.items() if one.counts})
 
     @cached_property
     def exist(self) -> bool:
         """Whether any entry predicts something. Of entries that were seen before the index of hints knows it, so that
         mostly no summary is read."""
-        book = self._findings.book
+        book = self._book
         if book.wrote_predictions or book.tried.found(PREDICTS):
             return True
-        unseen, _ = book.tried.unseen(self._findings.order)
-        return bool(unseen - self._written) and any(s["predicted"] for s in self._findings.summaries)
+        unseen, _ = book.tried.unseen(self._order())
+        return bool(unseen - self._written) and any(s["predicted"] for s in self._thread().summaries)
 
     def beside(self, entry_id: str) -> Beside:
         """What follows from other entries of the predictions of an entry, and of its measurements."""
@@ -52,7 +58,7 @@ class ThreadPredictions:
 
     def touched(self, changed: Collection[str]) -> set[str]:
         """The entries whose pages say something of predictions that follows from these."""
-        return self.checks.touched(changed) & {*self._findings.order} if self.exist else set()
+        return self.checks.touched(changed) & {*self._order()} if self.exist else set()
 
     def all(self) -> dict[str, Any]:
         """The tally, every prediction and every direction, as data."""

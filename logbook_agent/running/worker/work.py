@@ -62,8 +62,8 @@ class Began:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """How a command ended, what it printed, measured and predicted. `problems` are all of the worker's, those of its facts first.
-    `contention` covers the time from the facts to the end."""
+    """How a command ended, what it printed, measured and predicted. `problems` are all of the worker's, those of its
+    facts first. `contention` covers the time from the facts to the end."""
 
     ended: str
     duration_s: float
