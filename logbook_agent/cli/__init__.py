@@ -52,6 +52,8 @@ SUBCOMMANDS = (
     Subcommand("noise", "noise", "Measure how far runs of a command scatter, and how many pairs an A/B would take."),
     Subcommand("ab", "ab", "Run two values of an axis in pairs until the verdict is settled."),
     Subcommand("sweep", "sweep", "Run a recipe: cases, controls, confirmation; without one, list the recipes."),
+    Subcommand("predict", "predict", "Predict a step time on a TPU that is not there; nothing is measured."),
+    Subcommand("predictions", "predict", "How predictions came true, where their cases were measured later."),
     Subcommand("compare", "table", "Compare measured rows like for like: change, interval, verdict."),
     Subcommand("summary", "close", "Say where the thread stands, in your own words."),
     Subcommand("baseline", "header", "Show the baseline and how it moved; move it, with a reason."),
@@ -240,7 +242,7 @@ def _no_option(message: str, wanted: str, args: Sequence[str]) -> UsageError:
         return UsageError(
             message, cause=f"logbook {wanted} has an option of nearly that name", hint=f"did you mean {near}?"
         )
-    if wanted in ("run", "bench", "noise", "ab") and "--" not in args:
+    if wanted in ("run", "bench", "noise", "ab", "predict") and "--" not in args:
         return UsageError(
             message, cause="options of the command itself go after --", hint=f"logbook {wanted} [OPTIONS] -- CMD"
         )

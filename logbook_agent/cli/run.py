@@ -126,12 +126,13 @@ def _summary(result: RunResult, data: dict[str, Any]) -> list[str]:
     lines = []
     for run_data in data["runs"]:
         label = f" [{run_data['label']}]" if run_data["label"] else ""
-        count = len(run_data["rows"])
+        count, predicted = len(run_data["rows"]), run_data.get("predictions", [])
         warm = f", {WARM_UP}" if run_data["discarded"] else ""
         took = f" in {run_data['duration_s']:.2f} s" if run_data["duration_s"] is not None else ""
         lines.append(
             f"{data['id']} run {run_data['run']}{label}: {run_data['state']}{warm}{took},"
             f" {count} row{'' if count == 1 else 's'}"
+            + (f", {len(predicted)} prediction{'' if len(predicted) == 1 else 's'}" if predicted else "")
         )
         varied = _varied(run_data["rows"])
         lines += [f"  {_row_text(row, varied)}" for row in run_data["rows"][:_SHOWN_ROWS]]

@@ -15,12 +15,12 @@ from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.facts import commands_of
 from logbook_agent.findings.said import brief_run
 from logbook_agent.findings.unmeasured import unmeasured
-from logbook_agent.model.entry import Entry
+from logbook_agent.model.entry import PREDICTION, Entry, Predicting
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, RunStatus, is_made, run_state
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.running.execution import Display
-from logbook_agent.running.prepare import Command, prepare
+from logbook_agent.running.prepare import Command, is_predict, predicts_nothing_measured, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
@@ -33,7 +33,8 @@ class RunRequest:
     """What to run and how to record it. Without `argv`, `entry_id`'s planned commands are executed.
 
     Before the `repeat` runs of each command, `discard` more are made that warm up and never count. Programs are looked
-    for in the folder `search_first`, then on PATH. `noise`: a new entry is a measurement of noise.
+    for in the folder `search_first`, then on PATH. `noise`: a new entry is a measurement of noise. `predicting`: what a
+    new entry of kind `prediction` predicts.
     """
 
     argv: Sequence[str] = ()
@@ -50,6 +51,7 @@ class RunRequest:
     shell: bool = False
     search_first: Path | None = None
     noise: bool = False
+    predicting: Predicting | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +92,7 @@ def run(
     else:
         commands = [prepared(workspace, request, request.argv, request.label)]
         check_required(workspace, request.prose, request.label)
+    check_apart(request.predicting is not None, earlier, commands)
     # Before there is a new entry, which is none of those that are looked at.
     for line in tried_before(workspace, book, commands, request.config, own_id=earlier.id if earlier else None):
         (tell or workspace.warnings.append)(line)
@@ -115,8 +118,10 @@ def run(
 def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: Command) -> Entry:
     argv = command.launch.command if command.launch else command.argv
     title = request.prose.title or f"{'Noise of ' * request.noise}{title_of(workspace.redactor.argv(argv))}"
-    draft = draft_entry(workspace, request.prose, title=title)
-    return create_entry(workspace, book, dataclasses.replace(draft, noise=request.noise))
+    kind = "experiment" if request.predicting is None else PREDICTION
+    draft = draft_entry(workspace, request.prose, title=title, kind=kind)
+    draft = dataclasses.replace(draft, noise=request.noise, predicting=request.predicting)
+    return create_entry(workspace, book, draft)
 
 
 def _rest(made: Series, commands: Sequence[Command], total: int) -> str:
@@ -165,6 +170,20 @@ def check_count(option: str, count: int | None, *, least: int = 1) -> None:
     if count is not None and count < least:
         raise UsageError(
             f"{option} must be at least {least}", cause=f"it is {count}", hint=f"{option} {10 if least else 1}"
+        )
+
+
+def check_apart(predicts: bool, earlier: Entry | None, commands: Sequence[Command]) -> None:
+    """Raises UsageError where a prediction and a measurement would stand in one entry."""
+    for command in commands:
+        if not predicts and is_predict(command.launch.command if command.launch is not None else command.argv):
+            raise predicts_nothing_measured((command.launch.command if command.launch else command.argv)[2:])
+    if earlier is not None and earlier.is_prediction != predicts:
+        what, other = ("a prediction", "measurements") if earlier.is_prediction else ("no prediction", "predictions")
+        raise UsageError(
+            f"{earlier.id} is {what}, so its runs can hold no {other}",
+            cause="what is predicted and what was measured stand in entries of their own",
+            hint=f"start another entry: leave --id out, and add --continues {earlier.id}",
         )
 
 

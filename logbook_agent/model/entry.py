@@ -113,14 +113,15 @@ class RecipeUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Predicting:
-    """What an entry of kind `prediction` predicts: cases on the slice `target`, and which of them against which.
+    """What an entry of kind `prediction` predicts: cases on the slice `target` (None: nothing, it makes a calibration),
+    and which of them against which.
 
     With an `axis` each case is held against that with the value `base_value` (None: against the first), where they
     differ in nothing else but the keys that are `implied`. Without one no case is held against another, except for the
     two sides that a command has named A and B.
     """
 
-    target: str
+    target: str | None = None
     axis: str | None = None
     base_value: str | None = None
     implied: tuple[str, ...] = ()
