@@ -12,6 +12,7 @@ from logbook_agent.cli.output import LiveDisplay, emit, say
 from logbook_agent.cli.run import How, IdOption
 from logbook_agent.entries.calibrations import calibrate
 from logbook_agent.entries.predict import PredictResult, predict
+from logbook_agent.findings.predictions.told import tally_lines
 from logbook_agent.findings.predictions.words import seconds_text
 from logbook_agent.findings.read import read
 from logbook_agent.model.errors import UsageError
@@ -97,25 +98,9 @@ def predictions_command(*, common: Common) -> None:
 
 
 def _tally_text(data: dict[str, Any]) -> str:
-    tally = data["tally"]
     if not data["predictions"]:
         return "no predictions; make one with: logbook predict -- --aot v5p-8 OPTIONS"
-    lines = [f"{tally['made']} predictions, {tally['checked']} of them checked by a later measurement"]
-    if tally["checked"]:
-        lines.append(f"error: median {tally['median_error']:.1%}, largest {tally['largest_error']:.1%}")
-        lines.append(f"inside the range: {tally['inside_range']} of {tally['with_range']}")
-        lines.append(f"not faster than the bound: {tally['bound_held']} of {tally['with_bound']}")
-    if tally["directions_claimed"]:
-        lines.append(
-            f"directions: {tally['directions_right']} right of {tally['directions_checked']} checked,"
-            f" {tally['directions_claimed']} claimed"
-        )
-    if tally["ran_nevertheless"]:
-        lines.append(f"said not to fit and ran: {tally['ran_nevertheless']} of {tally['said_not_to_fit']}")
-    if tally["made_late"]:
-        lines.append(f"not counted: {tally['made_late']} made after their case had been measured")
-    if tally["repeated"]:
-        lines.append(f"not counted: {tally['repeated']} that repeat a prediction of the same model")
+    lines = tally_lines(data["tally"])
     lines += [f"  {_check_text(check)}" for check in data["predictions"] if check["measured_s"] is not None]
     return "\n".join(lines)
 

@@ -16,7 +16,7 @@ from logbook_agent.running.beside import machine_now
 from logbook_agent.running.execution import Display, RunPlan, run_once
 from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status
 from logbook_agent.running.launch.signals import StopRequests
-from logbook_agent.running.prepare import Command
+from logbook_agent.running.prepare import Command, is_predict
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import locked, make_folder
 from logbook_agent.store.processes import life
@@ -63,7 +63,8 @@ class Series:
             return None
         if time.monotonic() - self._refreshed > _REFRESH_S:
             self.refresh()
-        if not self.runs and command.launch is None:
+        # Where a compiler is asked what a program would take, the load of this machine changes nothing.
+        if not self.runs and command.launch is None and not is_predict(command.argv):
             self._say_if_busy()
         plan = RunPlan(
             command=command,

@@ -28,6 +28,7 @@ CALLS: dict[str, list[str]] = {
     "noise": ["noise", "--repeat", "6", "--json", "--", "echo", "METRIC tflops=1"],
     "ab": ["ab", "--axis", "a=1,2", "--repeat", "1", "--json", "--", "echo", "METRIC tflops={axis}"],
     "sweep": ["sweep", "null-routing", "--scale", "tiny", "--dry-run", "--json"],
+    "predictions": ["predictions", "--json"],
     "compare": ["compare", "MOE-000", "--axis", "topk", "--json"],
     "summary": ["summary", "Half way", "--json"],
     "criteria": ["criteria", "--json"],
@@ -49,8 +50,8 @@ def filled(started: Cli) -> Cli:
     return started
 
 
-# A snapshot is made of what is pushed: tests/sync/test_sync_snapshot.py.
-@pytest.mark.parametrize("name", [c.name for c in SUBCOMMANDS if c.name != "snapshot"])
+# A snapshot is made of what is pushed: tests/sync/test_sync_snapshot.py; a prediction by a compiler: tests/predictions.
+@pytest.mark.parametrize("name", [c.name for c in SUBCOMMANDS if c.name not in ("snapshot", "predict")])
 @pytest.mark.sample(13)
 def test_json(filled: Cli, name: str) -> None:
     answer = filled(*CALLS[name])

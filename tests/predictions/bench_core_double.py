@@ -1,5 +1,5 @@
-"""A stand-in for `bench-core` with the same words and lines, and no compiler: `predict` and `hillclimb` know the time of
-a case from its flags. It is run as a program."""
+"""A stand-in for `bench-core` with the same words and lines, and no compiler: `predict` and `hillclimb` know the time
+of a case from its flags. It is run as a program."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def seconds(config: dict[str, Any]) -> float | None:
 
 def prediction(config: dict[str, Any], target: str, calibration: str | None) -> dict[str, Any]:
     time = seconds(config)
-    found = {
+    return {
         "target": target,
         "device_kind": KIND,
         "devices": config.get("devices", 4),
@@ -48,13 +48,12 @@ def prediction(config: dict[str, Any], target: str, calibration: str | None) -> 
         "high": None if time is None else 1.3 * time,
         "bound": None if time is None else 0.4 * time,
         "terms": {} if time is None else {"grouped_matmul": 0.7 * time, "send": 0.3 * time},
-        "fits": True if config.get("tokens", 0) < 10**6 else False,
+        "fits": config.get("tokens", 0) < 10**6,
         "vmem": "not checked",
         "program": f"{config.get('topk', 2)} {config.get('ep_impl')}",
         "unknown": [],
         "refused": "unsupported: ragged is not compiled here" if time is None else None,
     }
-    return found
 
 
 def report(row: dict[str, Any]) -> None:

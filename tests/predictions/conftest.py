@@ -9,7 +9,8 @@ import pytest
 
 from tests.conftest import Cli
 
-PLACES = ("entries.predict", "entries.calibrations", "running.prepare", "sweeps.predicted")
+# Who asks for the folder of this Python's benchmark.
+PLACES = ("cli.run", "entries.predict", "entries.calibrations", "running.prepare")
 DOUBLE = Path(__file__).with_name("bench_core_double.py")
 
 
@@ -22,10 +23,7 @@ def double(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program.write_text(f"#!{sys.executable}\nimport runpy, sys\nrunpy.run_path({str(DOUBLE)!r}, run_name='__main__')\n")
     program.chmod(0o755)
     for name in PLACES:
-        module = f"logbook_agent.{name}"
-        __import__(module)
-        if hasattr(sys.modules[module], "bench_folder"):
-            monkeypatch.setattr(f"{module}.bench_folder", lambda: place)
+        monkeypatch.setattr(f"logbook_agent.{name}.bench_folder", lambda: place)
     return place
 
 

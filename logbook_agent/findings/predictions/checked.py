@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from logbook_agent.findings.predictions.rows import pairs_of, predicted_rows, timed_rows
-from logbook_agent.findings.thread import Summary
+from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.model.record import Record, digest
 from logbook_agent.model.stats import median
 
@@ -129,6 +129,11 @@ class Direction:
         return self.base.counts and self.other.counts
 
 
+def checks_of(thread: Thread) -> Checks:
+    """Those of a thread."""
+    return Checks(thread.summaries, {i for i, standing in thread.standing.items() if standing.counts})
+
+
 @dataclass(frozen=True)
 class Checks:
     """All predictions, in order, with what was measured of their cases. Of the summaries of all entries those count
@@ -194,6 +199,14 @@ class Checks:
             if (own := self.of_entry.get(s["id"]))
             for base, other, word, ratio in s["claimed"]
         ]
+
+    @cached_property
+    def directions_of(self) -> dict[str, list[Direction]]:
+        """By entry."""
+        found: dict[str, list[Direction]] = {}
+        for one in self.directions:
+            found.setdefault(one.entry, []).append(one)
+        return found
 
     @cached_property
     def _checking(self) -> dict[str, list[Check]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import Any
 
-from logbook_agent.findings.predictions.checked import Checks
+from logbook_agent.findings.predictions.checked import Checks, checks_of
 from logbook_agent.findings.predictions.rows import PREDICTS
 from logbook_agent.findings.predictions.told import NOTHING, Beside, beside, check_data, direction_data
 from logbook_agent.findings.thread import Thread
@@ -30,8 +30,7 @@ class ThreadPredictions:
     @cached_property
     def checks(self) -> Checks:
         """All predictions of entries that count, with what was measured of their cases."""
-        thread = self._thread()
-        return Checks(thread.summaries, {i for i, one in thread.standing.items() if one.counts})
+        return checks_of(self._thread())
 
     @cached_property
     def exist(self) -> bool:

@@ -3,7 +3,7 @@ cases that an entry measured."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +70,7 @@ def beside(checks: Checks, entry_id: str) -> Beside:
     """What the page of an entry says of its predictions and measurements that follows from other entries."""
     own = checks.of_entry.get(entry_id, [])
     checked = [md.escape(text) for check in own if (text := _checked(check))]
-    checked += [md.escape(text) for d in checks.directions if d.entry == entry_id and (text := _direction(d))]
+    checked += [md.escape(text) for d in checks.directions_of.get(entry_id, ()) if (text := _direction(d))]
     before = [md.escape(_before(check)) for check in checks.checked_by(entry_id)]
     return Beside(checked=_bounded(checked), before=_bounded(before))
 
@@ -169,3 +169,27 @@ def direction_data(direction: Direction) -> dict[str, Any]:
         "right": direction.right,
         "counts": direction.counts,
     }
+
+
+def tally_lines(tally: Mapping[str, Any]) -> list[str]:
+    """How predictions came true, in sentences; the most important first."""
+    made = f"{tally['made']:,} prediction{'' if tally['made'] == 1 else 's'}"
+    lines = [f"{made}, {tally['checked']:,} checked by a later measurement"]
+    if tally["checked"]:
+        lines.append(
+            f"error: median {tally['median_error']:.1%}, largest {tally['largest_error']:.1%};"
+            f" inside the range {tally['inside_range']} of {tally['with_range']};"
+            f" not faster than the bound {tally['bound_held']} of {tally['with_bound']}"
+        )
+    if tally["directions_claimed"]:
+        lines.append(
+            f"directions: {tally['directions_right']} right of {tally['directions_checked']} checked,"
+            f" {tally['directions_claimed']} claimed"
+        )
+    if tally["ran_nevertheless"]:
+        lines.append(f"said not to fit, and ran: {tally['ran_nevertheless']} of {tally['said_not_to_fit']}")
+    if tally["made_late"]:
+        lines.append(f"not counted: {tally['made_late']} made after their case had been measured")
+    if tally["repeated"]:
+        lines.append(f"not counted: {tally['repeated']} that repeat a prediction of the same model")
+    return lines

@@ -10,6 +10,7 @@ from typing import Any
 
 from logbook_agent.findings.comparisons.compare import BaselineLikeness
 from logbook_agent.findings.measured import measured
+from logbook_agent.findings.predictions.told import NOTHING, Beside
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.said import Said, is_long
 from logbook_agent.findings.thread import Summary
@@ -55,7 +56,7 @@ def gather(
     rests_on = {name: _told_of(found, e) for e in found.summaries for name in (*e["aliases"], e["id"])}
     wanted = Wanted(
         book=book_key(recorded),
-        entries=tuple(_entry(e, later, links, rests_on) for e in found.summaries),
+        entries=tuple(_entry(e, later, links, rests_on, found.predictions.beside(e["id"])) for e in found.summaries),
         chosen=_chosen(found, chosen),
         # Of what is recorded, not of what this machine's secrets leave of it: another machine has others.
         snapshots=tuple((s.name, s.commit) for s in recorded.snapshots),
@@ -84,17 +85,22 @@ def gather(
     )
 
 
-def _entry(summary: Mapping[str, Any], later: Later, links: Links, rests_on: Mapping[str, object]) -> EntryWanted:
+def _entry(
+    summary: Mapping[str, Any], later: Later, links: Links, rests_on: Mapping[str, object], beside: Beside
+) -> EntryWanted:
     entry_id = summary["id"]
     refers = [later[entry_id]] if entry_id in later else []
     # What it says of a comparison follows from the records of the other entries, too, and from where these stand.
     compared = [{i: rests_on.get(i) for i in summary["compared_with"]}] if summary["compared_with"] else []
+    # What its predictions came to follows from the measurements of others, and the other way round.
+    predicted = [[*beside.checked, *beside.before]] if beside != NOTHING else []
+    others = [*refers, *compared, *predicted]
     return EntryWanted(
         id=entry_id,
         mark=summary["mark"],
         aliases=tuple(summary["aliases"]),
         # Without entries that refer to it, the digest is that of its own record.
-        digest=digest(summary["digest"], *refers, *compared) if refers or compared else summary["digest"],
+        digest=digest(summary["digest"], *others) if others else summary["digest"],
         stage="void" if summary["state"] == VOID else "settled" if summary["settled"] else "open",
         linked=links.entry(entry_id) is not None,
         supersedes=summary["supersedes"],
@@ -150,7 +156,8 @@ class BookDocuments(IssueDocuments):
                 record = dataclasses.replace(record, runs=())
             records.append(self._without_secrets(record))
         compared = {record.id: self.findings.compared(record.entry) for record in records}
-        return self.update(records, self.later, room, compared, known)
+        beside = {record.id: self.findings.predictions.beside(record.id) for record in records}
+        return self.update(records, self.later, room, compared, known, beside)
 
     def snapshot_of(self, name: str, room: int) -> str:
         header = self.values.header

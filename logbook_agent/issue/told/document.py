@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
+from logbook_agent.findings.predictions.told import NOTHING, Beside
 from logbook_agent.issue.told.entries import KnownRuns, commit_url, entry_values, known_runs, snapshot_values
 from logbook_agent.issue.told.texts import escape, is_address, share, shown, title_start
 from logbook_agent.issue.told.values import IssueValues
@@ -67,9 +68,11 @@ class IssueDocuments:
         room: int,
         compared: Mapping[str, Sequence[str]] = _NOTHING,
         known: Mapping[str, KnownRuns] = _NOTHING,
+        beside: Mapping[str, Beside] = _NOTHING,
     ) -> str:
         """One comment about some entries; `later` has, by ID, what later entries say of each, `compared` what its
-        comparisons come to, and `known` what is known of the runs of those whose records need not have them."""
+        comparisons come to, `known` what is known of the runs of those whose records need not have them, and `beside`
+        how predictions came true."""
         entries = [
             entry_values(
                 self.values,
@@ -77,6 +80,7 @@ class IssueDocuments:
                 later.get(record.id, NO_LATER),
                 compared.get(record.id, ()),
                 known.get(record.id) or known_runs(record, self.values.header, partial(table_text, self.templates)),
+                beside.get(record.id, NOTHING),
             )
             for record in records
         ]

@@ -8,6 +8,7 @@ from typing import Any
 
 from logbook_agent.findings import facts
 from logbook_agent.findings.measured import measured
+from logbook_agent.findings.predictions.told import NOTHING, Beside
 from logbook_agent.findings.said import Said, said_of, trust_in
 from logbook_agent.issue.told.best import deltas
 from logbook_agent.issue.told.results import results
@@ -53,8 +54,10 @@ def entry_values(
     later: Mapping[str, Sequence[str]],
     compared: Sequence[str],
     known: KnownRuns,
+    beside: Beside = NOTHING,
 ) -> dict[str, Any]:
-    """One entry of an update. `later`: what later entries say of it; `compared`: what its comparisons come to."""
+    """One entry of an update. `later`: what later entries say of it; `compared`: what its comparisons come to;
+    `beside`: how predictions came true."""
     entry, said = record.entry, known.said
     trust = trust_in(record, said)
     fields = [f for f in entry.fields if f.text.strip()]
@@ -77,6 +80,9 @@ def entry_values(
         "commands": commands,
         "folded": len(commands) > _OPEN_COMMANDS or any(_is_long(command) for command in commands),
         "config": shortened(said.config),
+        "predicted": shortened(said.predicted, _TABLE_WEIGHT),
+        "checked": shortened(md.items(list(beside.checked))),
+        "predicted_before": shortened(md.items(list(beside.before))),
         "result": _take(fields, RESULT),
         "measured": shortened(said.result, _TABLE_WEIGHT),
         "compared": shortened(md.items(list(compared))),

@@ -9,6 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from logbook_agent.findings.claims import Claim, claim_text
+from logbook_agent.findings.predictions.checked import checks_of
+from logbook_agent.findings.predictions.told import tally_lines
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.issue.told.best import Unlike, best_lines, headline
 from logbook_agent.issue.told.results import results
@@ -38,6 +40,8 @@ _CASE_BYTES = 300
 _TEXT_BYTES = 4096
 # Of the settled ones in the first lines.
 _MOST_CLAIMS = 3
+# Of the lines of the tally of predictions.
+_MOST_TALLY = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,19 +205,28 @@ class IssueValues:
     def _facts(self) -> list[str]:
         """What the records carry without anybody's judgement, in sentences."""
         experiments = self.thread.experiments
+        predicted = self._predicted()
         if not experiments:
-            return ["No experiments yet."]
+            return ["No experiments yet.", *predicted]
         found = [f"Settled: {escape(claim_text(c))} ({self.id_link(c['entry'])})." for c in self.settled[:_MOST_CLAIMS]]
         if (more := len(self.settled) - _MOST_CLAIMS) > 0:
             found.append(f"{left_out(self.links, more, 'further verdict', 'further verdicts')}.")
         found.append(f"{counted(len(experiments), 'experiment')}: {', '.join(_states(experiments))}.")
         found += headline(self.best)
+        found += predicted
         if criteria := self.header.stop_criteria:
             whole = counted(len(criteria), "stop criterion", "stop criteria")
             found.append(f"{sum(c.met for c in criteria):,} of {whole} met.")
         if actions := self.thread.next_actions:
             found.append(f"{counted(len(actions), 'next action')} to be taken up.")
         return found
+
+    def _predicted(self) -> list[str]:
+        """How many predictions there are, and how they came true; nothing where there are none."""
+        if not any(s["predicted"] for s in self.summaries):
+            return []
+        tally = checks_of(self.thread).tally()
+        return [f"{escape(one)}." for one in tally_lines(tally)[:_MOST_TALLY]]
 
     def _list(self, found: Sequence[Summary], key: str) -> Piece:
         """Entries with a text each; the newest that have room."""

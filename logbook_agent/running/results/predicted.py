@@ -33,4 +33,7 @@ def measured_only(rows: Sequence[Row], stated: int, loose: Sequence[Row], proble
 
 def fold_predicted(rows: Sequence[PredictedRow]) -> tuple[PredictedRow, ...]:
     """Each of the rows once, in order of first report."""
-    return tuple({json.dumps(encode(row), sort_keys=True): row for row in reversed(rows)}.values())[::-1]
+    found: dict[str, PredictedRow] = {}
+    for row in rows:
+        found.setdefault(json.dumps(encode(row), sort_keys=True), row)
+    return tuple(found.values())
