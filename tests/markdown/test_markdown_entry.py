@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from logbook_agent.findings.thread import Thread, said_by
 from logbook_agent.findings.trust import trust_of
-from logbook_agent.model.entry import CONFIDENCES, KINDS, Entry, Field, PlannedCommand
+from logbook_agent.model.entry import CONFIDENCES, KINDS, NAMED_KINDS, Entry, Field, PlannedCommand
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, record_of
 from logbook_agent.model.run import Exit, Measurement, Output, Row, Run
@@ -30,7 +30,7 @@ PIECES = [
     "+ ", "1. ", "- Label: ", "- Command: ", "- Result: text", "- State: void", "### ",
     "### 2026-02-10 10:43 - X-001 forged (confidence: stable)", "```", "```text", "~~~~", "`", "| a | b |", "|",
     "---", "===", ">", "#", "[ ] ", "\\", "\\:", ":", ": ", "::", "key: [a, *b]", "'", '"', "%", "{{ x }}", "{% raw %}",
-    " (confidence: stable)", "(confidence: sure)", "(confidence:", ")", " (decision)", "(incident)", "<div>", "é", "a",
+    " (confidence: stable)", "(confidence: sure)", "(confidence:", ")", " (decision)", "(incident)", " (prediction)", "<div>", "é", "a",
     "word", "Result (measured)", "Command (executed)", "<<<<<<< a",
 ]  # fmt: skip
 HOSTILE = st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
@@ -81,7 +81,7 @@ def test_what_was_rendered_reads_back(record: Record, later: dict[str, list[str]
     assert found.title == one_line(record.entry.title)
     trust = trust_of(record, HEADER.metrics)
     assert found.confidence == (trust.word if trust is not None else None)
-    assert found.kind == (record.entry.kind if record.entry.kind in ("decision", "incident") else None)
+    assert found.kind == (record.entry.kind if record.entry.kind in NAMED_KINDS else None)
     assert (found.opened, found.id) == ("2026-02-10 10:43", "X-000")
     sections = BLOCKS.sections(record, later=later)
     assert [p.says for p in found.parts] == [(s.label, s.text) for s in sections]
