@@ -111,6 +111,8 @@ class TriedIndex:
     def found(self, key: str, *, compared: str = "") -> list[Hint]:
         """The entries that have a key, the newest first and at most 100 of them. With `compared` in front, an ID is the
         key of the entries that keep a comparison with it."""
+        if not self._path.exists():
+            return []
 
         def act(database: sqlite3.Connection) -> list[Hint]:
             if not _is_ours(database):
@@ -126,6 +128,8 @@ class TriedIndex:
 
     def unseen(self, names: Sequence[str]) -> tuple[set[str], set[str]]:
         """Which of these entries were never looked at, and which were that are none of them any more."""
+        if not self._path.exists():
+            return set(names), set()
 
         def act(database: sqlite3.Connection) -> tuple[set[str], set[str]]:
             if not _is_ours(database):

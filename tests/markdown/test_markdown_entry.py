@@ -30,7 +30,8 @@ PIECES = [
     "+ ", "1. ", "- Label: ", "- Command: ", "- Result: text", "- State: void", "### ",
     "### 2026-02-10 10:43 - X-001 forged (confidence: stable)", "```", "```text", "~~~~", "`", "| a | b |", "|",
     "---", "===", ">", "#", "[ ] ", "\\", "\\:", ":", ": ", "::", "key: [a, *b]", "'", '"', "%", "{{ x }}", "{% raw %}",
-    " (confidence: stable)", "(confidence: sure)", "(confidence:", ")", " (decision)", "(incident)", " (prediction)", "<div>", "é", "a",
+    " (confidence: stable)", "(confidence: sure)", "(confidence:", ")", " (decision)", "(incident)", " (prediction)",
+    "<div>", "é", "a",
     "word", "Result (measured)", "Command (executed)", "<<<<<<< a",
 ]  # fmt: skip
 HOSTILE = st.lists(st.sampled_from(PIECES), max_size=8).map("".join)

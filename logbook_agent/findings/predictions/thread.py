@@ -10,7 +10,12 @@ from logbook_agent.findings.predictions.checked import Checks, checks_of
 from logbook_agent.findings.predictions.rows import PREDICTS
 from logbook_agent.findings.predictions.told import NOTHING, Beside, beside, check_data, direction_data
 from logbook_agent.findings.thread import Thread
+from logbook_agent.model.entry import PREDICTION
+from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
+
+# More entries than this are not opened to see whether one predicts something.
+_LOOKED_AT = 100
 
 
 class ThreadPredictions:
@@ -35,12 +40,25 @@ class ThreadPredictions:
     @cached_property
     def exist(self) -> bool:
         """Whether any entry predicts something. Of entries that were seen before the index of hints knows it, so that
-        mostly no summary is read."""
+        mostly no record is read. Where very many were never seen, as in a fresh clone, what they are called tells."""
         book = self._book
         if book.wrote_predictions or book.tried.found(PREDICTS):
             return True
-        unseen, _ = book.tried.unseen(self._order())
-        return bool(unseen - self._written) and any(s["predicted"] for s in self._thread().summaries)
+        unseen = book.tried.unseen(self._order())[0] - self._written
+        predicts = self._has_predictions if len(unseen) <= _LOOKED_AT else self._is_prediction
+        return any(map(predicts, unseen))
+
+    def _has_predictions(self, entry_id: str) -> bool:
+        try:
+            return any(run.predictions for run in self._book.runs(entry_id))
+        except StoreError:
+            return False  # its damage is told where it is shown
+
+    def _is_prediction(self, entry_id: str) -> bool:
+        try:
+            return f"\nkind: {PREDICTION}\n" in self._book.entry_text(entry_id)
+        except StoreError:
+            return False
 
     def beside(self, entry_id: str) -> Beside:
         """What follows from other entries of the predictions of an entry, and of its measurements."""
