@@ -27,7 +27,8 @@ from pathlib import Path
 from logbook_agent.model.entry import Entry, Field, format_id
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.run import Code, Device, Exit, Host, Measurement, Output, Process, Row, Run
-from logbook_agent.store.book import Book, create
+from logbook_agent.store.book import Book
+from logbook_agent.store.root import create
 
 LOGBOOK = [sys.executable, "-m", "logbook_agent"]
 ENVIRON = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "LOGBOOK_ROOT", "LOGBOOK")}

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from logbook_agent.model.entry import Entry, parse_id, typed_id
 from logbook_agent.model.errors import NotFound, StoreError, UsageError
 from logbook_agent.model.header import Header
-from logbook_agent.store.book import Book, books, create
+from logbook_agent.store.book import Book
 from logbook_agent.store.config import Config, load_config
 from logbook_agent.store.processes import create_time
 from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
+from logbook_agent.store.root import books, create
 from logbook_agent.text.redaction.plain import clean_record, clean_run, redacted
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import secrets_in

@@ -1,8 +1,10 @@
 """Runs before anything imports bench_core or JAX."""
 
 import os
+from collections.abc import Callable
 
 import pytest
+from cli_support import Outcome
 
 # Eight virtual devices, so that "one of several" is told apart from "all". XLA reads this when JAX starts.
 # Two thirds of the time of these tests is LLVM's; what is checked here are programs, not how well it optimises them.
@@ -29,3 +31,17 @@ def _devices() -> None:
 @pytest.fixture(autouse=True)
 def _no_result_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LOGBOOK_RESULT_FILE", raising=False)
+
+
+@pytest.fixture
+def bench(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+    """Runs `bench-core WORDS` in this process."""
+    from bench_core.cli import main
+
+    def run(*words: str) -> Outcome:
+        with pytest.raises(SystemExit) as exit_:
+            main(list(words))
+        out, err = capsys.readouterr()
+        return Outcome(int(exit_.value.code or 0), out, err)
+
+    return run

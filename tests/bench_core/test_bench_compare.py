@@ -1,7 +1,7 @@
 """`bench-core compare` as it is typed: the published command lines, and cases that do not fit in memory."""
 
 import csv
-import json
+import functools
 import os
 import subprocess
 import sys
@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from cli_support import Outcome
 
-from bench_core.cli import main
 from bench_core.studies.study import Path as Way
 from tests.breadth import wide
 
@@ -19,22 +19,9 @@ SIZES = ["--seq", "4", "--mlp-dim", "6", "--experts", "4", "--topk-list", "2", "
 NEEDS_LIBTPU = pytest.mark.skipif(sys.platform != "linux" or os.uname().machine != "x86_64", reason="no libtpu here")
 
 
-class Outcome:
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.err = code, err
-        self.lines = [line for line in out.splitlines() if line.startswith("RESULT ")]
-        self.rows = [json.loads(line.partition(" ")[2]) for line in out.splitlines() if line.startswith("RESULT_JSON ")]
-
-
 @pytest.fixture
-def compare(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
-    def run(*words: str) -> Outcome:
-        with pytest.raises(SystemExit) as exit_:
-            main(["compare", *words])
-        out, err = capsys.readouterr()
-        return Outcome(int(exit_.value.code or 0), out, err)
-
-    return run
+def compare(bench: Callable[..., Outcome]) -> Callable[..., Outcome]:
+    return functools.partial(bench, "compare")
 
 
 def _published() -> list[dict[str, str]]:

@@ -23,7 +23,8 @@ from logbook_agent.model.header import (
     Metric,
 )
 from logbook_agent.model.run import Exit, Measurement, Row, Run
-from logbook_agent.store.book import Book, create
+from logbook_agent.store.book import Book
+from logbook_agent.store.root import create
 from tests.conftest import Cli
 
 URL = "https://example.org/" + "x" * 3000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.header import (
     Baseline,
     BaselineNumbers,
+    Closing,
     Criterion,
     CriterionJudgement,
     ExperimentIssue,
@@ -170,3 +172,26 @@ def documents(
 def visible(text: str) -> str:
     """With the spaces of no width that make text inert as `·`, and the long addresses short."""
     return text.replace("\u200b", "·").replace(VIEW, "VIEW")
+
+
+CLOSING = Closing(
+    at="2026-02-12T09:00:00+00:00",
+    conclusion="int8 is **beneficial** here; ping @dan",
+    limitations=("one host",),
+    next_steps=("EP 8",),
+)
+
+
+def correction() -> Any:
+    return record(
+        5,
+        "First A/B, repeated",
+        run("MOE-I8-005", 1, row(236.0, quant_mode="none")),
+        supersedes="MOE-I8-002",
+        fields=fields(interpretation="the first one shared its host."),
+    )
+
+
+def section(text: str, heading: str) -> str:
+    found = re.search(rf"^## {heading}\n\n(.*?)(?=\n\n## |\Z)", visible(text), re.MULTILINE | re.DOTALL)
+    return found[1] if found else ""

@@ -17,7 +17,7 @@ from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.record import record_of
 from logbook_agent.model.run import Exit, Run
-from logbook_agent.store.book import books
+from logbook_agent.store.root import books
 from tests.conftest import Cli
 
 # Prints a value for each run: the first is far better than the others, which scatter by 1%.

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.header import Header
 from logbook_agent.model.run import Code, Env, Output, Row, Run
-from logbook_agent.store.book import Book, create
+from logbook_agent.store.book import Book
+from logbook_agent.store.root import create
 from logbook_agent.store.runs_index import RunsIndex
 from tests.breadth import examples
 

@@ -1,0 +1,99 @@
+"""The logbooks of a root: which there are, and how a new one begins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from logbook_agent.model.entry import sorted_ids
+from logbook_agent.model.errors import StoreError, Taken
+from logbook_agent.model.header import Header
+from logbook_agent.store.book import Book
+from logbook_agent.store.files import make_folder, write_text
+from logbook_agent.store.reading import read_text
+from logbook_agent.text.redaction.redactor import Redactor, by_shape
+
+_GITIGNORE = """\
+# Kept on the machine that ran the experiment; the records beside them are the evidence.
+/*/runs/*/*/output.log
+/*/runs/*/sweep.log
+/*/open/
+/*/backups/
+/*/.lock
+/*/.index.sqlite*
+/.ids/
+.*.tmp
+"""
+
+_GITATTRIBUTES = """\
+# Records are text with "\\n" everywhere; facts written by the tool are folded away in reviews.
+*.md text eol=lf
+*.yaml text eol=lf
+*.json text eol=lf
+*/runs/** linguist-generated
+*.diff -text
+"""
+
+
+def create(root: Path, header: Header, *, durable: bool = True, redactor: Callable[[], Redactor] = by_shape) -> Book:
+    """A new logbook under `root`. Raises Taken when its topic or prefix exists there."""
+    for book in books(root):
+        if book.topic == header.topic:
+            raise Taken(
+                f"the logbook {header.topic} already exists",
+                cause=f"{book.header_path.relative_to(root.parent)} is there",
+                hint=f"continue it with: logbook -L {header.topic} status",
+            )
+        if _has_prefix(book, header.prefix):
+            raise Taken(
+                f"the prefix {header.prefix} is taken by {book.topic}",
+                cause="IDs are unique in a root, so each logbook needs its own prefix",
+                hint=f"choose another --prefix, or continue with: logbook -L {book.topic} status",
+            )
+    book = Book(root, header.topic, durable=durable, redactor=redactor)
+    if os.path.lexists(book.view_path) or os.path.lexists(book.folder):
+        raise Taken(
+            f"{header.topic}.md or {header.topic}/ exists in {root.name}/ and is not a logbook",
+            cause="a file with that name was put there by hand",
+            hint="choose another topic, or move that file away",
+        )
+    make_folder(root, within=root)
+    for name, text in ((".gitignore", _GITIGNORE), (".gitattributes", _GITATTRIBUTES)):
+        _complete(root / name, text, root, durable=durable)
+    book.write_header(header)
+    return book
+
+
+def _complete(path: Path, text: str, root: Path, *, durable: bool) -> None:
+    """Write a file of git's, or append the lines that one of ours from an earlier version lacks. One without our
+    first line is the project's own, and stays."""
+    if not os.path.lexists(path):
+        write_text(path, text, within=root, durable=durable)
+        return
+    present = read_text(path, within=root)
+    first, *lines = text.splitlines()
+    missing = [line for line in lines if line not in present.splitlines()]
+    if first in present and missing:
+        write_text(path, "\n".join([present.rstrip("\n"), *missing, ""]), within=root, durable=durable)
+
+
+def books(root: Path, *, durable: bool = True, redactor: Callable[[], Redactor] = by_shape) -> list[Book]:
+    """All logbooks under `root`, by topic; also one whose header cannot be read."""
+    if not root.is_dir():
+        return []
+    names = (e.name for e in os.scandir(root) if not e.name.startswith("."))
+    found = (name for name in names if os.path.lexists(f"{root}/{name}/logbook.yaml"))
+    return [Book(root, topic, durable=durable, redactor=redactor) for topic in sorted(found)]
+
+
+def _has_prefix(book: Book, prefix: str) -> bool:
+    """Whether a logbook has this prefix; where its header cannot be read, the names of its entries tell."""
+    try:
+        return book.header.prefix == prefix
+    except StoreError:
+        pass
+    try:
+        return bool(sorted_ids(book.entry_names(), prefix))
+    except StoreError:
+        return False
