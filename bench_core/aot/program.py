@@ -64,7 +64,7 @@ def lower_case(case: Case, devices: Sequence[jax.Device]) -> LoweredCase:
             hint="use --programs one",
         )
     backend = load_backend(case, platform="tpu")
-    built = build_case(case, case.shape, backend, _plan(case), devices)
+    built = build_case(case, case.shape, backend, drawn_plan(case), devices)
     arguments = _arguments(case, built)
     started = time.perf_counter()
     outputs = jax.eval_shape(built.function, *arguments)
@@ -104,7 +104,8 @@ def _arguments(case: Case, built: Built) -> tuple[Any, ...]:
     return x, stored, routing, jax.eval_shape(built.queue, x, routing)
 
 
-def _plan(case: Case) -> SpreadPlan:
+def drawn_plan(case: Case) -> SpreadPlan:
+    """What each device has to do, with the routing that a run draws."""
     shape, spread = case.shape, case.parallel.spread
     if spread.devices == 1 and case.routing.null_frac == 0 and case.capacity.policy is CapacityPolicy.NONE:
         every = Assignments(real=shape.assignments, null=0, dropped=0, layout=None)

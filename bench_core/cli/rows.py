@@ -134,6 +134,7 @@ def measure_cases(
     require: Callable[[Environment], None] = lambda environment: None,
 ) -> bool:
     """The same on JAX's devices as they are, from the case with the index `first` on, once `require` has seen them."""
+    from bench_core.aot.roofline import with_roofline
     from bench_core.harness.environment import describe_environment
     from bench_core.harness.run import Extras, run_case
 
@@ -147,7 +148,7 @@ def measure_cases(
         report.begun(index, Row(config=case.config(), environment=environment.using(case.parallel.spread.devices)))
         folder = None if request.profile is None else request.profile / f"case-{index}"
         row = run_case(case, environment, progress, Extras(stage_timing=request.stage_timing, profile=folder))
-        return with_suggestion(row, case)
+        return with_roofline(with_suggestion(row, case), case)
 
     return report_rows(chosen, measure, report, first)
 

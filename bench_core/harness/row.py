@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from bench_core.accounting import count_bytes, count_flops, throughput
 from bench_core.accounting.chips import Arithmetic, peak_flops
 from bench_core.accounting.inflation import Inflation, weigh
+from bench_core.accounting.roofline import device_bytes
 from bench_core.harness.case import Case
 from bench_core.harness.check import CheckReport
 from bench_core.harness.communication import case_sends
@@ -50,14 +51,16 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
     """
     rows, tokens = computed_rows(case, measured.plan), case.shape.tokens
     flops = count_flops(case.shape, case.bench_pass, assignments=rows).total
-    used = measured.plan.spread.devices
+    moved = count_bytes(case.shape, case.dtype, case.bench_pass, assignments=rows)
+    spread = measured.plan.spread
+    used = spread.devices
     environment = environment.using(used)
     time_s = measured.samples.time_s
     rates = [throughput(flops=flops, tokens=tokens, time_s=sample_s) for sample_s in time_s]
     tflops = tuple(rate.tflops for rate in rates)
     tokens_per_s = tuple(rate.tokens_per_s for rate in rates)
     typical_tflops, typical_tokens_per_s = statistics.median(tflops), statistics.median(tokens_per_s)
-    inflation = case_inflation(case, measured.cost, flops, measured.plan.spread)
+    inflation = case_inflation(case, measured.cost, flops, spread)
     text = None if measured.cost is None else measured.cost.text
     sent = case_sends(case, measured.plan, text, several_programs=measured.cost is None)
     return Row(
@@ -80,7 +83,8 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
             **_observations(measured),
             **stage_observations(measured.stages),
             "flops": flops,
-            "model_bytes": count_bytes(case.shape, case.dtype, case.bench_pass, assignments=rows).total,
+            "model_bytes": moved.total,
+            **({"model_bytes_per_device": device_bytes(moved, ep=spread.ep, devices=used)} if used > 1 else {}),
             "tflops_per_device": typical_tflops / used,
             "tokens_per_s_per_device": typical_tokens_per_s / used,
             "mfu": _utilisation(case, environment, tflops=typical_tflops, used=used),
@@ -109,16 +113,20 @@ def case_inflation(case: Case, cost: ProgramCost | None, model_flops: int, sprea
 
 
 def _utilisation(case: Case, environment: Environment, *, tflops: float, used: int) -> float | None:
-    """Model FLOPs utilisation: the share of the peak of the devices used. None where no peak is known, and for
-    int8_real with a backward pass, which has matmuls of two arithmetics."""
+    """Model FLOPs utilisation: the share of the peak of the devices used. None where no peak is known."""
     kinds = {device.kind for device in environment.devices if device.used}
-    arithmetic = Arithmetic(case.dtype.value)
-    if case.quant_mode is QuantMode.INT8_REAL:
-        if case.bench_pass is BenchPass.FORWARD_BACKWARD:
-            return None
-        arithmetic = Arithmetic.INT8
-    peak = peak_flops(kinds.pop(), arithmetic) if len(kinds) == 1 else None
+    arithmetic = arithmetic_of(case)
+    if arithmetic is None or len(kinds) != 1:
+        return None
+    peak = peak_flops(kinds.pop(), arithmetic)
     return None if peak is None else tflops * 1e12 / (used * peak)
+
+
+def arithmetic_of(case: Case) -> Arithmetic | None:
+    """What multiplies in its matmuls; None for int8_real with a backward pass, which has two."""
+    if case.quant_mode is not QuantMode.INT8_REAL:
+        return Arithmetic(case.dtype.value)
+    return None if case.bench_pass is BenchPass.FORWARD_BACKWARD else Arithmetic.INT8
 
 
 def computed_rows(case: Case, plan: SpreadPlan) -> int:

@@ -1,0 +1,119 @@
+"""Rooflines, against numbers by hand and those of the published logbooks."""
+
+from dataclasses import replace
+
+import pytest
+
+from bench_core.accounting import count_bytes
+from bench_core.accounting.chips import Arithmetic
+from bench_core.accounting.roofline import Resource, device_bytes, peaks
+from bench_core.aot.roofline import case_roofline, slice_of, slice_of_devices, with_roofline
+from bench_core.aot.targets import TARGETS
+from bench_core.harness.case import Case
+from bench_core.harness.record import DeviceGroup, Environment, Measurement, Row
+from bench_core.parallel.plan import SpreadPlan
+from bench_core.parallel.spread import Parallel, ParallelMode
+from bench_core.quant.mode import QuantMode
+from bench_core.routing.distribution import RoutingRequest
+from bench_core.routing.layout import Assignments
+from bench_core.shapes import BenchPass, DType, MoeShape
+
+SHAPE = MoeShape(tokens=32768, hidden=2048, mlp_dim=1408, experts=60, topk=2)
+PSUM = Parallel(mode=ParallelMode.EP, ep_size=4, dp_size=1, devices=4)
+CASE = Case(shape=SHAPE, routing=RoutingRequest(), bench_pass=BenchPass.FORWARD_BACKWARD, parallel=PSUM)
+PLAN = SpreadPlan(
+    spread=PSUM.spread, assignments=Assignments(real=65536, null=0, dropped=0, layout=None), rows=(16384,) * 4
+)
+RING = 384 * 2**20
+
+
+def test_the_three_times_by_hand() -> None:
+    found = case_roofline(CASE, PLAN, TARGETS["v5p-8"], ring_bytes=RING, sent="model")
+    times = found.observations()
+    # Three matmuls forwards and six backwards of 65,536 rows, on four chips of 459 TF/s.
+    assert times["roofline_mxu_s"] == pytest.approx(9 * 2 * 65536 * 2048 * 1408 / 4 / 459e12)
+    # Weights of 15 experts, three times; the rows' part of a device; 2765 GB/s.
+    weights = 3 * 15 * 3 * 2048 * 1408 * 2
+    rows = 3 * 65536 / 4 * ((2048 + 2 * 1408) + (1408 + 2048)) * 2
+    assert times["roofline_hbm_s"] == pytest.approx((weights + rows) / 2765e9)
+    # Two links of 90 GB/s.
+    assert times["roofline_ici_s"] == pytest.approx(RING / 180e9)
+    assert times["roofline_bound_s"] == max(times.values())
+    labels = found.labels()
+    assert labels["roofline_bound"] == "ici"
+    assert labels["roofline_sent"] == "model"
+    assert "roofline_unknown" not in labels
+
+
+def test_sources_that_disagree_are_both_named() -> None:
+    found = peaks("TPU v5", Arithmetic.BFLOAT16, slice_of(TARGETS["v5p-8"]))
+    assert found[Resource.HBM].words == "2765 GB/s"
+    assert found[Resource.HBM].other.startswith("2460 GB/s says jax/_src/pallas/mosaic/tpu_info.py")
+    assert found[Resource.ICI].words == "2 links x 90 GB/s one way, the fewest of a chip of v5p-8"
+    assert found[Resource.ICI].other.startswith("100 GB/s makes 1200 GB/s both ways of 6 links, https://")
+    assert peaks("TPU v5 lite", Arithmetic.BFLOAT16, slice_of(TARGETS["v5e-8"]))[Resource.ICI].per_s == 90e9
+    assert all(peak.source.startswith("https://") for peak in found.values())
+
+
+def test_what_is_not_published_has_no_time() -> None:
+    assert peaks("TPU v5", Arithmetic.FLOAT32, None)[Resource.MXU].unknown == "no peak of float32 is published"
+    assert peaks("TPU v5", None, None)[Resource.MXU].per_s is None
+    assert "nobody knows how" in peaks("TPU v5", Arithmetic.INT8, None)[Resource.ICI].unknown
+    assert "share its links" in peaks("TPU7x", Arithmetic.BFLOAT16, slice_of(TARGETS["tpu7x-8"]))[Resource.ICI].unknown
+    assert peaks("NVIDIA H200", Arithmetic.BFLOAT16, None)[Resource.HBM].per_s is None
+    float32 = replace(CASE, dtype=DType.FLOAT32)
+    found = case_roofline(float32, PLAN, TARGETS["v5p-8"], ring_bytes=None, sent="compiled")
+    assert found.observations().keys() == {"roofline_hbm_s", "roofline_bound_s"}
+    assert found.labels()["roofline_unknown"] == "mxu: no peak of float32 is published"
+
+
+def test_a_device_reads_its_own_weights() -> None:
+    shape = MoeShape(tokens=8, hidden=4, mlp_dim=2, experts=4, topk=1, shared_expert_dim=3)
+    terms = count_bytes(shape, DType.BFLOAT16, BenchPass.FORWARD)
+    rows = 2 * 8 * ((4 + 2 * 2) + (2 + 4)) + 2 * 8 * ((4 + 2 * 3) + (3 + 4))
+    assert device_bytes(terms, ep=4, devices=4) == 2 * 3 * 4 * 2 + 2 * 3 * 4 * 3 + rows / 4
+    # Of data parallelism every device has all experts.
+    assert device_bytes(terms, ep=1, devices=4) == 2 * 3 * 4 * 2 * 4 + 2 * 3 * 4 * 3 + rows / 4
+    assert device_bytes(terms, ep=1, devices=1) == terms.total
+
+
+def row(kind: str, count: int = 4, **observations: float | None) -> Row:
+    group = DeviceGroup(platform="tpu", kind=kind, count=count, used=4)
+    seen = {"flops": 4e12, "model_bytes_per_device": 2765e6, "model_ring_bytes": 180e6, **observations}
+    return Row(
+        config={},
+        environment=Environment(devices=(group,), software={}, host="h"),
+        metrics={"time_s": Measurement(samples=(0.5,), unit="s", direction="min")},
+        summary={"time_s": 0.5},
+        observations=seen,
+    )
+
+
+def test_timed_rows_of_several_devices() -> None:
+    timed = with_roofline(row("TPU v5", compiled_ring_bytes=360e6), CASE)
+    assert timed.observations["roofline_mxu_s"] == pytest.approx(1e12 / 459e12)
+    assert timed.observations["roofline_hbm_s"] == pytest.approx(1e-3)
+    assert timed.observations["roofline_ici_s"] == pytest.approx(2e-3)
+    assert timed.observations["ring_gb_per_s_of_whole_step"] == pytest.approx(0.72)
+    assert (timed.labels["roofline_bound"], timed.labels["roofline_sent"]) == ("mxu", "compiled")
+    modelled = with_roofline(row("TPU v5", compiled_ring_bytes=None), CASE)
+    assert modelled.labels["roofline_sent"] == "model"
+    assert modelled.observations["ring_gb_per_s_of_whole_step"] == pytest.approx(0.36)
+    # How three chips are linked nobody knows.
+    three = with_roofline(row("TPU v5", count=3), CASE)
+    assert "roofline_ici_s" not in three.observations
+    assert three.labels["roofline_unknown"] == "ici: nobody knows how these chips are linked"
+
+
+def test_devices_without_published_peaks_say_so() -> None:
+    cpu = with_roofline(row("cpu"), CASE)
+    assert cpu.observations == row("cpu").observations
+    assert cpu.labels == {"roofline_unknown": "nothing is published about 'cpu' here"}
+    both = with_roofline(row("TPU v5"), replace(CASE, quant_mode=QuantMode.INT8_REAL))
+    assert both.labels["roofline_unknown"].startswith("mxu: int8_real multiplies in int8 forwards")
+
+
+def test_slices_by_their_devices() -> None:
+    assert slice_of_devices("TPU v5", 64) == slice_of(TARGETS["v5p-128"])
+    assert slice_of_devices("TPU7x", 8) == slice_of(TARGETS["tpu7x-8"])
+    assert slice_of_devices("NVIDIA H200", 4) is None
