@@ -14,8 +14,8 @@ from bench_core.parallel.plan import SpreadPlan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roofline:
-    """Of one device of several that share the work evenly. `sent` says where the bytes of the links come from:
-    `compiled` or `model`."""
+    """Of one device of several that share the work evenly. `sent` says where the bytes of the links come from,
+    `compiled` or `model`; it is empty where one device sends nothing."""
 
     terms: tuple[Term, ...]
     sent: str
@@ -66,7 +66,7 @@ def slice_of_devices(kind: str, count: int) -> Slice | None:
 
 
 def case_roofline(case: Case, plan: SpreadPlan, target: AotTarget, *, ring_bytes: float | None, sent: str) -> Roofline:
-    """Of a case on a slice. `ring_bytes`: that each device sends."""
+    """Of a case on a slice. `ring_bytes`: that each device sends; one device alone sends nothing."""
     rows, spread = computed_rows(case, plan), case.parallel.spread
     return _roofline(
         target.device_kind,
@@ -77,7 +77,7 @@ def case_roofline(case: Case, plan: SpreadPlan, target: AotTarget, *, ring_bytes
             count_bytes(case.shape, case.dtype, case.bench_pass, assignments=rows), ep=spread.ep, devices=spread.devices
         ),
         ring_bytes=ring_bytes,
-        sent=sent,
+        sent=sent if spread.devices > 1 else None,
     )
 
 
@@ -112,10 +112,9 @@ def _roofline(
     flops: Number,
     hbm_bytes: Number,
     ring_bytes: Number,
-    sent: str,
+    sent: str | None,
 ) -> Roofline:
     limits = peaks(kind, arithmetic, linked)
-    amounts = {Resource.MXU: flops, Resource.HBM: hbm_bytes, Resource.ICI: ring_bytes}
-    return Roofline(
-        terms=tuple(Term(resource=one, amount=amounts[one], peak=limits[one]) for one in Resource), sent=sent
-    )
+    amounts = {Resource.MXU: flops, Resource.HBM: hbm_bytes} | ({} if sent is None else {Resource.ICI: ring_bytes})
+    terms = tuple(Term(resource=one, amount=amount, peak=limits[one]) for one, amount in amounts.items())
+    return Roofline(terms=terms, sent=sent or "")

@@ -5,14 +5,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bench_core.aot.targets import KINDS, choose_target
+from bench_core.aot.targets import KINDS, AotTarget, choose_target
 from bench_core.cli.axes import null_fractions, refuse_run_numbers, topk_values
 from bench_core.cli.flags import with_flags
-from bench_core.cli.rows import Request, compile_cases, lead_cases, run_cases
+from bench_core.cli.rows import Request, chosen_cases, compile_cases, lead_cases, refuse_processes, run_cases
 from bench_core.errors import UsageError
 from bench_core.flag import Declared, Flag, build, declared
 from bench_core.harness.case import CASE_FLAGS, Case
@@ -24,6 +24,9 @@ from bench_core.harness.combinations import (
 )
 from bench_core.job.flags import JobFlags
 from bench_core.tune.kept import TUNED, cache_file
+
+if TYPE_CHECKING:
+    from bench_core.harness.chosen import Chosen
 
 AOT = Flag(
     help="Only compile, for a host of that TPU, or a larger slice such as v5p-128; no TPU has to be present.",
@@ -115,6 +118,18 @@ def read_request(given: Mapping[str, Any]) -> Request:
     )
 
 
+def cases_on(given: Mapping[str, Any], target: AotTarget) -> "list[Chosen]":
+    """The cases on a slice of TPUs, each with its backend.
+
+    Raises:
+        UsageError: the flags ask for nothing that can be, or for several processes.
+    """
+    request = read_request(given)
+    refuse_processes(request.cases[0].parallel)
+    cases = [case.over(target.devices) for case in request.cases]
+    return chosen_cases(request, cases, platform="tpu", device_kind=target.device_kind)
+
+
 def _tuned_file(given: Mapping[str, Any], asked: Asked) -> Path | None:
     """The file with tuned tiles, where these are asked for.
 
@@ -169,4 +184,7 @@ def _also_tuned(tile: Declared) -> Declared:
 
 
 FLAGS = _flags()
+_RUNNING = ("stage_timing", "profile", "list", "coordinator", "process_id", "timeout")
+ON_SLICE = [flag for flag in FLAGS if flag.name not in _RUNNING]
+"""Those of cases that are said something about, and not run."""
 command = with_flags(hillclimb, FLAGS)

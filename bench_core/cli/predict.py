@@ -15,7 +15,7 @@ from bench_core.aot.targets import AotTarget, aot_config, choose_target
 from bench_core.cli import hillclimb
 from bench_core.cli.calibrate import calibrate
 from bench_core.cli.flags import with_flags
-from bench_core.cli.rows import Printed, Request, chosen_cases, refuse_processes
+from bench_core.cli.rows import Printed
 from bench_core.cli.words import read_words
 from bench_core.errors import UsageError
 from bench_core.flag import Declared, Flag, build, declared
@@ -47,8 +47,6 @@ class Asked:
     out: Annotated[Path | None, Flag(help="--calibrate: the file to write.", metavar="FILE")] = None
 
 
-_LEFT_OUT = ("stage_timing", "profile", "list", "coordinator", "process_id", "timeout")
-CASES = [flag for flag in hillclimb.FLAGS if flag.name not in _LEFT_OUT]
 _OTHER = inspect.Parameter(
     "other",
     inspect.Parameter.POSITIONAL_OR_KEYWORD,
@@ -104,17 +102,20 @@ class Side:
 
 def _sides(given: Mapping[str, Any], target: AotTarget) -> list[Side]:
     other = given.get("other")
-    own = {name: value for name, value in given.items() if name in {flag.name for flag in CASES}}
+    own = {name: value for name, value in given.items() if name in {flag.name for flag in hillclimb.ON_SLICE}}
     if not other:
-        return [Side(name="", cases=_cases(own, target))]
-    changed = read_words(with_flags(hillclimb.hillclimb, CASES), other, typed_only=True)
+        return [Side(name="", cases=hillclimb.cases_on(own, target))]
+    changed = read_words(with_flags(hillclimb.hillclimb, hillclimb.ON_SLICE), other, typed_only=True)
     if "aot" in changed:
         raise UsageError(
             "--aot cannot stand behind --",
             cause="both cases are predicted for the same slice",
             hint="put --aot in front of --",
         )
-    sides = [Side(name="A", cases=_cases(own, target)), Side(name="B", cases=_cases({**own, **changed}, target))]
+    sides = [
+        Side(name="A", cases=hillclimb.cases_on(own, target)),
+        Side(name="B", cases=hillclimb.cases_on({**own, **changed}, target)),
+    ]
     for side in sides:
         if len(side.cases) != 1:
             raise UsageError(
@@ -123,13 +124,6 @@ def _sides(given: Mapping[str, Any], target: AotTarget) -> list[Side]:
                 hint="leave lists and both out, or predict without --",
             )
     return sides
-
-
-def _cases(given: Mapping[str, Any], target: AotTarget) -> "list[Chosen]":
-    request: Request = hillclimb.read_request(given)
-    refuse_processes(request.cases[0].parallel)
-    cases = [case.over(target.devices) for case in request.cases]
-    return chosen_cases(request, cases, platform="tpu", device_kind=target.device_kind)
 
 
 def _predicted(sides: Sequence[Side], target: AotTarget, factors: Calibration, *, full: bool) -> Iterator[Prediction]:
@@ -178,7 +172,7 @@ def _say_outcome(a: Prediction, b: Prediction) -> None:
 
 
 def _flags() -> list[Declared]:
-    return [*CASES, *declared(Asked)]
+    return [*hillclimb.ON_SLICE, *declared(Asked)]
 
 
 command = with_flags(predict, _flags(), [_OTHER])

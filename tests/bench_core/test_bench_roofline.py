@@ -1,5 +1,6 @@
 """Rooflines, against numbers by hand and those of the published logbooks."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -9,14 +10,17 @@ from bench_core.accounting.chips import Arithmetic
 from bench_core.accounting.roofline import Resource, device_bytes, peaks
 from bench_core.aot.roofline import case_roofline, slice_of, slice_of_devices, with_roofline
 from bench_core.aot.targets import TARGETS
+from bench_core.cli import main
 from bench_core.harness.case import Case
 from bench_core.harness.record import DeviceGroup, Environment, Measurement, Row
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import Parallel, ParallelMode
+from bench_core.predict.scheduled import NotScheduled, Scheduled
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.routing.layout import Assignments
 from bench_core.shapes import BenchPass, DType, MoeShape
+from tests.bench_core.test_bench_collectives_programs import program_text
 
 SHAPE = MoeShape(tokens=32768, hidden=2048, mlp_dim=1408, experts=60, topk=2)
 PSUM = Parallel(mode=ParallelMode.EP, ep_size=4, dp_size=1, devices=4)
@@ -117,3 +121,92 @@ def test_slices_by_their_devices() -> None:
     assert slice_of_devices("TPU v5", 64) == slice_of(TARGETS["v5p-128"])
     assert slice_of_devices("TPU7x", 8) == slice_of(TARGETS["tpu7x-8"])
     assert slice_of_devices("NVIDIA H200", 4) is None
+
+
+SEEDS = "--tokens 32768 --hidden 2048 --mlp-dim 1408 --experts 60 --bench-pass forward_backward --parallel-mode ep"
+
+
+def roofline(capsys: pytest.CaptureFixture[str], words: str) -> tuple[int, list[str], list[dict], str]:
+    with pytest.raises(SystemExit) as exit_:
+        main(["roofline", *words.split()])
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    rows = [json.loads(line.partition(" ")[2]) for line in lines if line.startswith("RESULT_JSON ")]
+    return int(exit_.value.code or 0), [line for line in lines if not line.startswith("RESULT")], rows, err
+
+
+@pytest.mark.parametrize(
+    ("words", "time_s", "gb_per_s"),
+    [
+        ("--topk 2", 0.050523, 7.97),
+        ("--topk 8", 0.154982, 2.60),
+        ("--topk 2 --shared-expert-dim 5632", 0.070874, 5.68),
+        ("--topk 8 --shared-expert-dim 5632", 0.175233, 2.30),
+    ],
+)
+@pytest.mark.slow
+def test_the_rates_of_the_seeds(words: str, time_s: float, gb_per_s: float, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the logbook on expert parallelism: 384 MiB over the time of a step. A shared expert that is on every device
+    has a gradient to be summed, too, which the logbook did not count."""
+    code, lines, (row,), err = roofline(capsys, f"{SEEDS} {words} --aot v5p-8 --analytic --time-s {time_s}")
+    assert code == 0, err
+    seen = row["observations"]
+    tokens = seen["model_ring_bytes_outputs"] + seen["model_ring_bytes_token_gradients"]
+    assert tokens == RING
+    assert round(tokens / time_s / 1e9, 2) == gb_per_s
+    assert seen["ring_gb_per_s_of_whole_step"] == pytest.approx(seen["model_ring_bytes"] / time_s / 1e9)
+    assert seen["given_tflops"] / 4 == pytest.approx(seen["given_tflops_per_device"])
+    assert seen["given_mfu"] == pytest.approx(seen["given_tflops_per_device"] / 459)
+    assert seen["roofline_fraction"] == pytest.approx(seen["roofline_bound_s"] / time_s)
+    assert "this divides by the whole step: it says how busy the links were, not how fast they are" in lines
+    assert row["metrics"] == {}
+    if "shared" not in words:
+        assert f"sent bytes over the whole step: {gb_per_s:.2f} GB/s of 180 GB/s on each device" in lines
+
+
+SMALL = "--tokens 64 --hidden 8 --mlp-dim 8 --experts 8 --parallel-mode ep --aot v5p-8 --topk-list 1,2"
+
+
+@pytest.mark.slow
+def test_what_is_sent_is_read_off_the_compiled_program(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And where it does not compile, what the form has to send stands alone."""
+    refused = NotScheduled(reason="hbm", message="too\nlarge", libtpu="1", processor_s=0.0)
+    psum = Scheduled(hlo=program_text("psum"), buffer_bytes=0, vmem="not checked", ran="", libtpu="1", processor_s=0.0)
+    monkeypatch.setattr("bench_core.predict.scheduled.schedule", lambda cases, target: iter((psum, refused)))
+    code, lines, (first, second), _ = roofline(capsys, SMALL)
+    assert code == 1
+    assert first["observations"]["roofline_ici_s"] == pytest.approx(RING / 180e9)
+    assert first["labels"]["roofline_sent"] == "compiled"
+    assert first["software"]["libtpu"] == "1"
+    assert any("384 MiB sent by the compiled program (the form: 1.5 KiB)" in line for line in lines)
+    # The outputs, of 64 tokens in bfloat16, over four.
+    assert second["observations"]["roofline_ici_s"] == pytest.approx(1.5 * 64 * 8 * 2 / 180e9)
+    assert second["labels"]["roofline_sent"] == "model"
+    assert second["labels"]["communication_unknown"] == "it does not compile: hbm: too large"
+
+
+@pytest.mark.slow
+def test_one_device_sends_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    code, lines, (row,), _ = roofline(capsys, "--tokens 64 --aot v5e")
+    assert code == 0
+    assert not any(line.startswith("ici") for line in lines)
+    assert "model_ring_bytes" not in row["observations"]
+    assert row["config"]["aot"] == "v5e-4"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("", "error: roofline needs --aot, the slice of TPUs that it is of"),
+        ("--aot v5p-8 --time-s 0", "error: --time-s 0 is no duration"),
+        ("--aot v5p-8 --time-s nan", "error: --time-s nan is no duration"),
+        ("--aot v5p-8 --time-s 1 --topk-list 1,2", "error: --time-s 1 is the time of one case"),
+        ("--aot v5p-8 --parallel-mode ep --processes 2", "error: --processes 2"),
+    ],
+)
+def test_bad_requests(words: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, lines, rows, err = roofline(capsys, words)
+    assert (code, lines, rows) == (2, [], [])
+    assert err.startswith(message)

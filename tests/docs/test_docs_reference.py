@@ -117,7 +117,7 @@ def test_every_error_of_the_host_has_its_remedy() -> None:
 def test_every_flag_of_the_benchmark_is_in_the_reference() -> None:
     text = text_of("bench-core.md")
     commands = get_command(bench_app).commands  # type: ignore[attr-defined]
-    places = {"hillclimb": text, "overlap": text, "compare": section(text, "`bench-core compare`")}
+    places = {"hillclimb": text, "overlap": text, "compare": section(text, "`bench-core compare`"), "roofline": text}
     for name, place in places.items():
         assert [o for p in commands[name].params for o in p.opts if not in_code(place, o)] == []
         assert [p.name for p in commands[name].params if not p.help] == []
