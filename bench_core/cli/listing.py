@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import jax
 import typer
 
 from bench_core.blocks.impls import IMPLS
@@ -10,14 +9,20 @@ from bench_core.blocks.int8_matmul import INTEGER_PRODUCTS
 from bench_core.gmm.base import MatmulRequest
 from bench_core.gmm.default import Default, default_backends
 from bench_core.gmm.registry import BACKENDS
+from bench_core.harness.environment import start_devices
 from bench_core.quant.mode import QuantMode
 from bench_core.shapes import TIMED_DTYPES, BenchPass
 
 
 def print_listing() -> None:
-    """Print the tables; a backend that refuses a case says why."""
-    platform, device_kind = jax.default_backend(), jax.devices()[0].device_kind
-    defaults = default_backends(platform, device_kind)
+    """Print the tables; a backend that refuses a case says why.
+
+    Raises:
+        UsageError: JAX finds no device of the platform that it was told to use.
+    """
+    first = start_devices()[0]
+    platform = first.platform
+    defaults = default_backends(platform, first.device_kind)
     typer.echo(f"backends on {platform}:")
     for name, entry in BACKENDS.items():
         backend = entry.load(platform=platform)

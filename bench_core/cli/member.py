@@ -104,7 +104,7 @@ def _end_with_the_starter() -> None:
 
 def _take_part(task: Task, link: Link) -> None:
     keep_absent_tpus_quiet(os.environ)
-    from bench_core.harness.environment import make_cpu_devices
+    from bench_core.harness.environment import make_cpu_devices, start_devices
     from bench_core.job.join import join
 
     place = task.place
@@ -112,6 +112,7 @@ def _take_part(task: Task, link: Link) -> None:
         make_cpu_devices(place.local_devices, os.environ)
     join(place)
     link.joined()
+    start_devices()
     refuse_unlike(task.given)
     request = _REQUESTS[task.command](task.given)
     report: Report = _First(link, place)

@@ -14,7 +14,8 @@ from bench_core.errors import UsageError
 from bench_core.harness.record import DeviceGroup, Environment
 from bench_core.timing.processes import largest
 
-# JAX leaves this function without types.
+# JAX leaves these without types.
+_config: Any = jax.config
 _update: Callable[[str, Any], None] = jax.config.update
 
 
@@ -24,14 +25,7 @@ def describe_environment() -> Environment:
     Raises:
         UsageError: JAX finds no device of the platform that it was told to use.
     """
-    try:
-        devices = jax.devices()
-    except RuntimeError as error:
-        raise UsageError(
-            "JAX cannot start a backend",
-            cause=" ".join(str(error).split()),
-            hint="unset JAX_PLATFORMS, or install what that platform needs, such as logbook-agent[tpu]",
-        ) from error
+    devices = start_devices()
     first = (devices[0].platform, devices[0].device_kind)
     groups = Counter((device.platform, device.device_kind) for device in devices)
     cpu = host_cpu()
@@ -47,6 +41,24 @@ def describe_environment() -> Environment:
         host=platform.node(),
         labels=({"host_cpu": cpu.model} if cpu.model else {}) | {"host_cpu_count": str(cpu.count)},
     )
+
+
+def start_devices() -> list[jax.Device]:
+    """JAX's devices, those of the platform that it uses first; to be called before anything else starts JAX.
+
+    Raises:
+        UsageError: JAX finds no device of the platform that it was told to use.
+    """
+    try:
+        return jax.devices()
+    except (RuntimeError, AssertionError) as error:
+        # Of `cuda` without a GPU JAX says nothing: it only asserts that there is some device.
+        said = " ".join(str(error).split()) or f"JAX finds no device of the platform {_config.jax_platforms}"
+        raise UsageError(
+            "JAX cannot start a backend",
+            cause=said,
+            hint="unset JAX_PLATFORMS, or install what that platform needs, such as logbook-agent[tpu]",
+        ) from error
 
 
 def make_cpu_devices(count: int, environ: Mapping[str, str]) -> None:

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.breadth import wide
+
 HEAVY = ["jax", "jaxlib", "jaxtyping", "numpy", "rich", "logbook_agent"]
 
 
@@ -53,10 +55,25 @@ def test_missing_jax_names_the_extra() -> None:
     )
 
 
+COMMANDS = (
+    "hillclimb",
+    "hillclimb --list",
+    "hillclimb --parallel-mode dp --devices 2",
+    "hillclimb --parallel-mode dp --devices 2 --processes 2",
+    "overlap --devices 2",
+    "compare --devices 2",
+    "tune",
+)
+
+
 @pytest.mark.slow
-def test_a_platform_that_is_not_there_is_one_clear_error() -> None:
-    code = "from bench_core.cli import main; main(['hillclimb'])"
-    returned, lines = _failing(code, JAX_PLATFORMS="nonsense")
+@pytest.mark.parametrize(
+    ("platform", "command"),
+    [("nonsense", "hillclimb"), ("cuda", "check"), *(wide("cuda", command) for command in COMMANDS)],
+)
+def test_a_platform_that_is_not_there_is_one_clear_error(platform: str, command: str) -> None:
+    code = f"from bench_core.cli import main; main({command.split()})"
+    returned, lines = _failing(code, JAX_PLATFORMS=platform)
     assert returned == 2
     assert lines[-3] == "error: JAX cannot start a backend"
-    assert "nonsense" in lines[-2]
+    assert platform in lines[-2]
