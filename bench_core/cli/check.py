@@ -14,7 +14,8 @@ from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.case import Case
 from bench_core.harness.spread_table import spread_case, spread_choices
 from bench_core.harness.table import choices, table_case
-from bench_core.parallel.spread import require_devices
+from bench_core.parallel.sizes import require_devices
+from bench_core.parallel.spread import Parallel
 
 if TYPE_CHECKING:
     from bench_core.harness.run import Outcome
@@ -37,10 +38,11 @@ def check(
     failed. A case that a backend cannot serve is shown, and is not a failure.
     """
     choose("--backend", backend, [*BACKENDS, "all"])
+    Parallel(devices=devices)  # refuses a number that no command takes
     backends = list(BACKENDS) if backend == "all" else [backend]
     target = None if aot is None else choose_target(aot)
-    look = _looker(target, devices)
     rows = choices(full=full) if devices is None else spread_choices(devices, full=full)
+    look = _looker(target, devices)
     typer.echo(" | ".join(("backend", *rows[0], "result")))
     counts = {"passed" if target is None else "compiled": 0, "failed": 0, "unsupported": 0}
     relative: list[float] = []
@@ -61,7 +63,7 @@ def _looker(target: AotTarget | None, devices: int | None) -> "Callable[[Case], 
     """What is done with a case, on so many devices. Imports are late, so that help and refusals do not wait for JAX.
 
     Raises:
-        UsageError: there are not so many.
+        UsageError: there are not so many, or JAX finds none of the platform that it was told to use.
     """
     if target is None:
         from bench_core.harness.environment import describe_environment, make_cpu_devices
@@ -69,7 +71,9 @@ def _looker(target: AotTarget | None, devices: int | None) -> "Callable[[Case], 
 
         if devices is not None:
             make_cpu_devices(devices, os.environ)
-            require_devices(devices, available=describe_environment().available)
+        environment = describe_environment()
+        if devices is not None:
+            require_devices(devices, available=environment.available)
         return check_case
     from bench_core.aot.run import compile_outcome, start_compiler
 

@@ -20,7 +20,8 @@ from bench_core.flag import Declared, Flag, build, declared, option
 from bench_core.harness.case import CASE_FLAGS, Case
 from bench_core.harness.combinations import refuse_tile
 from bench_core.harness.record import Row, result_file
-from bench_core.parallel.spread import Parallel, require_devices
+from bench_core.parallel.sizes import require_devices
+from bench_core.parallel.spread import Parallel
 from bench_core.studies.study import Entry, Path, Study, read_paths
 from bench_core.studies.summary import summarise
 

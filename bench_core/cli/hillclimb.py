@@ -89,6 +89,10 @@ def hillclimb(given: Mapping[str, Any]) -> None:
         refuse_measuring(stage_timing=asked.stage_timing, profile=asked.profile is not None)
     job = build(JobFlags, given)
     parallel = request.cases[0].parallel
+    if parallel.is_shared and target is None:
+        for case in request.cases:
+            # Before what the processes make of it: a number of processes is proposed for devices that fit.
+            case.require_fit()
     job.refuse(parallel, {"--aot": target is not None, "--stage-timing": asked.stage_timing})
     if target is not None:
         good = compile_cases(request, target)

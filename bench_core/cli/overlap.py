@@ -1,7 +1,7 @@
 """`bench-core overlap`: one block over several devices, as separate programs and as one, for a list of top-k."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -153,19 +153,20 @@ def _paths(asked: Asked, case: Case) -> list[PathName]:
 def _run(cases: list[Case], paths: list[PathName], asked: Asked, *, named_backend: bool) -> bool:
     """Check and time all paths, top-k after top-k; True when none failed."""
     report = Printed(result_file(os.environ))
+    devices = cases[0].parallel.devices
+    if devices is not None:
+        _spread(cases, devices)  # What does not fit is refused before any device is made.
     # Late, so that help and refusals do not wait for JAX.
     from bench_core.harness.chosen import choose_backends
     from bench_core.harness.environment import describe_environment, make_cpu_devices
     from bench_core.studies.together import run_together
 
-    devices = cases[0].parallel.devices
     if devices is not None:
         make_cpu_devices(devices, os.environ)
     environment = describe_environment()
-    _require_several(environment.available if devices is None else devices)
     used = environment.devices[0]
     platform = used.platform
-    bases = [case.over(environment.available) for case in cases]
+    bases = _spread(cases, environment.available)
     chosen = choose_backends(bases, named=named_backend, platform=platform, device_kind=used.kind)
     bases = [one.case for one in chosen]
     good = True
@@ -199,7 +200,7 @@ def _compile(cases: list[Case], paths: list[PathName], target: AotTarget, *, nam
     from bench_core.harness.chosen import choose_backends
 
     compiler = start_compiler(target)
-    bases = [case.over(len(compiler.devices)) for case in cases]
+    bases = _spread(cases, len(compiler.devices))
     kind = compiler.devices[0].device_kind
     chosen = choose_backends(bases, named=named_backend, platform="tpu", device_kind=kind)
     bases = [one.case for one in chosen]
@@ -215,13 +216,30 @@ def _compile(cases: list[Case], paths: list[PathName], target: AotTarget, *, nam
     return good
 
 
-def _require_several(devices: int) -> None:
+def _spread(cases: Sequence[Case], available: int) -> list[Case]:
+    """The cases with the sizes of their mesh, on so many devices.
+
+    Raises:
+        UsageError: they cannot be spread over them, or one device would have all experts: then fused_ep would be
+            another ref_dp.
+    """
+    parallel, experts = cases[0].parallel, cases[0].shape.experts
+    devices = available if parallel.devices is None else parallel.devices
     if devices < 2:
         raise UsageError(
             "overlap needs at least two devices",
             cause="there is one, and the paths differ in what several devices do",
             hint="use --devices 4 (on CPU so many virtual ones are made)",
         )
+    together = parallel.ep_size == 1 or (parallel.ep_size is None and parallel.dp_size == devices)
+    if together:
+        flag = "--ep-size 1" if parallel.ep_size == 1 else f"--dp-size {parallel.dp_size}"
+        raise UsageError(
+            f"{flag} gives all experts to every device",
+            cause="the EP paths need experts that lie apart: without them fused_ep computes what ref_dp does",
+            hint=parallel.way_to_fit(experts, devices),
+        )
+    return [case.over(available) for case in cases]
 
 
 def _progress(path: str, base: Case, bases: list[Case]) -> Progress:

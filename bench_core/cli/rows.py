@@ -75,11 +75,13 @@ class Request:
 def run_cases(request: Request) -> bool:
     """Check and time every case; True when none failed."""
     report = Printed(result_file(os.environ))
+    parallel = request.cases[0].parallel
+    refuse_processes(parallel)
+    for case in request.cases:
+        case.require_fit()
     # Late, so that help and refusals do not wait for JAX.
     from bench_core.harness.environment import make_cpu_devices
 
-    parallel = request.cases[0].parallel
-    refuse_processes(parallel)
     if parallel.devices is not None:
         make_cpu_devices(parallel.devices, os.environ)
     return measure_cases(request, report)

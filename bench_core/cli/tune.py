@@ -144,6 +144,7 @@ def _measure(case: Case, tuning: Tuning, *, named: bool) -> bool:
     cache = tuning.cache or cache_file(os.environ)
     if tuning.confirm:
         require_writable(cache)
+    case.require_fit()
     from bench_core.harness.chosen import choose_backends
     from bench_core.harness.environment import describe_environment, make_cpu_devices
     from bench_core.tune.measure import measure

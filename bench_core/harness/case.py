@@ -189,9 +189,18 @@ class Case:
             raise UsageError(
                 f"--chunks {spread.chunks} are more than the tokens of a device",
                 cause=f"{self.shape.tokens} tokens on {spread.devices} devices are {most} each",
-                hint=f"use --chunks {min(2, most)}",
+                hint="use --chunks 2" if most > 1 else "leave --chunks out",
             )
         return replace(self, parallel=self.parallel.as_spread(spread))
+
+    def require_fit(self) -> None:
+        """Refuse what cannot be spread over the devices that are asked for, before any of them is made.
+
+        Raises:
+            UsageError: it cannot. Without `--devices` only a process that has devices knows.
+        """
+        if self.parallel.devices is not None:
+            self.over(self.parallel.devices)
 
     def no_effect(self) -> tuple[str, ...]:
         """Config keys whose value changes nothing in this case, for the row to say so."""

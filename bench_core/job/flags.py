@@ -7,7 +7,7 @@ from typing import Annotated
 from bench_core.errors import UsageError
 from bench_core.flag import Flag
 from bench_core.harness.case import Case
-from bench_core.parallel.spread import Parallel
+from bench_core.parallel.spread import Parallel, ParallelMode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +92,14 @@ def refuse_idle_devices(case: Case, available: int) -> Case:
     Raises:
         UsageError: it does not.
     """
-    used = case.parallel.spread.devices
+    parallel = case.parallel
+    used = parallel.spread.devices
     if used != available:
+        whole = parallel.mode is ParallelMode.DP
         raise UsageError(
             f"a mesh of {used} devices leaves {available - used} of the job idle",
-            cause=f"the {case.parallel.processes} processes have {available}, and all of them must take part",
-            hint=f"leave --dp-size and --ep-size out, or use sizes whose product is {available}",
+            cause=f"the {parallel.processes} processes have {available}, and all of them must take part",
+            hint=f"use --dp-size {available}" if whole else parallel.way_to_fit(case.shape.experts, available),
         )
     return case
 
@@ -111,8 +113,12 @@ def _refuse_sizes(parallel: Parallel) -> None:
             hint=f"add --devices {4 * processes}",
         )
     if devices % processes:
+        # The number of devices stays: the experts can be spread over them.
+        fitting = [number for number in range(2, devices + 1) if devices % number == 0]
         raise UsageError(
             f"--devices {devices} cannot be shared out among {processes} processes",
             cause="every process has as many devices",
-            hint=f"use --devices {-(-devices // processes) * processes}",
+            hint=f"use --processes {fitting[0]} (numbers that fit: {', '.join(map(str, fitting))})"
+            if fitting
+            else "leave --processes out, or use more devices",
         )

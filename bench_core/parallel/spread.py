@@ -8,6 +8,7 @@ from bench_core.blocks.sends import ALONE as ALONE_SENDS
 from bench_core.blocks.sends import Sends, added
 from bench_core.errors import UsageError
 from bench_core.flag import Flag
+from bench_core.parallel.sizes import MOST_DEVICES, mesh, require_devices, sized, uneven, way_to_fit
 
 
 class ParallelMode(StrEnum):
@@ -115,7 +116,7 @@ class Parallel:
     """What the flags ask for. `over` says what that is on so many devices.
 
     Raises:
-        UsageError: a number is too small, or a flag changes nothing.
+        UsageError: a number is too small or too large, or a flag changes nothing.
     """
 
     mode: Annotated[ParallelMode, Flag(name="parallel_mode", help="How a case is spread over devices.")] = (
@@ -157,6 +158,12 @@ class Parallel:
                 raise UsageError(
                     f"{flag} {number} is too small", cause=f"there is at least one {what}", hint=f"use {flag} 2"
                 )
+            if number is not None and number > MOST_DEVICES:
+                raise UsageError(
+                    f"{flag} {number} is too large",
+                    cause=f"this benchmark spreads a block over {MOST_DEVICES} devices at most",
+                    hint=f"use {flag} {MOST_DEVICES} or less",
+                )
         if self.chunks is not None:
             self._require_chunks(self.chunks)
         given = {**sizes, "--dp-impl": self.dp_impl, "--ep-impl": self.ep_impl}
@@ -177,6 +184,12 @@ class Parallel:
     def _require_chunks(self, chunks: int) -> None:
         if chunks < 1:
             raise UsageError(f"--chunks {chunks} is too small", cause="one chunk is all tokens", hint="use --chunks 2")
+        if chunks == 1:
+            raise UsageError(
+                "--chunks 1 changes nothing",
+                cause="one chunk is all tokens, as without the flag",
+                hint="use --chunks 2, or leave --chunks out",
+            )
         if self.ep_impl is not EpImpl.ALL_TO_ALL:
             form = f"with --ep-impl {self.ep_impl}" if self.ep_impl is not None else "without --ep-impl all_to_all"
             mode = "" if self.mode is ParallelMode.EP else "--parallel-mode ep "
@@ -198,7 +211,7 @@ class Parallel:
             case ParallelMode.NONE:
                 return ONE_DEVICE
             case ParallelMode.DP:
-                dp = _sized("--dp-size", self.dp_size, count)
+                dp = sized("--dp-size", self.dp_size, count)
                 auto = self.dp_impl is DpImpl.AUTO
                 if auto and dp == 1:
                     raise UsageError(
@@ -208,17 +221,28 @@ class Parallel:
                     )
                 return Spread(dp=dp, auto=auto)
             case ParallelMode.EP:
-                dp, ep = _mesh(count, self.dp_size, self.ep_size)
+                dp, ep = mesh(count, self.dp_size, self.ep_size)
                 if experts % ep:
-                    raise _uneven(experts, ep, count)
+                    raise uneven(experts, ep, self.way_to_fit(experts, count))
                 if ep == 1 and self.ep_impl is not None:
+                    idle = "--ep-impl" if self.chunks is None else "--ep-impl and --chunks"
                     raise UsageError(
                         f"--ep-impl {self.ep_impl} changes nothing with one device for all experts",
                         cause=f"the mesh is {dp} x 1 (data x expert), so no expert lies apart",
-                        hint="leave --ep-impl out, or use a larger --ep-size",
+                        hint=f"leave {idle} out, or {self.way_to_fit(experts, count)}",
                     )
                 impl = (self.ep_impl or EpImpl.PSUM) if ep > 1 else None
                 return Spread(dp=dp, ep=ep, impl=impl, chunks=self.chunks or 1)
+
+    def way_to_fit(self, experts: int, devices: int) -> str:
+        """The flags with which these experts can be spread over so many devices; what they send needs two of them."""
+        return way_to_fit(
+            experts,
+            devices,
+            least=1 if self.ep_impl is None else 2,
+            processes=self.processes or 1,
+            named=self.ep_size is not None or self.dp_size is not None,
+        )
 
     def as_spread(self, spread: Spread) -> "Parallel":
         """The same with all sizes said, as a row reports them; one device has none to say."""
@@ -255,58 +279,3 @@ class Parallel:
 
 
 ALONE = Parallel()
-
-
-def require_devices(count: int, *, available: int) -> None:
-    """Refuse to use more devices than there are.
-
-    Raises:
-        UsageError: it is more.
-    """
-    if count > available:
-        raise UsageError(
-            f"--devices {count} asks for more devices than there are",
-            cause=f"there are {available}",
-            hint=f"use --devices {available}",
-        )
-
-
-def _sized(flag: str, size: int | None, count: int) -> int:
-    if size is not None and size > count:
-        raise UsageError(
-            f"{flag} {size} needs {size} devices",
-            cause=f"there are {count}",
-            hint=f"use {flag} {count}, or --devices {size}",
-        )
-    return count if size is None else size
-
-
-def _mesh(count: int, dp_size: int | None, ep_size: int | None) -> tuple[int, int]:
-    if dp_size is None:
-        return 1, _sized("--ep-size", ep_size, count)
-    if ep_size is None:
-        _sized("--dp-size", dp_size, count)
-        if count % dp_size:
-            raise UsageError(
-                f"--dp-size {dp_size} does not divide {count} devices",
-                cause="every data shard has as many devices for its experts",
-                hint=f"use --ep-size {max(1, count // dp_size)} beside it, or a --dp-size that divides {count}",
-            )
-        return dp_size, count // dp_size
-    if dp_size * ep_size > count:
-        raise UsageError(
-            f"--dp-size {dp_size} x --ep-size {ep_size} needs {dp_size * ep_size} devices",
-            cause=f"there are {count}",
-            hint=f"use --devices {dp_size * ep_size}, or smaller sizes",
-        )
-    return dp_size, ep_size
-
-
-def _uneven(experts: int, ep: int, count: int) -> UsageError:
-    fitting = [size for size in range(count, 0, -1) if experts % size == 0 and count % size == 0]
-    best = fitting[0]
-    return UsageError(
-        f"{experts} experts cannot be spread over {ep} devices",
-        cause="every device has as many experts, so the number of devices must divide theirs",
-        hint=f"use --ep-size {best} --dp-size {count // best} (sizes that fit: {', '.join(map(str, fitting))})",
-    )

@@ -9,6 +9,7 @@ from bench_core.errors import UsageError
 from bench_core.flag import ConfigValue
 from bench_core.harness.case import Case
 from bench_core.harness.record import Row
+from bench_core.parallel.sizes import fitting_sizes
 from bench_core.parallel.spread import DpImpl, EpImpl, Parallel, ParallelMode
 
 BASELINE_IMPL = "baseline"
@@ -76,7 +77,7 @@ class Study:
                 hint="use --devices 4; on a CPU they are virtual",
             )
         experts = self.base.shape.experts
-        fitting = [size for size in range(2, devices + 1) if devices % size == 0 and experts % size == 0]
+        fitting = sorted(fitting_sizes(experts, devices, least=2))
         for size in self.ep_sizes if Path.DP_EP in self.paths else ():
             if size not in fitting:
                 said = ", ".join(map(str, fitting))

@@ -152,7 +152,8 @@ def test_a_job_has_a_limit(tmp_path: Path) -> None:
 REFUSED = {
     "--processes 2": "changes nothing in --parallel-mode none",
     "--processes 2 --parallel-mode ep": "needs --devices",
-    "--processes 2 --parallel-mode ep --devices 7": "cannot be shared out among 2",
+    "--processes 3 --parallel-mode ep --devices 4": "cannot be shared out among 3",
+    "--processes 2 --parallel-mode ep --devices 7": "8 experts cannot be spread over 7 devices",
     "--processes 2 --parallel-mode dp --devices 4 --dp-size 2": "leaves 2 of the job idle",
     "--processes 2 --parallel-mode dp --devices 4 --aot v5e": "--aot cannot be combined with --processes",
     "--processes 2 --parallel-mode dp --coordinator a:1": "--coordinator and --process-id need each other",

@@ -1,0 +1,118 @@
+"""Sizes of a mesh and of a block: what is refused, and that what a refusal proposes works."""
+
+import re
+
+import pytest
+
+from bench_core.cli import main
+from bench_core.errors import UsageError
+from bench_core.parallel.sizes import MOST_DEVICES, fitting_sizes, way_to_fit
+from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode
+
+SIZES = "--tokens 64 --hidden 32 --mlp-dim 16 --experts 4"
+
+
+def _refused(command: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    with pytest.raises(SystemExit) as exit_:
+        main(command.split())
+    out, err = capsys.readouterr()
+    assert (exit_.value.code, out) == (2, "")
+    return err.splitlines()
+
+
+@pytest.mark.parametrize("experts", [1, 3, 4, 7, 60])
+@pytest.mark.parametrize("devices", [2, 3, 8])
+@pytest.mark.parametrize("ep_impl", [None, EpImpl.RING])
+@pytest.mark.parametrize("named", [{}, {"ep_size": 2}])
+def test_the_way_to_fit_fits(experts: int, devices: int, ep_impl: EpImpl | None, named: dict[str, int]) -> None:
+    parallel = Parallel(mode=ParallelMode.EP, ep_impl=ep_impl, devices=devices, **named)
+    flags = dict(re.findall(r"--(\S+) (\d+)", parallel.way_to_fit(experts, devices)))
+    sizes = {"devices": devices, **named} | {name.replace("-", "_"): int(size) for name, size in flags.items()}
+    experts = sizes.pop("experts", experts)
+    spread = Parallel(mode=ParallelMode.EP, ep_impl=ep_impl, **sizes).over(sizes["devices"], experts)
+    assert spread.devices == sizes["devices"]
+    assert spread.impl is ep_impl or ep_impl is None
+
+
+def test_sizes_that_fit() -> None:
+    assert fitting_sizes(60, 8) == [4, 2, 1]
+    assert fitting_sizes(60, 8, least=2) == [4, 2]
+    assert way_to_fit(4, 6, processes=3) == "use --ep-size 2 --dp-size 3 (sizes that fit: 2, 1)"
+    assert way_to_fit(4, 3, least=2) == "use --devices 2"
+    # Two devices cannot be shared out among three processes.
+    assert way_to_fit(4, 3, least=2, processes=3) == "use --experts 6"
+    assert way_to_fit(4, 1, least=2) == "use 2 devices or more"
+
+
+WAYS = {
+    "overlap --devices 2 --ep-size 1": [
+        "error: --ep-size 1 gives all experts to every device",
+        "  cause: the EP paths need experts that lie apart: without them fused_ep computes what ref_dp does",
+        "  next: use --ep-size 2 --dp-size 1 (sizes that fit: 2)",
+    ],
+    "overlap --devices 2 --dp-size 2": [
+        "error: --dp-size 2 gives all experts to every device",
+        "  cause: the EP paths need experts that lie apart: without them fused_ep computes what ref_dp does",
+        "  next: use --ep-size 2 --dp-size 1 (sizes that fit: 2)",
+    ],
+    "overlap --devices 3": [
+        "error: 4 experts cannot be spread over 3 devices",
+        "  cause: every device has as many experts, so the number of devices must divide theirs",
+        "  next: use --devices 2",
+    ],
+    "hillclimb --parallel-mode ep --ep-impl all_to_all --chunks 2 --ep-size 1 --devices 2": [
+        "error: --ep-impl all_to_all changes nothing with one device for all experts",
+        "  cause: the mesh is 1 x 1 (data x expert), so no expert lies apart",
+        "  next: leave --ep-impl and --chunks out, or use --ep-size 2 --dp-size 1 (sizes that fit: 2)",
+    ],
+    "hillclimb --parallel-mode ep --devices 4 --processes 3": [
+        "error: --devices 4 cannot be shared out among 3 processes",
+        "  cause: every process has as many devices",
+        "  next: use --processes 2 (numbers that fit: 2, 4)",
+    ],
+    "hillclimb --parallel-mode ep --devices 6 --processes 4": [
+        "error: 4 experts cannot be spread over 6 devices",
+        "  cause: every device has as many experts, so the number of devices must divide theirs",
+        "  next: use --ep-size 2 --dp-size 3 (sizes that fit: 2, 1)",
+    ],
+    "hillclimb --parallel-mode ep --devices 4 --processes 2 --ep-size 2": [
+        "error: a mesh of 2 devices leaves 2 of the job idle",
+        "  cause: the 2 processes have 4, and all of them must take part",
+        "  next: use --ep-size 4 --dp-size 1 (sizes that fit: 4, 2)",
+    ],
+    "tune --parallel-mode ep --devices 1000": [
+        "error: 4 experts cannot be spread over 1000 devices",
+        "  cause: every device has as many experts, so the number of devices must divide theirs",
+        "  next: use --ep-size 4 --dp-size 250 (sizes that fit: 4, 2, 1)",
+    ],
+    "hillclimb --parallel-mode ep --devices 100000": [
+        "error: --devices 100000 is too large",
+        "  cause: this benchmark spreads a block over 1024 devices at most",
+        "  next: use --devices 1024 or less",
+    ],
+}
+
+
+@pytest.mark.parametrize("command", WAYS)
+def test_what_a_refusal_proposes(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _refused(f"{command} {SIZES}", capsys) == WAYS[command]
+
+
+@pytest.mark.parametrize("form", ["hillclimb --parallel-mode ep --ep-impl all_to_all", "overlap"])
+def test_one_chunk_is_refused(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _refused(f"{form} --devices 2 --chunks 1 {SIZES}", capsys) == [
+        "error: --chunks 1 changes nothing",
+        "  cause: one chunk is all tokens, as without the flag",
+        "  next: use --chunks 2, or leave --chunks out",
+    ]
+    (last,) = _refused(f"{form} --devices 2 --chunks 2 --tokens 1 --hidden 8 --mlp-dim 8", capsys)[2:]
+    assert last == "  next: leave --chunks out"
+
+
+@pytest.mark.parametrize("devices", [0, -1, MOST_DEVICES + 1])
+def test_a_number_of_devices_is_refused_alike_by_all_commands(devices: int, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UsageError) as refused:
+        Parallel(devices=devices)
+    said = refused.value.render().splitlines()
+    for command in ("check", "compare", f"hillclimb {SIZES}", f"overlap {SIZES}", f"tune {SIZES}"):
+        assert _refused(f"{command} --devices {devices}", capsys) == said
