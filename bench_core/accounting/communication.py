@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from bench_core.hlo.collectives import Collective, CollectiveKind, collectives
 from bench_core.hlo.module import parse
 
-_KIB, _MIB = 2**10, 2**20
+_KIB, _MIB, _GIB = 2**10, 2**20, 2**30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ def _group(alike: list[Collective]) -> str:
 
 def size(count: float) -> str:
     """A number of bytes, in the unit that suits it."""
-    for unit, word in ((_MIB, "MiB"), (_KIB, "KiB")):
+    for unit, word in ((_GIB, "GiB"), (_MIB, "MiB"), (_KIB, "KiB")):
         if count >= unit:
             return f"{count / unit:.4g} {word}"
     return f"{count:.4g} bytes"

@@ -10,7 +10,7 @@ from bench_core.accounting.communication import Communication, size
 from bench_core.accounting.roofline import Resource, Term
 from bench_core.accounting.throughput import throughput
 from bench_core.aot.program import drawn_plan
-from bench_core.aot.roofline import Roofline, case_roofline, sourced
+from bench_core.aot.roofline import COMPILED, MODEL, Roofline, case_roofline, roofline_on, sourced, whole_step
 from bench_core.aot.targets import AotTarget
 from bench_core.harness.case import Case
 from bench_core.harness.environment import describe_environment
@@ -23,16 +23,28 @@ _update: Callable[[str, str], None] = jax.config.update
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What the compiled program of a case has each device do: FLOPs of matmuls, bytes in HBM, collectives. `uncounted`
+    are operations whose cost is not known, and not in these."""
+
+    flops: int
+    hbm_bytes: int
+    sent: Communication
+    uncounted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bounded:
-    """`model` has the keys of `parallel.communication`, `compiled` what the compiled program sends (None: it was not
-    compiled), `flops` are the model's of a call on all devices. `time_s` is a measured time of one call."""
+    """`flops` are the model's of a call on all devices, `ring_bytes` has the keys of `parallel.communication`. `made`:
+    None where it was not compiled, and `refused` may say why. `time_s` is a measured time of one call."""
 
     case: Case
     target: AotTarget
-    roofline: Roofline
     flops: int
-    model: Mapping[str, float]
-    compiled: Communication | None
+    ring_bytes: Mapping[str, float]
+    model: Roofline
+    made: Made | None
+    refused: str | None
     time_s: float | None
 
     @property
@@ -40,66 +52,76 @@ class Bounded:
         return self.case.parallel.spread.devices
 
     @property
-    def ring_bytes(self) -> float | None:
-        """That each device sends, as the roofline has it."""
-        return next((term.amount for term in self.roofline.terms if term.resource is Resource.ICI), None)
+    def compiled(self) -> Roofline | None:
+        """The roofline of the compiled program."""
+        if self.made is None:
+            return None
+        return roofline_on(
+            self.target,
+            self.case,
+            flops=self.made.flops,
+            hbm_bytes=self.made.hbm_bytes,
+            ring_bytes=self.made.sent.ring_bytes,
+            sends=self.devices > 1,
+        )
 
     def observations(self) -> dict[str, Number]:
-        seen: dict[str, Number] = {"flops": self.flops, **self.roofline.observations(), **self.model}
+        seen: dict[str, Number] = {"flops": self.flops, **self.model.observations(MODEL)}
         if self.compiled is not None:
-            seen |= self.compiled.observations()
+            seen |= self.compiled.observations(COMPILED)
+        if self.devices > 1:
+            seen |= self.ring_bytes
+            seen |= {} if self.made is None else self.made.sent.observations()
         return seen | ({} if self.time_s is None else self._of_time(self.time_s))
 
     def labels(self) -> dict[str, str]:
-        return self.roofline.labels() | ({} if self.compiled is None else self.compiled.labels())
+        labels = self.model.labels()
+        if self.compiled is not None and self.compiled.bound is not None:
+            labels["compiled_bound"] = self.compiled.bound.resource.value
+        return labels | self._said()
+
+    def _said(self) -> dict[str, str]:
+        """What the compiler's program, or its refusal, has to be told."""
+        if self.made is None:
+            return {} if self.refused is None else {"refused": self.refused}
+        uncounted = {"uncounted": "; ".join(self.made.uncounted)} if self.made.uncounted else {}
+        return uncounted | (self.made.sent.labels() if self.devices > 1 else {})
 
     def lines(self) -> Iterator[str]:
         """For a reader."""
-        spread = self.case.parallel.spread
+        spread, compiled = self.case.parallel.spread, self.compiled
         mesh = f"{spread.dp} x {spread.ep} devices (data x expert)" if self.devices > 1 else "one device"
         yield f"{self.target.name}, {mesh}; nothing here is measured"
-        yield "resource | each device, at the least | peak | time"
-        for term in self.roofline.terms:
-            time = term.peak.unknown if term.time_s is None else _ms(term.time_s)
-            yield f"{term.resource} | {self._amount(term)} | {term.peak.words or 'unknown'} | {time}"
-        least = self.roofline.bound
-        if least is not None and least.time_s is not None:
-            yield f"bound: {least.resource}, {_ms(least.time_s)}; no call is faster"
+        yield "each device | peak | the model | at the least" + (" | as compiled | at the least" if compiled else "")
+        for term in self.model.terms:
+            cells = [term.resource, term.peak.words or f"unknown: {term.peak.unknown}", *_cells(term)]
+            made = None if compiled is None else compiled.of(term.resource)
+            yield " | ".join(cells + ([] if made is None else _cells(made)))
+        yield _bound("bound by the model", self.model)
+        if compiled is not None:
+            yield _bound("bound of the compiled program", compiled)
         if self.time_s is not None:
             yield from self._rates(self.time_s)
-        if self.compiled is not None:
-            for name, text in self.compiled.labels().items():
-                yield f"{name.replace('_', ' ')}: {text}"
-        for term in self.roofline.known:
+        for name, text in self._said().items():
+            yield f"{name.replace('_', ' ')}: {text}"
+        for term in self.model.known:
             yield f"{term.resource} peak: {sourced(term.peak)}"
-
-    def _amount(self, term: Term) -> str:
-        if term.amount is None:
-            return "unknown"
-        if term.resource is Resource.MXU:
-            return f"{term.amount / 1e12:.4g} TFLOP of the model"
-        if term.resource is Resource.HBM:
-            return f"{size(term.amount)} of the model"
-        model = size(self.model["model_ring_bytes"])
-        if self.roofline.sent == "compiled":
-            return f"{size(term.amount)} sent by the compiled program (the form: {model})"
-        return f"{model} that the form sends"
 
     def _of_time(self, time_s: float) -> dict[str, Number]:
         tflops = throughput(flops=self.flops, tokens=self.case.shape.tokens, time_s=time_s).tflops
-        least, mxu = self.roofline.bound, self._peak(Resource.MXU)
-        sent = self.ring_bytes
-        return {
+        least, mxu = self.model.bound, self.model.of(Resource.MXU)
+        peak = None if mxu is None else mxu.peak.per_s
+        seen: dict[str, Number] = {
             "given_time_s": time_s,
             "given_tflops": tflops,
             "given_tflops_per_device": tflops / self.devices,
-            "given_mfu": None if mxu is None else tflops * 1e12 / self.devices / mxu,
+            "given_mfu": None if peak is None else tflops * 1e12 / self.devices / peak,
             "roofline_fraction": None if least is None or least.time_s is None else least.time_s / time_s,
-            **({} if sent is None else {"ring_gb_per_s_of_whole_step": sent / time_s / 1e9}),
         }
-
-    def _peak(self, resource: Resource) -> float | None:
-        return next((term.peak.per_s for term in self.roofline.terms if term.resource is resource), None)
+        if self.devices > 1:
+            seen |= whole_step("model", self.ring_bytes["model_ring_bytes"], time_s)
+            seen |= {} if self.made is None else whole_step(COMPILED, self.made.sent.ring_bytes, time_s)
+        return seen
 
     def _rates(self, time_s: float) -> Iterator[str]:
         seen = self._of_time(time_s)
@@ -108,12 +130,12 @@ class Bounded:
         yield f"a call of {_ms(time_s)}: {seen['given_tflops']:.4g} TF/s in all{each}, {mfu}"
         fraction = seen["roofline_fraction"]
         if fraction is not None:
-            below = "; no such call exists: the time, the case or a peak is not the right one" if fraction > 1 else ""
-            yield f"the bound is {100 * fraction:.3g}% of it{below}"
-        rate, peak = seen.get("ring_gb_per_s_of_whole_step"), self._peak(Resource.ICI)
+            wrong = ": the time, the case or a peak is not the right one" if fraction > 1 else ""
+            yield f"the bound by the model is {100 * fraction:.3g}% of it{wrong}"
+        rates = {prefix: seen.get(f"{prefix}_ring_gb_per_s_of_whole_step") for prefix in (COMPILED, "model")}
+        prefix, rate = next(((name, rate) for name, rate in rates.items() if rate is not None), ("", None))
         if rate is not None:
-            links = f" of {peak / 1e9:g} GB/s" if peak is not None else ""
-            yield f"sent bytes over the whole step: {rate:.2f} GB/s{links} on each device"
+            yield f"sent bytes ({prefix}) over the whole step: {rate:.2f} GB/s on each device"
             yield "this divides by the whole step: it says how busy the links were, not how fast they are"
 
 
@@ -123,28 +145,35 @@ def compute_on_cpu() -> Environment:
     return replace(describe_environment(), devices=())
 
 
-def bounded(case: Case, target: AotTarget, compiled: Communication | None, time_s: float | None) -> Bounded:
-    """`compiled`: None where the program was not compiled; what the form has to send is taken then, and where nobody
-    knows what the program sends."""
+def bounded(case: Case, target: AotTarget, made: Made | None, *, refused: str | None, time_s: float | None) -> Bounded:
+    """`made`: None where the program was not compiled; `refused`: why, where the compiler did not."""
     plan = drawn_plan(case)
-    model = model_ring_bytes(sendings(case.shape, case.dtype, case.bench_pass, plan))
-    sent = None if compiled is None else compiled.ring_bytes
+    ring_bytes = model_ring_bytes(sendings(case.shape, case.dtype, case.bench_pass, plan))
     rows = computed_rows(case, plan)
     return Bounded(
         case=case,
         target=target,
-        roofline=case_roofline(
-            case,
-            plan,
-            target,
-            ring_bytes=model["model_ring_bytes"] if sent is None else sent,
-            sent="model" if sent is None else "compiled",
-        ),
         flops=count_flops(case.shape, case.bench_pass, assignments=rows).total,
-        model=model if case.parallel.spread.devices > 1 else {},
-        compiled=compiled,
+        ring_bytes=ring_bytes,
+        model=case_roofline(case, plan, target, ring_bytes=ring_bytes["model_ring_bytes"]),
+        made=made,
+        refused=refused,
         time_s=time_s,
     )
+
+
+def _bound(what: str, roofline: Roofline) -> str:
+    least = roofline.bound
+    if least is None or least.time_s is None:
+        return f"{what}: unknown"
+    return f"{what}: {least.resource}, {_ms(least.time_s)}"
+
+
+def _cells(term: Term) -> list[str]:
+    if term.amount is None:
+        return ["unknown", "unknown"]
+    amount = f"{term.amount / 1e12:.4g} TFLOP" if term.resource is Resource.MXU else size(term.amount)
+    return [amount, "unknown" if term.time_s is None else _ms(term.time_s)]
 
 
 def _ms(time_s: float) -> str:

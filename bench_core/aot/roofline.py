@@ -1,9 +1,8 @@
-"""Rooflines of cases, on slices of TPUs that need not be there, and on devices that were timed."""
+"""Rooflines on slices of TPUs that need not be there, and of the devices that a row was timed on."""
 
 from dataclasses import dataclass, replace
 
 from bench_core.accounting import count_bytes, count_flops
-from bench_core.accounting.chips import Arithmetic
 from bench_core.accounting.roofline import Peak, Resource, Slice, Term, bound, device_bytes, peaks
 from bench_core.aot.targets import TARGETS, AotTarget
 from bench_core.harness.case import Case
@@ -11,14 +10,15 @@ from bench_core.harness.record import Number, Row
 from bench_core.harness.row import arithmetic_of, computed_rows
 from bench_core.parallel.plan import SpreadPlan
 
+MODEL, COMPILED = "roofline", "compiled"
+"""How keys begin of times that follow from the model, and from a compiled program."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roofline:
-    """Of one device of several that share the work evenly. `sent` says where the bytes of the links come from,
-    `compiled` or `model`; it is empty where one device sends nothing."""
+    """Of one device. One that has nobody to send to has no term of `ici`."""
 
     terms: tuple[Term, ...]
-    sent: str
 
     @property
     def bound(self) -> Term | None:
@@ -28,21 +28,22 @@ class Roofline:
     def known(self) -> list[Term]:
         return [term for term in self.terms if term.time_s is not None]
 
-    def observations(self) -> dict[str, Number]:
+    def of(self, resource: Resource) -> Term | None:
+        return next((term for term in self.terms if term.resource is resource), None)
+
+    def observations(self, prefix: str) -> dict[str, Number]:
         """The least time of each resource whose peak is known, and of all."""
-        times: dict[str, Number] = {f"roofline_{term.resource}_s": term.time_s for term in self.known}
-        return times | ({} if self.bound is None else {"roofline_bound_s": self.bound.time_s})
+        times: dict[str, Number] = {f"{prefix}_{term.resource}_s": term.time_s for term in self.known}
+        return times | ({} if self.bound is None else {f"{prefix}_bound_s": self.bound.time_s})
 
     def labels(self) -> dict[str, str]:
         """The bound that holds, the peaks with their sources, and why a term is missing."""
         missing = {term.resource.value: term.peak.unknown for term in self.terms if term.peak.unknown}
         same = len(missing) == len(self.terms) and len(set(missing.values())) == 1
         unknown = [*missing.values()][:1] if same else [f"{name}: {why}" for name, why in missing.items()]
-        sends = any(term.resource is Resource.ICI for term in self.known)
         labels = {
             "roofline_bound": "" if self.bound is None else self.bound.resource.value,
             "roofline_peaks": "; ".join(f"{term.resource}: {sourced(term.peak)}" for term in self.known),
-            "roofline_sent": self.sent if sends else "",
             "roofline_unknown": "; ".join(unknown),
         }
         return {name: text for name, text in labels.items() if text}
@@ -53,6 +54,11 @@ def sourced(peak: Peak) -> str:
     return f"{peak.words} ({peak.source})" + (f", not used: {peak.other}" if peak.other else "")
 
 
+def whole_step(prefix: str, ring_bytes: Number, time_s: float) -> dict[str, Number]:
+    """The bytes that a device sends over the time of the whole call, in GB/s: how busy links were, not how fast."""
+    return {} if ring_bytes is None else {f"{prefix}_ring_gb_per_s_of_whole_step": ring_bytes / time_s / 1e9}
+
+
 def slice_of(target: AotTarget) -> Slice:
     """How its chips are linked."""
     return Slice(name=target.name, links=target.links, most_links=2 * len(target.sides))
@@ -60,24 +66,30 @@ def slice_of(target: AotTarget) -> Slice:
 
 def slice_of_devices(kind: str, count: int) -> Slice | None:
     """The slice that has so many devices; None where none is known."""
-    same = (one for one in TARGETS.values() if one.device_kind == kind and one.chips * one.chip.devices == count)
+    same = (one for one in TARGETS.values() if one.device_kind == kind and one.devices == count)
     found = next(same, None)
     return None if found is None else slice_of(found)
 
 
-def case_roofline(case: Case, plan: SpreadPlan, target: AotTarget, *, ring_bytes: float | None, sent: str) -> Roofline:
-    """Of a case on a slice. `ring_bytes`: that each device sends; one device alone sends nothing."""
+def roofline_on(
+    target: AotTarget, case: Case, *, flops: Number, hbm_bytes: Number, ring_bytes: Number, sends: bool
+) -> Roofline:
+    """Of what each device of a slice has to do. `sends`: there are several."""
+    limits = peaks(target.device_kind, arithmetic_of(case), slice_of(target))
+    return _roofline(limits, flops=flops, hbm_bytes=hbm_bytes, ring_bytes=ring_bytes, sends=sends)
+
+
+def case_roofline(case: Case, plan: SpreadPlan, target: AotTarget, *, ring_bytes: float) -> Roofline:
+    """Of the model of a case, whose devices share the work evenly. `ring_bytes`: that each of them sends."""
     rows, spread = computed_rows(case, plan), case.parallel.spread
-    return _roofline(
-        target.device_kind,
-        arithmetic_of(case),
-        slice_of(target),
+    moved = count_bytes(case.shape, case.dtype, case.bench_pass, assignments=rows)
+    return roofline_on(
+        target,
+        case,
         flops=count_flops(case.shape, case.bench_pass, assignments=rows).total / spread.devices,
-        hbm_bytes=device_bytes(
-            count_bytes(case.shape, case.dtype, case.bench_pass, assignments=rows), ep=spread.ep, devices=spread.devices
-        ),
+        hbm_bytes=device_bytes(moved, ep=spread.ep, devices=spread.devices),
         ring_bytes=ring_bytes,
-        sent=sent if spread.devices > 1 else None,
+        sends=spread.devices > 1,
     )
 
 
@@ -86,35 +98,27 @@ def with_roofline(row: Row, case: Case) -> Row:
     used = next((group for group in row.environment.devices if group.used), None)
     if row.failed is not None or used is None or used.used == 1:
         return row
-    seen = row.observations
-    compiled = seen.get("compiled_ring_bytes")
-    ring_bytes = seen.get("model_ring_bytes") if compiled is None else compiled
+    seen, time_s = row.observations, float(row.summary["time_s"])
+    limits = peaks(used.kind, arithmetic_of(case), slice_of_devices(used.kind, used.count))
+    model, compiled = seen.get("model_ring_bytes"), seen.get("compiled_ring_bytes")
     found = _roofline(
-        used.kind,
-        arithmetic_of(case),
-        slice_of_devices(used.kind, used.count),
+        limits,
         flops=(seen["flops"] or 0) / used.used,
         hbm_bytes=seen["model_bytes_per_device"],
-        ring_bytes=ring_bytes,
-        sent="model" if compiled is None else "compiled",
+        ring_bytes=model,
+        sends=True,
     )
-    rate: dict[str, Number] = {}
-    if ring_bytes is not None and found.known:
-        rate["ring_gb_per_s_of_whole_step"] = ring_bytes / float(row.summary["time_s"]) / 1e9
-    return replace(row, observations={**seen, **found.observations(), **rate}, labels={**row.labels, **found.labels()})
+    more: dict[str, Number] = {}
+    if found.known:
+        sent = Term(resource=Resource.ICI, amount=compiled, peak=limits[Resource.ICI]).time_s
+        more = {} if sent is None else {f"{COMPILED}_ici_s": sent}
+        more |= whole_step("model", model, time_s) | whole_step(COMPILED, compiled, time_s)
+    observations = {**seen, **found.observations(MODEL), **more}
+    return replace(row, observations=observations, labels={**row.labels, **found.labels()})
 
 
 def _roofline(
-    kind: str,
-    arithmetic: Arithmetic | None,
-    linked: Slice | None,
-    *,
-    flops: Number,
-    hbm_bytes: Number,
-    ring_bytes: Number,
-    sent: str | None,
+    limits: dict[Resource, Peak], *, flops: Number, hbm_bytes: Number, ring_bytes: Number, sends: bool
 ) -> Roofline:
-    limits = peaks(kind, arithmetic, linked)
-    amounts = {Resource.MXU: flops, Resource.HBM: hbm_bytes} | ({} if sent is None else {Resource.ICI: ring_bytes})
-    terms = tuple(Term(resource=one, amount=amount, peak=limits[one]) for one, amount in amounts.items())
-    return Roofline(terms=terms, sent=sent or "")
+    amounts = {Resource.MXU: flops, Resource.HBM: hbm_bytes} | ({Resource.ICI: ring_bytes} if sends else {})
+    return Roofline(terms=tuple(Term(resource=one, amount=amount, peak=limits[one]) for one, amount in amounts.items()))

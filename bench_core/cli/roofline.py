@@ -4,11 +4,11 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bench_core.accounting.communication import Communication, read_communication
+from bench_core.accounting.communication import read_communication
 from bench_core.aot.targets import AotTarget, aot_config, choose_target
 from bench_core.cli import hillclimb
 from bench_core.cli.flags import with_flags
@@ -18,6 +18,9 @@ from bench_core.flag import Declared, Flag, build, declared
 from bench_core.harness.case import Case
 from bench_core.harness.record import Row, result_file
 
+if TYPE_CHECKING:
+    from bench_core.aot.bounded import Made
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
@@ -26,16 +29,15 @@ class Asked:
     time_s: Annotated[
         float | None, Flag(help="Seconds that one call took there: its rates, too.", metavar="SECONDS")
     ] = None
-    analytic: Annotated[bool, Flag(help="Compile nothing: what devices send is what the form has to.")] = False
+    analytic: Annotated[bool, Flag(help="Compile nothing: only what follows from the model and the form.")] = False
 
 
 def roofline(given: Mapping[str, Any]) -> None:
     """Bound the time of a call of a gated MoE block by the published peaks of TPUs that need not be there.
 
-    What it computes and moves is the model's. What several devices send is read off the program that the compiler
-    schedules for the slice that --aot names, or with --analytic what the form has to send. Prints a table and a
-    RESULT_JSON line per case on stdout; nothing of it is measured. Exit code: 0 done, 1 a case does not compile, 2 the
-    request is wrong.
+    Of what any call has to compute, move and send by the model, and of what the program does that the compiler
+    schedules for the slice that --aot names. Prints a table and a RESULT_JSON line per case on stdout; nothing of it is
+    measured. Exit code: 0 done, 1 a case does not compile, 2 the request is wrong.
     """
     asked = build(Asked, given)
     if given.get("aot") is None:
@@ -52,9 +54,9 @@ def roofline(given: Mapping[str, Any]) -> None:
 
     environment = compute_on_cpu()
     report, good = Printed(result_file(os.environ)), True
-    sent = _sent([chosen.case for chosen in cases], target, analytic=asked.analytic)
-    for chosen, program in zip(cases, sent, strict=True):
-        found = bounded(chosen.case, target, program.communication, asked.time_s)
+    programs = _programs([chosen.case for chosen in cases], target, analytic=asked.analytic)
+    for chosen, program in zip(cases, programs, strict=True):
+        found = bounded(chosen.case, target, program.made, refused=program.refused, time_s=asked.time_s)
         row = Row(
             config=aot_config(chosen.case, target),
             environment=replace(environment, software={**environment.software, **program.software}),
@@ -64,33 +66,36 @@ def roofline(given: Mapping[str, Any]) -> None:
         print("\n".join(found.lines()), flush=True)
         # No RESULT line: there is no result to read from it.
         report.lines(row.lines()[-1:], row.as_json())
-        good &= program.compiles
+        good &= program.refused is None
     if not good:
         raise typer.Exit(1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Program:
-    """What a case sends, as compiled; None where it was not compiled."""
+    """A case as compiled, if it was."""
 
-    communication: Communication | None = None
+    made: "Made | None" = None
+    refused: str | None = None
     software: Mapping[str, str] = field(default_factory=dict)
-    compiles: bool = True
 
 
-def _sent(cases: Sequence[Case], target: AotTarget, *, analytic: bool) -> Iterator[_Program]:
-    if analytic or cases[0].parallel.spread.devices == 1:
+def _programs(cases: Sequence[Case], target: AotTarget, *, analytic: bool) -> Iterator[_Program]:
+    if analytic:
         yield from (_Program() for _ in cases)
         return
+    from bench_core.aot.bounded import Made
+    from bench_core.predict.predicting import case_terms
     from bench_core.predict.scheduled import Scheduled, schedule
 
-    for found in schedule(cases, target):
+    for case, found in zip(cases, schedule(cases, target), strict=True):
         software = {"libtpu": found.libtpu}
-        if isinstance(found, Scheduled):
-            yield _Program(communication=read_communication(found.hlo), software=software)
-        else:
-            refused = Communication(unknown=f"it does not compile: {found.reason}: {' '.join(found.message.split())}")
-            yield _Program(communication=refused, software=software, compiles=False)
+        if not isinstance(found, Scheduled):
+            yield _Program(refused=f"{found.reason}: {' '.join(found.message.split())}", software=software)
+            continue
+        terms, sent = case_terms(case, found), read_communication(found.hlo)
+        made = Made(flops=terms.flops, hbm_bytes=terms.hbm_bytes, sent=sent, uncounted=terms.unknown)
+        yield _Program(made=made, software=software)
 
 
 def _refuse_time(time_s: float | None, cases: int) -> None:
