@@ -158,6 +158,7 @@ _PLAIN = frozenset(
 _PARTIAL = frozenset(["dynamic-slice", "dynamic-update-slice", "gather", "scatter", "slice"])
 _STARTS = ("copy-start", "slice-start")
 _COLLECTIVES = frozenset(kind.value for kind in CollectiveKind)
+_ONLY_SENDS = ('custom_call_target="AsyncCollectiveStart"', 'custom_call_target="AsyncCollectiveDone"')
 _TARGET = re.compile(r'custom_call_target="([^"]*)"')
 _STATED = re.compile(r'"bytes_accessed":"(\d+)"')
 _INTEGERS = ("s8[", "u8[", "s4[", "u4[")
@@ -297,9 +298,13 @@ def _fusion_bytes(module: Module, fusion: Instruction, shapes: dict[str, str]) -
     """Bytes in HBM, and those that are moved row by row.
 
     Of an operand of which the fusion only takes slices or rows, these are read; of a result into which it only puts a
-    slice, the slice is written.
+    slice, the slice is written. One that starts or ends a collective moves nothing beside what is sent, and one that
+    goes on with it hands its arrays on.
     """
     home = module.computations[callees(fusion)[0]]
+    root = home.instructions[-1]
+    if any(target in root.attributes for target in _ONLY_SENDS):
+        return 0, 0
     hbm = moved = 0
     for index, operand in enumerate(fusion.operands):
         shape = shapes.get(operand_name(operand), operand)
@@ -309,13 +314,13 @@ def _fusion_bytes(module: Module, fusion: Instruction, shapes: dict[str, str]) -
             # As often as it reads them, but not more than there is, but for rows, which it may take several times.
             hbm += whole if read is None else min(read, whole)
             moved += rows
-    root = home.instructions[-1]
     results = [root.name]
     if root.opcode == "tuple":
         results = [operand_name(operand) for operand in root.operands]
     inner = {instruction.name: instruction for instruction in home.instructions}
+    sends = any(instruction.opcode in _COLLECTIVES for instruction in home.instructions)
     for name, shape in zip(results, parts(fusion.shape), strict=True):
-        if _in_hbm(shape):
+        if _in_hbm(shape) and not (sends and inner[name].opcode in ("parameter", *_COLLECTIVES)):
             hbm += _put(module, inner.get(name), home) or shape_bytes(shape)
     return hbm, moved + _scattered(module, fusion)
 
@@ -343,6 +348,8 @@ def _reads(module: Module, home: Computation, index: int) -> tuple[int | None, i
             case "gather" if places == [0]:
                 rows += shape_bytes(user.shape)
             case "dynamic-update-slice" if places == [0]:
+                pass
+            case opcode if opcode in _COLLECTIVES:
                 pass
             case "fusion" | "call":
                 for place in places:

@@ -16,6 +16,7 @@ from bench_core.harness.record import DeviceGroup, Environment, Measurement, Row
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import Parallel, ParallelMode
 from bench_core.predict.scheduled import NotScheduled, Scheduled
+from bench_core.predict.terms import terms_of
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.routing.layout import Assignments
@@ -201,6 +202,15 @@ def test_the_compiled_program_stands_beside_the_model(
     code, lines, _, _ = roofline(capsys, f"{SMALL} --time-s 0.01")
     assert code == 0
     assert f"sent bytes (compiled) over the whole step: {210 * 2**20 / 1e7:.2f} GB/s on each device" in lines
+
+
+def test_collectives_inside_of_fusions_are_sent_and_not_moved_again() -> None:
+    """The same program with synchronous gathers, and with ones that go on inside of matmuls: copies alone differ."""
+    apart, within = (terms_of(program_text(name), buffer_bytes=0, tile=None) for name in ("gathers", "gathers_async"))
+    assert within.flops == apart.flops
+    assert within.sent_bytes == apart.sent_bytes
+    # Three gathered weights wait for their matmul in HBM instead of VMEM.
+    assert apart.hbm_bytes <= within.hbm_bytes <= apart.hbm_bytes + 3 * 2 * 4096 * 4096 * 2
 
 
 @pytest.mark.slow
