@@ -14,18 +14,16 @@ from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding
 from logbook_agent.doctor.records import every_run
 from logbook_agent.model.entry import id_number, run_number
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.model.run import Process, Run
+from logbook_agent.model.run import Run
 from logbook_agent.pages.views import changing
-from logbook_agent.running.launch.process import Graces, signal_group
-from logbook_agent.running.launch.signals import Ladder
+from logbook_agent.running.launch.process import Graces
+from logbook_agent.running.launch.stopping import end_group
 from logbook_agent.running.recover import finish
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
-from logbook_agent.store.processes import alive, life
 from logbook_agent.store.workspace import Workspace
 
 GONE = "tool and command were gone"
-_PAUSE_S = 0.02
 
 
 def check_unfinished(examination: Examination) -> Iterator[Finding]:
@@ -36,7 +34,7 @@ def check_unfinished(examination: Examination) -> Iterator[Finding]:
         # (Of what is damaged or misplaced other checks tell.)
         if not isinstance(run, Run) or run.exit is not None or not found.is_in_place:
             continue
-        state = life(run)
+        state = book.life(run)
         elsewhere += state == "elsewhere"
         if state in ("gone", "child"):
             yield _interrupted(examination, run, found.path) if state == "gone" else _orphaned(run, found.path)
@@ -114,7 +112,7 @@ def stop(
 ) -> list[Stopped]:
     """End every orphaned run of an entry: INT to its process group, then TERM, then KILL."""
     entry_id = book.resolve(entry_id)
-    orphans = [run for run in book.runs(entry_id) if run.exit is None and life(run) == "child"]
+    orphans = [run for run in book.runs(entry_id) if run.exit is None and book.life(run) == "child"]
     if not orphans:
         raise _nothing(book, entry_id)
     stamp = workspace.moment()
@@ -123,7 +121,7 @@ def stop(
         for run in orphans:
             if run.child is None:
                 continue
-            last = _end(run.child, Ladder(graces or Graces()), clock, sleep)
+            last = end_group(run.child, graces=graces, clock=clock, sleep=sleep)
             name = signal.Signals(last).name if last is not None else None
             how = f"`doctor --stop` ended the command ({name})" if name else "the command ended"
             done = finish(workspace, book, stamp, entry_id, run.run, f"its tool was gone; {how}")
@@ -131,42 +129,8 @@ def stop(
     return found
 
 
-def _end(child: Process, ladder: Ladder, clock: Callable[[], float], sleep: Callable[[float], None]) -> int | None:
-    """Signals to the group of `child` until it has ended; the last signal."""
-    last: int | None = None
-    ladder.begin(clock())
-    while alive(child.pid, child.started):
-        now = clock()
-        if ladder.exhausted(now):
-            raise StoreError(
-                f"process {child.pid} does not end",
-                cause="it was killed, and the kernel has not let go of it",
-                hint=f"look at it: ps -o stat,wchan,cmd -p {child.pid}",
-            )
-        due = ladder.due(now)
-        if due is not None:
-            last = due
-            _send(child.pid, due)
-        sleep(_PAUSE_S)
-    # The leader is gone; what is left of its group has had its warning.
-    _send(child.pid, signal.SIGKILL)
-    return last
-
-
-def _send(pid: int, number: int) -> None:
-    """`run` gives every command a group of its own, named by the command's pid."""
-    try:
-        signal_group(pid, number)
-    except PermissionError as error:
-        raise StoreError(
-            f"process {pid} cannot be ended: {error.strerror}",
-            cause="another user started it",
-            hint=f"as that user: kill -INT -- -{pid}",
-        ) from error
-
-
 def _nothing(book: Book, entry_id: str) -> UsageError:
-    states = [(run, life(run)) for run in book.runs(entry_id) if run.exit is None]
+    states = [(run, book.life(run)) for run in book.runs(entry_id) if run.exit is None]
     for run, state in states:
         if state == "tool" and run.tool is not None:
             return UsageError(

@@ -26,7 +26,6 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, record_of
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.store.book import Book
-from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
 from logbook_agent.text.near import choice
@@ -112,7 +111,7 @@ def create_entry(workspace: Workspace, book: Book, draft: Entry) -> Entry:
     """Reserve the next ID and write the entry; what it compares are its own rows. A template that does not fit is met
     before that."""
     draft = workspace.redacted_entry(draft)
-    blocks_of(workspace, book).entry(record_of(draft, (), life))
+    blocks_of(workspace, book).entry(record_of(draft, (), book.life))
     entry_id, warning = book.reserve_id(workspace.owner())
     if warning:
         workspace.warnings.append(warning)

@@ -40,7 +40,6 @@ from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.views import changing
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
-from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
 from logbook_agent.text.near import choice
@@ -209,8 +208,8 @@ def _to_check(book: Book, entry: Entry, request: EditRequest) -> Record:
     sure the runs are, by all."""
     numbers = book.run_numbers(entry.id)
     if not is_long(len(numbers)) or request.confidence is not None or request.reason is not None:
-        return record_of(entry, book.runs(entry.id), life)
-    return record_of(entry, book.runs(entry.id, stamps=book.run_stamps(entry.id, numbers[-_LAST_RUNS:])), life)
+        return record_of(entry, book.runs(entry.id), book.life)
+    return record_of(entry, book.runs(entry.id, stamps=book.run_stamps(entry.id, numbers[-_LAST_RUNS:])), book.life)
 
 
 def _state(given: str | None, old: SettableState | None, *, has_runs: bool) -> SettableState | None:

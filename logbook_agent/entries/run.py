@@ -22,7 +22,6 @@ from logbook_agent.model.run import Run, Scalar
 from logbook_agent.running.execution import Display
 from logbook_agent.running.prepare import Command, is_predict, predicts_nothing_measured, prepare
 from logbook_agent.store.book import Book
-from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.title import title_of
 from logbook_agent.text.times import day
@@ -65,7 +64,7 @@ class RunResult:
 
     def data(self) -> dict[str, Any]:
         """For machines: complete enough to decide what to do next."""
-        statuses = [RunStatus(run=r, state=run_state(r, life)) for r in self.runs]
+        statuses = [RunStatus(run=r, state=run_state(r, self.book.life)) for r in self.runs]
         return {
             "id": self.entry.id,
             "title": self.entry.title,

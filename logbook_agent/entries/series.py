@@ -19,7 +19,6 @@ from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.prepare import Command, is_predict
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import locked, make_folder
-from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
 
 # The view follows a series this often, not after each of its many runs.
@@ -164,7 +163,7 @@ def _close_dead_runs(workspace: Workspace, book: Book, entry: Entry) -> None:
     for run in book.runs(entry.id):
         if run.exit is not None:
             continue
-        while (left := life(run)) == "child" and time.monotonic() < deadline:
+        while (left := book.life(run)) == "child" and time.monotonic() < deadline:
             time.sleep(_PAUSE_S)
         if left != "gone":
             raise StoreError(

@@ -30,6 +30,8 @@ State = Literal[
     "failed",
     "timeout",
     "interrupted",
+    "lost",
+    "never-started",
     "orphaned",
     "blocked",
     "abandoned",
@@ -55,9 +57,11 @@ NEXT_ACTION = "Next action"
 NEGATIVE_RESULT = "Negative result"
 DECISION = "Decision"
 # Blocked work goes on one day; a void ID never was an entry.
-_SETTLED: frozenset[State] = frozenset({"finished", "failed", "timeout", "interrupted", ABANDONED, "noted"})
+_SETTLED: frozenset[State] = frozenset(
+    {"finished", "failed", "timeout", "interrupted", "lost", "never-started", ABANDONED, "noted"}
+)
 # In the order of how much they want attention.
-OPEN: tuple[State, ...] = ("running", "orphaned", "interrupted", "blocked", "planned")
+OPEN: tuple[State, ...] = ("running", "orphaned", "lost", "never-started", "interrupted", "blocked", "planned")
 
 # What an entry may say of an earlier one, each a field of `Entry`; and what the page of that one calls it, if it does.
 RELATIONS = ("continues", "completes", "supersedes")

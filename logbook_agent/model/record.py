@@ -15,8 +15,8 @@ from logbook_agent.model.entry import NEXT_ACTION, Entry, PlannedCommand, State
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
 
-# What is left of an unfinished run: its tool, only its child, nothing, or it is on another machine.
-Life = Literal["tool", "child", "gone", "elsewhere"]
+# What is left of an unfinished run: its tool, only its child, nothing, it was never started, or another machine has it.
+Life = Literal["tool", "child", "gone", "unstarted", "elsewhere"]
 
 # The label of the fresh runs that a sweep makes of the case that came out best.
 CONFIRMATION = "confirmation"
@@ -30,7 +30,10 @@ WARM_UP = "warm-up"
 _Place = tuple[str | None, tuple[tuple[str, str], ...], int]
 
 # Worst first: the state of an entry is the worst among the latest attempts at each of its commands.
-_SEVERITY: tuple[State, ...] = ("orphaned", "running", "interrupted", "failed", "timeout", "finished")
+_SEVERITY: tuple[State, ...] = (
+    *("orphaned", "running", "lost", "never-started", "interrupted"),
+    *("failed", "timeout", "finished"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,13 +91,28 @@ class Record:
         return self.entry.text(NEXT_ACTION) or self.entry.text("Next step")
 
 
+_LEFT: dict[Life, State] = {
+    "tool": "running",
+    "child": "orphaned",
+    "unstarted": "never-started",
+    "elsewhere": "running",
+}
+
+
 def run_state(run: Run, life: Callable[[Run], Life]) -> State:
     """The state of one run; `life` tells what is left of one that has not ended."""
     # A run that the doctor closed has an exit without a time: when it ended is not known.
     if run.exit is None:
-        return {"tool": "running", "child": "orphaned", "gone": "interrupted", "elsewhere": "running"}[life(run)]  # type: ignore[return-value]
+        left = life(run)
+        if left == "gone":
+            return "interrupted" if run.executor is None else "lost"
+        return _LEFT[left]
     if run.exit.timeout:
         return "timeout"
+    if run.exit.lost:
+        return "lost"
+    if run.exit.never_started:
+        return "never-started"
     if run.exit.interrupted:
         return "interrupted"
     return "finished" if run.exit.code == 0 else "failed"
@@ -136,7 +154,7 @@ def runs_are_left(entry: Entry, statuses: Sequence[RunStatus]) -> bool:
 def is_made(run: Run) -> bool:
     """Whether a run need not be made again: it ended by itself. What was cut off measured something else, if anything:
     comparisons and criteria leave it out."""
-    return run.exit is not None and not run.exit.interrupted
+    return run.exit is not None and not run.exit.is_cut_off
 
 
 def ended_badly(run: Run) -> bool:

@@ -174,13 +174,21 @@ class Process:
 class Exit:
     """How the run ended. Exactly one of `code` and `signal` is set; `timeout` when the limit ended it.
 
-    `interrupted` when the user did (Ctrl-C on the tool).
+    `interrupted` when the user did (Ctrl-C on the tool). Where nobody saw the end: `lost` when the worker that made the
+    run vanished, `never_started` when the command was never started.
     """
 
     code: int | None = None
     signal: str | None = None
     timeout: bool = False
     interrupted: bool = False
+    lost: bool = False
+    never_started: bool = False
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the command did not come to an end of its own or of its time limit: what it measured was no run."""
+        return self.interrupted or self.lost or self.never_started
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +215,7 @@ class Run:
     `rows` are what was measured; `predictions` stand apart, so that nothing takes one for a measurement.
 
     `discarded`: a warm-up, kept and never counted. `planned` is the place (from 0) of the entry's planned command that
-    this run executed.
+    this run executed. `executor` names what started the worker; None: the tool made the run itself.
     """
 
     format: int = 1
@@ -222,6 +230,7 @@ class Run:
     cwd: str | None = None
     timeout_s: float | None = None
     launcher: Launch | None = None
+    executor: str | None = None
     env: Env = field(default_factory=Env)
     config: dict[str, Scalar] = field(default_factory=dict)
     code: Code | None = None

@@ -25,7 +25,6 @@ from logbook_agent.model.record import Record, RunStatus, latest_states, record_
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
-from logbook_agent.store.processes import life
 from logbook_agent.store.reading import builtin_folder
 from logbook_agent.store.runs_index import are_settled
 from logbook_agent.store.workspace import Workspace
@@ -69,14 +68,14 @@ def look(workspace: Workspace, book: Book, entry_id: str) -> Look:
     entry = book.entry(entry_id)
     stamps = book.run_stamps(entry.id)
     if not is_long(len(stamps)):
-        record = record_of(entry, book.runs(entry.id, stamps=stamps), life)
+        record = record_of(entry, book.runs(entry.id, stamps=stamps), book.life)
         return Look(record=record, first=len(record.runs))
     count = first_part(len(stamps))
     numbers, found = list(stamps), list(stamps.values())
     key = _key(workspace, book, entry, numbers[:count], found[:count])
     kept = _kept(book, entry.id, key, stamps)
     if kept is None or not kept.complete:
-        record = record_of(entry, book.runs(entry.id, stamps=stamps), life)
+        record = record_of(entry, book.runs(entry.id, stamps=stamps), book.life)
         is_settled = are_settled(found[:count])
         return Look(record=record, first=count, kept=kept, key=key if is_settled else None)
     rest = _statuses(book, entry.id, {number: stamps[number] for number in numbers[count:]})
@@ -122,7 +121,7 @@ def _kept(book: Book, entry_id: str, key: str, stamps: Mapping[int, Stamp]) -> K
 
 
 def _statuses(book: Book, entry_id: str, stamps: Mapping[int, Stamp]) -> tuple[RunStatus, ...]:
-    return tuple(RunStatus(run=run, state=run_state(run, life)) for run in book.runs(entry_id, stamps=stamps))
+    return tuple(RunStatus(run=run, state=run_state(run, book.life)) for run in book.runs(entry_id, stamps=stamps))
 
 
 def _state(entry: Entry, kept: Kept, rest: Sequence[RunStatus]) -> State:

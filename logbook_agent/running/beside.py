@@ -11,7 +11,6 @@ from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Contention, Run
 from logbook_agent.running.provenance.load import host_root, load_now
 from logbook_agent.store.book import Book
-from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
 
 
@@ -36,7 +35,7 @@ class OpenRun:
 def open_runs(workspace: Workspace, book: Book) -> list[OpenRun]:
     """The runs that go on now, of this logbook and of those beside it."""
     others = [other for other in workspace.books() if other.topic != book.topic]
-    found = [(one.topic, run, run_state(run, life)) for one in (book, *others) for run in one.open_runs()]
+    found = [(one.topic, run, run_state(run, one.life)) for one in (book, *others) for run in one.open_runs()]
     return [OpenRun(topic=t, run=r, state=s) for t, r, s in found if s == "running" or s == "orphaned"]
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from logbook_agent.model.run import Env, Process, Run, Scalar
-from logbook_agent.running.beside import OpenRun, open_runs, with_runs
+from logbook_agent.model.run import Contention, Env, Process, Run, Scalar
+from logbook_agent.model.work import Began, End
+from logbook_agent.running.beside import open_runs, with_runs
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.load import host_root
 from logbook_agent.running.worker.perform import began_of, facts_before, perform
-from logbook_agent.running.worker.work import Began, End, Stream, Work, Workplace
+from logbook_agent.running.worker.work import Stream, Work, Workplace
 from logbook_agent.store.book import Book
-from logbook_agent.store.processes import this_process
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
 
@@ -47,13 +47,11 @@ class _Recorder:
     """Writes what the worker in this process reports to the book, as soon as it is known, and shows it."""
 
     def __init__(self, workspace: Workspace, book: Book, plan: RunPlan, number: int, display: Display) -> None:
-        self._workspace, self._book, self._plan, self._display = workspace, book, plan, display
-        self._beside = open_runs(workspace, book)
-        self._run = planned_run(workspace, plan, number)
+        self._book, self._display = book, display
+        self._run = beside_others(workspace, book, planned_run(workspace, plan, number))
 
     def began(self, facts: Began) -> None:
-        found = dataclasses.replace(facts, contention=with_runs(facts.contention, self._beside))
-        self._run = self._book.write_run(with_facts(self._run, found))
+        self._run = self._book.write_run(with_facts(self._run, facts))
 
     def started(self, child: Process) -> None:
         self._run = self._book.write_run(dataclasses.replace(self._run, child=child))
@@ -69,10 +67,7 @@ class _Recorder:
 
     def finish(self, end: End) -> Run:
         """The run with its end, as it was written."""
-        contention = with_runs(end.contention, self._beside)
-        found = with_end(self._run, dataclasses.replace(end, contention=contention))
-        problems = (*_contended(self._book, self._beside), *found.problems)
-        return self._book.write_run(dataclasses.replace(found, problems=problems))
+        return self._book.write_run(with_end(self._run, end))
 
 
 def run_once(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Run:
@@ -126,6 +121,8 @@ def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int) -> Wor
         metrics=header.metrics,
         case_keys=header.case_keys,
         config=plan.config,
+        secret_names=config.secrets,
+        secret_rules=config.secret_rules,
     )
 
 
@@ -146,7 +143,6 @@ def planned_run(workspace: Workspace, plan: RunPlan, number: int) -> Run:
         launcher=command.launch,
         env=Env(declared=command.env, relevant=command.far_env),
         config=plan.config,
-        tool=this_process(),
         started=workspace.stamp(),
     )
 
@@ -157,35 +153,48 @@ def with_facts(run: Run, facts: Began) -> Run:
     return dataclasses.replace(
         run,
         started=facts.started,
+        tool=facts.tool,
+        child=facts.child,
         env=dataclasses.replace(run.env, relevant={**run.env.relevant, **around}),
         code=facts.code,
         host=facts.host,
         devices=facts.devices,
         software=facts.software,
-        contention=facts.contention,
+        contention=_with_runs_of(run, facts.contention),
     )
 
 
 def with_end(run: Run, end: End) -> Run:
-    """The record with how the command ended, and what it measured and predicted."""
+    """The record with how the command ended, what it measured and predicted. Its problems so far are the client's."""
     return dataclasses.replace(
         run,
         ended=end.ended,
         duration_s=end.duration_s,
         exit=end.exit,
         peak_memory_bytes=end.peak_memory_bytes,
-        contention=end.contention,
+        contention=_with_runs_of(run, end.contention),
         output=end.output,
         rows=end.rows,
         predictions=end.predictions,
-        problems=end.problems,
+        problems=(*run.problems, *end.problems),
     )
 
 
-def _contended(book: Book, beside: Sequence[OpenRun]) -> list[str]:
-    """Other runs of this logbook that go on while this one starts: they may share its machine."""
+def beside_others(workspace: Workspace, book: Book, run: Run) -> Run:
+    """The planned run with the runs of logbooks that go on while it starts: they may share its machine."""
+    beside = open_runs(workspace, book)
     own = [one for one in beside if one.topic == book.topic]
-    return [f"contended: {one.name} was {one.state} when this one started" for one in own]
+    return dataclasses.replace(
+        run,
+        contention=with_runs(Contention(), beside) if beside else None,
+        problems=tuple(f"contended: {one.name} was {one.state} when this one started" for one in own),
+    )
+
+
+def _with_runs_of(run: Run, found: Contention | None) -> Contention | None:
+    """What the worker found, with the runs beside it, of which it knows nothing."""
+    runs = run.contention.runs if run.contention is not None else ()
+    return dataclasses.replace(found, runs=runs) if found is not None else None
 
 
 def _relative(cwd: Path, workspace: Workspace) -> str:

@@ -15,7 +15,6 @@ from logbook_agent.running.results.lines import LineSplitter
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
-from logbook_agent.store.processes import life
 from logbook_agent.store.reading import open_file
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.flags import flags
@@ -33,24 +32,28 @@ def finish(workspace: Workspace, book: Book, stamp_of_backup: str, entry_id: str
     path = book.run_folder(entry_id, number) / "run.json"
     with book.lock():
         run = records.read_run(path)
-        if run.exit is not None or life(run) != "gone":
+        if run.exit is not None or book.life(run) != "gone":
             return None
         book.backup(path, stamp_of_backup)
-        reader, output, last = _read_log(book.log_path(entry_id, number), book.root, workspace.redactor)
-        reading = reader.finish(
-            declared=book.header.metrics, axes=book.header.case_keys, argv_flags=flags(run.argv), config=run.config
-        )
         about = f"{why}; its record was finished by doctor from the log"
-        about += f", last written to at {last}" if last is not None else ", which is not here"
-        done = dataclasses.replace(
-            run,
-            exit=Exit(interrupted=True),
-            output=output,
-            rows=reading.rows,
-            predictions=reading.predictions,
-            problems=(*run.problems, about, *reading.problems),
-        )
-        return book.write_run(done)
+        return book.write_run(from_log(workspace, book, run, Exit(interrupted=True), about))
+
+
+def from_log(workspace: Workspace, book: Book, run: Run, exit: Exit, why: str) -> Run:
+    """The record of a run whose end nobody saw, with what its log holds. `why` is said as a problem."""
+    reader, output, last = _read_log(book.log_path(run.entry, run.run), book.root, workspace.redactor)
+    reading = reader.finish(
+        declared=book.header.metrics, axes=book.header.case_keys, argv_flags=flags(run.argv), config=run.config
+    )
+    about = why + (f", last written to at {last}" if last is not None else ", which is not here")
+    return dataclasses.replace(
+        run,
+        exit=exit,
+        output=output,
+        rows=reading.rows,
+        predictions=reading.predictions,
+        problems=(*run.problems, about, *reading.problems),
+    )
 
 
 def _read_log(path: Path, within: Path, redactor: Redactor) -> tuple[ResultReader, Output | None, str | None]:

@@ -16,12 +16,13 @@ from logbook_agent import __version__
 from logbook_agent.model.entry import Entry, id_number, parse_id, run_number, sorted_ids, typed_id
 from logbook_agent.model.errors import LogbookError, NotFound, RecordError, StoreError
 from logbook_agent.model.header import Header
-from logbook_agent.model.record import Record, record_of
+from logbook_agent.model.record import Life, Record, record_of
 from logbook_agent.store import records
 from logbook_agent.store.files import copy, create_folder, locked, make_folder, remove, write_text
 from logbook_agent.store.ids import Void, reservations_of, reserve, voids
-from logbook_agent.store.processes import life
+from logbook_agent.store.processes import life, this_host
 from logbook_agent.store.reading import VIEW_BYTES, names_in, read_text
+from logbook_agent.store.spool import Spool
 from logbook_agent.text.redaction.plain import clean_record, clean_run
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
@@ -252,13 +253,40 @@ class Book:
         records.write_run(folder / "run.json", run, durable=self.durable)
         self.changed.add(run.entry)
         self.wrote_predictions = self.wrote_predictions or bool(run.predictions)
-        marker = self.open_folder / f"{run.entry}.{run.run:02d}"
-        if run.exit is None:
-            make_folder(self.open_folder, within=self.root)
-            write_text(marker, "", within=self.root, durable=False)
-        else:
-            remove(marker, within=self.root)
+        # Where a worker makes the run, its spool marks it, until it is taken in.
+        if run.executor is None:
+            marker = self.open_folder / f"{run.entry}.{run.run:02d}"
+            if run.exit is None:
+                make_folder(self.open_folder, within=self.root)
+                write_text(marker, "", within=self.root, durable=False)
+            else:
+                remove(marker, within=self.root)
         return run
+
+    def spool(self, entry_id: str, run: int) -> Spool:
+        """Where the worker of a run leaves what it finds."""
+        folder = self.open_folder / f"{entry_id}.{run:02d}"
+        return Spool(folder=folder, within=self.root, redactor=self._redactor)
+
+    def spools(self) -> list[Spool]:
+        """The spools there are, of runs that go on or whose end was not taken in yet; in the order of their names."""
+        if not self.open_folder.is_dir():
+            return []
+        found = [
+            Spool(folder=self.open_folder / item.name, within=self.root, redactor=self._redactor)
+            for item in sorted(os.scandir(self.open_folder), key=lambda item: item.name)
+            if item.is_dir(follow_symlinks=False)
+        ]
+        return [spool for spool in found if spool.name is not None]
+
+    def life(self, run: Run) -> Life:
+        """What is left of a run that has not ended."""
+        if run.executor is None:
+            return life(run)
+        spool = self.spool(run.entry, run.run)
+        if spool.folder.is_dir():
+            return spool.life()
+        return "gone" if run.host.name in (None, this_host()) else "elsewhere"
 
     def open_runs(self) -> list[Run]:
         """Runs that were started here and have not been finished, in no order; most of them are going on."""
@@ -328,7 +356,7 @@ class Book:
     def record(self, entry_id: str) -> Record:
         """An entry with its runs and state."""
         entry = self.entry(entry_id)
-        return record_of(entry, self.runs(entry.id), life)
+        return record_of(entry, self.runs(entry.id), self.life)
 
     def contents(self) -> Contents:
         """All records in order; one that cannot be read is reported and the others still come."""

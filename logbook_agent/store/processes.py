@@ -130,9 +130,14 @@ def this_process() -> Process:
     return Process(pid=os.getpid(), started=create_time(os.getpid()))
 
 
+def this_host() -> str:
+    """The name of this machine."""
+    return os.uname().nodename
+
+
 def life(run: Run) -> Life:
-    """What is left of a run that has not ended."""
-    if run.host.name is not None and run.host.name != os.uname().nodename:
+    """What is left of a run that has not ended, which its tool makes itself. (Of every run: `Book.life`.)"""
+    if run.host.name is not None and run.host.name != this_host():
         return "elsewhere"
     if run.tool is not None and alive(run.tool.pid, run.tool.started):
         return "tool"

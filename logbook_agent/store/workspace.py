@@ -46,6 +46,8 @@ class Workspace:
     now: Callable[[], datetime] = utc_now
     # `clock` and `sleep` for the pace of requests, where they are not this machine's.
     timing: Mapping[str, Any] = field(default_factory=dict)
+    # What makes the runs of this invocation; None: its own process.
+    executor: str | None = None
     warnings: list[str] = field(default_factory=list)
     # What other rooms make once for an invocation, by a name of theirs.
     made: dict[str, Any] = field(default_factory=dict)

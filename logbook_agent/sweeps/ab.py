@@ -32,7 +32,6 @@ from logbook_agent.model.record import run_state
 from logbook_agent.model.stats import median
 from logbook_agent.running.execution import Display
 from logbook_agent.running.prepare import Command
-from logbook_agent.store.processes import life
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab_axis import AbAxis, check_command, in_turns, parse_axis
 from logbook_agent.sweeps.ab_prepare import (
@@ -171,7 +170,11 @@ class _Rounds:
     def _in_order(self) -> int:
         """How many runs there are to go on from. Raises UsageError when they were not made in the entry's order: what
         is added could not be judged in pairs."""
-        made = [r for r in self._book.runs(self._entry.id) if run_state(r, life) == "finished" and not r.discarded]
+        made = [
+            r
+            for r in self._book.runs(self._entry.id)
+            if run_state(r, self._book.life) == "finished" and not r.discarded
+        ]
         for position, run in enumerate(made):
             number, value = self._next(position, self._entry.design)
             if self._axis.value_of(run) != self._axis.key(value):
@@ -207,7 +210,7 @@ class _Rounds:
         run = self._series.make(command, config, repeat=repeat, timeout_s=timeout_s, discarded=discarded)
         if run is None:
             return Stop.INTERRUPTED, self._rest()
-        state = run_state(run, life)
+        state = run_state(run, self._book.life)
         if state == "finished":
             return None
         code = f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""

@@ -34,7 +34,7 @@ def made_runs(runs: tuple[Run, ...]) -> dict[RunKey, list[Run]]:
 
 def with_failed_row(run: Run) -> Run:
     """A run that ended without a row, with one that says why, so that its case is not lost."""
-    if run.rows or run.exit is None or run.exit.interrupted:
+    if run.rows or run.exit is None or run.exit.is_cut_off:
         return run
     ended = run.exit
     reason = "no result" if ended.code == 0 else how_ended(ended)

@@ -71,7 +71,8 @@ class Sinks(Protocol):
 
 
 def exit_status(exit: Exit) -> int:
-    """What the tool exits with: the command's code, 128 + n for a signal, 124 timeout, 130 interrupted."""
+    """What the tool exits with: the command's code, 128 + n for a signal, 124 timeout, 130 interrupted, 125 when
+    nobody saw the end."""
     if exit.timeout:
         return TIMEOUT_STATUS
     if exit.interrupted:

@@ -16,6 +16,7 @@ from logbook_agent import __version__
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.run import Code, Exit, Process
+from logbook_agent.model.work import Began, End
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.output import OutputLog
 from logbook_agent.running.launch.process import Job, Outcome
@@ -24,8 +25,9 @@ from logbook_agent.running.provenance.load import counters, until_now
 from logbook_agent.running.provenance.snapshot import Provenance, snapshot
 from logbook_agent.running.results.lines import LineSplitter
 from logbook_agent.running.results.reader import ResultReader, ResultReading
-from logbook_agent.running.worker.work import Began, End, Stream, Watch, Work, Workplace
+from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
 from logbook_agent.store.files import create_log, make_folder, write_atomic
+from logbook_agent.store.processes import this_process
 from logbook_agent.store.reading import read_bytes
 from logbook_agent.text.commands.flags import flags
 from logbook_agent.text.redaction.plain import redacted
@@ -134,6 +136,7 @@ def began_of(found: Provenance, place: Workplace) -> Began:
     """The facts to be reported, which name no kept files yet."""
     return Began(
         started=stamp(place.now()),
+        tool=this_process(),
         host=found.host,
         devices=found.devices,
         software={**found.software, "logbook-agent": __version__},

@@ -1,5 +1,4 @@
-"""What a worker is asked to do, what it reports, and the machine it works on. `Work`, `Began` and `End` have a JSON
-form, by `model.codec`: a worker may run in another process or on another machine."""
+"""What a worker is asked to do, where it works, and whom it reports to."""
 
 from __future__ import annotations
 
@@ -10,8 +9,10 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from logbook_agent.model.header import Metric
-from logbook_agent.model.run import Code, Contention, Device, Exit, Host, Output, PredictedRow, Process, Row, Scalar
+from logbook_agent.model.run import Process, Scalar
+from logbook_agent.model.work import Began
 from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.rules import Rule
 
 Stream = Literal["stdout", "stderr"]
 
@@ -23,7 +24,11 @@ class Work:
     `executable` is what argv[0] resolved to, `env` is set for the process. `is_carried`: a launcher's prefix carries
     the command to yet another machine, so facts of the worker's say nothing of it. `root` is the folder of logbooks,
     which has no part in the identity of the code. `metrics`, `case_keys` and `config` tell the result reader what a key
-    is; `env_patterns` and `packages` name what is recorded beyond the defaults.
+    is; `env_patterns` and `packages` name what is recorded beyond the defaults, `secret_names` and `secret_rules` what
+    is hidden beyond them.
+
+    `hidden` are the places whose values are left out because they hold secrets (`argv.3`, `env.HF_TOKEN`), each with
+    the variable that holds the value where the worker runs: a work that is sealed can be written down anywhere.
     """
 
     format: int = 1
@@ -43,37 +48,9 @@ class Work:
     metrics: tuple[Metric, ...] = ()
     case_keys: tuple[str, ...] = ()
     config: dict[str, Scalar] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Began:
-    """What the worker finds just before the command starts, at the time `started`: `env` are the variables around it
-    that matter."""
-
-    started: str
-    host: Host = field(default_factory=Host)
-    devices: tuple[Device, ...] = ()
-    software: dict[str, str] = field(default_factory=dict)
-    env: dict[str, str] = field(default_factory=dict)
-    contention: Contention | None = None
-    code: Code | None = None
-    problems: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class End:
-    """How a command ended, what it printed, measured and predicted. `problems` are all of the worker's, those of its
-    facts first. `contention` covers the time from the facts to the end."""
-
-    ended: str
-    duration_s: float
-    exit: Exit
-    peak_memory_bytes: int | None = None
-    contention: Contention | None = None
-    output: Output
-    rows: tuple[Row, ...] = ()
-    predictions: tuple[PredictedRow, ...] = ()
-    problems: tuple[str, ...] = ()
+    secret_names: tuple[str, ...] = ()
+    secret_rules: tuple[Rule, ...] = ()
+    hidden: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

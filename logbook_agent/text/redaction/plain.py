@@ -185,10 +185,13 @@ def _is_argv(plain: Sequence[Any]) -> bool:
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Row, Run
+    from logbook_agent.model.work import End
+_M = TypeVar("_M", "Run", "End")
 
 
-def clean_run(run: Run, redactor: Redactor) -> Run:
-    """A run without secrets. What a row measured under a secret's name is left out, and a problem says so."""
+def clean_run(run: _M, redactor: Redactor) -> _M:
+    """A run, or the end of one, without secrets. What a row measured under a secret's name is left out, and a problem
+    says so."""
     hidden = sorted({name for row in run.rows for name in _secret_numbers(row)})
     if hidden:
         rows = tuple(_without(row, frozenset(hidden)) for row in run.rows)

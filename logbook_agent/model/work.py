@@ -1,0 +1,52 @@
+"""What a worker reports of one execution: its facts before the command starts, how it goes on, and its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from logbook_agent.model.run import Code, Contention, Device, Exit, Host, Output, PredictedRow, Process, Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Began:
+    """What the worker, the process `tool`, finds just before the command starts, at the time `started`: `env` are the
+    variables around the command that matter. `child` is the command's process, None until it has started."""
+
+    format: int = 1
+    started: str
+    tool: Process | None = None
+    child: Process | None = None
+    host: Host = field(default_factory=Host)
+    devices: tuple[Device, ...] = ()
+    software: dict[str, str] = field(default_factory=dict)
+    env: dict[str, str] = field(default_factory=dict)
+    contention: Contention | None = None
+    code: Code | None = None
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """How a command ended, what it printed, measured and predicted. `problems` are all of the worker's, those of its facts first.
+    `contention` covers the time from the facts to the end. `output` is None where no command was started."""
+
+    format: int = 1
+    ended: str
+    duration_s: float
+    exit: Exit
+    peak_memory_bytes: int | None = None
+    contention: Contention | None = None
+    output: Output | None = None
+    rows: tuple[Row, ...] = ()
+    predictions: tuple[PredictedRow, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heartbeat:
+    """That a worker was alive `at` this time, the last result line of its command, and how much that had printed."""
+
+    format: int = 1
+    at: str
+    last: str | None = None
+    bytes: int = 0

@@ -1,0 +1,79 @@
+"""Runs that a worker of its own makes, from the side of the client, which alone writes to the book: submitting one,
+and attending it to its end."""
+
+from __future__ import annotations
+
+import dataclasses
+import select
+
+from logbook_agent.model.errors import StoreError, ToolError
+from logbook_agent.model.run import Exit, Host, Run
+from logbook_agent.running.execution import Display, RunPlan, beside_others, planned_run, work_of
+from logbook_agent.running.executors.contract import OVER
+from logbook_agent.running.executors.table import executor_named
+from logbook_agent.running.intake import drop, take_in
+from logbook_agent.running.launch.signals import StopRequests
+from logbook_agent.running.worker.sealing import sealed
+from logbook_agent.store import records
+from logbook_agent.store.book import Book
+from logbook_agent.store.processes import this_host
+from logbook_agent.store.workspace import Workspace
+
+# How often a run is looked at: soon at first, then ever more seldom.
+FIRST_S, LAST_S = 0.02, 0.5
+_GROWTH = 1.3
+
+
+def send(workspace: Workspace, book: Book, plan: RunPlan, name: str) -> Run:
+    """Record a run and submit it to the executor of this name. One that cannot be started has ended, as never started.
+
+    Whatever happens to this process meanwhile, at most one worker is started, and its spool tells whether one was.
+    """
+    executor = executor_named(workspace, name)
+    work, secrets = sealed(work_of(workspace, book, plan, book.new_run(plan.entry_id)), workspace.redactor)
+    spool = book.spool(work.entry, work.run)
+    spool.make()
+    with spool.claimed() as claim:
+        if claim is None:
+            raise StoreError(f"{spool.folder} is in use", cause="another process made it", hint="logbook doctor")
+        run = dataclasses.replace(planned_run(workspace, plan, work.run), executor=name, host=Host(name=this_host()))
+        run = book.write_run(beside_others(workspace, book, run))
+        try:
+            executor.start(spool, claim, work, secrets)
+        except ToolError as error:
+            said = f"never started: {error.message}" + (f" ({error.cause})" if error.cause else "")
+            run = dataclasses.replace(run, exit=Exit(never_started=True), problems=(*run.problems, said))
+            run = book.write_run(run)
+            drop(book, spool)
+    return run
+
+
+def make(workspace: Workspace, book: Book, plan: RunPlan, name: str, display: Display, stops: StopRequests) -> Run:
+    """Submit a run and return it when it has ended."""
+    return attend(workspace, book, send(workspace, book, plan, name), display, stops)
+
+
+def attend(workspace: Workspace, book: Book, run: Run, display: Display, stops: StopRequests) -> Run:
+    """Wait for the end of a run that was submitted, take it in and return it. A request to stop is passed on to its
+    worker."""
+    spool = book.spool(run.entry, run.run)
+    if run.executor is None:
+        raise StoreError(f"{run.entry} run {run.run} has no worker of its own")
+    executor = executor_named(workspace, run.executor)
+    pause_s = FIRST_S
+    while spool.folder.is_dir():
+        followed = executor.follow(spool)
+        if followed.stage in OVER:
+            break
+        if stops.take():
+            executor.stop(spool)
+        beat = followed.heartbeat
+        display.tick(beat.last if beat is not None else None, beat.bytes if beat is not None else 0)
+        # A signal ends the wait: a request to stop, or that a worker of this process has ended.
+        if select.select([stops.wakeup], [], [], pause_s)[0]:
+            stops.clear_wakeup()
+        pause_s = min(LAST_S, pause_s * _GROWTH)
+    display.done()
+    if spool.folder.is_dir():
+        take_in(workspace, book, spool)
+    return records.read_run(book.run_folder(run.entry, run.run) / "run.json", book.redactor)

@@ -1,0 +1,51 @@
+"""What an executor does: start a worker at most once, follow it, stop it, and bring what it left into its spool.
+
+Every executor passes the tests of `tests/executors/test_executors_contract.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from logbook_agent.model.work import Heartbeat
+from logbook_agent.running.worker.work import Work
+from logbook_agent.store.spool import Spool
+
+# sent: its worker has not begun yet. orphaned: its command outlived its worker. lost: both are gone without an end.
+Stage = Literal["sent", "running", "ended", "orphaned", "lost", "never-started", "elsewhere"]
+OVER: frozenset[Stage] = frozenset({"ended", "lost", "never-started"})
+# Of a log, at most so much at once.
+PIECE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """How far a run is; `output` is what its log holds from the place that was asked for, redacted as all of it."""
+
+    stage: Stage
+    output: bytes = b""
+    heartbeat: Heartbeat | None = None
+
+
+class Executor(Protocol):
+    """One way to start workers. A run is named by its spool, a folder on the client's machine."""
+
+    def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
+        """Start a worker for sealed work, at most one for a spool, ever: called again, it does nothing.
+
+        `claim` is the lock of the spool, which the caller holds and closes; `secrets` are the values that the work goes
+        by name. Raises ToolError when certainly no worker was started; after any other exception it may have been, and
+        `follow` tells.
+        """
+
+    def follow(self, spool: Spool, offset: int | None = None) -> Followed:
+        """How far the run is, with the output from this byte of the log on; None: without output."""
+
+    def stop(self, spool: Spool) -> None:
+        """Ask the worker to end its command: INT to its process group, then TERM, then KILL. Returns at once; does
+        nothing for a run that is over."""
+
+    def collect(self, spool: Spool) -> None:
+        """Bring all files of a run that is over into its spool."""

@@ -1,0 +1,119 @@
+"""Workers as processes of their own on this machine: they outlive the client, its terminal and its shell."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+
+from logbook_agent.model.codec import encode
+from logbook_agent.model.errors import StoreError, ToolError
+from logbook_agent.model.work import Heartbeat
+from logbook_agent.running.executors.contract import PIECE_BYTES, Followed, Stage
+from logbook_agent.running.launch.stopping import end_group
+from logbook_agent.running.worker.work import Work
+from logbook_agent.store.files import create_log, remove
+from logbook_agent.store.processes import alive
+from logbook_agent.store.reading import open_file
+from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, LOG, Spool, name_holder
+
+# How long a worker may take to say who it is.
+_NAMED_S = 10.0
+_PAUSE_S = 0.02
+# Processes of ours that may still run: an object that is forgotten would complain of them.
+_started: list[subprocess.Popen[bytes]] = []
+
+
+class Local:
+    """Starts workers with the variables of `environ`."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+
+    def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
+        if spool.has(BEGAN) or spool.has(FINAL):
+            return
+        _started[:] = [process for process in _started if process.poll() is None]
+        remove(spool.folder / ERRORS, within=spool.within)
+        errors = create_log(spool.folder / ERRORS, within=spool.within)
+        try:
+            process = subprocess.Popen(
+                # -P: a folder that a user works in may hold modules of any name.
+                [sys.executable, "-P", "-m", "logbook_agent.worker", str(spool.folder), "--lock", str(claim)],
+                env={**self._environ, **secrets},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                start_new_session=True,
+                pass_fds=(claim,),
+            )
+        except OSError as error:
+            raise ToolError(
+                f"no worker was started: {error.strerror or error}", cause="refused by the system"
+            ) from error
+        finally:
+            os.close(errors)
+        _started.append(process)
+        name_holder(claim, process.pid)
+        assert process.stdin is not None  # noqa: S101
+        # A worker that is gone already took nothing; what became of it, its spool tells.
+        with contextlib.suppress(BrokenPipeError), process.stdin as pipe:
+            pipe.write(json.dumps(encode(work)).encode())
+
+    def follow(self, spool: Spool, offset: int | None = None) -> Followed:
+        stage = stage_of(spool)
+        return Followed(
+            stage=stage,
+            output=b"" if offset is None else log_from(spool, offset),
+            heartbeat=_heartbeat(spool),
+        )
+
+    def stop(self, spool: Spool) -> None:
+        stage = stage_of(spool)
+        if stage == "orphaned":
+            began = spool.began()
+            if began is not None and began.child is not None:
+                end_group(began.child)
+            return
+        deadline = time.monotonic() + _NAMED_S
+        while stage in ("sent", "running") and time.monotonic() < deadline:
+            holder = spool.holder()
+            # Until the worker is named, the lock names the client that started it.
+            if holder is not None and holder[0].pid != os.getpid() and alive(holder[0].pid, holder[0].started):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(holder[0].pid, signal.SIGTERM)
+                return
+            time.sleep(_PAUSE_S)
+            stage = stage_of(spool)
+
+    def collect(self, spool: Spool) -> None:
+        """Nothing to do: the worker wrote into the spool itself."""
+
+
+def stage_of(spool: Spool) -> Stage:
+    """How far a run on this machine is, by its spool."""
+    life = spool.life()
+    if life == "tool":
+        return "ended" if spool.has(FINAL) else "running" if spool.has(BEGAN) else "sent"
+    stages: dict[str, Stage] = {"child": "orphaned", "gone": "lost", "unstarted": "never-started"}
+    return stages.get(life, "elsewhere")
+
+
+def log_from(spool: Spool, offset: int) -> bytes:
+    """A piece of the log of a spool; empty at its end, and before there is one."""
+    if not spool.has(LOG):
+        return b""
+    with open_file(spool.folder / LOG, within=spool.within) as log:
+        log.seek(offset)
+        return log.read(PIECE_BYTES)
+
+
+def _heartbeat(spool: Spool) -> Heartbeat | None:
+    with contextlib.suppress(StoreError):
+        return spool.heartbeat()
+    return None

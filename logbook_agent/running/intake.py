@@ -1,0 +1,164 @@
+"""What workers left in their spools is taken into the logbook: their facts while they work, then how the run ended.
+
+Taking in is idempotent, and may be cut off anywhere: the spool goes last. The first end that is recorded stands; one
+that comes later is kept beside it, as late.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+from pathlib import Path
+
+from logbook_agent.model.errors import LogbookError, StoreError
+from logbook_agent.model.run import Exit, Run
+from logbook_agent.model.work import Began, End
+from logbook_agent.running.execution import with_end, with_facts
+from logbook_agent.running.executors.contract import OVER, Stage
+from logbook_agent.running.executors.table import executor_named
+from logbook_agent.running.recover import from_log
+from logbook_agent.store import records
+from logbook_agent.store.book import Book
+from logbook_agent.store.files import make_folder, move, pieces_of, remove_tree
+from logbook_agent.store.spool import ERRORS, LOG, Spool
+from logbook_agent.store.workspace import Workspace
+
+_KEPT = (LOG, "changes.diff", "files")
+_ERROR_CHARS = 500
+
+
+def collect(workspace: Workspace, book: Book) -> list[Run]:
+    """Take in whatever there is; the runs that have ended by it. What cannot be taken in is warned about, and stays."""
+    found = []
+    for spool in book.spools():
+        try:
+            run = take_in(workspace, book, spool)
+        except LogbookError as error:
+            cause = f" ({error.cause})" if error.cause else ""
+            workspace.warnings.append(f"not collected: {spool.folder.name}: {error.message}{cause}")
+            continue
+        if run is not None:
+            found.append(run)
+    return found
+
+
+def take_in(workspace: Workspace, book: Book, spool: Spool) -> Run | None:
+    """Bring the record of a run up to date with its spool; the run where it has ended by it. Raises StoreError."""
+    name = spool.name
+    if name is None:
+        raise StoreError(f"{spool.folder} is no spool of a run")
+    path = book.run_folder(*name) / "run.json"
+    if not os.path.lexists(path):
+        # Its client was cut off before there was a record: nothing was started.
+        if not spool.is_held():
+            drop(book, spool)
+        return None
+    run = records.read_run(path)
+    if run.executor is None:
+        raise StoreError(f"{book.topic}: {run.entry} run {run.run} was not made by a worker of its own")
+    executor = executor_named(workspace, run.executor)
+    stage = executor.follow(spool).stage
+    if stage in OVER:
+        executor.collect(spool)
+    digest = _digest(spool, book, run) if stage == "ended" else None
+    with book.lock():
+        if not spool.folder.is_dir():
+            return None  # another command was quicker
+        return _taken(workspace, book, spool, records.read_run(path), stage, digest)
+
+
+def _taken(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: Stage, digest: str | None) -> Run | None:
+    """The same while nobody else writes."""
+    if run.exit is not None:
+        if stage in OVER:
+            _keep_late(workspace, book, spool, run, stage)
+        return None
+    began = spool.began()
+    known = with_facts(run, began) if began is not None else run
+    if stage not in OVER:
+        if known != run:
+            book.write_run(known)
+        return None
+    _keep_files(book, spool, run)
+    ended = _ended(workspace, book, spool, known, stage, digest, began)
+    ended = book.write_run(ended)
+    drop(book, spool)
+    return ended
+
+
+def _ended(
+    workspace: Workspace, book: Book, spool: Spool, run: Run, stage: Stage, digest: str | None, began: Began | None
+) -> Run:
+    """The record with its end; nothing is made up where nobody saw it."""
+    end = spool.end() if stage == "ended" else None
+    if end is not None:
+        return with_end(dataclasses.replace(run, problems=(*run.problems, *_changed(end, digest))), end)
+    said = _errors(spool, workspace)
+    if stage == "never-started":
+        why = f"never started: {said}" if said else "never started: its worker did not begin"
+        return dataclasses.replace(run, exit=Exit(never_started=True), problems=(*run.problems, why))
+    facts = began.problems if began is not None else ()
+    known = dataclasses.replace(run, problems=(*run.problems, *facts))
+    why = f"lost: its worker vanished{f' ({said})' if said else ''}; what stands here was read from its log"
+    return from_log(workspace, book, known, Exit(lost=True), why)
+
+
+def _changed(end: End, digest: str | None) -> list[str]:
+    """That the log is not the one that the worker wrote."""
+    if end.output is None or not end.output.log_bytes or digest == end.output.sha256:
+        return []
+    return ["the log is not here" if digest is None else "the log was changed after the run: its digest is another"]
+
+
+def _errors(spool: Spool, workspace: Workspace) -> str:
+    """The last line that the worker itself complained in, without secrets."""
+    try:
+        lines = (spool.read(ERRORS) or "").strip().splitlines()
+    except StoreError:
+        return ""
+    return workspace.redactor.text(lines[-1])[:_ERROR_CHARS] if lines else ""
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def _digest(spool: Spool, book: Book, run: Run) -> str | None:
+    """Of the log, in the spool or where it was moved to already; None when there is none."""
+    for path in (spool.folder / LOG, book.log_path(run.entry, run.run)):
+        if os.path.lexists(path):
+            digest = hashlib.sha256()
+            for piece in pieces_of(path, within=book.root):
+                digest.update(piece)
+            return digest.hexdigest()
+    return None
+
+
+def _keep_files(book: Book, spool: Spool, run: Run) -> None:
+    """Move the log and what is kept of the code to their place beside the record."""
+    folder = book.run_folder(run.entry, run.run)
+    for name in _KEPT:
+        if spool.has(name) and not os.path.lexists(folder / name):
+            move(spool.folder / name, folder / name, within=book.root)
+
+
+def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: Stage) -> None:
+    """An end for a run that has one: dropped when it is the same, else kept in the backups and named in the record."""
+    end = spool.end() if stage == "ended" else None
+    if end is None or (end.exit == run.exit and end.ended == run.ended):
+        drop(book, spool)
+        return
+    place = book.folder / "backups" / f"late-{spool.folder.name}-{workspace.moment()}"
+    make_folder(place.parent, within=book.root)
+    move(spool.folder, place, within=book.root)
+    rows = f"{len(end.rows)} row{'' if len(end.rows) == 1 else 's'}"
+    said = f"late: another end came afterwards, with {rows}; kept in {place.relative_to(book.folder)}"
+    book.write_run(dataclasses.replace(run, problems=(*run.problems, said)))
+
+
+def drop(book: Book, spool: Spool) -> None:
+    """Remove a spool. Under another name first: nobody meets half of one."""
+    hidden: Path = spool.folder.with_name(f".{spool.folder.name}.taken")
+    remove_tree(hidden, within=book.root)
+    move(spool.folder, hidden, within=book.root)
+    remove_tree(hidden, within=book.root)

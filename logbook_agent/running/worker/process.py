@@ -1,0 +1,181 @@
+"""A worker in a process of its own: `python -m logbook_agent.worker FOLDER`.
+
+FOLDER is its spool (`store/spool.py`). What is to be done comes as JSON from `work.json` in it, else from standard
+input; secrets are variables. Its exit code is 0 when an end stands in the spool, whatever became of the command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from logbook_agent.model.codec import CodecError, decode
+from logbook_agent.model.errors import LogbookError, StoreError, ToolError
+from logbook_agent.model.run import Exit, Process
+from logbook_agent.model.work import Began, End, Heartbeat
+from logbook_agent.running.launch.signals import StopRequests
+from logbook_agent.running.provenance.load import host_root
+from logbook_agent.running.worker.perform import perform
+from logbook_agent.running.worker.sealing import environ_of, redactor_of, unsealed
+from logbook_agent.running.worker.work import Stream, Work, Workplace
+from logbook_agent.store.parse import parse_json
+from logbook_agent.store.spool import BEGAN, FINAL, WORK, Spool, name_holder
+from logbook_agent.text.times import stamp
+
+HEARTBEAT_S = 5.0
+# An end that cannot be written (a full disk) is tried again for so long.
+_PATIENCE_S = 600.0
+_PAUSE_S = 2.0
+_PR_SET_PDEATHSIG = 1
+# What a shell may have had ignored, by `nohup` or in the background, and the command would inherit.
+_RESET = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Make the run that the arguments name. Trouble is printed in one line on stderr."""
+    parser = argparse.ArgumentParser(prog="python -m logbook_agent.worker", description="Make one run in a folder.")
+    parser.add_argument("folder", type=Path, help="the spool: where its files are written")
+    parser.add_argument("--lock", type=int, metavar="FD", help="the descriptor of the lock, where it is inherited")
+    parser.add_argument(
+        "--with-parent", action="store_true", help="stop the command when the process that started this one dies"
+    )
+    options = parser.parse_args(args)
+    own_session()
+    if options.with_parent:
+        stop_with_parent()
+    spool = Spool(folder=options.folder.absolute(), within=options.folder.absolute().parent)
+    try:
+        return _work(spool, options.lock)
+    except LogbookError as error:
+        print(spool.redactor().text(f"{error.message}{f' ({error.cause})' if error.cause else ''}"), file=sys.stderr)
+        return error.exit_code
+
+
+def own_session() -> None:
+    """Signals as a fresh process has them, and a session of its own, which no terminal ends."""
+    for number in _RESET:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    if os.getsid(0) != os.getpid() and os.getpgid(0) != os.getpid():
+        os.setsid()
+
+
+def stop_with_parent() -> None:
+    """Have the kernel send TERM when the parent dies. Raises ToolError where it cannot. Linux alone."""
+    parent = os.getppid()
+    if sys.platform != "linux" or ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM):
+        raise ToolError("the worker cannot be bound to its parent", cause="only Linux can", hint="omit --with-parent")
+    if os.getppid() != parent:
+        raise ToolError("the process that started this worker is gone", cause="it died meanwhile")
+
+
+def _work(spool: Spool, lock: int | None) -> int:
+    held = spool.claim() if lock is None else lock
+    if lock is not None:
+        name_holder(lock, os.getpid())
+    if held is None or spool.has(BEGAN) or spool.has(FINAL):
+        raise ToolError(
+            f"{spool.folder.name} was started already",
+            cause="another worker holds it" if held is None else "there is a run in it",
+        )
+    text = spool.read(WORK)
+    where = spool.folder / WORK if text is not None else "standard input"
+    try:
+        work = decode(Work, parse_json(text if text is not None else sys.stdin.read(), where))
+    except CodecError as error:
+        raise StoreError(f"{where}: {error}", cause="another version of logbook-agent wrote it") from error
+    with StopRequests() as stops:
+        make(unsealed(work, os.environ), spool, environ_of(os.environ), stops)
+    return 0
+
+
+def make(work: Work, spool: Spool, environ: Mapping[str, str], stops: StopRequests) -> None:
+    """Make the run and leave its end in the spool. Raises StoreError when that cannot be written."""
+    redactor = redactor_of(work, environ)
+    spool = replace(spool, redactor=lambda: redactor)
+    place = Workplace(
+        environ=environ,
+        redactor=redactor,
+        now=lambda: datetime.now(UTC),
+        host_root=host_root(environ),
+        folder=spool.folder,
+        within=spool.within,
+    )
+    try:
+        end = perform(work, place, SpoolWatch(spool, place.now), stops)
+    except (LogbookError, OSError) as error:
+        if spool.has(BEGAN):
+            raise  # the command may have been started, and nobody saw its end
+        said = f"never started: {error.message if isinstance(error, LogbookError) else error}"
+        end = End(ended=stamp(place.now()), duration_s=0.0, exit=Exit(never_started=True), problems=(said,))
+    write_end(spool, end)
+
+
+def write_end(
+    spool: Spool, end: End, *, sleep: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic
+) -> None:
+    """Write the end, again and again while the disk refuses it."""
+    deadline = clock() + _PATIENCE_S
+    while True:
+        try:
+            spool.write_end(end)
+        except StoreError:
+            if clock() >= deadline or not spool.folder.is_dir():
+                raise
+            sleep(_PAUSE_S)
+        else:
+            return
+
+
+class SpoolWatch:
+    """Writes what becomes known to the spool. The command goes on when a heartbeat cannot be written."""
+
+    def __init__(
+        self, spool: Spool, now: Callable[[], datetime], *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._spool, self._now, self._clock = spool, now, clock
+        self._began: Began | None = None
+        self._unsaved = False
+        self._last: str | None = None
+        self._bytes = 0
+        self._beaten = float("-inf")
+
+    def began(self, facts: Began) -> None:
+        self._began = facts
+        self._spool.write_began(facts)
+
+    def started(self, child: Process) -> None:
+        if self._began is not None:
+            self._began, self._unsaved = replace(self._began, child=child), True
+        self._beat()
+
+    def output(self, stream: Stream, data: bytes) -> None:
+        self._bytes += len(data)
+        self._beat()
+
+    def idle(self, last_result: str | None, log_bytes: int) -> None:
+        self._last, self._bytes = last_result, log_bytes
+        self._beat()
+
+    def done(self) -> None: ...
+
+    def _beat(self) -> None:
+        now = self._clock()
+        if now - self._beaten < HEARTBEAT_S:
+            return
+        self._beaten = now
+        try:
+            if self._unsaved and self._began is not None:
+                self._spool.write_began(self._began)
+                self._unsaved = False
+            self._spool.write_heartbeat(Heartbeat(at=stamp(self._now()), last=self._last, bytes=self._bytes))
+        except StoreError:
+            return  # a full disk: the log says so at the end, and the next beat tries again

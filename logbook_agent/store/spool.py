@@ -1,0 +1,213 @@
+"""The folder in which a run that another process makes leaves what it finds, until it is taken into the logbook.
+
+worker.lock      held by whoever is responsible: first the client that submits the run, then its worker; names both
+work.json        what is to be done, where nobody hands it over otherwise
+began.json       the facts before the command started; then its process, too
+output.log       and changes.diff and files/, as they will lie beside the record
+heartbeat.json   written again every few seconds
+final.json       how the command ended; the last file that is written
+worker.err       what went wrong with the worker itself
+
+A lock ends with its holder, whatever ended that: so nobody is taken for alive who is not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from logbook_agent.model.codec import CodecError, decode, encode
+from logbook_agent.model.entry import run_number
+from logbook_agent.model.errors import RecordError, StoreError
+from logbook_agent.model.record import Life
+from logbook_agent.store.files import make_folder, open_lock, write_atomic
+from logbook_agent.store.parse import parse_json, place_of
+from logbook_agent.store.processes import alive, create_time, this_host
+from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, read_text
+from logbook_agent.text.redaction.plain import clean_record, clean_run
+from logbook_agent.text.redaction.redactor import Redactor, by_shape
+
+if TYPE_CHECKING:
+    from logbook_agent.model.run import Process
+    from logbook_agent.model.work import Began, End, Heartbeat
+
+T = TypeVar("T")
+LOCK, WORK, BEGAN, LOG = "worker.lock", "work.json", "began.json", "output.log"
+HEARTBEAT, FINAL, ERRORS = "heartbeat.json", "final.json", "worker.err"
+# Whoever only looks holds a lock for an instant; whoever wants it waits so long.
+_LOOK_S = 0.5
+_PAUSE_S = 0.002
+_HOLDER_BYTES = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spool:
+    """One such folder, below `within`. Whatever is written passes the redactor."""
+
+    folder: Path
+    within: Path
+    redactor: Callable[[], Redactor] = field(default=by_shape)
+
+    @property
+    def name(self) -> tuple[str, int] | None:
+        """Entry and run, by the name of the folder: `MOE-I8-003.02`."""
+        entry_id, _, digits = self.folder.name.rpartition(".")
+        number = run_number(digits)
+        return None if number is None else (entry_id, number)
+
+    def make(self) -> None:
+        make_folder(self.folder, within=self.within)
+
+    # -- what stands in it ---------------------------------------------------------------------------
+
+    def began(self) -> Began | None:
+        """The facts before the command started; None before they are known."""
+        from logbook_agent.model.work import Began
+
+        return self._read(BEGAN, Began)
+
+    def end(self) -> End | None:
+        from logbook_agent.model.work import End
+
+        return self._read(FINAL, End)
+
+    def heartbeat(self) -> Heartbeat | None:
+        from logbook_agent.model.work import Heartbeat
+
+        return self._read(HEARTBEAT, Heartbeat)
+
+    def has(self, name: str) -> bool:
+        return os.path.lexists(self.folder / name)
+
+    def read(self, name: str, *, limit: int = PROSE_BYTES) -> str | None:
+        """The text of a file; None when it is not there. Raises StoreError."""
+        return read_text(self.folder / name, within=self.within, limit=limit) if self.has(name) else None
+
+    def _read(self, name: str, kind: type[T]) -> T | None:
+        text = self.read(name, limit=RUN_BYTES)
+        if text is None:
+            return None
+        path = self.folder / name
+        try:
+            return decode(kind, parse_json(text, path))
+        except CodecError as error:
+            raise RecordError(
+                f"{place_of(path)}: {error}",
+                cause="another version of logbook-agent or another program wrote it",
+                hint="logbook doctor",
+            ) from error
+
+    # -- writing, by the worker ----------------------------------------------------------------------
+
+    def write_began(self, began: Began) -> None:
+        self._write(BEGAN, clean_record(began, self.redactor()), durable=True)
+
+    def write_end(self, end: End) -> None:
+        """The end stands whole on disk, or not at all."""
+        self._write(FINAL, clean_run(end, self.redactor()), durable=True)
+
+    def write_heartbeat(self, beat: Heartbeat) -> None:
+        self._write(HEARTBEAT, clean_record(beat, self.redactor()), durable=False)
+
+    def _write(self, name: str, value: object, *, durable: bool) -> None:
+        data = json.dumps(encode(value), ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
+        write_atomic(self.folder / name, data, within=self.within, durable=durable)
+
+    # -- who is responsible --------------------------------------------------------------------------
+
+    def claim(self) -> int | None:
+        """The descriptor of the lock, held from here on until it is closed by all who inherit it; None when somebody
+        holds it already."""
+        descriptor = open_lock(self.folder / LOCK, within=self.within)
+        deadline = time.monotonic() + _LOOK_S
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    os.close(descriptor)
+                    return None
+                time.sleep(_PAUSE_S)
+            else:
+                name_holder(descriptor, os.getpid())
+                return descriptor
+
+    @contextmanager
+    def claimed(self) -> Iterator[int | None]:
+        """The same until the block is left."""
+        descriptor = self.claim()
+        try:
+            yield descriptor
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+
+    def is_held(self) -> bool:
+        """Whether somebody who lives is responsible."""
+        if not self.has(LOCK):
+            return False
+        descriptor = open_lock(self.folder / LOCK, within=self.within)
+        try:
+            # Shared: two who only look do not take one another for a holder.
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
+
+    def holder(self) -> tuple[Process, str | None] | None:
+        """Who took the lock last, and on which host; None when nobody did, or it cannot be told."""
+        from logbook_agent.model.run import Process
+
+        try:
+            found: Any = json.loads(self.read(LOCK, limit=_HOLDER_BYTES) or "null")
+        except (StoreError, ValueError, RecursionError):
+            return None
+        if not isinstance(found, dict):
+            return None
+        pid, started, host = found.get("pid"), found.get("started"), found.get("host")
+        if not isinstance(pid, int) or not 0 < pid < 2**31:
+            return None
+        since = started if isinstance(started, int | float) else None
+        return Process(pid=pid, started=since), host if isinstance(host, str) else None
+
+    def life(self) -> Life:
+        """What is left of the run. One whose end stands here counts as running until it is taken into the logbook."""
+        if not self.folder.is_dir():
+            return "gone"
+        holder = self.holder()
+        if holder is not None and holder[1] not in (None, this_host()):
+            return "tool" if self._has_end() else "elsewhere"
+        # Asked before the end is looked for: it may come between the two.
+        if self.is_held() or self._has_end():
+            return "tool"
+        if not self.has(BEGAN):
+            return "unstarted"
+        with contextlib.suppress(StoreError):
+            began = self.began()
+            if began is not None and began.child is not None and alive(began.child.pid, began.child.started):
+                return "child"
+        return "gone"
+
+    def _has_end(self) -> bool:
+        """Whether there is an end that can be read."""
+        with contextlib.suppress(StoreError):
+            return self.end() is not None
+        return False
+
+
+def name_holder(descriptor: int, pid: int) -> None:
+    """Write into a lock who holds it."""
+    plain = {"pid": pid, "started": create_time(pid), "host": this_host()}
+    data = json.dumps(plain).encode()
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, data, 0)

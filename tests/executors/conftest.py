@@ -1,0 +1,109 @@
+"""A logbook whose runs an executor makes, and the executors themselves."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from logbook_agent.model.run import Run
+from logbook_agent.running import detached
+from logbook_agent.running.execution import RunPlan
+from logbook_agent.running.executors.contract import OVER, Executor, Followed, Stage
+from logbook_agent.running.executors.table import EXECUTORS, executor_named
+from logbook_agent.running.intake import collect
+from logbook_agent.running.prepare import prepare
+from logbook_agent.store import records
+from logbook_agent.store.book import Book
+from logbook_agent.store.spool import Spool
+from logbook_agent.store.workspace import Workspace
+from tests.conftest import Cli
+from tests.executors.double import Threads
+
+LONG_S = 30.0
+
+
+@dataclass
+class Place:
+    """A logbook in an empty folder, and an executor by its name."""
+
+    name: str
+    folder: Path
+
+    @property
+    def workspace(self) -> Workspace:
+        """As the next command would have it."""
+        return Workspace(cwd=self.folder, environ=dict(os.environ))
+
+    @property
+    def book(self) -> Book:
+        return self.workspace.book()
+
+    @property
+    def executor(self) -> Executor:
+        return executor_named(self.workspace, self.name)
+
+    def plan(self, workspace: Workspace, *argv: str, timeout_s: float | None = None, **options: Any) -> RunPlan:
+        command = prepare(workspace, argv, **options)
+        return RunPlan(command=command, entry_id="MOE-000", timeout_s=timeout_s, config={})
+
+    def send(self, *argv: str, **options: Any) -> Run:
+        workspace = self.workspace
+        return detached.send(workspace, workspace.book(), self.plan(workspace, *argv, **options), self.name)
+
+    def spool(self, run: Run) -> Spool:
+        return self.book.spool(run.entry, run.run)
+
+    def follow(self, run: Run, offset: int | None = None) -> Followed:
+        return self.executor.follow(self.spool(run), offset)
+
+    def until(self, run: Run, *stages: Stage) -> Stage:
+        """Wait for one of these."""
+        return wait_for(lambda: found if (found := self.follow(run).stage) in stages else None)
+
+    def ended(self, run: Run) -> Run:
+        """The record, collected when the run was over."""
+        self.until(run, *OVER)
+        return self.collected(run)
+
+    def collected(self, run: Run) -> Run:
+        workspace = self.workspace
+        collect(workspace, workspace.book())
+        assert workspace.warnings == []
+        return self.read(run)
+
+    def read(self, run: Run) -> Run:
+        return records.read_run(self.book.run_folder(run.entry, run.run) / "run.json")
+
+    def log(self, run: Run) -> bytes:
+        return self.book.log_path(run.entry, run.run).read_bytes()
+
+
+def wait_for(ask: Callable[[], Any], *, within_s: float = LONG_S) -> Any:
+    """The first answer that is true."""
+    deadline = time.monotonic() + within_s
+    while not (found := ask()):
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.01)
+    return found
+
+
+def sh(script: str) -> Sequence[str]:
+    return ("sh", "-c", script)
+
+
+@pytest.fixture(params=["threads", "local"])
+def place(request: pytest.FixtureRequest, started: Cli, folder: Path) -> Iterator[Place]:
+    EXECUTORS["threads"] = lambda workspace: Threads(workspace.environ)
+    yield Place(request.param, folder)
+    del EXECUTORS["threads"]
+
+
+@pytest.fixture
+def local(started: Cli, folder: Path) -> Place:
+    return Place("local", folder)
