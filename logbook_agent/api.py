@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from logbook_agent.entries import entries as writing
+from logbook_agent.entries.attend import collect_ended
 from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.run import RunRequest, RunResult
 from logbook_agent.entries.run import run as run_experiment
@@ -165,6 +166,9 @@ class _Passed:
     def progress(self, text: str) -> None:
         pass
 
+    def began(self, entry_id: str) -> None:
+        pass
+
 
 def _workspace(root: str | Path | None, logbook: str | None = None) -> Workspace:
     return Workspace(
@@ -172,4 +176,5 @@ def _workspace(root: str | Path | None, logbook: str | None = None) -> Workspace
         environ=os.environ,
         root_option=str(root) if root is not None else None,
         logbook_option=logbook,
+        arrive=collect_ended,
     )

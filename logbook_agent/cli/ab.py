@@ -8,6 +8,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from logbook_agent.cli.detach import DetachOption, detached
 from logbook_agent.cli.noise import forecast_lines
 from logbook_agent.cli.options import Common, Text, Texts, Words, read_part
 from logbook_agent.cli.output import LineDisplay, emit
@@ -24,6 +25,7 @@ from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared
 from logbook_agent.findings.evidence.noise import Noise, noise_of
 from logbook_agent.running.prepare import parse_duration
+from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab import AbResult, Stop, ab
 from logbook_agent.sweeps.ab_prepare import MINIMUM_EFFECT, MOST_PAIRS, AbRequest
 
@@ -81,6 +83,7 @@ def ab_command(
     how: How,
     on: OnOption = None,
     entry_id: Annotated[Text, Option("--id", metavar="ID", help="Add pairs to the A/B of this entry.")] = None,
+    detach: DetachOption = False,
     common: Common,
 ) -> int:
     """Each run is a separate process, the order within each pair drawn by chance; the entry shows the result.
@@ -102,7 +105,13 @@ def ab_command(
         metrics=tuple(dict.fromkeys(metric)) if metric else None,
     )
     space = common.space()
-    result = ab(space, request, LineDisplay())
+    if detach:
+        return detached(space, lambda display: _made(space, request, common, display), as_json=common.as_json)
+    return _made(space, request, common, LineDisplay())
+
+
+def _made(space: Workspace, request: AbRequest, common: Common, display: LineDisplay) -> int:
+    result = ab(space, request, display)
     emit("ab", result.data(), "" if common.as_json else _text(result), as_json=common.as_json, warnings=space.warnings)
     return result.series.exit_status
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from typer import Option
 
 from logbook_agent.cli.output import redact_by
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, utc_now
 
 if TYPE_CHECKING:
@@ -62,10 +63,27 @@ def workspace(logbook: str | None, root: str | None) -> Workspace:
             hint="use Linux, macOS, or WSL",
         )
     space = Workspace(
-        cwd=Path.cwd(), environ=os.environ, root_option=root, logbook_option=logbook, now=utc_now, timing=timing
+        cwd=Path.cwd(),
+        environ=os.environ,
+        root_option=root,
+        logbook_option=logbook,
+        now=utc_now,
+        timing=timing,
+        arrive=_collect,
     )
     redact_by(lambda: space.redactor)
     return space
+
+
+def _collect(space: Workspace, book: Book) -> None:
+    """Whatever is asked for, runs that have ended meanwhile are part of the answer."""
+    try:
+        if book.spools():
+            from logbook_agent.entries.attend import collect_ended
+
+            collect_ended(space, book)
+    except StoreError as error:
+        space.warnings.append(f"not collected: {error.message}")
 
 
 def prose(text: str | None) -> str | None:

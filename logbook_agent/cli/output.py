@@ -173,6 +173,8 @@ class LiveDisplay:
     def progress(self, text: str) -> None:
         say(text)
 
+    def began(self, entry_id: str) -> None: ...
+
     def _wipe(self) -> None:
         if self._drawn:
             sys.stderr.write("\r\x1b[2K")
@@ -191,6 +193,8 @@ class LineDisplay:
 
     def progress(self, text: str) -> None:
         say(text)
+
+    def began(self, entry_id: str) -> None: ...
 
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")

@@ -9,14 +9,16 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from logbook_agent.cli.detach import DetachOption, detached, started
 from logbook_agent.cli.options import Common, Text, Texts, Words
-from logbook_agent.cli.output import LiveDisplay, emit, say
+from logbook_agent.cli.output import LineDisplay, LiveDisplay, emit, say
 from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.run import RunRequest, RunResult, run
 from logbook_agent.model.record import WARM_UP
 from logbook_agent.model.units import format_value, known
 from logbook_agent.model.values import parse_value
 from logbook_agent.running.prepare import bench_argv, bench_folder, parse_duration, parse_env
+from logbook_agent.store.workspace import Workspace
 
 _SHOWN_ROWS = 12
 
@@ -75,6 +77,7 @@ def run_command(
     on: OnOption = None,
     entry_id: IdOption = None,
     shell: ShellOption = False,
+    detach: DetachOption = False,
     common: Common,
 ) -> int:
     """Run a command as an experiment.
@@ -83,7 +86,8 @@ def run_command(
     RESULT_JSON become rows. Example: logbook run --label Baseline -- python bench.py --quant-mode none
     """
     request = how.request(command or (), words.read(), entry_id)
-    return _run("run", dataclasses.replace(request, repeat=repeat, discard=discard, on=on, shell=shell), common)
+    request = dataclasses.replace(request, repeat=repeat, discard=discard, on=on, shell=shell, detach=detach)
+    return _run("run", request, common)
 
 
 def bench_command(
@@ -94,6 +98,7 @@ def bench_command(
     repeat: RepeatOption = 1,
     discard: DiscardOption = 0,
     entry_id: IdOption = None,
+    detach: DetachOption = False,
     common: Common,
 ) -> int:
     """Run the in-house MoE benchmark as an experiment.
@@ -103,21 +108,38 @@ def bench_command(
     """
     argv = bench_argv(command or (), adds_run=entry_id is not None)
     request = how.request(argv, words.read(), entry_id)
-    return _run(
-        "bench", dataclasses.replace(request, repeat=repeat, discard=discard, search_first=bench_folder()), common
-    )
+    request = dataclasses.replace(request, repeat=repeat, discard=discard, detach=detach, search_first=bench_folder())
+    return _run("bench", request, common)
 
 
 def _run(name: str, request: RunRequest, common: Common) -> int:
     space = common.space()
+    if request.detach:
+        return _detached(space, request, common)
     result = run(space, request, LiveDisplay(all_to_stderr=common.as_json), tell=None if common.as_json else say)
     data = result.data()
     if common.as_json:
         emit(name, data, "", as_json=True, warnings=space.warnings)
     else:
         # The command's own output has stdout; what we say of it goes to stderr.
-        for line in [*_summary(result, data), *(f"warning: {w}" for w in space.warnings)]:
-            say(line)
+        return _finish(space, result)
+    return result.exit_status
+
+
+def _detached(space: Workspace, request: RunRequest, common: Common) -> int:
+    """A single run is submitted; several are a series of their own."""
+    if not request.is_single:
+        alone = dataclasses.replace(request, detach=False)
+        return detached(space, lambda display: _finish(space, run(space, alone, display)), as_json=common.as_json)
+    result = run(space, request, LineDisplay(), tell=None if common.as_json else say)
+    status = result.exit_status
+    started(space, result.entry.id, result.runs[0].run, as_json=common.as_json)
+    return status
+
+
+def _finish(space: Workspace, result: RunResult) -> int:
+    for line in [*_summary(result, result.data()), *(f"warning: {w}" for w in space.warnings)]:
+        say(line)
     return result.exit_status
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from logbook_agent.cli.detach import DetachOption, detached
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import LineDisplay, columns, emit, say
 from logbook_agent.model.errors import UsageError
@@ -41,6 +42,7 @@ def sweep_command(
         bool, Option("--retry-failed", help="Retry failed runs; the new runs count instead of them.")
     ] = False,
     on: Annotated[Text, Option("--on", metavar="LAUNCHER[:TARGET]", help="Run through a configured launcher.")] = None,
+    detach: DetachOption = False,
     common: Common,
 ) -> int:
     """Run a recipe: every case of its axes, its controls, and a fresh run of the best.
@@ -70,13 +72,21 @@ def sweep_command(
     staged = recipe is not None and resume is None and has_stages(space, recipe)
     if dry_run:
         return _dry_run(space, request, common.as_json, staged=staged)
+    if detach:
+        return detached(
+            space, lambda display: _made(space, request, common, display, staged=staged), as_json=common.as_json
+        )
+    return _made(space, request, common, LineDisplay(), staged=staged)
+
+
+def _made(space: Workspace, request: SweepRequest, common: Common, display: LineDisplay, *, staged: bool) -> int:
     tell = None if common.as_json else _warn
     if staged:
-        done = sweep_stages(space, request, LineDisplay(), tell=tell)
+        done = sweep_stages(space, request, display, tell=tell)
         text = stages_result_text(done, naming(space, done.stages[0].result.series.book))
         emit("sweep", done.data(), text, as_json=common.as_json, warnings=space.warnings)
         return done.exit_status
-    result = sweep(space, request, LineDisplay(), tell=tell)
+    result = sweep(space, request, display, tell=tell)
     emit("sweep", result.data(), result_text(result), as_json=common.as_json, warnings=space.warnings)
     return result.exit_status
 

@@ -11,7 +11,7 @@ from logbook_agent.doctor.leftovers import check_index, check_lock, check_logs, 
 from logbook_agent.doctor.merges import check_merges
 from logbook_agent.doctor.records import check_header, check_records
 from logbook_agent.doctor.runs import check_runs
-from logbook_agent.doctor.unfinished import check_markers, check_unfinished
+from logbook_agent.doctor.unfinished import check_detached, check_markers, check_unfinished
 from logbook_agent.doctor.view import check_view
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
@@ -27,6 +27,7 @@ CHECKS: tuple[Check, ...] = (
     check_runs,
     check_records,
     check_aliases,
+    check_detached,
     check_unfinished,
     check_markers,
     check_lock,

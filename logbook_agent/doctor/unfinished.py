@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import signal
@@ -16,11 +17,15 @@ from logbook_agent.model.entry import id_number, run_number
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import changing
+from logbook_agent.running.executors.table import executor_named
+from logbook_agent.running.intake import take_in
 from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.launch.stopping import end_group
 from logbook_agent.running.recover import finish
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
+from logbook_agent.store.files import remove_tree
+from logbook_agent.store.spool import FINAL, SERIES, Spool
 from logbook_agent.store.workspace import Workspace
 
 GONE = "tool and command were gone"
@@ -67,6 +72,8 @@ def check_markers(examination: Examination) -> Iterator[Finding]:
     if not book.open_folder.is_dir():
         return
     for marker in sorted(book.open_folder.iterdir()):
+        if marker.name.endswith(SERIES):
+            continue
         why = None if marker.name.startswith(".") else _why_not(examination, marker.name)
         if why is not None:
             fix = functools.partial(examination.remove, marker)
@@ -85,9 +92,53 @@ def _why_not(examination: Examination, name: str) -> str | None:
     if not os.path.lexists(path):
         return "there is no such run"
     try:
-        return "the run has ended" if records.read_run(path).exit is not None else None
+        run = records.read_run(path)
+        if (run.executor is not None) != (book.open_folder / name).is_dir():
+            return "it is no spool" if run.executor is not None else "it is a folder"
+        return "the run has ended" if run.exit is not None else None
     except StoreError:
         return None
+
+
+def check_detached(examination: Examination) -> Iterator[Finding]:
+    """Ends that cannot be read, so that nobody can take them in; and series of runs that were cut off."""
+    book = examination.book
+    for spool in book.spools():
+        try:
+            spool.end()
+        except StoreError as error:
+            mend = f"{DOCTOR_FIX} records the run as lost, with what its log holds, and keeps the file in the backups"
+            fix = functools.partial(_without_end, examination, spool)
+            yield Finding("error", "spool", spool.folder, error.message, mend, fix)
+    for entry_id in book.series_names():
+        series = book.series(entry_id)
+        if series.is_held() or series.has(FINAL):
+            continue
+        with contextlib.suppress(StoreError):
+            again = _again(book, entry_id)
+            message = f"the detached series of runs of {entry_id} was cut off"
+            fix = functools.partial(_remove_series, examination, series)
+            mend = f"to make the rest: {again}; {DOCTOR_FIX} removes this folder, which holds its messages"
+            yield Finding("warning", "series", series.folder, message, mend, fix)
+
+
+def _again(book: Book, entry_id: str) -> str:
+    """What makes the runs that a series did not come to."""
+    if book.entry(entry_id).recipe is not None:
+        return f"logbook sweep --resume {entry_id} --detach"
+    return f"its command again, with --id {entry_id} --detach"
+
+
+def _without_end(examination: Examination, spool: Spool) -> str:
+    examination.backup(spool.folder / FINAL)
+    examination.remove(spool.folder / FINAL)
+    done = take_in(examination.workspace, examination.book, spool)
+    return "another command finished it" if done is None else "recorded as lost"
+
+
+def _remove_series(examination: Examination, series: Spool) -> str:
+    remove_tree(series.folder, within=examination.book.root)
+    return "removed"
 
 
 # -- `doctor --stop` -------------------------------------------------------------------------------
@@ -119,6 +170,9 @@ def stop(
     found = []
     with changing(workspace, book):
         for run in orphans:
+            if run.executor is not None:
+                found.append(_stop_detached(workspace, book, run))
+                continue
             if run.child is None:
                 continue
             last = end_group(run.child, graces=graces, clock=clock, sleep=sleep)
@@ -127,6 +181,13 @@ def stop(
             done = finish(workspace, book, stamp, entry_id, run.run, f"its tool was gone; {how}")
             found.append(Stopped(run=done or run, signal=name))
     return found
+
+
+def _stop_detached(workspace: Workspace, book: Book, run: Run) -> Stopped:
+    """The same for a run whose worker vanished: it is lost."""
+    spool = book.spool(run.entry, run.run)
+    executor_named(workspace, run.executor or "").stop(spool)
+    return Stopped(run=take_in(workspace, book, spool) or run, signal=None)
 
 
 def _nothing(book: Book, entry_id: str) -> UsageError:

@@ -33,7 +33,7 @@ class RunRequest:
 
     Before the `repeat` runs of each command, `discard` more are made that warm up and never count. Programs are looked
     for in the folder `search_first`, then on PATH. `noise`: a new entry is a measurement of noise. `predicting`: what a
-    new entry of kind `prediction` predicts.
+    new entry of kind `prediction` predicts. `detach`: a single run is submitted, and continues without this process.
     """
 
     argv: Sequence[str] = ()
@@ -51,6 +51,12 @@ class RunRequest:
     search_first: Path | None = None
     noise: bool = False
     predicting: Predicting | None = None
+    detach: bool = False
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one run, whatever the entry holds."""
+        return bool(self.argv) and self.repeat == 1 and not self.discard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,17 +105,25 @@ def run(
     plan = [(c, number) for c in commands for number in range(1 - request.discard, request.repeat + 1)]
     with series(workspace, book, lambda: earlier or _new_entry(workspace, book, request, commands[0]), display) as made:
         for command, repeat in plan:
+            if request.detach:
+                made.send(command, request.config, timeout_s=request.timeout_s)
+                break
             is_warm_up, numbered = repeat < 1, repeat if request.repeat > 1 and repeat > 0 else None
             timeout_s = request.timeout_s
             if made.make(command, request.config, repeat=numbered, timeout_s=timeout_s, discarded=is_warm_up) is None:
                 break
-    if made.runs and made.runs[0].run == 1 and (why := unmeasured(made.runs, book.header.metrics)) is not None:
+    if (
+        not request.detach
+        and made.runs
+        and made.runs[0].run == 1
+        and (why := unmeasured(made.runs, book.header.metrics)) is not None
+    ):
         workspace.warnings.append(why)
     if book.header.closing is not None:
         closed = day(book.header.closing.at, book.header.zone)
         workspace.warnings.append(f"{book.header.topic} was closed on {closed}: logbook close --reopen opens it again")
     # Of a single run that was cut off nothing needs to be said.
-    if made.is_interrupted and (len(plan) > 1 or not made.runs):
+    if made.is_cut_off and (len(plan) > 1 or not made.runs):
         workspace.warnings.append(_rest(made, commands, len(commands) * request.repeat))
     return RunResult(book=book, entry=made.entry, runs=tuple(made.runs), exit_status=made.exit_status)
 

@@ -26,7 +26,11 @@ _REFRESH_S = 10.0
 # A command that outlived its tool by a moment is waited for; one that goes on is the user's to stop.
 _ORPHAN_S = 5.0
 _PAUSE_S = 0.05
+# A run whose worker vanished is made again so often; one that failed is not.
+_LOST_AGAIN = 2
 # What to do where the machine is busy, and what not to say twice in one invocation.
+# What makes a run that outlives this process, unless another executor is named.
+DETACHED = "local"
 ADVICE = "wait until it is quiet, or compare with logbook ab, whose pairs meet the load alike"
 _SAID_BUSY = "said that the machine is busy"
 
@@ -73,10 +77,33 @@ class Series:
             timeout_s=timeout_s,
             config=dict(config),
         )
-        run = run_once(self.workspace, self.book, plan, self.display, self._stops)
-        self.runs.append(run)
-        self.is_interrupted = self.is_interrupted or not is_made(run)
+        run = self._made(plan)
+        self.is_interrupted = self.is_interrupted or (run.exit is not None and run.exit.interrupted)
         return run if is_made(run) else None
+
+    def _made(self, plan: RunPlan) -> Run:
+        """One run; where its worker vanished, the one that was made in its place."""
+        if self.workspace.executor is None:
+            self.runs.append(run_once(self.workspace, self.book, plan, self.display, self._stops))
+            return self.runs[-1]
+        from logbook_agent.running.detached import make
+
+        for left in reversed(range(1 + _LOST_AGAIN)):
+            run = make(self.workspace, self.book, plan, self.workspace.executor, self.display, self._stops)
+            self.runs.append(run)
+            if run.exit is None or not run.exit.lost or not left or self.is_stopped():
+                break
+            self.display.progress(f"{run.entry} run {run.run} was lost; it is made again")
+        return self.runs[-1]
+
+    def send(self, command: Command, config: Mapping[str, Scalar], *, timeout_s: float | None = None) -> Run:
+        """Submit one run and return it as it goes on."""
+        from logbook_agent.running.detached import send
+
+        self._say_if_busy()
+        plan = RunPlan(command=command, entry_id=self.entry.id, timeout_s=timeout_s, config=dict(config))
+        self.runs.append(send(self.workspace, self.book, plan, self.workspace.executor or DETACHED))
+        return self.runs[-1]
 
     def _say_if_busy(self) -> None:
         """Before the first run of an invocation: that others use the machine, and what to do."""
@@ -98,12 +125,18 @@ class Series:
         self._refreshed = time.monotonic()
 
     @property
+    def is_cut_off(self) -> bool:
+        """Whether the series ended before its plan did: by a request to stop, or because a run could not be made."""
+        return self.is_interrupted or any(run.exit is not None and run.exit.is_cut_off for run in self.runs[-1:])
+
+    @property
     def exit_status(self) -> int:
-        """What the command exits with: 130 when it was interrupted, else the first status of a run that is not 0."""
+        """What the command exits with: 130 when it was interrupted, else the first status of a run that is not 0. Runs
+        that were lost and made again do not count."""
         if self.is_interrupted:
             return INTERRUPTED_STATUS
-        statuses = (exit_status(run.exit) for run in self.runs if run.exit is not None)
-        return next(filter(None, statuses), 0)
+        counted = [run for run in self.runs if is_made(run) or run is self.runs[-1]]
+        return next(filter(None, (exit_status(run.exit) for run in counted if run.exit is not None)), 0)
 
     def rest(self, made: int, total: object, again: str, *, what: str = "runs") -> str:
         """What is said of a series that did not come to its end; `again` is what to type."""
@@ -132,13 +165,16 @@ def series(
         entry = found()
         if another is not None:
             _take_up(workspace, book, entry, another, stack)
+        display.began(entry.id)
+        if another is not None:
+            _close_dead_runs(workspace, book, entry, display, stops)
         made = Series(workspace, book, entry, display, stops, advice)
         stack.callback(made.refresh)
         yield made
 
 
 def _take_up(workspace: Workspace, book: Book, entry: Entry, another: str, stack: contextlib.ExitStack) -> None:
-    """Hold the lock of an entry until the stack is left, and close its dead runs."""
+    """Hold the lock of an entry until the stack is left."""
     make_folder(book.open_folder, within=book.root)
     place = book.open_folder / f".{entry.id}.sweep.lock"
     try:
@@ -151,10 +187,9 @@ def _take_up(workspace: Workspace, book: Book, entry: Entry, another: str, stack
             cause=f"{entry.title!r} is in progress there, and only one process at a time can run an entry",
             hint=f"wait until it ends (progress: logbook show {entry.id}), or start another: {another}",
         ) from error
-    _close_dead_runs(workspace, book, entry)
 
 
-def _close_dead_runs(workspace: Workspace, book: Book, entry: Entry) -> None:
+def _close_dead_runs(workspace: Workspace, book: Book, entry: Entry, display: Display, stops: StopRequests) -> None:
     # Reads the log of a run again; most series have none to close.
     from logbook_agent.running.recover import finish
 
@@ -162,6 +197,12 @@ def _close_dead_runs(workspace: Workspace, book: Book, entry: Entry) -> None:
     deadline = time.monotonic() + _ORPHAN_S
     for run in book.runs(entry.id):
         if run.exit is not None:
+            continue
+        if run.executor is not None:
+            from logbook_agent.running.detached import attend
+
+            display.progress(f"{entry.id} run {run.run} is still running: waiting for its end")
+            attend(workspace, book, run, display, stops)
             continue
         while (left := book.life(run)) == "child" and time.monotonic() < deadline:
             time.sleep(_PAUSE_S)

@@ -319,11 +319,13 @@ def _outcome(status: RunStatus, *, alone: bool) -> list[str]:
     if not status.counts:
         name = f"{name}, {WARM_UP}" if name else WARM_UP
     subject = f"{md.escape(name)}: " if name else ""
-    if status.state in ("running", "orphaned", "interrupted") and run.ended is None:
+    if status.state in ("running", "orphaned", "interrupted", "lost", "never-started") and run.ended is None:
         what = {
             "running": f"running since {run.started}",
             "orphaned": f"its tool is gone, the command still runs (pid {run.child.pid if run.child else '?'})",
             "interrupted": "interrupted: tool and command are gone; the output read until then is kept",
+            "lost": "lost: its worker vanished; the output read until then is kept",
+            "never-started": "never started",
         }[status.state]
         return [subject + what]
     if status.state == "finished" and (run.rows or run.predictions):
@@ -349,6 +351,8 @@ def _ending(run: Run) -> str:
         return f"stopped at its limit of {duration(run.timeout_s)}"
     if ended.interrupted:
         return f"interrupted by the user{took}"
+    if ended.never_started:
+        return "never started"
     if ended.signal:
         return f"ended by {ended.signal}{took}"
     return (f"exit {ended.code}" if ended.code else "exit 0") + took

@@ -9,6 +9,7 @@ from typing import Any
 
 from logbook_agent.findings.best import CaseBest, MetricBest, bests
 from logbook_agent.findings.claims import Claim, claim_text
+from logbook_agent.findings.going import GoingRun, going, going_series
 from logbook_agent.findings.measured import baseline_cases
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import Summary, Thread
@@ -115,6 +116,8 @@ def _answer(found: Findings, edited: list[str], reserved: list[str], cut: _Cutte
             state: cut.last(f"open.{state}", [_open(e, cut) for e in thread.open if e["state"] == state])
             for state in dict.fromkeys(e["state"] for e in thread.open)
         },
+        "running": cut.first("running", [_going(one, cut) for one in going(found.book)]),
+        "detached_series": cut.first("detached_series", going_series(found.book)),
         "last": [_last(e, cut) for e in cut.last("last", list(entries[-5:]))],
         "next_actions": cut.last("next_actions", [_next(e, cut) for e in thread.next_actions]),
         "criteria": cut.first("criteria", [_criterion(c, cut) for c in header.stop_criteria]),
@@ -231,6 +234,14 @@ def _next(entry: Summary, cut: _Cutter) -> dict[str, Any]:
 def _open(entry: Summary, cut: _Cutter) -> dict[str, Any]:
     line = {"id": entry["id"], "title": cut.text(entry["title"])}
     return line | ({"next": cut.text(entry["next"])} if entry["next"] else {})
+
+
+def _going(one: GoingRun, cut: _Cutter) -> dict[str, Any]:
+    data = one.data() | {
+        "label": cut.text(one.run.label),
+        "last": cut.text(one.heartbeat.last if one.heartbeat is not None else None),
+    }
+    return {name: value for name, value in data.items() if value is not None}
 
 
 def _last(entry: Summary, cut: _Cutter) -> dict[str, Any]:

@@ -50,3 +50,12 @@ class Heartbeat:
     at: str
     last: str | None = None
     bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesEnd:
+    """What a series of runs that went on by itself would have exited with."""
+
+    format: int = 1
+    ended: str
+    exit_status: int

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
+import time
 from pathlib import Path
 
 from logbook_agent.model.errors import LogbookError, StoreError
@@ -26,6 +27,8 @@ from logbook_agent.store.workspace import Workspace
 
 _KEPT = (LOG, "changes.diff", "files")
 _ERROR_CHARS = 500
+# A spool without a record: its client writes that within an instant.
+_ABANDONED_S = 60.0
 
 
 def collect(workspace: Workspace, book: Book) -> list[Run]:
@@ -50,8 +53,8 @@ def take_in(workspace: Workspace, book: Book, spool: Spool) -> Run | None:
         raise StoreError(f"{spool.folder} is no spool of a run")
     path = book.run_folder(*name) / "run.json"
     if not os.path.lexists(path):
-        # Its client was cut off before there was a record: nothing was started.
-        if not spool.is_held():
+        # A client that is about to write it, or was cut off before it could: nothing was started.
+        if time.time() - spool.folder.stat().st_mtime > _ABANDONED_S and not spool.is_held():
             drop(book, spool)
         return None
     run = records.read_run(path)
@@ -74,7 +77,7 @@ def _taken(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: Stag
         if stage in OVER:
             _keep_late(workspace, book, spool, run, stage)
         return None
-    began = spool.began()
+    began = _began(spool)
     known = with_facts(run, began) if began is not None else run
     if stage not in OVER:
         if known != run:
@@ -102,6 +105,14 @@ def _ended(
     known = dataclasses.replace(run, problems=(*run.problems, *facts))
     why = f"lost: its worker vanished{f' ({said})' if said else ''}; what stands here was read from its log"
     return from_log(workspace, book, known, Exit(lost=True), why)
+
+
+def _began(spool: Spool) -> Began | None:
+    """The facts before the command started; None where they are unknown, or cannot be read."""
+    try:
+        return spool.began()
+    except StoreError:
+        return None
 
 
 def _changed(end: End, digest: str | None) -> list[str]:

@@ -26,9 +26,9 @@ _CHUNK = 2**20
 
 
 def finish(workspace: Workspace, book: Book, stamp_of_backup: str, entry_id: str, number: int, why: str) -> Run | None:
-    """Close the record of a run that nobody finished: interrupted, at an unknown time, with the rows that stand in its
-    log. The record as it was is kept in the backups. None when it was finished meanwhile, or somebody still works on
-    it."""
+    """Close the record of a run that nobody finished: interrupted, or lost where a worker made it, at an unknown time,
+    with the rows that stand in its log. The record as it was is kept in the backups. None when it was finished
+    meanwhile, or somebody still works on it."""
     path = book.run_folder(entry_id, number) / "run.json"
     with book.lock():
         run = records.read_run(path)
@@ -36,7 +36,8 @@ def finish(workspace: Workspace, book: Book, stamp_of_backup: str, entry_id: str
             return None
         book.backup(path, stamp_of_backup)
         about = f"{why}; its record was finished by doctor from the log"
-        return book.write_run(from_log(workspace, book, run, Exit(interrupted=True), about))
+        exit = Exit(interrupted=True) if run.executor is None else Exit(lost=True)
+        return book.write_run(from_log(workspace, book, run, exit, about))
 
 
 def from_log(workspace: Workspace, book: Book, run: Run, exit: Exit, why: str) -> Run:

@@ -22,7 +22,7 @@ from logbook_agent.store.files import copy, create_folder, locked, make_folder, 
 from logbook_agent.store.ids import Void, reservations_of, reserve, voids
 from logbook_agent.store.processes import life, this_host
 from logbook_agent.store.reading import VIEW_BYTES, names_in, read_text
-from logbook_agent.store.spool import Spool
+from logbook_agent.store.spool import SERIES, Spool
 from logbook_agent.text.redaction.plain import clean_record, clean_run
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
@@ -268,16 +268,23 @@ class Book:
         folder = self.open_folder / f"{entry_id}.{run:02d}"
         return Spool(folder=folder, within=self.root, redactor=self._redactor)
 
+    def series(self, entry_id: str) -> Spool:
+        """Where a series of runs of an entry that goes on by itself keeps its lock, its log and its end."""
+        return Spool(folder=self.open_folder / f"{entry_id}{SERIES}", within=self.root, redactor=self._redactor)
+
+    def series_names(self) -> list[str]:
+        """The entries that such a series was started for, and what it left is still there."""
+        names = sorted(names_in(self.open_folder, within=self.root))
+        return [name.removesuffix(SERIES) for name in names if name.endswith(SERIES)]
+
     def spools(self) -> list[Spool]:
         """The spools there are, of runs that go on or whose end was not taken in yet; in the order of their names."""
-        if not self.open_folder.is_dir():
-            return []
-        found = [
-            Spool(folder=self.open_folder / item.name, within=self.root, redactor=self._redactor)
-            for item in sorted(os.scandir(self.open_folder), key=lambda item: item.name)
-            if item.is_dir(follow_symlinks=False)
-        ]
-        return [spool for spool in found if spool.name is not None]
+        found = []
+        for name in sorted(names_in(self.open_folder, within=self.root)):
+            spool = Spool(folder=self.open_folder / name, within=self.root, redactor=self._redactor)
+            if spool.name is not None and spool.folder.is_dir() and not spool.folder.is_symlink():
+                found.append(spool)
+        return found
 
     def life(self, run: Run) -> Life:
         """What is left of a run that has not ended."""

@@ -37,10 +37,12 @@ from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Process
-    from logbook_agent.model.work import Began, End, Heartbeat
+    from logbook_agent.model.work import Began, End, Heartbeat, SeriesEnd
 
 T = TypeVar("T")
 LOCK, WORK, BEGAN, LOG = "worker.lock", "work.json", "began.json", "output.log"
+# What the folder of a series of runs is called, behind its entry.
+SERIES = ".series"
 HEARTBEAT, FINAL, ERRORS = "heartbeat.json", "final.json", "worker.err"
 # Whoever only looks holds a lock for an instant; whoever wants it waits so long.
 _LOOK_S = 0.5
@@ -79,6 +81,12 @@ class Spool:
 
         return self._read(FINAL, End)
 
+    def series_end(self) -> SeriesEnd | None:
+        """How a series of runs ended that goes on by itself; its folder has the same lock and log."""
+        from logbook_agent.model.work import SeriesEnd
+
+        return self._read(FINAL, SeriesEnd)
+
     def heartbeat(self) -> Heartbeat | None:
         from logbook_agent.model.work import Heartbeat
 
@@ -113,6 +121,9 @@ class Spool:
     def write_end(self, end: End) -> None:
         """The end stands whole on disk, or not at all."""
         self._write(FINAL, clean_run(end, self.redactor()), durable=True)
+
+    def write_series_end(self, end: SeriesEnd) -> None:
+        self._write(FINAL, end, durable=True)
 
     def write_heartbeat(self, beat: Heartbeat) -> None:
         self._write(HEARTBEAT, clean_record(beat, self.redactor()), durable=False)

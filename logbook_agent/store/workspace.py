@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from logbook_agent.model.run import Run
 
 
+_ARRIVED = "arrived at"
+
+
 def utc_now() -> datetime:
     """This moment."""
     return datetime.now(UTC)
@@ -48,9 +51,11 @@ class Workspace:
     timing: Mapping[str, Any] = field(default_factory=dict)
     # What makes the runs of this invocation; None: its own process.
     executor: str | None = None
+    # What is done with a logbook before the first use of it in this invocation.
+    arrive: Callable[[Workspace, Book], object] | None = None
     warnings: list[str] = field(default_factory=list)
     # What other rooms make once for an invocation, by a name of theirs.
-    made: dict[str, Any] = field(default_factory=dict)
+    made: dict[Any, Any] = field(default_factory=dict)
 
     @cached_property
     def config(self) -> Config:
@@ -82,6 +87,14 @@ class Workspace:
 
     def choose(self, option: str | None, entry_id: str | None = None) -> Book:
         """The same with another option."""
+        book = self.named(option, entry_id)
+        if self.arrive is not None and (_ARRIVED, book.topic) not in self.made:
+            self.made[_ARRIVED, book.topic] = True
+            self.arrive(self, book)
+        return book
+
+    def named(self, option: str | None, entry_id: str | None = None) -> Book:
+        """The same, untouched."""
         there = self.books()
         if not there:
             raise NotFound(
@@ -211,7 +224,7 @@ def naming(workspace: Workspace, book: Book | None) -> list[str]:
     if book is None:
         return []
     try:
-        found = workspace.choose(None)
+        found = workspace.named(None)
     except UsageError:
         return ["-L", book.topic]
     return [] if found.topic == book.topic else ["-L", book.topic]

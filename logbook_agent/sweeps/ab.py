@@ -208,8 +208,9 @@ class _Rounds:
         config = {**self._request.run.config, **self._axis.config(value)}
         timeout_s = self._request.run.timeout_s
         run = self._series.make(command, config, repeat=repeat, timeout_s=timeout_s, discarded=discarded)
-        if run is None:
+        if run is None and self._series.is_interrupted:
             return Stop.INTERRUPTED, self._rest()
+        run = run or self._series.runs[-1]  # one that was lost, or never started, ends the A/B as a failure does
         state = run_state(run, self._book.life)
         if state == "finished":
             return None

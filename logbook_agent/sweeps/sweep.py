@@ -174,7 +174,7 @@ class _Sweep:
     def _result(self, problems: Sequence[str]) -> SweepResult:
         progress, total, interrupted = self._progress(), len(self._plan), self._series.is_interrupted
         rows, wrong = row_problems(progress)
-        if interrupted or problems:
+        if interrupted or problems or self._series.is_cut_off:
             left, again = len(progress.todo), f"logbook sweep --resume {self._entry.id}"
             wrong = [self._series.rest(total - left, total, again)] if left or not (problems or self._retry) else []
         wrong += progress.tally.problems()

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
-import signal
 from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
 import pytest
 
-from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import run_state
+from logbook_agent.model.run import Exit
 from logbook_agent.running import detached
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import Spool
@@ -162,19 +162,16 @@ def test_a_lost_reply_starts_no_second_attempt(place: Place, monkeypatch: pytest
     place.until(run, "running")
     assert spool.claim() is None, "the worker holds it"
     # Whoever comes with a claim of its own all the same starts nothing either.
-    with spool_elsewhere(place) as claim:
+    other = Spool(folder=place.folder / "elsewhere", within=place.folder)
+    other.make()
+    with other.claimed() as claim:
+        assert claim is not None
         place.executor.start(spool, claim, *sent[0])
     (place.folder / "go").touch()
     done = place.ended(run)
     assert done.exit is not None
     assert done.exit.code == 0
     assert (place.folder / "started").read_text() == "x\n"
-
-
-def spool_elsewhere(place: Place):  # type: ignore[no-untyped-def]
-    other = Spool(folder=place.folder / "elsewhere", within=place.folder)
-    other.make()
-    return other.claimed()
 
 
 @pytest.mark.slow
@@ -211,17 +208,13 @@ def test_the_first_end_stands(place: Place) -> None:
     """Somebody gave the run up; its worker comes back."""
     run = place.send(*sh("until [ -e go ]; do sleep 0.02; done; echo RESULT tflops=1"))
     place.until(run, "running")
-    import dataclasses
-
-    from logbook_agent.model.run import Exit
-
     given_up = place.book.write_run(dataclasses.replace(place.read(run), exit=Exit(lost=True)))
     (place.folder / "go").touch()
     place.until(run, "ended")
     found = place.collected(run)
     assert found.exit == given_up.exit
     assert found.rows == ()
-    assert found.problems[-1].startswith("late: another end came afterwards, with 1 row; kept in backups/late-MOE-000.01-")
+    assert found.problems[-1].startswith(
+        "late: another end came afterwards, with 1 row; kept in backups/late-MOE-000.01-"
+    )
     assert place.collected(run) == found
-
-

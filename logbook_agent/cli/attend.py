@@ -1,0 +1,154 @@
+"""`logbook wait`, `tail`, `cancel` and `collect`: runs that go on by themselves."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from logbook_agent.cli.options import Common, Text, Texts
+from logbook_agent.cli.output import emit
+from logbook_agent.entries.attend import WaitedFor, cancel, collect_ended, wait
+from logbook_agent.findings.going import is_going
+from logbook_agent.findings.said import brief_run
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.record import RunStatus, run_state
+from logbook_agent.model.run import Run
+from logbook_agent.running.follow import log_piece
+from logbook_agent.running.prepare import parse_duration
+from logbook_agent.store.book import Book
+
+_PAUSE_S = 0.2
+
+
+def wait_command(
+    *,
+    ids: Annotated[Texts, Argument(metavar="[ID...]", help="Entries; without one, all that run now.")] = None,
+    any_: Annotated[bool, Option("--any", help="Return when one of them has ended.")] = False,
+    timeout: Annotated[Text, Option("--timeout", metavar="TIME", help="Wait no longer than 90s, 30m, 2h.")] = None,
+    common: Common,
+) -> int:
+    """Wait for runs that were started with --detach, or in another terminal.
+
+    Exit code: that of `logbook run`, of the first entry that failed; 124 when the time is over first.
+    Example: logbook wait MOE-I8-004
+    """
+    space = common.space()
+    book = space.book(ids[0] if ids else None)
+    limit_s = parse_duration(timeout) if timeout is not None else None
+    done = wait(space, book, ids or (), is_any=any_, timeout_s=limit_s)
+    data = {"ended": [one.data(book) for one in done.ended], "going": list(done.going), "timeout": done.is_timeout}
+    lines = [_ended_text(one) for one in done.ended]
+    if done.is_timeout:
+        lines.append(f"still running: {', '.join(done.going)}")
+    text = "\n".join(lines) or "nothing runs"
+    emit("wait", data, text, as_json=common.as_json, warnings=space.warnings)
+    return done.exit_status
+
+
+def _ended_text(one: WaitedFor) -> str:
+    rows = sum(len(run.rows) for run in one.runs)
+    return f"{one.id}: {one.state}, {rows} row{'' if rows == 1 else 's'}"
+
+
+def tail_command(
+    *,
+    entry_id: Annotated[str, Argument(metavar="ID", help="The entry.")],
+    follow: Annotated[bool, Option("-f", "--follow", help="Continue until the entry has ended.")] = False,
+    lines: Annotated[int, Option("-n", "--lines", metavar="N", help="Begin with the last N lines.")] = 10,
+    common: Common,
+) -> None:
+    """The end of what the last run of an entry prints, without secrets.
+
+    Example: logbook tail MOE-I8-004 -f
+    """
+    if common.as_json:
+        raise UsageError(
+            "tail has no JSON",
+            cause="it prints output as it stands",
+            hint=f"logbook show {entry_id} --json",
+        )
+    space = common.space()
+    book = space.book(entry_id)
+    entry_id = book.resolve(entry_id)
+    number = _last_run(book, entry_id)
+    kept: deque[bytes] = deque(maxlen=max(lines, 0))
+    offset, rest = 0, b""
+    while piece := log_piece(space, book, entry_id, number, offset):
+        offset += len(piece)
+        *whole, rest = (rest + piece).split(b"\n")
+        kept.extend(line + b"\n" for line in whole)
+    kept.extend([rest] if rest else [])
+    sys.stdout.flush()
+    _print(b"".join(kept))
+    while follow:
+        collect_ended(space, book)
+        is_over = not is_going(book, entry_id)
+        while piece := log_piece(space, book, entry_id, number, offset):
+            offset += len(piece)
+            _print(piece)
+        if (later := _last_run(book, entry_id)) != number:
+            number, offset = later, 0
+        elif is_over:
+            break
+        else:
+            time.sleep(_PAUSE_S)
+    emit("tail", None, "", as_json=False, warnings=space.warnings)
+
+
+def _last_run(book: Book, entry_id: str) -> int:
+    numbers = book.run_numbers(entry_id)
+    if not numbers:
+        raise UsageError(
+            f"{entry_id} has no run", cause="nothing was printed yet", hint=f"logbook run --id {entry_id} --detach"
+        )
+    return numbers[-1]
+
+
+def _print(data: bytes) -> None:
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def cancel_command(
+    *,
+    entry_id: Annotated[str, Argument(metavar="ID", help="The entry.")],
+    common: Common,
+) -> None:
+    """End what runs in an entry.
+
+    Its commands get INT, then TERM, then KILL, as by Ctrl-C; what they printed is kept.
+    Example: logbook cancel MOE-I8-004
+    """
+    space = common.space()
+    book = space.book(entry_id)
+    runs = cancel(space, book, entry_id)
+    data = {"ended": [_brief(book, run) for run in runs]}
+    text = "\n".join(_run_text(book, run) for run in runs) or f"{entry_id}: ended"
+    emit("cancel", data, text, as_json=common.as_json, warnings=space.warnings)
+
+
+def collect_command(*, common: Common) -> None:
+    """Take runs that have ended into the logbook, as every command does that reads it.
+
+    Example: logbook collect
+    """
+    space = common.space()
+    space.arrive = None  # what it would take in is what is told
+    book = space.book()
+    runs = collect_ended(space, book)
+    data = {"collected": [_brief(book, run) for run in runs]}
+    text = "\n".join(_run_text(book, run) for run in runs) or "nothing to collect"
+    emit("collect", data, text, as_json=common.as_json, warnings=space.warnings)
+
+
+def _brief(book: Book, run: Run) -> dict[str, Any]:
+    return {"id": run.entry, **brief_run(RunStatus(run=run, state=run_state(run, book.life)), book)}
+
+
+def _run_text(book: Book, run: Run) -> str:
+    rows = f"{len(run.rows)} row{'' if len(run.rows) == 1 else 's'}"
+    return f"{run.entry} run {run.run}: {run_state(run, book.life)}, {rows}"

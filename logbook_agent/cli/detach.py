@@ -1,0 +1,133 @@
+"""`--detach`: a series of runs in a process of its own, independent of the terminal that started it.
+
+The command forks before it does anything. The child carries it out as it always does; until there is an entry, it
+prints where its parent does, so that whatever is wrong is seen at once. Then it turns to a log beside the entry and
+tells its parent the ID, which prints it and exits. Each run is made by a worker of its own, so that a child that is
+killed loses nothing either.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Annotated
+
+from typer import Option
+
+from logbook_agent.cli.output import LineDisplay, clean, emit, report_error, say
+from logbook_agent.entries.series import DETACHED
+from logbook_agent.model.errors import Locked, LogbookError
+from logbook_agent.model.work import SeriesEnd
+from logbook_agent.running.worker.process import own_session
+from logbook_agent.store.book import Book
+from logbook_agent.store.files import create_log, remove
+from logbook_agent.store.spool import ERRORS, FINAL, LOG, Spool
+from logbook_agent.store.workspace import Workspace
+
+DetachOption = Annotated[
+    bool, Option("--detach", help="Start it, print the ID and return; see `logbook wait`, `tail` and `cancel`.")
+]
+# What the child carries out; its result is what the command would have exited with.
+Body = Callable[[LineDisplay], int]
+
+
+class DetachedDisplay(LineDisplay):
+    """Says which entry the series is in, once, and writes to its log from then on."""
+
+    def __init__(self, space: Workspace, tell: int) -> None:
+        self._space, self._tell = space, tell
+        self.series: Spool | None = None
+
+    def began(self, entry_id: str) -> None:
+        if self.series is not None:
+            return  # a further stage of the same sweep
+        self.series = _taken(self._space.book(entry_id), entry_id)
+        log = create_log(self.series.folder / LOG, within=self.series.within)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        nowhere = os.open(os.devnull, os.O_RDONLY)
+        for descriptor, own in ((nowhere, 0), (log, 1), (log, 2)):
+            os.dup2(descriptor, own)
+        os.close(nowhere)
+        os.close(log)
+        os.write(self._tell, entry_id.encode())
+        os.close(self._tell)
+
+
+def _taken(book: Book, entry_id: str) -> Spool:
+    """The folder of the series, which is this process's from here on. Raises Locked when another one has it."""
+    series = book.series(entry_id)
+    series.make()
+    if series.claim() is None:
+        holder = series.holder()
+        who = f"pid {holder[0].pid}" if holder is not None else "another process"
+        raise Locked(
+            f"{entry_id} is being run by {who}",
+            holder=who,
+            cause="a detached series of runs of this entry has not ended yet",
+            hint=f"logbook wait {entry_id}, or end it: logbook cancel {entry_id}",
+        )
+    for name in (LOG, FINAL, ERRORS):
+        remove(series.folder / name, within=series.within)
+    return series
+
+
+def detached(space: Workspace, body: Body, *, as_json: bool) -> int:
+    """Carry out a series of runs in a process of its own; what this one exits with."""
+    space.executor = space.executor or DETACHED
+    reader, writer = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        _child(space, body, writer, as_json=as_json)
+    os.close(writer)
+    try:
+        with os.fdopen(reader) as told:
+            entry_id = told.read()
+    except KeyboardInterrupt:
+        os.kill(child, signal.SIGTERM)
+        raise
+    if not entry_id:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    started(space, entry_id, None, as_json=as_json)
+    return 0
+
+
+def started(space: Workspace, entry_id: str, run: int | None, *, as_json: bool) -> None:
+    """Say what goes on now; `run` is None for a series."""
+    book = space.book(entry_id)
+    folder = (book.series(entry_id) if run is None else book.spool(entry_id, run)).folder
+    data = {"id": entry_id, "run": run, "log": str(folder / LOG), "view": str(book.view_path)}
+    emit("detached", data, entry_id, as_json=as_json, warnings=space.warnings)
+    if not as_json:
+        what = f"run {run}" if run is not None else "its series of runs"
+        say(f"{what} is detached; wait for it: logbook wait {entry_id}; its output: logbook tail {entry_id} -f")
+
+
+def _child(space: Workspace, body: Body, tell: int, *, as_json: bool) -> None:
+    """The process that carries the series out. Does not return."""
+    status = 1
+    try:
+        own_session()
+        display = DetachedDisplay(space, tell)
+        try:
+            status = body(display)
+        except LogbookError as error:
+            status = report_error(error, as_json=as_json)
+        except KeyboardInterrupt:
+            status = 130
+        except Exception:  # noqa: BLE001 - told, without the secrets that it may quote
+            say(clean(traceback.format_exc()))
+        if display.series is not None:
+            display.series.write_series_end(SeriesEnd(ended=space.stamp(), exit_status=status))
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(status)

@@ -1,0 +1,197 @@
+"""Detached runs: collecting those that have ended, waiting for them, ending them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from logbook_agent.findings.going import GOING, going, going_series, is_going
+from logbook_agent.findings.said import brief_run
+from logbook_agent.model.entry import State
+from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.model.record import RunStatus, run_state
+from logbook_agent.model.run import Process, Run
+from logbook_agent.pages.views import changing
+from logbook_agent.running import intake
+from logbook_agent.running.executors.table import executor_named
+from logbook_agent.running.launch.process import FAILED_STATUS, TIMEOUT_STATUS, exit_status
+from logbook_agent.store.book import Book
+from logbook_agent.store.processes import alive
+from logbook_agent.store.workspace import Workspace
+
+# How often is looked for an end: soon at first, then ever more seldom.
+_FIRST_S, _LAST_S, _GROWTH = 0.05, 1.0, 1.3
+# What a command may take to end after INT, TERM and KILL, and its client to record that.
+_ENDING_S = 30.0
+
+
+def collect_ended(workspace: Workspace, book: Book) -> list[Run]:
+    """Take in the runs whose workers have ended; those that nobody saw the end of are warned about."""
+    if not book.spools():
+        return []
+    with changing(workspace, book):
+        found = intake.collect(workspace, book)
+    for run in found:
+        if run.exit is not None and (run.exit.lost or run.exit.never_started):
+            workspace.warnings.append(f"{run.entry} run {run.run}: {run.problems[-1] if run.problems else 'lost'}")
+    return found
+
+
+# -- waiting ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitedFor:
+    """An entry that has ended: its state, what `logbook run` would have exited with, and the runs that were waited for,
+    or else its last one."""
+
+    id: str
+    state: State
+    exit_status: int
+    runs: tuple[Run, ...]
+
+    def data(self, book: Book) -> dict[str, Any]:
+        statuses = [RunStatus(run=run, state=run_state(run, book.life)) for run in self.runs]
+        return {
+            "id": self.id,
+            "state": self.state,
+            "exit_status": self.exit_status,
+            "runs": [brief_run(status, book) for status in statuses],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waited:
+    """The entries that have ended, and the IDs of those that still run."""
+
+    ended: tuple[WaitedFor, ...]
+    going: tuple[str, ...]
+    is_timeout: bool = False
+
+    @property
+    def exit_status(self) -> int:
+        if self.is_timeout:
+            return TIMEOUT_STATUS
+        return next(filter(None, (one.exit_status for one in self.ended)), 0)
+
+
+def wait(
+    workspace: Workspace,
+    book: Book,
+    ids: Sequence[str],
+    *,
+    is_any: bool = False,
+    timeout_s: float | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> Waited:
+    """Wait until these entries have ended, or with `is_any` one of them; without IDs, all that run now."""
+    collect_ended(workspace, book)
+    numbers: dict[str, set[int]] = {}
+    for one in going(book):
+        if one.state in GOING:
+            numbers.setdefault(one.run.entry, set()).add(one.run.run)
+    running = [*numbers, *going_series(book)]
+    wanted = list(dict.fromkeys(map(book.resolve, ids) if ids else running))
+    deadline = None if timeout_s is None else clock() + timeout_s
+    pause_s = _FIRST_S
+    while True:
+        left = [entry_id for entry_id in wanted if is_going(book, entry_id)]
+        is_late = deadline is not None and clock() >= deadline
+        if not left or is_late or (is_any and len(left) < len(wanted)):
+            break
+        sleep(pause_s if deadline is None else min(pause_s, max(0.0, deadline - clock())))
+        pause_s = min(_LAST_S, pause_s * _GROWTH)
+        collect_ended(workspace, book)
+    ended = tuple(_ended(book, i, numbers.get(i, set())) for i in wanted if i not in left)
+    return Waited(ended=ended, going=tuple(left), is_timeout=bool(left) and not (is_any and ended))
+
+
+def _ended(book: Book, entry_id: str, numbers: set[int]) -> WaitedFor:
+    """How an entry ended. A series says itself what it would have exited with."""
+    record = book.record(entry_id)
+    runs = [status.run for status in record.runs]
+    if not runs:
+        raise UsageError(
+            f"{entry_id} has no run to wait for",
+            cause=f"its state is {record.state}",
+            hint=f"logbook run --id {entry_id} --detach",
+        )
+    # A series makes further ones meanwhile.
+    waited = [run for run in runs if numbers and run.run >= min(numbers)] or runs[-1:]
+    said = book.series(entry_id).series_end() if book.series(entry_id).folder.is_dir() else None
+    if said is not None and said.ended >= (runs[-1].ended or runs[-1].started):
+        status = said.exit_status
+    else:
+        statuses = (FAILED_STATUS if run.exit is None else exit_status(run.exit) for run in waited)
+        status = next(filter(None, statuses), 0)
+    return WaitedFor(id=entry_id, state=record.state, exit_status=status, runs=tuple(waited))
+
+
+# -- ending ----------------------------------------------------------------------------------------
+
+
+def cancel(workspace: Workspace, book: Book, entry_id: str) -> list[Run]:
+    """End what runs in an entry: its series of runs, and the commands, by INT, TERM and KILL. Returns the runs that
+    have ended by it. Raises UsageError when nothing runs, StoreError when it does not end."""
+    collect_ended(workspace, book)
+    entry_id = book.resolve(entry_id)
+    open_now = [one for one in going(book) if one.run.entry == entry_id]
+    series = book.series(entry_id)
+    holder = series.holder() if series.is_held() else None
+    stopped = [one.run for one in open_now if one.state in GOING]
+    if holder is None and not stopped:
+        raise UsageError(
+            f"nothing runs in {entry_id}",
+            cause=f"its state is {book.record(entry_id).state}",
+            hint=f"logbook show {entry_id}",
+        )
+    if holder is not None:
+        _terminate(holder[0])
+    else:
+        for run in stopped:
+            _stop(workspace, book, run)
+    deadline = time.monotonic() + _ENDING_S
+    while is_going(book, entry_id):
+        if time.monotonic() >= deadline:
+            raise StoreError(
+                f"{entry_id} was asked to end and still runs",
+                cause="its command does not end, or runs where it cannot be reached",
+                hint=f"logbook wait {entry_id}",
+            )
+        time.sleep(_FIRST_S)
+        collect_ended(workspace, book)
+    collect_ended(workspace, book)
+    numbers = {run.run for run in stopped}
+    return [run for run in book.runs(entry_id) if run.run in numbers]
+
+
+def _stop(workspace: Workspace, book: Book, run: Run) -> None:
+    if run.executor is not None:
+        executor_named(workspace, run.executor).stop(book.spool(run.entry, run.run))
+        return
+    if book.life(run) == "child":
+        raise UsageError(
+            f"the tool of {run.entry} run {run.run} is gone, and its command still runs",
+            cause="it was started without --detach",
+            hint=f"logbook doctor --stop {run.entry}",
+        )
+    if run.tool is not None and alive(run.tool.pid, run.tool.started):
+        _terminate(run.tool)
+
+
+def _terminate(process: Process) -> None:
+    try:
+        os.kill(process.pid, signal.SIGTERM)
+    except ProcessLookupError:
+        return
+    except PermissionError as error:
+        raise StoreError(
+            f"process {process.pid} cannot be ended: {error.strerror}",
+            cause="another user started it",
+            hint=f"as that user: kill {process.pid}",
+        ) from error
