@@ -106,7 +106,7 @@ def ab_command(
     )
     space = common.space()
     if detach:
-        return detached(space, lambda display: _made(space, request, common, display), as_json=common.as_json)
+        return detached(space, "ab", lambda display: _made(space, request, common, display), as_json=common.as_json)
     return _made(space, request, common, LineDisplay())
 
 

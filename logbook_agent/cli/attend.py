@@ -65,11 +65,11 @@ def tail_command(
 
     Example: logbook tail MOE-I8-004 -f
     """
-    if common.as_json:
+    if common.as_json and follow:
         raise UsageError(
-            "tail has no JSON",
-            cause="it prints output as it stands",
-            hint=f"logbook show {entry_id} --json",
+            "--follow and --json cannot be used together",
+            cause="one JSON document cannot be continued",
+            hint=f"logbook tail {entry_id} --json",
         )
     space = common.space()
     book = space.book(entry_id)
@@ -82,6 +82,10 @@ def tail_command(
         *whole, rest = (rest + piece).split(b"\n")
         kept.extend(line + b"\n" for line in whole)
     kept.extend([rest] if rest else [])
+    if common.as_json:
+        texts = [line.decode("utf-8", "replace").removesuffix("\n") for line in kept]
+        emit("tail", {"id": entry_id, "run": number, "lines": texts}, "", as_json=True, warnings=space.warnings)
+        return
     sys.stdout.flush()
     _print(b"".join(kept))
     while follow:

@@ -76,8 +76,8 @@ def _taken(book: Book, entry_id: str) -> Spool:
     return series
 
 
-def detached(space: Workspace, body: Body, *, as_json: bool) -> int:
-    """Carry out a series of runs in a process of its own; what this one exits with."""
+def detached(space: Workspace, name: str, body: Body, *, as_json: bool) -> int:
+    """Carry out a series of runs of the command `name` in a process of its own; what this one exits with."""
     space.executor = space.executor or DETACHED
     reader, writer = os.pipe()
     sys.stdout.flush()
@@ -95,16 +95,16 @@ def detached(space: Workspace, body: Body, *, as_json: bool) -> int:
         raise
     if not entry_id:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    started(space, entry_id, None, as_json=as_json)
+    started(space, name, entry_id, None, as_json=as_json)
     return 0
 
 
-def started(space: Workspace, entry_id: str, run: int | None, *, as_json: bool) -> None:
-    """Say what goes on now; `run` is None for a series."""
+def started(space: Workspace, name: str, entry_id: str, run: int | None, *, as_json: bool) -> None:
+    """Say what the command `name` has started; `run` is None for a series."""
     book = space.book(entry_id)
     folder = (book.series(entry_id) if run is None else book.spool(entry_id, run)).folder
     data = {"id": entry_id, "run": run, "log": str(folder / LOG), "view": str(book.view_path)}
-    emit("detached", data, entry_id, as_json=as_json, warnings=space.warnings)
+    emit(name, data, entry_id, as_json=as_json, warnings=space.warnings)
     if not as_json:
         what = f"run {run}" if run is not None else "its series of runs"
         say(f"{what} is detached; wait for it: logbook wait {entry_id}; its output: logbook tail {entry_id} -f")

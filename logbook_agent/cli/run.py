@@ -115,7 +115,7 @@ def bench_command(
 def _run(name: str, request: RunRequest, common: Common) -> int:
     space = common.space()
     if request.detach:
-        return _detached(space, request, common)
+        return _detached(space, name, request, common)
     result = run(space, request, LiveDisplay(all_to_stderr=common.as_json), tell=None if common.as_json else say)
     data = result.data()
     if common.as_json:
@@ -126,14 +126,14 @@ def _run(name: str, request: RunRequest, common: Common) -> int:
     return result.exit_status
 
 
-def _detached(space: Workspace, request: RunRequest, common: Common) -> int:
+def _detached(space: Workspace, name: str, request: RunRequest, common: Common) -> int:
     """A single run is submitted; several are a series of their own."""
     if not request.is_single:
         alone = dataclasses.replace(request, detach=False)
-        return detached(space, lambda display: _finish(space, run(space, alone, display)), as_json=common.as_json)
+        return detached(space, name, lambda display: _finish(space, run(space, alone, display)), as_json=common.as_json)
     result = run(space, request, LineDisplay(), tell=None if common.as_json else say)
     status = result.exit_status
-    started(space, result.entry.id, result.runs[0].run, as_json=common.as_json)
+    started(space, name, result.entry.id, result.runs[0].run, as_json=common.as_json)
     return status
 
 

@@ -73,9 +73,11 @@ def sweep_command(
     if dry_run:
         return _dry_run(space, request, common.as_json, staged=staged)
     if detach:
-        return detached(
-            space, lambda display: _made(space, request, common, display, staged=staged), as_json=common.as_json
-        )
+
+        def carry_out(display: LineDisplay) -> int:
+            return _made(space, request, common, display, staged=staged)
+
+        return detached(space, "sweep", carry_out, as_json=common.as_json)
     return _made(space, request, common, LineDisplay(), staged=staged)
 
 

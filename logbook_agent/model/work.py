@@ -27,8 +27,9 @@ class Began:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """How a command ended, what it printed, measured and predicted. `problems` are all of the worker's, those of its facts first.
-    `contention` covers the time from the facts to the end. `output` is None where no command was started."""
+    """How a command ended, what it printed, measured and predicted. `problems` are all of the worker's, those of its
+    facts first. `contention` covers the time from the facts to the end. `output` is None where no command was
+    started."""
 
     format: int = 1
     ended: str

@@ -22,7 +22,7 @@ from logbook_agent.running.recover import from_log
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, move, pieces_of, remove_tree
-from logbook_agent.store.spool import ERRORS, LOG, Spool
+from logbook_agent.store.spool import ERRORS, FINAL, LOG, Spool
 from logbook_agent.store.workspace import Workspace
 
 _KEPT = (LOG, "changes.diff", "files")
@@ -64,6 +64,8 @@ def take_in(workspace: Workspace, book: Book, spool: Spool) -> Run | None:
     stage = executor.follow(spool).stage
     if stage in OVER:
         executor.collect(spool)
+    if stage == "lost" and spool.has(FINAL):
+        spool.end()  # it cannot be read: not lost until somebody says so
     digest = _digest(spool, book, run) if stage == "ended" else None
     with book.lock():
         if not spool.folder.is_dir():

@@ -15,6 +15,9 @@ CALLS: dict[str, list[str]] = {
     "start": ["start", "other", "--prefix", "OTHER", "--json"],
     "run": ["run", "--json", "--config", "a=b", "--", *PRINTS],
     "bench": ["bench", "--json", "--id", "MOE-001"],
+    "wait": ["wait", "MOE-000", "--json"],
+    "tail": ["tail", "MOE-000", "--json"],
+    "collect": ["collect", "--json"],
     "plan": ["plan", "--title", "x", "--command", "true", "--json"],
     "note": ["note", "--title", "x", "--json"],
     "edit": ["edit", "MOE-000", "--next", "x", "--json"],
@@ -50,8 +53,9 @@ def filled(started: Cli) -> Cli:
     return started
 
 
-# A snapshot is made of what is pushed: tests/sync/test_sync_snapshot.py; a prediction by a compiler: tests/predictions.
-@pytest.mark.parametrize("name", [c.name for c in SUBCOMMANDS if c.name not in ("snapshot", "predict")])
+# A snapshot is made of what is pushed: tests/sync/test_sync_snapshot.py; a prediction by a compiler: tests/predictions;
+# and what runs can be ended: tests/executors.
+@pytest.mark.parametrize("name", [c.name for c in SUBCOMMANDS if c.name not in ("snapshot", "predict", "cancel")])
 @pytest.mark.sample(13)
 def test_json(filled: Cli, name: str) -> None:
     answer = filled(*CALLS[name])

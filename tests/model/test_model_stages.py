@@ -9,8 +9,8 @@ from logbook_agent.model.entry import OPEN, SETTABLE_STATES, VOID, SettableState
 
 def test_every_state_has_its_stage() -> None:
     for state in get_args(State):
-        # A void ID never was an entry; what was interrupted is told of, and waits for somebody all the same.
-        stages = {VOID: [(False, False)], "interrupted": [(True, True)]}
+        # A void ID never was an entry; what was cut off is told of, and waits for somebody all the same.
+        stages = {VOID: [(False, False)], **{cut: [(True, True)] for cut in ("interrupted", "lost", "never-started")}}
         assert (settled(state), state in OPEN) in stages.get(state, [(True, False), (False, True)])
 
 
