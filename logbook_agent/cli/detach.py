@@ -41,11 +41,14 @@ class DetachedDisplay(LineDisplay):
     def __init__(self, space: Workspace, tell: int) -> None:
         self._space, self._tell = space, tell
         self.series: Spool | None = None
+        self.first_run = 1
 
     def began(self, entry_id: str) -> None:
         if self.series is not None:
             return  # a further stage of the same sweep
-        self.series = _taken(self._space.book(entry_id), entry_id)
+        book = self._space.book(entry_id)
+        self.first_run = max(book.run_numbers(entry_id), default=0) + 1
+        self.series = _taken(book, entry_id)
         log = create_log(self.series.folder / LOG, within=self.series.within)
         sys.stdout.flush()
         sys.stderr.flush()
@@ -125,7 +128,8 @@ def _child(space: Workspace, body: Body, tell: int, *, as_json: bool) -> None:
         except Exception:  # noqa: BLE001 - told, without the secrets that it may quote
             say(clean(traceback.format_exc()))
         if display.series is not None:
-            display.series.write_series_end(SeriesEnd(ended=space.stamp(), exit_status=status))
+            end = SeriesEnd(ended=space.stamp(), exit_status=status, first_run=display.first_run)
+            display.series.write_series_end(end)
     finally:
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()

@@ -121,11 +121,10 @@ def _ended(book: Book, entry_id: str, numbers: set[int]) -> WaitedFor:
             cause=f"its state is {record.state}",
             hint=f"logbook run --id {entry_id} --detach",
         )
-    # A series makes further ones meanwhile.
-    waited = [run for run in runs if numbers and run.run >= min(numbers)] or runs[-1:]
+    waited = [run for run in runs if run.run in numbers] or runs[-1:]
     said = book.series(entry_id).series_end() if book.series(entry_id).folder.is_dir() else None
     if said is not None and said.ended >= (runs[-1].ended or runs[-1].started):
-        status = said.exit_status
+        waited, status = [run for run in runs if run.run >= said.first_run] or waited, said.exit_status
     else:
         statuses = (FAILED_STATUS if run.exit is None else exit_status(run.exit) for run in waited)
         status = next(filter(None, statuses), 0)

@@ -55,8 +55,9 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesEnd:
-    """What a series of runs that went on by itself would have exited with."""
+    """What a detached series of runs would have exited with, and the number of the first run that it could make."""
 
     format: int = 1
     ended: str
     exit_status: int
+    first_run: int
