@@ -9,6 +9,11 @@ from bench_core.flag import Flag, choose
 
 DEFAULT_TOPK = 2
 
+MOST_INDEXED = 2**31 - 1
+"""A larger size, or more (token, expert) pairs, are refused: XLA's programs index them with int32."""
+MOST_ELEMENTS = 2**58
+"""An array of more elements, two of which may stand side by side in float64, has more bytes than an int64 counts."""
+
 
 class DType(StrEnum):
     """Element type of activations and weights. Matmuls accumulate in float32; those of float64, which is for the check
@@ -52,7 +57,7 @@ class MoeShape:
     `shared_expert_dim` is the width of the dense expert that sees every token (0: there is none).
 
     Raises:
-        UsageError: a size is not positive (`shared_expert_dim`: negative), or topk > experts.
+        UsageError: a size is not positive (`shared_expert_dim`: negative) or too large, or topk > experts.
     """
 
     tokens: Annotated[int, Flag(help="Rows of the input.")] = 512
@@ -66,12 +71,18 @@ class MoeShape:
         for field in fields(self):
             least = 0 if field.name == "shared_expert_dim" else 1
             size = getattr(self, field.name)
+            flag = f"--{field.name.replace('_', '-')}"
             if size < least:
-                flag = f"--{field.name.replace('_', '-')}"
                 raise UsageError(
                     f"{flag} {size} is not a usable size",
                     cause=f"{field.name} must be at least {least}",
                     hint=f"give {flag} a value of {least} or more",
+                )
+            if size > MOST_INDEXED:
+                raise UsageError(
+                    f"{flag} {size} is not a usable size",
+                    cause=f"programs index arrays with int32, so {field.name} must be at most {MOST_INDEXED}",
+                    hint=f"give {flag} a value of {MOST_INDEXED} or less",
                 )
         if self.topk > self.experts:
             raise UsageError(
@@ -79,6 +90,31 @@ class MoeShape:
                 cause="a token cannot choose more experts than there are",
                 hint=f"use --topk {self.experts} or less, or --experts {self.topk} or more",
             )
+
+        if self.assignments > MOST_INDEXED:
+            raise UsageError(
+                f"--tokens {self.tokens} x --topk {self.topk} are too many rows",
+                cause=f"programs index rows with int32, so there are at most {MOST_INDEXED}",
+                hint=f"use --tokens {MOST_INDEXED // self.topk} or less",
+            )
+        for name, elements in self._arrays().items():
+            if elements > MOST_ELEMENTS:
+                raise UsageError(
+                    f"{name} would have {elements} elements",
+                    cause=f"the bytes of an array are counted in int64, so it has at most {MOST_ELEMENTS} elements",
+                    hint="use smaller sizes",
+                )
+
+    def _arrays(self) -> dict[str, int]:
+        """Elements of the arrays that no other one exceeds."""
+        widest = max(self.hidden, self.mlp_dim)
+        return {
+            "rows x width": self.assignments * widest,
+            "tokens x shared expert": self.tokens * self.shared_expert_dim,
+            "tokens x experts": self.tokens * self.experts,
+            "experts x hidden x mlp_dim": self.experts * self.hidden * self.mlp_dim,
+            "hidden x shared expert": self.hidden * self.shared_expert_dim,
+        }
 
     @property
     def assignments(self) -> int:

@@ -39,6 +39,9 @@ class _UsageProblem(Protocol):
 _USAGE_PROBLEM: type[Exception] = typer.BadParameter.__bases__[0]
 
 
+_INTERRUPTED = 130
+"""128 + SIGINT. Typer makes this exit code of Ctrl-C in a command, and says nothing."""
+
 _BENCH_PACKAGES = ("jax", "jaxlib", "jaxtyping", "numpy")
 """What the extra `bench` installs."""
 
@@ -65,8 +68,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         typer.echo(_not_installed(error.name).render(), err=True)
         return UsageError.exit_code
     except (typer.Abort, KeyboardInterrupt):
+        code = _INTERRUPTED
+    if code == _INTERRUPTED:
         typer.echo("error: interrupted\n  cause: Ctrl-C\n  next: run it again", err=True)
-        return 130
     return int(code or 0)
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import typer
 
 from bench_core.aot.targets import AotTarget
-from bench_core.errors import UsageError
+from bench_core.errors import MAKING_INPUTS, UsageError
 from bench_core.harness.case import Case
-from bench_core.harness.record import Environment, Row, result_file, write_rows
+from bench_core.harness.record import FAILED_WHILE, Environment, Row, result_file, write_rows
 from bench_core.job.flags import JobFlags, refuse_idle_devices
 from bench_core.parallel.spread import Parallel
 
@@ -203,7 +203,8 @@ def labelled(row: Row, chosen: "Chosen") -> Row:
 def tell_failure(row: Row, progress: Progress) -> None:
     """Say why a row failed; nothing of one that did not."""
     if row.failed is not None:
-        progress(f"failed ({row.failed.reason}): {row.failed.message}")
+        step = f" while {row.labels[FAILED_WHILE]}" if FAILED_WHILE in row.labels else ""
+        progress(f"failed ({row.failed.reason}){step}: {row.failed.message}")
         if "helps" in row.labels:
             progress(f"compiles with {row.labels['helps']}")
         if "try" in row.labels:
@@ -211,8 +212,9 @@ def tell_failure(row: Row, progress: Progress) -> None:
 
 
 def with_suggestion(row: Row, case: Case) -> Row:
-    """The row, which names a flag to try where the case ran out of memory."""
-    if row.failed is None or row.failed.reason != "out_of_memory":
+    """The row, which names a flag to try where the program of the case ran out of memory. No flag makes its inputs
+    smaller."""
+    if row.failed is None or row.failed.reason != "out_of_memory" or row.labels.get(FAILED_WHILE) == MAKING_INPUTS:
         return row
     from bench_core.aot.remedy import suggestion
 

@@ -14,11 +14,11 @@ import typer
 from bench_core.aot.targets import KINDS, AotTarget, choose_target
 from bench_core.cli.axes import refuse_run_numbers
 from bench_core.cli.flags import with_flags
-from bench_core.cli.rows import refuse_processes
-from bench_core.errors import UnsupportedCase, UsageError
+from bench_core.cli.rows import Printed, labelled, refuse_processes, tell_failure
+from bench_core.errors import UsageError
 from bench_core.flag import Declared, Flag, build, declared
 from bench_core.harness.case import CASE_FLAGS, Case
-from bench_core.harness.record import Row, result_file, write_rows
+from bench_core.harness.record import Environment, Row, result_file, write_rows
 from bench_core.studies.ratios import ENOUGH
 from bench_core.tune.candidates import (
     DEFAULT,
@@ -26,7 +26,6 @@ from bench_core.tune.candidates import (
     Ruled,
     candidates,
     in_words,
-    refuse_backend,
     refuse_fused_names,
     rule_out,
     times_as_fast,
@@ -35,6 +34,7 @@ from bench_core.tune.candidates import (
 from bench_core.tune.kept import Tuned, cache_file, keep, key_of, require_writable
 
 if TYPE_CHECKING:
+    from bench_core.harness.chosen import Chosen
     from bench_core.tune.confirm import Confirmation
     from bench_core.tune.measure import Tried
 
@@ -106,8 +106,6 @@ def tune(given: Mapping[str, Any]) -> None:
     refuse_fused_names(tuning.grid)
     _refuse_numbers(tuning)
     case = _case(given, tuning)
-    if "backend" in given:
-        refuse_backend(case.backend)
     target = None if tuning.aot is None else choose_target(tuning.aot)
     named = "backend" in given
     good = _measure(case, tuning, named=named) if target is None else _compile(case, tuning, target, named=named)
@@ -147,6 +145,7 @@ def _measure(case: Case, tuning: Tuning, *, named: bool) -> bool:
     case.require_fit()
     from bench_core.harness.chosen import choose_backends
     from bench_core.harness.environment import describe_environment, make_cpu_devices
+    from bench_core.tune.chosen import require_tile
     from bench_core.tune.measure import measure
 
     if case.parallel.devices is not None:
@@ -156,12 +155,19 @@ def _measure(case: Case, tuning: Tuning, *, named: bool) -> bool:
     case = case.over(environment.available)
     (chosen,) = choose_backends([case], named=named, platform=used.platform, device_kind=used.kind)
     _refuse_interpreter(chosen.case, used.platform)
-    task = _task(chosen.case, tuning, chosen.labels())
-    tried = measure(task.case, task.left, environment, seed=tuning.order_seed, progress=_say)
-    if path is not None:
-        write_rows(path, [one.row.as_json() for one in tried])
-    table = _table(task, tried)
-    lines, tuned = _verdict(task, tried)
+    require_tile(chosen.case, platform=used.platform)
+    try:
+        task = _task(chosen, tuning, environment)
+        if isinstance(task, Row):
+            return _failed(task, path)
+        tried = measure(task.case, task.left, environment, seed=tuning.order_seed, progress=_say)
+        if path is not None:
+            write_rows(path, [one.row.as_json() for one in tried])
+        table = _table(task, tried)
+        lines, tuned = _verdict(task, tried)
+    except KeyboardInterrupt:
+        _say("interrupted: no tile was named, and nothing was kept for --tile tuned")
+        raise
     rows = [replace(one.row, labels={**one.row.labels, **task.labels}) for one in tried]
     task.report(rows, path)
     for line in [*table, *lines]:
@@ -176,13 +182,16 @@ def _compile(case: Case, tuning: Tuning, target: AotTarget, *, named: bool) -> b
     path = result_file(os.environ)
     from bench_core.aot.run import aot_row, start_compiler
     from bench_core.harness.chosen import choose_backends
+    from bench_core.tune.chosen import require_tile
     from bench_core.tune.measure import Tried
 
     compiler = start_compiler(target)
     case, first = case.over(len(compiler.devices)), compiler.devices[0]
     (chosen,) = choose_backends([case], named=named, platform=first.platform, device_kind=first.device_kind)
-    _refuse_unserved(chosen.case, first.platform)
-    task = _task(chosen.case, tuning, chosen.labels())
+    require_tile(chosen.case, platform=first.platform)
+    task = _task(chosen, tuning, compiler.environment)
+    if isinstance(task, Row):
+        return _failed(task, path)
     tried = []
     for number, candidate in enumerate(task.left, start=1):
         _say(f"[{number}/{len(task.left)}] {candidate}: compiling for {target.name}")
@@ -208,25 +217,26 @@ def _timing(task: Task, left: Sequence[Candidate]) -> list[str]:
     return [*words, *["--no-prune"] * tuning.no_prune, *(["--cache", str(tuning.cache)] if tuning.cache else [])]
 
 
-def _task(case: Case, tuning: Tuning, labels: dict[str, str]) -> Task:
+def _task(chosen: "Chosen", tuning: Tuning, environment: Environment) -> Task | Row:
+    """The task; the failed row of a case whose routing, of which the candidates are made, finds no memory."""
+    from bench_core.harness.run import CASE_ERRORS, row_of_error
     from bench_core.tune.measure import expert_rows
 
-    refuse_backend(case.backend)
-    groups = expert_rows(case)
+    case = chosen.case
+    try:
+        groups = expert_rows(case)
+    except CASE_ERRORS as error:
+        return labelled(row_of_error(case, environment, error), chosen)
     found = candidates(case, tuning.grid, rows=sum(groups), groups=len(groups))
     ruled = rule_out(case, found, groups, keep_all=tuning.no_prune)
-    return Task(case=case, tuning=tuning, ruled=ruled, labels=labels)
+    return Task(case=case, tuning=tuning, ruled=ruled, labels=chosen.labels())
 
 
-def _refuse_unserved(case: Case, platform: str) -> None:
-    from bench_core.harness.run import load_backend
-
-    try:
-        load_backend(case, platform=platform)
-    except UnsupportedCase as error:
-        raise UsageError(
-            f"--backend {case.backend} has no tile to tune for {platform}", cause=error.cause, hint=error.hint
-        ) from error
+def _failed(row: Row, path: Path | None) -> bool:
+    """Report the one row of a case that has failed before its candidates were known."""
+    Printed(path).ended(1, row)
+    tell_failure(row, _say)
+    return False
 
 
 def _refuse_interpreter(case: Case, platform: str) -> None:

@@ -63,7 +63,8 @@ def naming_variables(
     error: UsageError, set_by: Mapping[str, str], *, same_axis: Iterable[frozenset[str]] = ()
 ) -> UsageError:
     """The error, which also names the variable where it is about an option that a variable set, or about another one
-    for the same axis. `set_by` has the assignment of each such option's name."""
+    for the same axis. An option that nobody typed cannot be left out: its variable can be unset. `set_by` has the
+    assignment of each such option's name."""
     words, groups = error.message.split(), list(same_axis)
     told = [
         assignment
@@ -72,7 +73,10 @@ def naming_variables(
     ]
     if not told:
         return error
-    return UsageError(error.message, cause=f"{error.cause}; {' and '.join(told)} set it", hint=error.hint)
+    hint = error.hint
+    for name, assignment in set_by.items():
+        hint = hint.replace(f"leave {option(name)} out", f"unset {assignment.partition('=')[0]}")
+    return UsageError(error.message, cause=f"{error.cause}; {' and '.join(told)} set it", hint=hint)
 
 
 def _others(name: str, same_axis: Iterable[frozenset[str]]) -> set[str]:

@@ -13,6 +13,8 @@ from bench_core.flag import ConfigValue
 
 Number = int | float | None
 RESULT_FILE_VARIABLE = "LOGBOOK_RESULT_FILE"
+FAILED_WHILE = "failed_while"
+"""The label of a failed row that names the step in which it failed, where that matters."""
 VIRTUAL = "virtual devices share one CPU: ratios of their speeds say nothing about real devices"
 """What is said beside every figure of several devices that are one CPU."""
 

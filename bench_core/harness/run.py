@@ -13,7 +13,7 @@ from bench_core.blocks.compare import FLOAT64_TOLERANCE
 from bench_core.blocks.inputs import BlockInputs, make_inputs, make_logits
 from bench_core.blocks.int8_matmul import INTEGER_PRODUCTS, LONGEST_SUM
 from bench_core.blocks.moe import store_weights
-from bench_core.errors import CaseFailed, CheckFailed, JobBroken, UnsupportedCase
+from bench_core.errors import MAKING_INPUTS, CaseFailed, CheckFailed, JobBroken, UnsupportedCase, noted
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
 from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.build import Built, build_case, compile_built, plan_case, require_form
@@ -21,7 +21,7 @@ from bench_core.harness.case import Case, checked_shape
 from bench_core.harness.check import CheckReport, check_outputs
 from bench_core.harness.compiler_flags import raise_refused_flag
 from bench_core.harness.environment import device_peak_bytes
-from bench_core.harness.record import Environment, Failure, Row
+from bench_core.harness.record import FAILED_WHILE, Environment, Failure, Row
 from bench_core.harness.row import Measured, failed_row, measured_row
 from bench_core.harness.stages import time_stages
 from bench_core.parallel.placing import padded, padded_logits, padded_routing
@@ -104,7 +104,8 @@ def row_of_error(case: Case, environment: Environment, error: Exception) -> Row:
     if jax.process_count() > 1 and not isinstance(error, CaseFailed):
         # What all processes compute fails in all. This may have failed in one.
         raise JobBroken(failure.reason, failure.message) from error
-    return failed_row(case, environment, failure)
+    steps = getattr(error, "__notes__", [])
+    return failed_row(case, environment, failure, labels={FAILED_WHILE: steps[-1]} if steps else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,19 +263,20 @@ def load_backend(case: Case, *, platform: str) -> GroupedMatmul:
 
 
 def _prepare(case: Case, shape: MoeShape, backend: GroupedMatmul) -> _Prepared:
-    # Waited for: NumPy ends the process where it reads an array for which there was no memory.
-    inputs = _ready(make_inputs(case.seed, shape=shape, dtype=case.dtype, request=case.routing))
-    spread = case.parallel.spread
-    x, routing = padded(inputs.x, spread), padded_routing(inputs.routing, spread, shape.experts)
-    plan = plan_case(case, shape, np.asarray(routing.experts))
-    built = build_case(case, shape, backend, plan, jax.devices())
-    stored = store_weights(inputs.weights, built.block.impl, shared_fused=built.block.shared_fused)
-    if case.routes_inside:
-        inputs = inputs._replace(logits=make_logits(case.seed, shape=shape, request=case.routing))
-    chosen = routing if inputs.logits is None else padded_logits(inputs.logits, spread)
-    arguments: tuple[Any, ...] = (x, stored, chosen)
-    if built.prequeued:
-        arguments += (built.queue(x, routing),)
+    with noted(MAKING_INPUTS):
+        # Waited for: NumPy ends the process where it reads an array for which there was no memory.
+        inputs = _ready(make_inputs(case.seed, shape=shape, dtype=case.dtype, request=case.routing))
+        spread = case.parallel.spread
+        x, routing = padded(inputs.x, spread), padded_routing(inputs.routing, spread, shape.experts)
+        plan = plan_case(case, shape, np.asarray(routing.experts))
+        built = build_case(case, shape, backend, plan, jax.devices())
+        stored = store_weights(inputs.weights, built.block.impl, shared_fused=built.block.shared_fused)
+        if case.routes_inside:
+            inputs = inputs._replace(logits=make_logits(case.seed, shape=shape, request=case.routing))
+        chosen = routing if inputs.logits is None else padded_logits(inputs.logits, spread)
+        arguments: tuple[Any, ...] = (x, stored, chosen)
+        if built.prequeued:
+            arguments += (built.queue(x, routing),)
     program = compile_built(built, arguments, built.places(stored))
     return _Prepared(inputs=inputs, built=built, program=program, first=call(program))
 

@@ -11,6 +11,7 @@ from bench_core.harness.case import Case
 from bench_core.harness.record import Row
 from bench_core.parallel.sizes import fitting_sizes
 from bench_core.parallel.spread import DpImpl, EpImpl, Parallel, ParallelMode
+from bench_core.shapes import MOST_INDEXED
 
 BASELINE_IMPL = "baseline"
 
@@ -33,7 +34,7 @@ class Study:
     """What is asked for. `base` is every case but for its tokens, top-k, implementation and mesh.
 
     Raises:
-        UsageError: a batch or a sequence is not positive.
+        UsageError: a batch or a sequence is not positive, or they are more tokens than can be.
     """
 
     base: Case
@@ -52,6 +53,14 @@ class Study:
                     f"{flag} {size} is too small",
                     cause="tokens = batch x seq, and there is at least one",
                     hint=f"give {flag} a value of 1 or more",
+                )
+        most = MOST_INDEXED // (self.seq * max(1, *self.topks))
+        for batch in self.batches:
+            if batch > most:
+                raise UsageError(
+                    f"--batch {batch} x --seq {self.seq} are too many tokens",
+                    cause=f"programs index rows with int32, so tokens x topk are at most {MOST_INDEXED}",
+                    hint=f"use --batch {most} or less" if most else "use a smaller --seq",
                 )
 
     def entries(self, devices: int) -> list["Entry"]:

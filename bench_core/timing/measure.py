@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import jax
 
+from bench_core.errors import MAKING_INPUTS, noted
 from bench_core.timing.poison import poisoned, require_written
 from bench_core.timing.processes import put, slowest, wait_for_all
 
@@ -132,7 +133,8 @@ def compile_program(
     Raises:
         RuntimeError: the program would move its arguments before it begins.
     """
-    arguments = _ready(put(arguments, None if places is None else places.arguments))
+    with noted(MAKING_INPUTS):
+        arguments = _ready(put(arguments, None if places is None else places.arguments))
     outputs, shardings = placed_outputs(function, arguments, places)
     started = clock()
     lowered = lower_program(function, arguments, outputs, shardings)

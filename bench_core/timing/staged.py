@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 
+from bench_core.errors import MAKING_INPUTS, noted
 from bench_core.timing.measure import Clock, Places, lower_program, placed_outputs, require_in_place
 from bench_core.timing.processes import put
 
@@ -83,7 +84,8 @@ def compile_staged(
     Raises:
         RuntimeError: a stage would move its arguments before it begins.
     """
-    placed = _ready(put(tuple(arguments.values()), None if places is None else places.arguments))
+    with noted(MAKING_INPUTS):
+        placed = _ready(put(tuple(arguments.values()), None if places is None else places.arguments))
     start = dict(zip(arguments, placed, strict=True))
     values: dict[str, Any] = dict(start)
     compiled: dict[str, CompiledStage] = {}

@@ -73,22 +73,6 @@ class Ruled:
     out: str | None = None
 
 
-def refuse_backend(backend: str) -> None:
-    """Refuse a backend that has nothing to tune.
-
-    Raises:
-        UsageError: it takes no tile.
-    """
-    entry = BACKENDS[backend]
-    if entry.default_tile is None and not entry.takes_row_tiles:
-        able = [name for name, one in BACKENDS.items() if one.default_tile is not None or one.takes_row_tiles]
-        raise UsageError(
-            f"backend {backend} has no tile to tune",
-            cause=f"backends with a tile: {', '.join(able)}",
-            hint="use --backend tiled on a CPU, or --backend gmm for a TPU",
-        )
-
-
 def refuse_fused_names(words: Iterable[str]) -> None:
     """Explain the parameters of the fused kernel where `--grid` names one.
 

@@ -1,8 +1,10 @@
 """Measure the candidates of `bench-core tune`: each checked, then all timed in turn."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+import jax
 import numpy as np
 from jaxtyping import Int32
 
@@ -16,6 +18,9 @@ from bench_core.studies.rounds import time_in_turn
 from bench_core.timing.measure import Program
 from bench_core.timing.staged import StagedProgram
 from bench_core.tune.candidates import Candidate
+
+# JAX leaves this function without types.
+_ready: Callable[[Any], Any] = jax.block_until_ready
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +39,14 @@ class Tried:
 
 def expert_rows(case: Case) -> list[int]:
     """Rows of each expert of the device with the most rows, with the routing of the case's seed. About so many where
-    tokens are spread over several devices, or sent in chunks: then those of one chunk."""
+    tokens are spread over several devices, or sent in chunks: then those of one chunk.
+
+    Raises:
+        MemoryError, jax.errors.JaxRuntimeError: there is no memory for the routing.
+    """
     shape, spread = case.shape, case.parallel.spread
-    chosen = np.asarray(make_routing(case.seed, shape=shape, request=case.routing).experts)
+    # Waited for: NumPy may end the process where it reads an array for which there was no memory.
+    chosen = np.asarray(_ready(make_routing(case.seed, shape=shape, request=case.routing)).experts)
     # The program that XLA's partitioner cuts has the rows of all devices.
     shards = 1 if spread.auto else spread.dp
     return device_rows(case, _loads(chosen, shape.experts), shards * (case.parallel.chunks or 1), spread.ep)

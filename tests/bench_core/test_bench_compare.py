@@ -11,6 +11,13 @@ from pathlib import Path
 import pytest
 from cli_support import Outcome
 
+from bench_core.cli.rows import with_suggestion
+from bench_core.errors import MAKING_INPUTS, noted
+from bench_core.harness.case import Case
+from bench_core.harness.record import Environment, Row
+from bench_core.harness.run import row_of_error
+from bench_core.routing.distribution import RoutingRequest
+from bench_core.shapes import BenchPass, MoeShape
 from bench_core.studies.study import Path as Way
 from tests.breadth import wide
 
@@ -134,7 +141,7 @@ def test_too_little_vmem_names_the_flag_that_helps(compare: Callable[..., Outcom
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process")
 def test_a_case_that_runs_out_of_memory_is_a_row_and_the_others_run() -> None:
-    """26 GB in a process that may have 16."""
+    """26 GB of inputs in a process that may have 16, which no flag makes smaller."""
     words = "compare --devices 2 --path dp --batch-list 200000000,1 --seq 8 --hidden 8 --mlp-dim 4 --experts 2 --topk 1"
     script = f"ulimit -v 16000000; exec {sys.executable} -m bench_core {words} --iters 1 --backend ragged_dot"
     environment = {**os.environ, "XLA_FLAGS": "--xla_backend_optimization_level=0", "JAX_PLATFORMS": "cpu"}
@@ -144,6 +151,28 @@ def test_a_case_that_runs_out_of_memory_is_a_row_and_the_others_run() -> None:
     large, small = outcome.rows
     assert large["failed"]["reason"] == "out_of_memory"
     assert "Out of memory allocating" in large["failed"]["message"]
-    assert large["labels"]["try"] == "--remat-mode expert_mlp"
+    assert large["labels"]["failed_while"] == MAKING_INPUTS
+    assert "try" not in large["labels"]
+    assert f"failed (out_of_memory) while {MAKING_INPUTS}: " in outcome.err
     assert small["labels"]["check"] == "passed"
-    assert "dp failed (out_of_memory; try --remat-mode expert_mlp)" in outcome.err
+    assert "dp failed (out_of_memory)" in outcome.err
+
+
+def test_a_program_that_runs_out_of_memory_names_a_flag_to_try() -> None:
+    case = Case(shape=MoeShape(), routing=RoutingRequest(), bench_pass=BenchPass.FORWARD_BACKWARD)
+    environment = Environment(devices=(), software={}, host="here")
+
+    def refused(*steps: str) -> Row:
+        error = MemoryError("Out of memory allocating 153980098584 bytes.")
+        for step in steps:
+            error.add_note(step)
+        return with_suggestion(row_of_error(case, environment, error), case)
+
+    assert refused().labels == {"try": "--remat-mode expert_mlp"}
+    assert refused(MAKING_INPUTS).labels == {"failed_while": MAKING_INPUTS}
+
+
+def test_steps_are_noted() -> None:
+    with pytest.raises(MemoryError) as raised, noted(MAKING_INPUTS):
+        raise MemoryError
+    assert raised.value.__notes__ == [MAKING_INPUTS]

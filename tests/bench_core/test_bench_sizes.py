@@ -116,3 +116,32 @@ def test_a_number_of_devices_is_refused_alike_by_all_commands(devices: int, caps
     said = refused.value.render().splitlines()
     for command in ("check", "compare", f"hillclimb {SIZES}", f"overlap {SIZES}", f"tune {SIZES}"):
         assert _refused(f"{command} --devices {devices}", capsys) == said
+
+
+LIMITS = {
+    "hillclimb --tokens 10000000000000000000000": [
+        "error: --tokens 10000000000000000000000 is not a usable size",
+        "  cause: programs index arrays with int32, so tokens must be at most 2147483647",
+        "  next: give --tokens a value of 2147483647 or less",
+    ],
+    "tune --tokens 2147483647": [
+        "error: --tokens 2147483647 x --topk 2 are too many rows",
+        "  cause: programs index rows with int32, so there are at most 2147483647",
+        "  next: use --tokens 1073741823 or less",
+    ],
+    "overlap --devices 2 --hidden 2147483647 --mlp-dim 2147483647": [
+        "error: experts x hidden x mlp_dim would have 36893488113059364872 elements",
+        "  cause: the bytes of an array are counted in int64, so it has at most 288230376151711744 elements",
+        "  next: use smaller sizes",
+    ],
+    "compare --devices 2 --batch 10000000000000000000000": [
+        "error: --batch 10000000000000000000000 x --seq 128 are too many tokens",
+        "  cause: programs index rows with int32, so tokens x topk are at most 2147483647",
+        "  next: use --batch 2097151 or less",
+    ],
+}
+
+
+@pytest.mark.parametrize("command", LIMITS)
+def test_sizes_that_no_program_can_index(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _refused(command, capsys) == LIMITS[command]

@@ -75,6 +75,8 @@ def test_what_does_not_fit_the_devices(asked: dict[str, Any], devices: int, mess
     [
         ({"batch": 0}, "--batch 0 is too small"),
         ({"seq": 0}, "--seq 0 is too small"),
+        ({"batch": 10**22}, f"--batch {10**22} x --seq 4 are too many tokens"),
+        ({"batch": 2**28, "topk_list": "1,2"}, f"--batch {2**28} x --seq 4 are too many tokens"),
         ({"batch": 1, "batch_list": "1,2"}, "--batch and --batch-list cannot be given together"),
         ({"topk": 1, "topk_list": "1,2"}, "--topk and --topk-list cannot be given together"),
         ({"ep_size": 2, "ep_axis_sizes": "2,4"}, "--ep-size and --ep-axis-sizes cannot be given together"),
@@ -165,6 +167,10 @@ def test_an_error_about_an_option_names_the_variable_that_set_it() -> None:
     error = UsageError("--batch 0 is too small", cause="it must be 1", hint="use 1")
     named = naming_variables(error, {"batch_list": "BENCH_BATCH_LIST=0,1"}, same_axis=ONE_AXIS)
     assert named.cause == "it must be 1; BENCH_BATCH_LIST=0,1 set it"
+    # What nobody has typed cannot be left out.
+    error = UsageError("--ep-size changes nothing", cause="idle", hint="leave --ep-size out, or leave --path out")
+    named = naming_variables(error, {"ep_size": "BENCH_EP_AXIS_SIZE=4"})
+    assert named.hint == "unset BENCH_EP_AXIS_SIZE, or leave --path out"
 
 
 # -- rows and summary

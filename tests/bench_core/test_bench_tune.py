@@ -292,7 +292,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str
 
 
 BAD = {
-    "no tile": ("tune --backend ragged_dot", "backend ragged_dot has no tile to tune"),
+    "no tile": ("tune --backend ragged_dot", "backend ragged_dot has no tile to tune for this case"),
     "interpreter": ("tune --backend gmm --confirm 0", "--backend gmm cannot be tuned on a CPU"),
     "fused": ("tune --grid bt=64", "--grid bt=64: bt is a parameter of a fused kernel"),
     "rounds": ("tune --rounds 0", "--rounds 0 is too small"),
@@ -300,7 +300,13 @@ BAD = {
     "tile": ("tune --tile 8,128,128", "no such option: --tile"),
     "several": ("tune --impl both", "--impl both is not known"),
     "processes": ("tune --parallel-mode dp --processes 2", "--processes 2 is not served by this command"),
-    "tiled ahead of time": ("tune --aot v5e --backend tiled", "--backend tiled has no tile to tune for tpu"),
+    "tiled ahead of time": ("tune --aot v5e --backend tiled", "backend tiled has no tile to tune for this case"),
+    "int8": ("tune --quant-mode int8_real", "no backend with a tile serves this case"),
+    "int8 of a backend with tiles": (
+        "tune --quant-mode int8_real --backend tiled",
+        "no backend with a tile serves this case",
+    ),
+    "int8 tuned": ("hillclimb --tile tuned --quant-mode int8_real", "no backend with a tile serves this case"),
     "target": ("tune --aot v3", "--aot v3 is not known"),
     "cache alone": ("hillclimb --cache x", "--cache x changes nothing without --tile tuned"),
     "both": ("hillclimb --tile tuned --row-tiles 8", "--tile tuned and --row-tiles cannot be given together"),
@@ -314,6 +320,50 @@ def test_bad_requests(run: Callable[..., tuple[int, str, str]], name: str) -> No
     code, out, err = run(*words.split())
     assert (code, out) == (2, "")
     assert err.splitlines()[-3].startswith(f"error: {message}")
+
+
+def test_a_refusal_for_want_of_a_tile_proposes_what_works(run: Callable[..., tuple[int, str, str]]) -> None:
+    _, _, err = run("tune", "--quant-mode", "int8_real")
+    assert err.splitlines() == [
+        "error: no backend with a tile serves this case",
+        "  cause: backend tiled cannot serve --quant-mode int8_real, ragged_dot can; "
+        "backend gmm cannot serve --quant-mode int8_real, ragged_dot can",
+        "  next: bench-core hillclimb without --tile measures it",
+    ]
+    _, _, err = run("tune", "--backend", "ragged_dot")
+    assert err.splitlines()[1:] == ["  cause: backends with a tile for it: tiled", "  next: use --backend tiled"]
+
+
+def test_a_routing_without_memory_is_a_failed_row(
+    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_memory(*_: object, **__: object) -> None:
+        raise MemoryError("Unable to allocate 29.8 GiB")
+
+    monkeypatch.setattr("bench_core.tune.measure.make_routing", no_memory)
+    code, out, err = run(*TINY)
+    assert code == 1
+    (row,) = (json.loads(line.removeprefix("RESULT_JSON ")) for line in out.splitlines())
+    assert row["failed"] == {"reason": "out_of_memory", "message": "Unable to allocate 29.8 GiB"}
+    assert err.splitlines()[-1] == "failed (out_of_memory): Unable to allocate 29.8 GiB"
+
+
+def test_an_interrupted_search_says_that_nothing_is_kept(
+    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bench_core.tune.measure.measure", interrupted)
+    cache = tmp_path / "tiles.jsonl"
+    code, out, err = run(*TINY, "--cache", str(cache))
+    assert (code, out, cache.exists()) == (130, "", False)
+    assert err.splitlines() == [
+        "interrupted: no tile was named, and nothing was kept for --tile tuned",
+        "error: interrupted",
+        "  cause: Ctrl-C",
+        "  next: run it again",
+    ]
 
 
 @pytest.mark.slow
