@@ -43,7 +43,7 @@ def group_size(attributes: str, header: str) -> int:
 
 
 def _axes(sizes: str, used: str) -> int:
-    """A part of an axis is written `'a':(2)4`: 4 devices, each 2 away from the next."""
+    """A part of an axis is written `'a':(2)4`: the 4 of an axis that is cut into 2 x 4 or more."""
     known = {name: int(size) for name, size in _SIZE.findall(sizes)}
     group = 1
     for name, part in _AXIS.findall(used):
