@@ -12,6 +12,7 @@ from logbook_agent.cli.detach import DetachOption, detached
 from logbook_agent.cli.noise import forecast_lines
 from logbook_agent.cli.options import Common, Text, Texts, Words, read_part
 from logbook_agent.cli.output import LineDisplay, emit
+from logbook_agent.cli.predict import CalibrationOption, PredictOption, check_calibration
 from logbook_agent.cli.run import How, OnOption
 from logbook_agent.findings.comparisons.told import (
     change_text,
@@ -27,6 +28,7 @@ from logbook_agent.findings.evidence.noise import Noise, noise_of
 from logbook_agent.running.prepare import parse_duration
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab import AbResult, Stop, ab
+from logbook_agent.sweeps.ab_predict import predict_ab
 from logbook_agent.sweeps.ab_prepare import MINIMUM_EFFECT, MOST_PAIRS, AbRequest
 
 
@@ -79,6 +81,8 @@ def ab_command(
     discard: Annotated[
         int, Option("--discard", metavar="N", help="First run N pairs to warm up; they are kept, but never counted.")
     ] = 0,
+    predict: PredictOption = None,
+    calibration: CalibrationOption = None,
     words: Words,
     how: How,
     on: OnOption = None,
@@ -105,9 +109,24 @@ def ab_command(
         metrics=tuple(dict.fromkeys(metric)) if metric else None,
     )
     space = common.space()
-    if detach:
-        return detached(space, "ab", lambda display: _made(space, request, common, display), as_json=common.as_json)
-    return _made(space, request, common, LineDisplay())
+    if predict is None:
+        check_calibration(calibration)
+
+    def carry_out(display: LineDisplay) -> int:
+        if predict is not None:
+            return _predicted(space, request, common, display, predict, calibration)
+        return _made(space, request, common, display)
+
+    return detached(space, "ab", carry_out, as_json=common.as_json) if detach else carry_out(LineDisplay())
+
+
+def _predicted(
+    space: Workspace, request: AbRequest, common: Common, display: LineDisplay, target: str, calibration: str | None
+) -> int:
+    found = predict_ab(space, request, display, target=target, calibration=calibration)
+    text = "" if common.as_json else found.text()
+    emit("ab", found.data(), text, as_json=common.as_json, warnings=space.warnings)
+    return found.made.series.exit_status
 
 
 def _made(space: Workspace, request: AbRequest, common: Common, display: LineDisplay) -> int:

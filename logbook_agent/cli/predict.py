@@ -22,6 +22,21 @@ CalibrationOption = Annotated[
     Option("--calibration", metavar="NAME", help="A calibration of this logbook. [the one that comes with bench_core]"),
 ]
 
+PredictOption = Annotated[
+    Text,
+    Option("--predict", metavar="TPU", help="Predict for this slice, such as v5p-8, before anything is run."),
+]
+
+
+def check_calibration(name: str | None) -> None:
+    """Raises UsageError for a calibration where nothing is predicted."""
+    if name is not None:
+        raise UsageError(
+            "--calibration needs --predict",
+            cause="only predictions use it",
+            hint=f"--predict v5p-8 --calibration {name}",
+        )
+
 
 def predict_command(
     *,

@@ -11,6 +11,7 @@ from typer import Argument, Option
 from logbook_agent.cli.detach import DetachOption, detached
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import LineDisplay, columns, emit, say
+from logbook_agent.cli.predict import CalibrationOption, PredictOption, check_calibration
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.sweeps.chosen import Chosen, ChosenStages, common_scales, has_stages, list_recipes
@@ -20,6 +21,7 @@ from logbook_agent.sweeps.recipes.stages import StagedRecipe
 from logbook_agent.sweeps.result import SweepResult
 from logbook_agent.sweeps.stages import PreparedStages, StagesResult, prepare_stages, sweep_stages
 from logbook_agent.sweeps.sweep import length, sweep
+from logbook_agent.sweeps.sweep_predict import predict_sweep
 from logbook_agent.sweeps.tally import Best
 
 
@@ -43,6 +45,8 @@ def sweep_command(
     ] = False,
     on: Annotated[Text, Option("--on", metavar="LAUNCHER[:TARGET]", help="Run through a configured launcher.")] = None,
     detach: DetachOption = False,
+    predict: PredictOption = None,
+    calibration: CalibrationOption = None,
     common: Common,
 ) -> int:
     """Run a recipe: every case of its axes, its controls, and a fresh run of the best.
@@ -53,7 +57,7 @@ def sweep_command(
     """
     space = common.space()
     if recipe is None and resume is None:
-        if sets or scale or dry_run or new or on or retry_failed:
+        if sets or scale or dry_run or new or on or retry_failed or predict:
             raise UsageError(
                 "no recipe named", cause="these options need a recipe", hint="list the recipes: logbook sweep"
             )
@@ -70,15 +74,19 @@ def sweep_command(
         recipe=recipe, scale=scale, sets=tuple(sets or ()), on=on, resume=resume, new=new, retry_failed=retry_failed
     )
     staged = recipe is not None and resume is None and has_stages(space, recipe)
-    if dry_run:
+    if predict is None:
+        check_calibration(calibration)
+
+    def carry_out(display: LineDisplay) -> int:
+        if predict is not None:
+            return _predict(space, request, common, display, (predict, calibration), dry_run=dry_run)
+        return _made(space, request, common, display, staged=staged)
+
+    if dry_run and predict is None:
         return _dry_run(space, request, common.as_json, staged=staged)
-    if detach:
-
-        def carry_out(display: LineDisplay) -> int:
-            return _made(space, request, common, display, staged=staged)
-
+    if detach and not dry_run:
         return detached(space, "sweep", carry_out, as_json=common.as_json)
-    return _made(space, request, common, LineDisplay(), staged=staged)
+    return carry_out(LineDisplay())
 
 
 def _made(space: Workspace, request: SweepRequest, common: Common, display: LineDisplay, *, staged: bool) -> int:
@@ -91,6 +99,28 @@ def _made(space: Workspace, request: SweepRequest, common: Common, display: Line
     result = sweep(space, request, display, tell=tell)
     emit("sweep", result.data(), result_text(result), as_json=common.as_json, warnings=space.warnings)
     return result.exit_status
+
+
+def _predict(
+    space: Workspace,
+    request: SweepRequest,
+    common: Common,
+    display: LineDisplay,
+    by: tuple[str, str | None],
+    *,
+    dry_run: bool,
+) -> int:
+    """`by`: the slice that is predicted for, and the calibration."""
+    target, calibration = by
+    tell = None if common.as_json else _warn
+    found = predict_sweep(space, request, display, target=target, calibration=calibration, dry_run=dry_run, tell=tell)
+    lines = found.lines() if dry_run else []
+    if not dry_run and found.result is None:
+        lines.append(f"nothing to run; see {found.entry}: logbook show {found.entry}")
+    if found.result is not None:
+        lines.append(result_text(found.result))
+    emit("sweep", found.data(), "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
+    return found.result.exit_status if found.result is not None else found.exit_status
 
 
 def _warn(text: str) -> None:

@@ -57,7 +57,7 @@ def calibration_words(workspace: Workspace, book: Book, name: str | None, words:
             cause=f"{book.topic} has {', '.join(known) or 'none'}",
             hint="make one of rows that were measured on one device: logbook predict --calibrate ENTRY",
         )
-    return [OPTION, _shown(workspace, _folder(book) / f"{name}.json")]
+    return [OPTION, workspace.shown(_folder(book) / f"{name}.json")]
 
 
 def calibrate(
@@ -73,8 +73,8 @@ def calibrate(
     make_folder(folder, within=book.root)
     data = workspace.redacted({"rows": rows})
     write_atomic(folder / f"{name}{_ROWS}", f"{json.dumps(data, indent=1)}\n".encode(), within=book.root)
-    words = ["--calibrate", _shown(workspace, folder / f"{name}{_ROWS}")]
-    words += ["--out", _shown(workspace, folder / f"{name}.json")]
+    words = ["--calibrate", workspace.shown(folder / f"{name}{_ROWS}")]
+    words += ["--out", workspace.shown(folder / f"{name}.json")]
     title = prose.title or f"Calibration {name} on {', '.join(references)}"
     request = RunRequest(
         argv=predict_argv(words),
@@ -87,11 +87,6 @@ def calibrate(
 
 def _folder(book: Book) -> Path:
     return book.folder / "calibrations"
-
-
-def _shown(workspace: Workspace, path: Path) -> str:
-    """A path as a command names it from here."""
-    return path.relative_to(workspace.cwd).as_posix() if path.is_relative_to(workspace.cwd) else str(path)
 
 
 def _free_name(book: Book, name: str | None) -> str:
@@ -163,7 +158,8 @@ def _plain(row: Row, samples: Sequence[float], places: Sequence[str]) -> dict[st
     """A row as `RESULT_JSON` has it, with the samples of all runs of its case, and where they stand."""
     labels = {**row.labels, "measured_in": ", ".join(places)}
     return {
-        "config": dict(row.config),
+        # As the program itself reports it: what a sweep declares beside that may be null.
+        "config": {key: value for key, value in row.config.items() if value is not None},
         "metrics": {TIME: {"samples": list(samples), "unit": "s", "direction": "min"}},
         "labels": labels,
         "devices": [encode(d) for d in row.devices],

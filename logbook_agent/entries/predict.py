@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.entries.calibrations import calibration_words
+from logbook_agent.entries.drafts import edited_fields
 from logbook_agent.entries.run import RunRequest, RunResult, run
 from logbook_agent.findings.predictions.rows import Predicted, PredictedPair, pairs_of, predicted_rows
 from logbook_agent.findings.predictions.words import outcome_text, predicted_text
 from logbook_agent.model.entry import Predicting
 from logbook_agent.model.errors import UsageError
+from logbook_agent.pages.views import changing
 from logbook_agent.running.execution import Display
 from logbook_agent.running.prepare import PROGRAM, bench_folder, predict_argv
+from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.flags import flags
 
@@ -88,6 +91,14 @@ def _first_side(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """The words of side A, and those of side B with the `--` before them."""
     at = list(words).index(_SIDES) if _SIDES in words else len(words)
     return list(words[:at]), list(words[at:])
+
+
+def add_field(workspace: Workspace, book: Book, entry_id: str, label: str, text: str) -> None:
+    """Write a field of an entry, in the place of one with this label."""
+    with changing(workspace, book), book.lock():
+        entry = book.entry(entry_id)
+        fields = edited_fields(entry.fields, [(label, text)], append=False)
+        book.write_entry(workspace.redacted_entry(dataclasses.replace(entry, fields=fields)))
 
 
 def pair_data(found: Sequence[Predicted], pair: PredictedPair) -> dict[str, Any]:

@@ -127,7 +127,9 @@ def config_section(record: Record, table: Table | None) -> str:
     lines = []
     constants: dict[str, Scalar] = {**table.constants} if table is not None else {}
     if not constants and not any(r.rows for r in runs):
-        constants = runs[-1].config
+        # What varies between predictions stands with each of them.
+        apart = any(r.predictions for r in runs)
+        constants = {k: v for k, v in runs[-1].config.items() if not apart or all(r.config.get(k) == v for r in runs)}
     if constants:
         lines.append(md.inline_code(assignments({k: spelt(v) for k, v in constants.items()})))
     lines += _environment(runs)

@@ -19,10 +19,14 @@ from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace, naming, sweep_command
 from logbook_agent.sweeps.chosen import Chosen, choose_recipe, habits
+from logbook_agent.sweeps.recipes.choice import reduced
 from logbook_agent.sweeps.recipes.expand import Estimate, PlannedRun, SweepPlan, estimate
 from logbook_agent.sweeps.recipes.recipe import Recipe
 from logbook_agent.sweeps.recipes.rules import CAN_ANSWER, Violation
 from logbook_agent.sweeps.state import EarlierSweep, Progress, durations_s, earlier_sweeps
+
+# The field of an entry that says which cases a prediction leaves out, and why.
+LEFT_OUT = "Left out"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +34,8 @@ class SweepRequest:
     """Which recipe, at which scale, with which values; `resume` is an entry to go on with, `new` forbids to.
 
     `retry_failed` makes failed runs again. For a stage of another recipe: `is_stage`, and then a sweep that is there
-    is kept, finished or not; `before` are the recipes of the stages before it.
+    is kept, finished or not; `before` are the recipes of the stages before it. `without` are the keys of cases that are
+    left out, `why` says why in Markdown, and `predicted_in` is the entry that this follows from.
     """
 
     recipe: str | None = None
@@ -42,6 +47,9 @@ class SweepRequest:
     retry_failed: bool = False
     is_stage: bool = False
     before: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    why: str = ""
+    predicted_in: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +76,13 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     if resumed is not None:
         request = _as_begun(workspace, request, resumed)
     chosen = choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
+    earlier = list(earlier_sweeps(book)) if book is not None else []
+    done = {sweep.use.name for sweep in earlier if sweep.is_complete and not sweep.use.without}
+    # Of the recipe as it is: what a prediction leaves out makes no habit a worse one.
+    found = habits(chosen, done | set(request.before) if book is not None else None)
+    chosen = dataclasses.replace(chosen, plan=reduced(chosen.plan, request.without))
     if resumed is not None:
         _check_unchanged(workspace, request, resumed, chosen)
-    earlier = list(earlier_sweeps(book)) if book is not None else []
-    done = {sweep.use.name for sweep in earlier if sweep.is_complete}
-    found = habits(chosen, done | set(request.before) if book is not None else None)
     cost = estimate(chosen.plan, durations_s(earlier, chosen.recipe.name, chosen.scale))
     begun = resumed or _begun(workspace, request, chosen, earlier, book)
     chosen = dataclasses.replace(chosen, plan=_drawn(chosen.plan, begun, earlier))
@@ -172,7 +182,7 @@ def _as_begun(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep
     use = resumed.use
     name = request.recipe or (str(_recorded(workspace, resumed.entry.id, use.file)) if use.file else use.name)
     scale, sets, on = request.scale or use.scale, request.sets or use.sets, request.on or use.on
-    return dataclasses.replace(request, recipe=name, scale=scale, sets=sets, on=on)
+    return dataclasses.replace(request, recipe=name, scale=scale, sets=sets, on=on, without=use.without)
 
 
 def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep, chosen: Chosen) -> None:
@@ -244,6 +254,7 @@ def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: C
         "Question": recipe.question,
         "Method": recipe.method,
         "Criteria": "\n".join(f"- {criterion.text}" for criterion in recipe.criteria),
+        LEFT_OUT: request.why,
     }
     by_path = request.recipe is not None and ("/" in request.recipe or request.recipe.endswith((".yaml", ".yml")))
     above, path = workspace.root.parent, chosen.file.path
@@ -256,10 +267,11 @@ def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: C
         digest=chosen.plan.digest,
         runs=len(chosen.plan),
         metric=metric.name if metric is not None else None,
+        without=request.without,
     )
     title = f"Sweep {recipe.name}" + (f" ({chosen.scale})" if chosen.scale else "")
     draft = dataclasses.replace(
-        draft_entry(workspace, Prose(), title=title),
+        draft_entry(workspace, Prose(continues=request.predicted_in), title=title),
         recipe=use,
         design=chosen.plan.design,
         fields=tuple(Field(label=label, text=text) for label, text in texts.items() if text),

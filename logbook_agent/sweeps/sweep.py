@@ -201,7 +201,12 @@ class _Sweep:
         fresh = [found for run in progress.confirmations for found in tally.measured(run)]
         best = dataclasses.replace(best, confirmed=tuple(value for value, unit in fresh if unit == best.unit))
         judged = tally.judged(best, again=made_again(progress.runs)) if is_whole else {}
-        return dataclasses.replace(best, **judged)
+        best = dataclasses.replace(best, **judged)
+        use = self._entry.recipe
+        if use is None or not use.without:
+            return best
+        count = f"{len(use.without)} case{'s' * (len(use.without) > 1)}"
+        return dataclasses.replace(best, reasons=(*best.reasons, f"{count} left out, as predicted not to win"))
 
 
 def _said(tally: Tally, run: Run) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # A page of an entry stays as short as a person can read.
 _SHOWN = 100
 _SHOWN_HEADLINE = 4
+_SHOWN_CAUTIONS = 10
 NOT_MEASURED = "predicted, not measured"
 
 
@@ -40,8 +41,9 @@ def predicted_section(record: Record) -> str:
     for one in found[:_SHOWN]:
         said = one.said
         line = md.escape(f"{one.name}: {predicted_text(said)}" if one.name else predicted_text(said))
-        terms = terms_text(said)
-        lines.append(f"{line}\n{md.items([md.escape(f'of this: {terms}')])}" if terms else line)
+        below = [f"of this: {terms}"] if (terms := terms_text(said)) else []
+        below += [f"note: {md.one_line(caution)}" for caution in said.cautions[:_SHOWN_CAUTIONS]]
+        lines.append(f"{line}\n{md.items(list(map(md.escape, below)))}" if below else line)
     if (more := len(found) - _SHOWN) > 0:
         lines.append(f"and {more:,} more predictions: `logbook show {record.id} --json`")
     pairs = pairs_of(record, found)

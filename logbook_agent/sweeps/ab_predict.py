@@ -1,0 +1,129 @@
+"""`logbook ab --predict`: what the model says of the values of an axis, before any of them is run."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+from logbook_agent.entries.predict import pair_data, predicted_lines
+from logbook_agent.findings.predictions.rows import PredictedPair
+from logbook_agent.findings.predictions.words import outcome_text
+from logbook_agent.model.entry import Predicting
+from logbook_agent.model.errors import UsageError
+from logbook_agent.running.execution import Display
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.sweeps.ab_axis import AbAxis, check_command, described, parse_axis
+from logbook_agent.sweeps.ab_prepare import AbRequest, checked
+from logbook_agent.sweeps.predicted import Asked, PredictedCases, Wanted, check_predictable, predict_cases
+from logbook_agent.text.words import assignments
+
+# What is worth a device, and what is not.
+_WORTH = ("wins", "undecided", "no prediction")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbPrediction:
+    """The predictions just made, what they say of each value against the base, and what to type next."""
+
+    made: PredictedCases
+    axis: AbAxis
+    target: str
+    next: str
+
+    def data(self) -> dict[str, Any]:
+        entry, made = self.made.series.entry, self.made
+        return {
+            "id": entry.id,
+            "title": entry.title,
+            "exit_status": made.series.exit_status,
+            "axis": self.axis.name,
+            "values": list(self.axis.values),
+            "target": self.target,
+            "predicted": [
+                {"name": one.name, "run": one.run.run, "config": one.row.config, **one.said.json()}
+                for one in made.found
+            ],
+            "pairs": [pair_data(made.found, pair) for pair in made.pairs],
+            "next": self.next,
+            "view": str(made.series.book.view_path),
+        }
+
+    def text(self) -> str:
+        """For people: every prediction, the verdicts of the model, what to type next."""
+        made = self.made
+        lines = [f"{made.series.entry.id}: predicted for {self.target}, nothing was run"]
+        lines += [f"  {line}" for line in predicted_lines(made.found, ())]
+        lines += [_verdict(made, pair) for pair in made.pairs] or ["no prediction: nothing can be said of the values"]
+        return "\n".join([*lines, f"next: {self.next}"])
+
+
+def _verdict(made: PredictedCases, pair: PredictedPair) -> str:
+    return f"{made.found[pair.base].name} → {made.found[pair.other].name}: {outcome_text(pair.outcome)}"
+
+
+def predict_ab(
+    workspace: Workspace, request: AbRequest, display: Display, *, target: str, calibration: str | None = None
+) -> AbPrediction:
+    """Predict the values of the axis. Nothing is written when the request does not fit."""
+    axis = parse_axis(request.axis)
+    if request.run.entry_id is not None:
+        raise UsageError(
+            "--predict and --id cannot be used together",
+            cause="what is predicted stands in an entry of its own",
+            hint="leave one of them out",
+        )
+    request = checked(request)
+    run = request.run
+    check_command(axis, run.argv, run.config)
+    check_predictable(run.argv, shell=run.shell, what="this A/B")
+    book = workspace.book()
+    wanted = [
+        Wanted(
+            key=value,
+            name=assignments({axis.name: value}),
+            argv=tuple(axis.words(run.argv, value)),
+            config={**run.config, **axis.config(value)},
+            env={**run.env, **axis.env(value)},
+        )
+        for value in axis.values
+    ]
+    asked = Asked(
+        predicting=Predicting(target=target, axis=axis.name, base_value=axis.base),
+        title=f"Prediction for {target}: {described(axis)}",
+        prose=run.prose,
+        label=run.label,
+        calibration=calibration,
+        cwd=run.cwd,
+        timeout_s=run.timeout_s,
+    )
+    made = predict_cases(workspace, book, wanted, asked, display)
+    return AbPrediction(made=made, axis=axis, target=target, next=_next(request, axis, made))
+
+
+def _next(request: AbRequest, axis: AbAxis, made: PredictedCases) -> str:
+    """The A/B of the values that may be worth a device; where none is, what to do instead."""
+    entry = made.series.entry.id
+    words = {pair.outcome.word.value for pair in made.pairs}
+    if made.pairs and words.isdisjoint(_WORTH):
+        return f"nothing to run: no value can win by the model ({', '.join(sorted(words))}); logbook show {entry}"
+    worth = [_axis_value(made, pair.other, axis) for pair in made.pairs if pair.outcome.word.value in _WORTH] or list(
+        axis.values[1:]
+    )
+    values = ",".join([axis.values[0], *(v for v in axis.values[1:] if axis.key(v) in {axis.key(w) for w in worth})])
+    run = request.run
+    options = ["--axis", f"{axis.name}={values}", "--continues", entry]
+    options += ["--repeat", str(request.repeat)] if request.repeat is not None and not request.pilot else []
+    options += ["--pilot"] * request.pilot
+    options += ["--max-pairs", str(request.max_pairs)] if request.max_pairs is not None else []
+    options += [word for name in request.metrics or () for word in ("--metric", name)]
+    options += ["--on", run.on] if run.on is not None else []
+    options += [word for name, value in run.env.items() for word in ("--env", f"{name}={value}")]
+    return f"logbook ab {shlex.join(options)} -- {shlex.join(run.argv)}"
+
+
+def _axis_value(made: PredictedCases, place: int, axis: AbAxis) -> str:
+    """The value of the axis that a prediction is of."""
+    one = made.found[place]
+    value = axis.value_of(one.run)
+    return next((v for v in axis.values if axis.key(v) == value), value or "")
