@@ -50,7 +50,7 @@ def calibrate(rows: Path, out: Path | None) -> None:
         raise UsageError(
             f"--out {out} cannot be written", cause=f"{out.parent} is missing or not writable", hint="name another file"
         )
-    found = _calibrated(_read(rows), rows.name)
+    found = _calibrated(_read(rows), rows.name, out.stem)
     out.write_text(json.dumps(found.json(), indent=2) + "\n", encoding="utf-8")
     typer.echo(
         f"{out}: {found.matmul_factor:.3f} for plain matmuls, {found.routed_factor:.3f} for grouped ones and HBM "
@@ -59,7 +59,8 @@ def calibrate(rows: Path, out: Path | None) -> None:
     )
 
 
-def _calibrated(measured: list[MeasuredRow], name: str) -> Calibration:
+def _calibrated(measured: list[MeasuredRow], name: str, title: str) -> Calibration:
+    """The calibration called `title` of the rows of the file `name`."""
     kinds, versions = {row.device_kind for row in measured}, {row.libtpu for row in measured}
     if len(kinds) > 1 or len(versions) > 1:
         raise _unusable(name, f"they are of {' and '.join(sorted(kinds))} with libtpu {' and '.join(sorted(versions))}")
@@ -72,7 +73,7 @@ def _calibrated(measured: list[MeasuredRow], name: str) -> Calibration:
     shipped, rates = calibration.seeds(), slice_rates(target)
     assert rates is not None  # noqa: S101  _parts has asked
     return Calibration(
-        name=f"{name} ({len(measured)} rows, libtpu {libtpu})",
+        name=f"{title} ({len(measured)} rows, libtpu {libtpu})",
         model=MODEL,
         libtpu=libtpu,
         measured_with=libtpu,

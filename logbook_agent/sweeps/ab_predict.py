@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
+from logbook_agent.entries.calibrations import calibration_words
 from logbook_agent.entries.predict import pair_data, predicted_lines
 from logbook_agent.findings.predictions.rows import PredictedPair
 from logbook_agent.findings.predictions.words import outcome_text
@@ -93,7 +94,7 @@ def predict_ab(
         title=f"Prediction for {target}: {described(axis)}",
         prose=run.prose,
         label=run.label,
-        calibration=calibration,
+        calibration=tuple(calibration_words(workspace, book, calibration)),
         cwd=run.cwd,
         timeout_s=run.timeout_s,
     )

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from logbook_agent.entries.calibrations import calibration_words
 from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.series import Series, series
 from logbook_agent.findings.predictions.rows import Predicted, PredictedPair, pairs_of, predicted_rows
@@ -43,13 +42,13 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What all predictions of an entry share. `calibration` is one of the logbook's."""
+    """What all predictions of an entry share. `calibration` are the words that name one, as of `calibration_words`."""
 
     predicting: Predicting
     title: str
     prose: Prose = field(default_factory=Prose)
     label: str | None = None
-    calibration: str | None = None
+    calibration: tuple[str, ...] = ()
     cwd: str | None = None
     timeout_s: float | None = None
 
@@ -94,12 +93,11 @@ def predict_cases(
     where a command cannot start."""
     prose = with_relations(book, asked.prose)
     check_required(workspace, prose, asked.label)
-    words = calibration_words(workspace, book, asked.calibration)
     target = asked.predicting.target or ""
     commands = {
         one.key: prepare(
             workspace,
-            predict_words(one.argv, target, words),
+            predict_words(one.argv, target, asked.calibration),
             env=one.env,
             cwd=asked.cwd,
             label=asked.label,

@@ -22,7 +22,7 @@ from logbook_agent.sweeps.chosen import Chosen, choose_recipe, habits
 from logbook_agent.sweeps.recipes.choice import reduced
 from logbook_agent.sweeps.recipes.expand import Estimate, PlannedRun, SweepPlan, estimate
 from logbook_agent.sweeps.recipes.recipe import Recipe
-from logbook_agent.sweeps.recipes.rules import CAN_ANSWER, Violation
+from logbook_agent.sweeps.recipes.rules import CAN_ANSWER, Violation, violations
 from logbook_agent.sweeps.state import EarlierSweep, Progress, durations_s, earlier_sweeps
 
 # The field of an entry that says which cases a prediction leaves out, and why.
@@ -80,7 +80,10 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     done = {sweep.use.name for sweep in earlier if sweep.is_complete and not sweep.use.without}
     # Of the recipe as it is: what a prediction leaves out makes no habit a worse one.
     found = habits(chosen, done | set(request.before) if book is not None else None)
-    chosen = dataclasses.replace(chosen, plan=reduced(chosen.plan, request.without))
+    if request.without:
+        chosen = dataclasses.replace(chosen, plan=reduced(chosen.plan, request.without))
+        answers = (v for v in violations(chosen.plan) if v.rule == CAN_ANSWER)
+        found = (*(v for v in found if v.rule != CAN_ANSWER), *answers)
     if resumed is not None:
         _check_unchanged(workspace, request, resumed, chosen)
     cost = estimate(chosen.plan, durations_s(earlier, chosen.recipe.name, chosen.scale))

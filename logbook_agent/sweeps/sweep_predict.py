@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from logbook_agent.entries.calibrations import calibration_words
 from logbook_agent.entries.predict import add_field
 from logbook_agent.model.entry import Predicting
 from logbook_agent.model.errors import UsageError
@@ -109,13 +110,16 @@ def predict_sweep(
             cause="which cases run was chosen before its first run",
             hint=f"resume it: logbook sweep --resume {begun}, or start another one: add --new",
         )
-    if dry_run:
-        with book_for_nothing(workspace, prepared.book) as nowhere:
-            return _predicted(workspace, nowhere, prepared, target, calibration if prepared.book else None, display)
     book = prepared.book
+    if calibration is not None and book is None:
+        workspace.book()  # raises: there is no logbook that could have it
+    words = tuple(calibration_words(workspace, book, calibration)) if book is not None else ()
+    if dry_run:
+        with book_for_nothing(workspace, book) as nowhere:
+            return _predicted(workspace, nowhere, prepared, target, words, display)
     if book is None:  # `needs_logbook` has raised
         raise AssertionError("no logbook")
-    found = _predicted(workspace, book, prepared, target, calibration, display)
+    found = _predicted(workspace, book, prepared, target, words, display)
     why = _why(found)
     if why:
         add_field(workspace, book, found.entry or "", LEFT_OUT, why)
@@ -162,7 +166,12 @@ def _begun(prepared: Prepared) -> str | None:
 
 
 def _predicted(
-    workspace: Workspace, book: Book, prepared: Prepared, target: str, calibration: str | None, display: Display
+    workspace: Workspace,
+    book: Book,
+    prepared: Prepared,
+    target: str,
+    calibration: tuple[str, ...],
+    display: Display,
 ) -> SweepPrediction:
     chosen = prepared.chosen
     plan, compare = chosen.plan, chosen.recipe.compare
