@@ -112,12 +112,8 @@ def run(
             timeout_s = request.timeout_s
             if made.make(command, request.config, repeat=numbered, timeout_s=timeout_s, discarded=is_warm_up) is None:
                 break
-    if (
-        not request.detach
-        and made.runs
-        and made.runs[0].run == 1
-        and (why := unmeasured(made.runs, book.header.metrics)) is not None
-    ):
+    is_first = bool(made.runs) and made.runs[0].run == 1 and not request.detach
+    if is_first and request.predicting is None and (why := unmeasured(made.runs, book.header.metrics)) is not None:
         workspace.warnings.append(why)
     if book.header.closing is not None:
         closed = day(book.header.closing.at, book.header.zone)

@@ -81,7 +81,7 @@ def headline(record: Record, header: Header, answered: Sequence[Answered] = ()) 
             span = _span(good, metric_named(name, header.metrics))
             found = f"{len(rows)} row{'s' if len(rows) > 1 else ''}, {name} {span}"
             return _cut("; ".join([found, *_verdicts(answered)]), _VERDICTS_CHARS)
-    if any(status.run.predictions for status in record.runs) and (predicted := predicted_headline(record)) is not None:
+    if (predicted := predicted_headline(record)) is not None:
         return _cut(predicted, _VERDICTS_CHARS)
     if record.runs:
         last = record.runs[-1]

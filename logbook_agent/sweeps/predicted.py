@@ -19,7 +19,7 @@ from logbook_agent.model.header import Header
 from logbook_agent.model.run import Scalar
 from logbook_agent.running.execution import Display
 from logbook_agent.running.prepare import PROGRAM, bench_folder, predict_argv, prepare
-from logbook_agent.store import book as books
+from logbook_agent.store import root as books
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 

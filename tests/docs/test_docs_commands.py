@@ -12,7 +12,7 @@ from docs_runner import REPOSITORY, agrees, documents, run_document, steps
 _WIDE = {
     *("README.md", "tutorial.md", "github.md", "bench-core.md", "recipes.md", "ab.md", "what-is-measured.md"),
     *("cli.md", "tpu-without-a-tpu.md", "repair.md", "tried.md", "criteria.md", "json.md", "templates.md"),
-    *("compare.md", "agents.md", "report-results.md", "several-devices.md", "detached.md"),
+    *("compare.md", "predict.md", "agents.md", "report-results.md", "several-devices.md", "detached.md"),
 }
 
 

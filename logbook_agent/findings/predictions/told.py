@@ -55,10 +55,13 @@ def predicted_section(record: Record) -> str:
 
 
 def headline(record: Record) -> str | None:
-    """`predicted, not measured: 7.9 ms (6.1 to 10.3)`; None where an entry predicts nothing."""
-    found = predicted_rows(record)
+    """`predicted, not measured: 7.9 ms (6.1 to 10.3)`; None where an entry predicts nothing and was not to."""
+    found = predicted_rows(record) if any(status.run.predictions for status in record.runs) else []
     if not found:
-        return None
+        is_done = record.entry.is_prediction and record.state == "finished"
+        asked = record.entry.predicting
+        makes = asked is not None and asked.target is None
+        return ("a calibration" if makes else "nothing was predicted") if is_done else None
     pairs = pairs_of(record, found)
     if pairs:
         texts = [f"{found[p.other].name} against {found[p.base].name} {p.outcome.word.value}" for p in pairs]
