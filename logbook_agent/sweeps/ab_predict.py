@@ -16,7 +16,7 @@ from logbook_agent.running.execution import Display
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab_axis import AbAxis, check_command, described, parse_axis
 from logbook_agent.sweeps.ab_prepare import AbRequest, checked
-from logbook_agent.sweeps.predicted import Asked, PredictedCases, Wanted, check_predictable, predict_cases
+from logbook_agent.sweeps.predicted import Asked, Predictable, PredictedCases, check_predictable, predict_cases
 from logbook_agent.text.words import assignments
 
 # What is worth a device, and what is not.
@@ -80,7 +80,7 @@ def predict_ab(
     check_predictable(run.argv, shell=run.shell, what="this A/B")
     book = workspace.book()
     wanted = [
-        Wanted(
+        Predictable(
             key=value,
             name=assignments({axis.name: value}),
             argv=tuple(axis.words(run.argv, value)),

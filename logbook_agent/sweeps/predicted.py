@@ -29,7 +29,7 @@ _NOT_PREDICTED = ("--stage-timing", "--profile", "--list", "--coordinator", "--p
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Predictable:
     """A case to be predicted: the command that measures it, and what is declared of it. `key` tells it from the others,
     `name` is for people."""
 
@@ -87,7 +87,7 @@ def predict_words(argv: Sequence[str], target: str, calibration: Sequence[str] =
 
 
 def predict_cases(
-    workspace: Workspace, book: Book, wanted: Sequence[Wanted], asked: Asked, display: Display
+    workspace: Workspace, book: Book, wanted: Sequence[Predictable], asked: Asked, display: Display
 ) -> PredictedCases:
     """Predict each of the cases in a new entry of the book, each different program request once. Nothing is written
     where a command cannot start."""

@@ -17,7 +17,7 @@ from logbook_agent.running.launch.process import INTERRUPTED_STATUS
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.chosen import Chosen
-from logbook_agent.sweeps.predicted import Asked, Wanted, book_for_nothing, check_predictable, predict_cases
+from logbook_agent.sweeps.predicted import Asked, Predictable, book_for_nothing, check_predictable, predict_cases
 from logbook_agent.sweeps.prepare import LEFT_OUT, Prepared, SweepRequest, deciding, prepare_sweep
 from logbook_agent.sweeps.recipes.choice import Choice, choices
 from logbook_agent.sweeps.recipes.expand import describe
@@ -175,12 +175,11 @@ def _predicted(
 ) -> SweepPrediction:
     chosen = prepared.chosen
     plan, compare = chosen.plan, chosen.recipe.compare
-    wanted = []
-    for case in plan.cases:
-        planned = plan.run(case, repeat=1, place=0)
-        wanted.append(
-            Wanted(key=case.key, name=describe(plan, case), argv=planned.argv, config=planned.config, env=planned.env)
-        )
+    planned = [plan.run(case, repeat=1, place=0) for case in plan.cases]
+    wanted = [
+        Predictable(key=p.case.key, name=describe(plan, p.case), argv=p.argv, config=p.config, env=p.env)
+        for p in planned
+    ]
     predicting = Predicting(
         target=target,
         axis=compare.axis if compare is not None else None,

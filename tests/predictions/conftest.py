@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from tests.conftest import Cli
 
 # Who asks for the folder of this Python's benchmark.
-PLACES = ("cli.run", "entries.predict", "entries.calibrations", "running.prepare")
+PLACES = ("cli.run", "entries.predict", "entries.calibrations", "sweeps.predicted", "running.prepare")
 DOUBLE = Path(__file__).with_name("bench_core_double.py")
 
 
@@ -22,8 +23,10 @@ def double(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program = place / "bench-core"
     program.write_text(f"#!{sys.executable}\nimport runpy, sys\nrunpy.run_path({str(DOUBLE)!r}, run_name='__main__')\n")
     program.chmod(0o755)
-    for name in PLACES:
-        monkeypatch.setattr(f"logbook_agent.{name}.bench_folder", lambda: place)
+    # All of them first: what is imported later would keep the double.
+    modules = [importlib.import_module(f"logbook_agent.{name}") for name in PLACES]
+    for module in modules:
+        monkeypatch.setattr(module, "bench_folder", lambda: place)
     return place
 
 
