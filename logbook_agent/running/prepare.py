@@ -28,7 +28,7 @@ _SHELL_WORDS = frozenset(
 # The in-house benchmark, which `logbook bench` runs with this Python.
 PROGRAM = "bench-core"
 # What it takes as its first word: another one would take an ID for nothing.
-BENCHMARKS = ("hillclimb", "overlap", "compare", "check", "tune")
+BENCHMARKS = ("hillclimb", "overlap", "compare", "check", "roofline", "tune")
 # What measures nothing, and is recorded apart.
 PREDICT = "predict"
 
