@@ -76,6 +76,7 @@ _FREE = frozenset(
         "after-all",
         "async-done",
         "async-update",
+        "add-dependency",
         "bitcast",
         "constant",
         "copy-done",
