@@ -13,7 +13,7 @@ from bench_core.hlo.matmuls import matmul_flops
 from bench_core.hlo.module import Computation, Instruction, Module, array, callees, operand_name, source
 from bench_core.hlo.sizes import parts, shape_bytes
 from bench_core.hlo.starts import inside
-from bench_core.hlo.turns import turns
+from bench_core.hlo.turns import by_names, turns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +94,8 @@ _FREE_CALLS = frozenset(
         "AssumeGatherIndicesInBound",
         "AsyncCollectiveDone",
         "AsyncCollectiveStart",
+        # Arrays that lie one behind the other in memory, as one.
+        "ConcatBitcast",
         "PrepareAsyncCallDone",
         "PrepareAsyncCallStart",
     ]
@@ -175,7 +177,7 @@ def _run(module: Module, computation: Computation, *, times: int) -> Iterator[Op
             for name in callees(instruction):
                 yield from _run(module, module.computations[name], times=times)
         elif opcode == "while":
-            yield from _loop(module, instruction, times=times)
+            yield from _loop(module, computation, instruction, times=times)
         elif opcode == "custom-call":
             if (found := _custom_call(instruction, shapes, times)) is not None:
                 yield found
@@ -183,8 +185,8 @@ def _run(module: Module, computation: Computation, *, times: int) -> Iterator[Op
             yield _operation(module, instruction, shapes, times)
 
 
-def _loop(module: Module, loop: Instruction, *, times: int) -> Iterator[Operation]:
-    count = turns(module, loop)
+def _loop(module: Module, home: Computation, loop: Instruction, *, times: int) -> Iterator[Operation]:
+    count = turns(module, by_names(home.instructions), loop)
     if count is None:
         yield Operation(name=loop.name, opcode="while", times=times, unknown="a loop without a known number of turns")
         return
