@@ -316,15 +316,22 @@ def _fusion_bytes(module: Module, fusion: Instruction, shapes: dict[str, str]) -
             # As often as it reads them, but not more than there is, but for rows, which it may take several times.
             hbm += whole if read is None else min(read, whole)
             moved += rows
-    results = [root.name]
-    if root.opcode == "tuple":
-        results = [operand_name(operand) for operand in root.operands]
+    return hbm + _results(module, fusion, home), moved + _scattered(module, fusion)
+
+
+def _results(module: Module, fusion: Instruction, home: Computation) -> int:
+    """Bytes that it writes in HBM. What goes on with a collective hands its arrays on."""
+    root, shapes = home.instructions[-1], parts(fusion.shape)
+    results = [operand_name(operand) for operand in root.operands] if root.opcode == "tuple" else [root.name]
+    if len(results) != len(shapes):
+        return _written(fusion.shape)
     inner = {instruction.name: instruction for instruction in home.instructions}
     sends = any(instruction.opcode in _COLLECTIVES for instruction in home.instructions)
-    for name, shape in zip(results, parts(fusion.shape), strict=True):
+    size = 0
+    for name, shape in zip(results, shapes, strict=True):
         if _in_hbm(shape) and not (sends and inner[name].opcode in ("parameter", *_COLLECTIVES)):
-            hbm += _put(module, inner.get(name), home) or shape_bytes(shape)
-    return hbm, moved + _scattered(module, fusion)
+            size += _put(module, inner.get(name), home) or shape_bytes(shape)
+    return size
 
 
 def _scattered(module: Module, fusion: Instruction) -> int:
