@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup emulator quickstart tutorial test test-fast test-wide check check-devices stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-planning calibrate aot aot-forms wheel
+.PHONY: help setup emulator quickstart tutorial test test-fast test-wide check check-devices stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-planning calibrate aot aot-forms predict-seeds wheel
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -109,6 +109,9 @@ aot: setup  ## compile the MoE benchmark for TPUs that are not there: the check 
 
 aot-forms: setup  ## compile every form of expert and data parallelism for slices of 4, 8 and 64 TPUs (two hours)
 	@$(BIN)/python benchmarks/moe_aot.py --forms --resume --save benchmarks/moe_aot_forms.json
+
+predict-seeds: setup  ## the published rows against `bench-core predict`: compile their programs, fit, write the tables (ten minutes)
+	@$(BIN)/python benchmarks/predict_seeds.py --compile --fit --document
 
 wheel: setup  ## build and check the wheel
 	@$(BIN)/python -m pytest -q tests/project/test_project_wheel.py

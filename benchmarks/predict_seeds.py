@@ -22,7 +22,7 @@ from typing import Any
 from bench_core.aot.targets import choose_target
 from bench_core.gmm.tile import Tile
 from bench_core.harness.case import Case
-from bench_core.predict.calibration import UNKNOWN, Calibration, fit
+from bench_core.predict.calibration import UNKNOWN, Calibration, fit, seeds
 from bench_core.predict.model import MODEL
 from bench_core.predict.scheduled import LOWER, NotScheduled, schedule
 from bench_core.predict.slice import slice_rates
@@ -33,9 +33,11 @@ sys.path += [str(ROOT / "tests" / "bench_core"), str(ROOT / "benchmarks")]
 # The process that compiles imports `seed_programs`.
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "benchmarks")])
 
-from seed_errors import compare_rows, counts, likely  # noqa: E402
+from seed_errors import compare_rows, likely, unseen  # noqa: E402
 from seed_rows import TARGET, TERMS, SeedRow, case_of, parts_of, read_rows, read_terms  # noqa: E402
+from seed_tables import document_with, tables  # noqa: E402
 
+DOCUMENT = ROOT / "docs" / "explanation" / "prediction.md"
 CALIBRATION = ROOT / "bench_core" / "predict" / "seeds.json"
 SEED_TILE = Tile(m=512, k=1024, n=1024)
 
@@ -93,23 +95,40 @@ def fitted(rows: list[SeedRow]) -> Calibration:
         low=1.0,
         high=1.0,
         range_of="",
+        shortest=0.0,
+        most_sent=1.0,
         rows=tuple(f"{row.source}: {row.time_s:.6g} s" for row in marked),
     )
-    tested = compare_rows(filter(counts, rows), document, found, rates)
-    low, high = likely(tested)
-    return replace(found, low=round(low, 3), high=round(high, 3), range_of=f"{len(tested)} rows of the same logbooks")
+    compared = compare_rows(unseen(rows), document, found, rates)
+    low, high = likely(compared)
+    return replace(
+        found,
+        low=round(low, 3),
+        high=round(high, 3),
+        range_of=f"{len(compared)} rows of the same logbooks",
+        shortest=round(min(one.time_s for one in compared), 4),
+        most_sent=round(max(one.send_s / one.estimate_s for one in compared), 3),
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--document", action="store_true")
     options = parser.parse_args()
     rows = read_rows()
     if options.compile:
         compile_all(rows)
+    rates = slice_rates(choose_target(TARGET))
+    assert rates is not None
     if options.fit:
         CALIBRATION.write_text(json.dumps(fitted(rows).json(), indent=2) + "\n", encoding="utf-8")
+    if options.document:
+        text = tables(rows, read_terms(), seeds(), rates)
+        DOCUMENT.write_text(document_with(DOCUMENT.read_text(encoding="utf-8"), text), encoding="utf-8")
+    if not (options.compile or options.fit or options.document):
+        print(tables(rows, read_terms(), seeds(), rates))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -68,6 +69,7 @@ def _calibrated(measured: list[MeasuredRow], name: str, title: str) -> Calibrati
     target = next((target for target in TARGETS.values() if target.device_kind == kind), None)
     if target is None:
         raise _unusable(name, f"{kind} is no TPU that this version compiles for")
+    _refuse_other_libtpu(libtpu, name)
     parts = [_parts(row, found, target, name) for row, found in zip(measured, _schedule(measured, target), strict=True)]
     factors = fit(parts, [row.time_s for row in measured])
     shipped, rates = calibration.seeds(), slice_rates(target)
@@ -85,8 +87,20 @@ def _calibrated(measured: list[MeasuredRow], name: str, title: str) -> Calibrati
         low=shipped.low,
         high=shipped.high,
         range_of=shipped.range_of,
+        shortest=shipped.shortest,
+        most_sent=shipped.most_sent,
         rows=tuple(f"{row.name}: {row.time_s:.6g} s" for row in measured),
     )
+
+
+def _refuse_other_libtpu(libtpu: str, name: str) -> None:
+    """A program of another libtpu is another program."""
+    try:
+        installed = metadata.version("libtpu")
+    except metadata.PackageNotFoundError:
+        installed = "none"
+    if installed != libtpu:
+        raise _unusable(name, f"libtpu {libtpu} ran them, and installed is {installed}")
 
 
 def _schedule(measured: list[MeasuredRow], target: AotTarget) -> list[Any]:
@@ -98,8 +112,6 @@ def _parts(row: MeasuredRow, found: object, target: AotTarget, name: str) -> Sec
 
     if not isinstance(found, Scheduled):
         raise _unusable(name, f"{row.name} does not compile: {getattr(found, 'message', found)}")
-    if found.libtpu != row.libtpu:
-        raise _unusable(name, f"libtpu {row.libtpu} ran it, and libtpu {found.libtpu} is installed")
     rates, terms = slice_rates(target), case_terms(row.case, found)
     if rates is None:
         raise _unusable(name, f"not all peaks of {target.device_kind} are published")

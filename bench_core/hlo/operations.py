@@ -13,7 +13,7 @@ from bench_core.hlo.matmuls import matmul_flops
 from bench_core.hlo.module import Computation, Instruction, Module, array, callees, operand_name, source
 from bench_core.hlo.sizes import parts, shape_bytes
 from bench_core.hlo.starts import inside
-from bench_core.hlo.turns import turns
+from bench_core.hlo.turns import by_names, turns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +95,8 @@ _FREE_CALLS = frozenset(
         "AssumeGatherIndicesInBound",
         "AsyncCollectiveDone",
         "AsyncCollectiveStart",
+        # Arrays that lie one behind the other in memory, as one.
+        "ConcatBitcast",
         "PrepareAsyncCallDone",
         "PrepareAsyncCallStart",
     ]
@@ -176,7 +178,7 @@ def _run(module: Module, computation: Computation, *, times: int) -> Iterator[Op
             for name in callees(instruction):
                 yield from _run(module, module.computations[name], times=times)
         elif opcode == "while":
-            yield from _loop(module, instruction, times=times)
+            yield from _loop(module, computation, instruction, times=times)
         elif opcode == "custom-call":
             if (found := _custom_call(instruction, shapes, times)) is not None:
                 yield found
@@ -184,8 +186,8 @@ def _run(module: Module, computation: Computation, *, times: int) -> Iterator[Op
             yield _operation(module, instruction, shapes, times)
 
 
-def _loop(module: Module, loop: Instruction, *, times: int) -> Iterator[Operation]:
-    count = turns(module, loop)
+def _loop(module: Module, home: Computation, loop: Instruction, *, times: int) -> Iterator[Operation]:
+    count = turns(module, by_names(home.instructions), loop)
     if count is None:
         yield Operation(name=loop.name, opcode="while", times=times, unknown="a loop without a known number of turns")
         return
@@ -315,15 +317,22 @@ def _fusion_bytes(module: Module, fusion: Instruction, shapes: dict[str, str]) -
             # As often as it reads them, but not more than there is, but for rows, which it may take several times.
             hbm += whole if read is None else min(read, whole)
             moved += rows
-    results = [root.name]
-    if root.opcode == "tuple":
-        results = [operand_name(operand) for operand in root.operands]
+    return hbm + _results(module, fusion, home), moved + _scattered(module, fusion)
+
+
+def _results(module: Module, fusion: Instruction, home: Computation) -> int:
+    """Bytes that it writes in HBM. What goes on with a collective hands its arrays on."""
+    root, shapes = home.instructions[-1], parts(fusion.shape)
+    results = [operand_name(operand) for operand in root.operands] if root.opcode == "tuple" else [root.name]
+    if len(results) != len(shapes):
+        return _written(fusion.shape)
     inner = {instruction.name: instruction for instruction in home.instructions}
     sends = any(instruction.opcode in _COLLECTIVES for instruction in home.instructions)
-    for name, shape in zip(results, parts(fusion.shape), strict=True):
+    size = 0
+    for name, shape in zip(results, shapes, strict=True):
         if _in_hbm(shape) and not (sends and inner[name].opcode in ("parameter", *_COLLECTIVES)):
-            hbm += _put(module, inner.get(name), home) or shape_bytes(shape)
-    return hbm, moved + _scattered(module, fusion)
+            size += _put(module, inner.get(name), home) or shape_bytes(shape)
+    return size
 
 
 def _scattered(module: Module, fusion: Instruction) -> int:

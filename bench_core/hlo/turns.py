@@ -1,6 +1,8 @@
 """How often a loop of a compiled program turns. Pure functions of text, no JAX."""
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from bench_core.hlo.module import Instruction, Module, operand_name
 
@@ -9,11 +11,18 @@ _CONDITION = re.compile(r"condition=%?([\w.\-]+)")
 _BODY = re.compile(r"body=%?([\w.\-]+)")
 _INDEX = re.compile(r"index=(\d+)")
 
+_ByName = Mapping[str, Instruction]
 
-def turns(module: Module, loop: Instruction) -> int | None:
+
+def turns(module: Module, home: _ByName, loop: Instruction) -> int | None:
     """The number of times that a `while` runs its body; None where the text does not tell.
 
-    It does where XLA wrote it down, and of a loop that counts from a constant by one to a constant.
+    It does where XLA wrote it down, and of a loop that counts by one from a constant to a constant.
+
+    Args:
+        module: of the loop.
+        home: instructions of the computation in which it stands, by name.
+        loop: the `while`.
     """
     known = _KNOWN.search(loop.attributes)
     if known is not None:
@@ -21,47 +30,70 @@ def turns(module: Module, loop: Instruction) -> int | None:
     condition, body = _CONDITION.search(loop.attributes), _BODY.search(loop.attributes)
     if condition is None or body is None:
         return None
+    carried = _Carried(home=home, loop=loop, body=module.computations[body.group(1)].instructions)
     compared = module.computations[condition.group(1)].instructions
-    root = compared[-1]
+    root, by_name = compared[-1], by_names(compared)
     if root.opcode != "compare" or "direction=LT" not in root.attributes:
         return None
-    by_name = {instruction.name: instruction for instruction in compared}
-    counter, limit = (by_name.get(operand_name(operand)) for operand in root.operands)
-    if counter is None or limit is None or limit.opcode != "constant" or counter.opcode != "get-tuple-element":
+    counter, limit = (_behind_copies(by_name, operand) for operand in root.operands)
+    index = _index(counter)
+    last = carried.constant(limit)
+    first = None if index is None else carried.first(index)
+    if index is None or last is None or first is None or not carried.grows_by_one(index):
         return None
-    index = _INDEX.search(counter.attributes)
-    if index is None or not _steps_by_one(module, body.group(1), int(index.group(1))):
-        return None
-    first = _start(module, loop, int(index.group(1)))
-    return None if first is None else max(0, int(limit.operands[0]) - first)
+    return max(0, last - first)
 
 
-def _steps_by_one(module: Module, body: str, index: int) -> bool:
-    """Whether the body returns one more than it got in this place of its tuple."""
-    instructions = module.computations[body].instructions
-    by_name = {instruction.name: instruction for instruction in instructions}
-    root = instructions[-1]
-    if root.opcode != "tuple":
-        return False
-    step = by_name.get(operand_name(root.operands[index]))
-    if step is None or step.opcode != "add":
-        return False
-    left, right = (by_name.get(operand_name(operand)) for operand in step.operands)
-    if left is None or right is None or left.opcode != "get-tuple-element":
-        return False
-    found = _INDEX.search(left.attributes)
-    return right.opcode == "constant" and right.operands == ("1",) and found is not None and int(found[1]) == index
+def by_names(instructions: list[Instruction]) -> _ByName:
+    return {instruction.name: instruction for instruction in instructions}
 
 
-def _start(module: Module, loop: Instruction, index: int) -> int | None:
-    """The constant with which the counter begins, in the computation that has the loop."""
-    for computation in module.computations.values():
-        by_name = {instruction.name: instruction for instruction in computation.instructions}
-        if by_name.get(loop.name) is not loop:
-            continue
-        initial = by_name.get(operand_name(loop.operands[0]))
-        value = by_name.get(operand_name(initial.operands[index])) if initial and initial.opcode == "tuple" else None
-        while value is not None and value.opcode in ("copy", "bitcast"):
-            value = by_name.get(operand_name(value.operands[0]))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Carried:
+    """What a loop carries from one turn to the next."""
+
+    home: _ByName
+    loop: Instruction
+    body: list[Instruction]
+
+    def first(self, index: int) -> int | None:
+        """The constant that it begins with in this place."""
+        initial = _behind_copies(self.home, self.loop.operands[0])
+        if initial is None or initial.opcode != "tuple":
+            return None
+        value = _behind_copies(self.home, initial.operands[index])
         return int(value.operands[0]) if value is not None and value.opcode == "constant" else None
-    return None
+
+    def constant(self, value: Instruction | None) -> int | None:
+        """The number that a value is in every turn."""
+        if value is not None and value.opcode == "constant":
+            return int(value.operands[0])
+        index = _index(value)
+        if index is None or _index(self._next(index)) != index:
+            return None
+        return self.first(index)
+
+    def grows_by_one(self, index: int) -> bool:
+        step = self._next(index)
+        if step is None or step.opcode != "add":
+            return False
+        before, added = (_behind_copies(by_names(self.body), operand) for operand in step.operands)
+        return _index(before) == index and self.constant(added) == 1
+
+    def _next(self, index: int) -> Instruction | None:
+        """What the body makes of the value in this place."""
+        root = self.body[-1]
+        return _behind_copies(by_names(self.body), root.operands[index]) if root.opcode == "tuple" else None
+
+
+def _index(value: Instruction | None) -> int | None:
+    """The place of the tuple that a value is taken from."""
+    found = _INDEX.search(value.attributes) if value is not None and value.opcode == "get-tuple-element" else None
+    return None if found is None else int(found.group(1))
+
+
+def _behind_copies(by_name: _ByName, operand: str) -> Instruction | None:
+    found = by_name.get(operand_name(operand))
+    while found is not None and found.opcode in ("copy", "bitcast"):
+        found = by_name.get(operand_name(found.operands[0]))
+    return found

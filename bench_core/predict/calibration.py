@@ -23,7 +23,8 @@ class Calibration:
     `libtpu` compiled the programs whose terms they were fitted with, `measured_with` ran them (`unknown` for the
     published logbooks, which do not say). `constants` are the rates that the terms were divided by. `low` and `high`
     are what an estimate is multiplied with for the ends of its range: of the rows of `range_of`, which the factors were
-    not fitted on, nine in ten lie within. `rows` are those that they were fitted on.
+    not fitted on, nine in ten lie within, none took less than `shortest` seconds, and collectives are at most the share
+    `most_sent` of any estimate. `rows` are those that they were fitted on.
     """
 
     name: str
@@ -31,12 +32,14 @@ class Calibration:
     libtpu: str
     measured_with: str
     device_kind: str
-    constants: Mapping[str, float]
+    constants: Mapping[str, float | None]
     matmul_factor: float
     routed_factor: float
     low: float
     high: float
     range_of: str
+    shortest: float
+    most_sent: float
     rows: tuple[str, ...]
 
     def estimate(self, parts: Seconds) -> float:

@@ -48,13 +48,13 @@ def seconds(terms: Terms, rates: SliceRates, *, moved_before: int = 0) -> Second
         grouped=terms.padded_flops / rates.flops,
         memory=(terms.kernel_bytes + terms.other_bytes + terms.moved_bytes) / rates.hbm,
         send=_send(terms.sent_bytes, rates),
-        move=moved_before / (rates.all_links * rates.link) if moved_before else 0.0,
+        move=rates.send_s(moved_before, rates.all_links),
         hidden=_send(terms.hidden_bytes, rates),
     )
 
 
 def _send(by_group: Mapping[int, float], rates: SliceRates) -> float:
-    return sum(size / (rates.links(group) * rates.link) for group, size in by_group.items())
+    return sum(rates.send_s(size, rates.links(group)) for group, size in by_group.items())
 
 
 def bound(terms: Terms, rates: SliceRates) -> float:
@@ -62,6 +62,5 @@ def bound(terms: Terms, rates: SliceRates) -> float:
     twice that of bfloat16, which is the most that any of these chips has."""
     int8 = terms.int8_flops / (rates.int8_flops or 2 * rates.flops)
     flops = int8 + (terms.flops - terms.int8_flops) / rates.flops
-    sent = sum(terms.sent_bytes.values())
-    links = max(1, rates.all_links)
-    return max(flops, terms.hbm_bytes / rates.hbm, sent / (links * rates.link))
+    sent = rates.send_s(sum(terms.sent_bytes.values()), rates.all_links)
+    return max(flops, terms.hbm_bytes / rates.hbm, sent)

@@ -8,7 +8,7 @@ from bench_core.aot.targets import AotTarget
 from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.case import Case
 from bench_core.predict.calibration import UNKNOWN, Calibration
-from bench_core.predict.model import MODEL, bound, seconds
+from bench_core.predict.model import MODEL, Seconds, bound, seconds
 from bench_core.predict.scheduled import NotScheduled, Scheduled
 from bench_core.predict.slice import SliceRates, slice_rates
 from bench_core.predict.terms import Terms, terms_of
@@ -59,6 +59,8 @@ class Predictor:
             return f"the calibration was made with other rates of this chip: {dict(fitted.constants)}, now {own}"
         if terms.unknown:
             return f"the model does not know {'; '.join(terms.unknown)}"
+        if terms.sent_bytes and rates.link is None:
+            return f"the devices of a {self.target.device_kind} chip share its links, and no rate of that is published"
         if case.dtype is not DType.BFLOAT16:
             return f"no {case.dtype} peak of a TPU is published"
         if case.quant_mode is not QuantMode.NONE:
@@ -67,16 +69,17 @@ class Predictor:
 
     def _estimated(self, known: Prediction, case: Case, terms: Terms, rates: SliceRates) -> Prediction:
         fitted = self.calibration
-        parts = seconds(terms, rates)
+        parts, least = seconds(terms, rates), bound(terms, rates)
         estimate = fitted.estimate(parts)
-        least = max(known.bound or 0.0, fitted.low * (estimate - parts.hidden))
+        if estimate < least:
+            return replace(known, refused=f"the calibration makes it {estimate:.3g} s, less than the lower bound")
         return replace(
             known,
-            estimate=max(estimate, least),
-            low=least,
-            high=max(fitted.high * estimate, least),
+            estimate=estimate,
+            low=max(least, min(estimate, fitted.low * (estimate - parts.hidden))),
+            high=max(estimate, fitted.high * estimate),
             terms=fitted.terms(parts),
-            cautions=tuple(_cautions(case, fitted, self.target, hidden=parts.hidden, estimate=estimate)),
+            cautions=tuple(_cautions(case, fitted, self.target, parts, estimate)),
         )
 
 
@@ -92,17 +95,26 @@ def case_terms(case: Case, scheduled: Scheduled) -> Terms:
     return terms_of(scheduled.hlo, buffer_bytes=scheduled.buffer_bytes, tile=tile, settings=str(case.compiler_flags))
 
 
-def _cautions(case: Case, fitted: Calibration, target: AotTarget, *, hidden: float, estimate: float) -> list[str]:
+def _cautions(case: Case, fitted: Calibration, target: AotTarget, parts: Seconds, estimate: float) -> list[str]:
     """What the reader of an estimate has to know."""
     said = []
     if fitted.measured_with == UNKNOWN:
         said.append("the calibration's rows do not say which libtpu ran them")
     if target.device_kind != fitted.device_kind:
         said.append(f"the factors were fitted on {fitted.device_kind}, and nothing measured tests them on this chip")
+    if estimate < fitted.shortest:
+        said.append(f"no row that tests the model took less than {1e3 * fitted.shortest:.0f} ms")
     if case.backend == "ragged_dot":
         said.append("another libtpu compiles ragged_dot otherwise; its weight gradient here costs many times gmm's")
     if case.shared_fused:
         said.append("measured, --shared-fused changes a time by 2%, which the model does not see")
-    if hidden > SEEN_FROM * estimate:
-        said.append(f"{1e3 * hidden:.3g} ms of collectives may run beside other work; the low end leaves them out")
+    if parts.send > fitted.most_sent * estimate:
+        share = f"{100 * parts.send / estimate:.0f}% of the estimate"
+        said.append(
+            f"collectives are {share}, and at most {100 * fitted.most_sent:.0f}% in the rows that test the model"
+        )
+    if parts.hidden > SEEN_FROM * estimate:
+        said.append(
+            f"{1e3 * parts.hidden:.3g} ms of collectives may run beside other work; the low end leaves them out"
+        )
     return said

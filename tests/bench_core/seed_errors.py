@@ -6,20 +6,23 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 from typing import Any
 
-from seed_rows import SeedRow, parts_of
+from seed_rows import SeedRow, parts_of, terms_of_row
 
 from bench_core.accounting.prediction import DECIDES
 from bench_core.predict.calibration import Calibration
+from bench_core.predict.model import bound
 from bench_core.predict.slice import SliceRates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """A row with its estimate and bound, in seconds."""
+    """A row with its estimate, collectives' part of that, and lower bound, in seconds."""
 
     row: SeedRow
     time_s: float
     estimate_s: float
+    send_s: float
+    bound_s: float
 
     @property
     def error(self) -> float:
@@ -30,9 +33,19 @@ class Compared:
 def compare_rows(
     rows: Iterable[SeedRow], document: Mapping[str, Any], fitted: Calibration, rates: SliceRates
 ) -> list[Compared]:
-    return [
-        Compared(row=row, time_s=row.time_s, estimate_s=fitted.estimate(parts_of(document, row, rates))) for row in rows
-    ]
+    found = []
+    for row in rows:
+        terms, parts = terms_of_row(document, row), parts_of(document, row, rates)
+        found.append(
+            Compared(
+                row=row,
+                time_s=row.time_s,
+                estimate_s=fitted.estimate(parts),
+                send_s=parts.send,
+                bound_s=bound(terms, rates),
+            )
+        )
+    return found
 
 
 GROUPS: Mapping[str, Callable[[frozenset[str]], bool]] = {
@@ -44,10 +57,15 @@ GROUPS: Mapping[str, Callable[[frozenset[str]], bool]] = {
 """Kinds of rows that the targets are about, by their marks."""
 
 
-def counts(row: SeedRow) -> bool:
-    """Whether a row tests the model: it is none of those that the factors were fitted on, of the study whose code
-    nobody knows, or with ragged_dot, which today's libtpu compiles otherwise."""
-    return not {"fit", "dp_study"} & row.marks and "ragged_dot" not in row.options
+def unseen(rows: Sequence[SeedRow]) -> list[SeedRow]:
+    """Rows that test the model: of no case that the factors were fitted on, not of the study whose code nobody knows,
+    and without ragged_dot, which today's libtpu compiles otherwise."""
+    fitted = {row.case for row in rows if "fit" in row.marks}
+    return [
+        row
+        for row in rows
+        if row.case not in fitted and "dp_study" not in row.marks and row.case.backend != "ragged_dot"
+    ]
 
 
 def likely(compared: Sequence[Compared]) -> tuple[float, float]:
@@ -76,7 +94,7 @@ def errors(compared: Sequence[Compared]) -> Errors:
     claimed = [(a, b) for a, b in itertools.combinations(compared, 2) if _ratio(a, b) >= DECIDES]
     return Errors(
         rows=len(compared),
-        cases=len({one.row.options for one in compared}),
+        cases=len(once(compared)),
         rank_correlation=spearman([one.estimate_s for one in compared], [one.time_s for one in compared]),
         median=median(map(abs, found)),
         largest=max(map(abs, found)),
@@ -84,6 +102,11 @@ def errors(compared: Sequence[Compared]) -> Errors:
         claimed=len(claimed),
         right=sum((a.estimate_s > b.estimate_s) == (a.time_s > b.time_s) for a, b in claimed),
     )
+
+
+def once(compared: Sequence[Compared]) -> list[Compared]:
+    """Each case by its first row, however its options are written."""
+    return list({one.row.case: one for one in reversed(compared)}.values())[::-1]
 
 
 def _ratio(a: Compared, b: Compared) -> float:

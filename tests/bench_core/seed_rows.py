@@ -81,5 +81,9 @@ def read_terms() -> Mapping[str, Any]:
 
 def parts_of(document: Mapping[str, Any], row: SeedRow, rates: SliceRates) -> Seconds:
     """The parts of a row's estimate."""
-    program = document["programs"][row.options]
-    return seconds(Terms.of_json(program["terms"]), rates, moved_before=program["moved_before"])
+    return seconds(terms_of_row(document, row), rates, moved_before=document["programs"][row.options]["moved_before"])
+
+
+def terms_of_row(document: Mapping[str, Any], row: SeedRow) -> Terms:
+    """The terms of a row's program."""
+    return Terms.of_json(document["programs"][row.options]["terms"])
