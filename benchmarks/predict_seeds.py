@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -44,33 +45,35 @@ SEED_TILE = Tile(m=512, k=1024, n=1024)
 
 def compile_all(rows: list[SeedRow]) -> None:
     """Keep the terms of every distinct program, by the options of its case. Those that this libtpu has compiled before
-    are not compiled again."""
-    import seed_programs
-
+    are not compiled again: remove the file after a change to what is read."""
     versions = {"libtpu": metadata.version("libtpu"), "jax": metadata.version("jax")}
     kept = dict(read_terms()) if TERMS.exists() else {}
     same = {name: kept.get(name) for name in versions} == versions
     programs: dict[str, Any] = dict(kept["programs"]) if same else {}
-    studies = {row.options for row in rows if "dp_study" in row.marks}
-    missing = [options for options in _distinct(rows) if options not in programs]
+    every = list(dict.fromkeys(row.options for row in rows))
+    for options, program in terms_again([options for options in every if options not in programs]):
+        programs[options] = program
+        print(f"{len(programs)} of {len(every)}: {program['processor_s']} processor-seconds, {options}", flush=True)
+        ordered = {options: programs[options] for options in every if options in programs}
+        TERMS.write_text(json.dumps({**versions, "programs": ordered}, indent=1) + "\n", encoding="utf-8")
+
+
+def terms_again(wanted: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The options of each case, and what is kept of its program."""
+    import seed_programs
+
+    studies = {row.options for row in read_rows() if "dp_study" in row.marks}
     for lower in ("seed_programs:lower_seed", LOWER):
-        wanted = [options for options in missing if (options in studies) == (lower == LOWER)]
-        cases = [_with_tile(case_of(options)) for options in wanted]
+        own = [options for options in wanted if (options in studies) == (lower == LOWER)]
+        cases = [_with_tile(case_of(options)) for options in own]
         found = schedule(cases, choose_target(TARGET), lower=lower)
-        for options, case, outcome in zip(wanted, cases, found, strict=True):
+        for options, case, outcome in zip(own, cases, found, strict=True):
             if isinstance(outcome, NotScheduled):
                 raise RuntimeError(f"{options}: {outcome.message}")
             terms = terms_of(outcome.hlo, buffer_bytes=outcome.buffer_bytes, tile=case.tile)
             moved = 0 if lower == LOWER else seed_programs.moved_bytes(case)
-            took = round(outcome.processor_s, 2)
-            programs[options] = {"terms": terms.json(), "moved_before": moved, "processor_s": took}
-            print(f"{len(programs)}: {took} processor-seconds, {terms.unknown or 'all known'}, {options}", flush=True)
-            ordered = {options: programs[options] for options in _distinct(rows) if options in programs}
-            TERMS.write_text(json.dumps({**versions, "programs": ordered}, indent=1) + "\n", encoding="utf-8")
-
-
-def _distinct(rows: list[SeedRow]) -> list[str]:
-    return list(dict.fromkeys(row.options for row in rows))
+            plain = json.loads(json.dumps(terms.json()))
+            yield options, {"terms": plain, "moved_before": moved, "processor_s": round(outcome.processor_s, 2)}
 
 
 def _with_tile(case: Case) -> Case:

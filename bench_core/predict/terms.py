@@ -8,8 +8,9 @@ from typing import Any
 
 from bench_core.gmm.tile import Tile
 from bench_core.hlo.collectives import Collective, collectives
+from bench_core.hlo.kernels import Kernel
 from bench_core.hlo.module import Computation, Instruction, Module, callees, operand_name, parse
-from bench_core.hlo.operations import Kernel, operations
+from bench_core.hlo.operations import operations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
