@@ -157,7 +157,7 @@ def _measured(study: Study, devices: int | None, *, named: bool) -> Iterator[tup
     for _, group in itertools.groupby(range(len(entries)), key=lambda number: entries[number].case.shape):
         numbers = list(group)
         whole = _progress("all paths", entries, numbers[-1])
-        cases = [entries[number].case for number in numbers]
+        cases = {entries[number].name: entries[number].case for number in numbers}
         rows = run_together(cases, environment, [tells[number] for number in numbers], whole)
         for number, row in zip(numbers, rows, strict=True):
             said = entries[number].row(with_suggestion(row, entries[number].case))

@@ -174,7 +174,7 @@ def _run(cases: list[Case], paths: list[PathName], asked: Asked, *, named_backen
     for index, base in enumerate(bases, start=1):
         topk = base.shape.topk
         progress = [_progress(path, base, bases) for path in paths]
-        made = [path_case(path, base, programs=asked.programs, platform=platform) for path in paths]
+        made = {str(path): path_case(path, base, programs=asked.programs, platform=platform) for path in paths}
         measured = run_together(made, environment, progress, _progress("all paths", base, bases))
         by_path = {path: named(path, row) for path, row in zip(paths, measured, strict=True)}
         ratios[topk] = against(asked.base, by_path)

@@ -1,11 +1,13 @@
 """Time several compiled programs in turn, so that a drift of the machine meets all of them alike."""
 
+import hashlib
 import random
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
+from bench_core.harness.record import Row
 from bench_core.harness.run import CASE_ERRORS
 from bench_core.timing.measure import Clock, OutputMemory, Sampler, Samples, Startable
 
@@ -18,6 +20,24 @@ class Rounds(Generic[Name]):
 
     samples: Mapping[Name, Samples]
     failed: Mapping[Name, Exception]
+
+
+IN_TURN = "in_turn"
+"""The key of a config that says with which programs a case was called in turn, its own among them. What one leaves in
+caches and memory the next one meets, so rows that had other programs beside them are not alike. `alone`: none."""
+_MOST_CHARACTERS = 120
+
+
+def with_others(row: Row, names: Sequence[str]) -> Row:
+    """The row of one of these programs, which were called in turn."""
+    return replace(row, config={**row.config, IN_TURN: _named(names)})
+
+
+def _named(names: Sequence[str]) -> str:
+    text = " + ".join(names) if len(names) > 1 else "alone"
+    if len(text) <= _MOST_CHARACTERS:
+        return text
+    return f"{len(names)} programs, {hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def orders(count: int, *, rounds: int, seed: int | None) -> list[list[int]]:

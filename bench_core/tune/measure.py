@@ -14,7 +14,7 @@ from bench_core.harness.record import Environment, Row
 from bench_core.harness.row import measured_row
 from bench_core.harness.run import CASE_ERRORS, Extras, Progress, Ready, make_ready, row_of_error
 from bench_core.routing.capacity import CapacityPolicy
-from bench_core.studies.rounds import time_in_turn
+from bench_core.studies.rounds import time_in_turn, with_others
 from bench_core.timing.measure import Program
 from bench_core.timing.staged import StagedProgram
 from bench_core.tune.candidates import Candidate
@@ -97,6 +97,7 @@ def measure(
             return failed[candidate]
         one = ready[candidate]
         made = measured_row(one.case, environment, one.measured(timed.samples[candidate]))
+        made = with_others(made, [str(name) for name in ready])
         return replace(made, labels={**made.labels, "timed": said})
 
     return [Tried(candidate=candidate, row=row(candidate)) for candidate in candidates]

@@ -63,6 +63,7 @@ def test_the_published_lines_run_at_a_small_shape(
         assert (config["hidden"], config["devices"]) == (8, 4)
         assert (config["iters"], config["warmup"]) == (int(line["BENCH_ITERS"]), int(line["BENCH_WARMUP"]))
         assert len(row["metrics"]["tokens_per_s"]["samples"]) == config["iters"]
+        assert config["in_turn"] == f"baseline_dp + dp + dp_ep {outcome.rows[2]['config']['ep_size']}"
         assert row["labels"]["check"] == "passed"
         assert "BENCH_HIDDEN=8" in row["labels"]["variables"]
         assert [group["used"] for group in row["devices"]] == [4]

@@ -234,6 +234,8 @@ def test_rows_of_every_path(
         path, seen, labels = row["config"]["path"], row["observations"], row["labels"]
         assert next(iter(row["config"])) == "path"
         assert labels["check"] == "passed"
+        # A row that was measured alone, or beside others, is another case.
+        assert row["config"]["in_turn"] == " + ".join(paths)
         assert len(row["metrics"]["tflops"]["samples"]) == 2
         assert seen["tokens_per_s_per_device"] * 4 == pytest.approx(sum(row["metrics"]["tokens_per_s"]["samples"]) / 2)
         assert (f"ratio_to_{base}" in seen) == (path != base)
@@ -269,9 +271,9 @@ def test_chunks_on_a_tpu_are_sent_while_others_are_computed(capsys: pytest.Captu
     assert f"compiler_flag={ASYNC_FLAGS}" in line.split()
 
 
-def _together(*topks: int) -> list[Case]:
+def _together(*topks: int) -> dict[str, Case]:
     options = {"routing": RoutingRequest(), "backend": "ragged_dot", "dtype": DType.FLOAT32, "iters": 3}
-    return [Case(shape=replace(SHAPE, topk=topk), **options) for topk in topks]
+    return {f"topk {topk}": Case(shape=replace(SHAPE, topk=topk), **options) for topk in topks}
 
 
 @pytest.mark.slow
@@ -293,6 +295,8 @@ def test_cases_are_called_in_turn_and_one_may_fail(monkeypatch: pytest.MonkeyPat
     one, other = order[:2]
     assert order == [one, other, one, other, one, one]
     assert len(first.metrics["time_s"].samples) == 3
+    # The one that failed was called, too.
+    assert first.config["in_turn"] == "topk 1 + topk 2"
     assert second.failed is not None
     assert second.failed.reason == "non_finite_output"
 
@@ -314,10 +318,11 @@ def test_a_case_without_memory_beside_the_others_is_timed_alone(monkeypatch: pyt
     first, second = run_together(_together(1, 2), environment, [said.append] * 2, said.append)
     assert [len(row.metrics["time_s"].samples) for row in (first, second)] == [3, 3]
     assert "timed" not in first.labels
+    assert [row.config["in_turn"] for row in (first, second)] == ["alone", "alone"]
     assert second.labels["timed"] == "alone: there was no memory for it beside the others"
     # One that was alone from the start is not tried again.
     failed, other = run_together(_together(2, 1), environment, [said.append] * 2, said.append)
     assert failed.failed is not None
     assert failed.failed.reason == "out_of_memory"
     assert other.failed is None
-    assert ready == _together(1, 1)
+    assert ready == [*_together(1).values()] * 2

@@ -17,11 +17,12 @@ from bench_core.gmm.tile import RowSizes, Tile
 from bench_core.gmm.tiled_ladder import ladder
 from bench_core.gmm.work import Products, ladder_work, tile_work
 from bench_core.harness.case import Case
+from bench_core.harness.record import Environment, Row
 from bench_core.routing.capacity import Capacity, CapacityPolicy
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.shapes import BenchPass, MoeShape
 from bench_core.studies.ratios import Ratio
-from bench_core.studies.rounds import orders, time_in_turn
+from bench_core.studies.rounds import orders, time_in_turn, with_others
 from bench_core.timing.measure import compile_program
 from bench_core.tune.candidates import (
     DEFAULT,
@@ -175,6 +176,16 @@ def test_orders_are_drawn_anew_for_each_round() -> None:
     assert drawn == orders(5, rounds=40, seed=1) != orders(5, rounds=40, seed=2)
     assert {order[0] for order in drawn} == set(range(5))
     assert orders(3, rounds=2, seed=None) == [[0, 1, 2], [0, 1, 2]]
+
+
+def test_what_a_program_was_called_in_turn_with_is_part_of_its_case() -> None:
+    row = Row(config={"topk": 2}, environment=Environment(devices=(), software={}, host=""))
+    assert with_others(row, ["fused_ep"]).config == {"topk": 2, "in_turn": "alone"}
+    assert with_others(row, ["default", "64,16"]).config["in_turn"] == "default + 64,16"
+    many = [f"{number},{number}" for number in range(100, 120)]
+    texts = [with_others(row, names).config["in_turn"] for names in (many, many, many[::-1])]
+    assert texts[0] == texts[1] != texts[2]
+    assert str(texts[0]).startswith("20 programs, ")
 
 
 def test_candidates_are_called_in_turn_and_a_failing_one_leaves_the_others() -> None:
@@ -378,6 +389,7 @@ def test_candidates_are_checked_timed_and_compared(
     assert code == 0
     rows = [json.loads(line.removeprefix("RESULT_JSON ")) for line in out.splitlines() if "RESULT_JSON" in line]
     assert [row["config"].get("row_tiles") for row in rows] == [None, "16,4", "500,4"]
+    assert {row["config"]["in_turn"] for row in rows} == {"default + 16,4 + 500,4"}
     for row in rows:
         assert len(row["metrics"]["time_s"]["samples"]) == row["config"]["iters"] == 7
         assert row["labels"]["check"] == "passed"
