@@ -8,9 +8,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from logbook_agent.cli.detach import DetachOption, detached
 from logbook_agent.cli.noise import forecast_lines
-from logbook_agent.cli.options import Common, Text, Texts, Words, read_part
+from logbook_agent.cli.options import Common, DetachOption, Text, Texts, Words, read_part
 from logbook_agent.cli.output import LineDisplay, emit
 from logbook_agent.cli.predict import CalibrationOption, PredictOption, check_calibration
 from logbook_agent.cli.run import How, OnOption
@@ -117,7 +116,11 @@ def ab_command(
             return _predicted(space, request, common, display, predict, calibration)
         return _made(space, request, common, display)
 
-    return detached(space, "ab", carry_out, as_json=common.as_json) if detach else carry_out(LineDisplay())
+    if detach:
+        from logbook_agent.cli.detach import detached
+
+        return detached(space, "ab", carry_out, as_json=common.as_json)
+    return carry_out(LineDisplay())
 
 
 def _predicted(

@@ -14,23 +14,17 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Annotated
-
-from typer import Option
 
 from logbook_agent.cli.output import LineDisplay, clean, emit, report_error, say
 from logbook_agent.entries.series import DETACHED
 from logbook_agent.model.errors import Locked, LogbookError
 from logbook_agent.model.work import SeriesEnd
-from logbook_agent.running.worker.process import own_session
+from logbook_agent.running.launch.session import own_session
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import create_log, remove
 from logbook_agent.store.spool import ERRORS, FINAL, LOG, Spool
 from logbook_agent.store.workspace import Workspace
 
-DetachOption = Annotated[
-    bool, Option("--detach", help="Start it, print the ID and return; see `logbook wait`, `tail` and `cancel`.")
-]
 # What the child carries out; its result is what the command would have exited with.
 Body = Callable[[LineDisplay], int]
 

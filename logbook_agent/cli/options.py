@@ -34,6 +34,10 @@ RootOption = Annotated[
 ]
 JsonOption = Annotated[bool, Option("--json", help="Answer as JSON with a schema name.")]
 
+DetachOption = Annotated[
+    bool, Option("--detach", help="Start it, print the ID and return; see `logbook wait`, `tail` and `cancel`.")
+]
+
 _PROSE = "Text, @FILE, or - for standard input."
 TitleOption = Annotated[Text, Option("--title", metavar="TEXT", help=f"Title. {_PROSE}")]
 HypothesisOption = Annotated[Text, Option("--hypothesis", metavar="TEXT", help=f"What is expected, and why. {_PROSE}")]

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from logbook_agent.cli.detach import DetachOption, detached, started
-from logbook_agent.cli.options import Common, Text, Texts, Words
+from logbook_agent.cli.options import Common, DetachOption, Text, Texts, Words
 from logbook_agent.cli.output import LineDisplay, LiveDisplay, emit, say
 from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.run import RunRequest, RunResult, run
@@ -128,6 +127,8 @@ def _run(name: str, request: RunRequest, common: Common) -> int:
 
 def _detached(space: Workspace, name: str, request: RunRequest, common: Common) -> int:
     """A single run is submitted; several are a series of their own."""
+    from logbook_agent.cli.detach import detached, started
+
     if not request.is_single:
         alone = dataclasses.replace(request, detach=False)
         return detached(space, name, lambda display: _finish(space, run(space, alone, display)), as_json=common.as_json)

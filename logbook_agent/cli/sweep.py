@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from logbook_agent.cli.detach import DetachOption, detached
-from logbook_agent.cli.options import Common, Text, Texts
+from logbook_agent.cli.options import Common, DetachOption, Text, Texts
 from logbook_agent.cli.output import LineDisplay, columns, emit, say
 from logbook_agent.cli.predict import CalibrationOption, PredictOption, check_calibration
 from logbook_agent.model.errors import UsageError
@@ -85,6 +84,8 @@ def sweep_command(
     if dry_run and predict is None:
         return _dry_run(space, request, common.as_json, staged=staged)
     if detach and not dry_run:
+        from logbook_agent.cli.detach import detached
+
         return detached(space, "sweep", carry_out, as_json=common.as_json)
     return carry_out(LineDisplay())
 

@@ -179,7 +179,7 @@ def _stop(workspace: Workspace, book: Book, run: Run) -> None:
             cause="it was started without --detach",
             hint=f"logbook doctor --stop {run.entry}",
         )
-    if run.tool is not None and alive(run.tool.pid, run.tool.started):
+    if run.tool is not None and run.tool.started is not None and alive(run.tool.pid, run.tool.started):
         _terminate(run.tool)
 
 

@@ -62,6 +62,8 @@ def take_in(workspace: Workspace, book: Book, spool: Spool) -> Run | None:
         raise StoreError(f"{book.topic}: {run.entry} run {run.run} was not made by a worker of its own")
     executor = executor_named(workspace, run.executor)
     stage = executor.follow(spool).stage
+    if stage not in OVER and run.child is not None:
+        return None  # all that is known of it stands in the record
     if stage in OVER:
         executor.collect(spool)
     if stage == "lost" and spool.has(FINAL):

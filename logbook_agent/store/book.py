@@ -22,7 +22,7 @@ from logbook_agent.store.files import copy, create_folder, locked, make_folder, 
 from logbook_agent.store.ids import Void, reservations_of, reserve, voids
 from logbook_agent.store.processes import life, this_host
 from logbook_agent.store.reading import VIEW_BYTES, names_in, read_text
-from logbook_agent.store.spool import SERIES, Spool
+from logbook_agent.store.spool import LOG, SERIES, Spool
 from logbook_agent.text.redaction.plain import clean_record, clean_run
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
@@ -228,7 +228,11 @@ class Book:
         return self.runs_folder / entry_id / f"{run:02d}"
 
     def log_path(self, entry_id: str, run: int) -> Path:
-        return self.run_folder(entry_id, run) / "output.log"
+        """Where the log of a run lies: beside its record, or in its spool until it is taken in."""
+        path = self.run_folder(entry_id, run) / LOG
+        if not os.path.lexists(path) and (spool := self.spool(entry_id, run)).has(LOG):
+            return spool.folder / LOG
+        return path
 
     def sweep_csv(self, entry_id: str) -> Path:
         """The rows of a sweep, beside the records of its runs."""

@@ -205,7 +205,9 @@ class Spool:
             return "unstarted"
         with contextlib.suppress(StoreError):
             began = self.began()
-            if began is not None and began.child is not None and alive(began.child.pid, began.child.started):
+            child = began.child if began is not None else None
+            # A number alone names no process for good.
+            if child is not None and child.started is not None and alive(child.pid, child.started):
                 return "child"
         return "gone"
 

@@ -14,7 +14,7 @@ import pytest
 
 from logbook_agent.store.book import Book
 from tests.conftest import Cli
-from tests.e2e.e2e_support import logbook
+from tests.e2e.e2e_support import LOGBOOK, logbook
 from tests.executors.conftest import wait_for
 from tests.executors.test_executors_contract import is_gone
 from tests.recipes.sweep_support import runs_of, write_recipe
@@ -112,6 +112,16 @@ def test_cancel(started: Cli, folder: Path) -> None:
     nothing = started("cancel", "MOE-000")
     assert nothing.code == 2
     assert nothing.err.startswith("error: nothing runs in MOE-000\n  cause: its state is interrupted\n")
+
+
+@pytest.mark.slow
+def test_cancel_and_wait_of_a_run_in_another_terminal(started: Cli, folder: Path) -> None:
+    words = (*LOGBOOK, "run", "--", "sh", "-c", "echo RESULT tflops=4; exec sleep 60")
+    other = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(lambda: started("tail", "MOE-000").out == "RESULT tflops=4\n")
+    assert started("wait", "--timeout", "50ms").out == "still running: MOE-000\n"
+    assert started("cancel", "MOE-000").out == "MOE-000 run 1: interrupted, 1 row\n"
+    assert other.wait(timeout=30) == 130
 
 
 @pytest.mark.slow

@@ -14,10 +14,11 @@ import pytest
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.record import run_state
-from logbook_agent.model.run import Exit, Run
+from logbook_agent.model.run import Exit, Process, Run
 from logbook_agent.model.work import End
 from logbook_agent.running.execution import work_of
 from logbook_agent.running.executors import local as local_executor
+from logbook_agent.running.launch.stopping import end_group
 from logbook_agent.running.worker.process import write_end
 from logbook_agent.running.worker.sealing import sealed, unsealed
 from logbook_agent.store.spool import Spool
@@ -140,6 +141,25 @@ def test_a_machine_that_was_started_again(local: Place) -> None:
     began["child"] = {"pid": os.getpid(), "started": 1000.0}
     (local.spool(run).folder / "began.json").write_text(json.dumps(began))
     assert state(local, run) == "lost"
+
+
+@pytest.mark.slow
+def test_a_process_that_only_has_a_number_is_left_alone(local: Place) -> None:
+    """A repository that was pulled may name any process."""
+    run = local.send(*sh(WAITS))
+    worker, child = worker_of(local, run), child_of(local, run)
+    os.kill(worker, signal.SIGKILL)
+    local.until(run, "orphaned")
+    spool = local.spool(run)
+    began = json.loads((spool.folder / "began.json").read_text())
+    del began["child"]["started"]
+    (spool.folder / "began.json").write_text(json.dumps(began))
+    assert state(local, run) == "lost"
+    local.executor.stop(spool)
+    assert not is_gone(child)
+    with pytest.raises(StoreError, match=f"process {child} is not ended"):
+        end_group(Process(pid=child))
+    os.killpg(child, signal.SIGKILL)
 
 
 @pytest.mark.slow

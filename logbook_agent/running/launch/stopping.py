@@ -23,7 +23,13 @@ def end_group(
     sleep: Callable[[float], None] = time.sleep,
 ) -> int | None:
     """Signals to the group that `child` leads until it has ended; the last signal, None when it ended before the
-    first. Raises StoreError when it does not end, or belongs to another user."""
+    first. Raises StoreError when it does not end, belongs to another user, or may be another process by now."""
+    if child.started is None:
+        raise StoreError(
+            f"process {child.pid} is not ended",
+            cause="the record does not say when it was started, so this may be another one",
+            hint=f"look at it: ps -o lstart,cmd -p {child.pid}; to end it: kill -INT -- -{child.pid}",
+        )
     last: int | None = None
     ladder = Ladder(graces or Graces())
     ladder.begin(clock())

@@ -21,6 +21,7 @@ from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import LogbookError, StoreError, ToolError
 from logbook_agent.model.run import Exit, Process
 from logbook_agent.model.work import Began, End, Heartbeat
+from logbook_agent.running.launch.session import own_session
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.provenance.load import host_root
 from logbook_agent.running.worker.perform import perform
@@ -35,8 +36,6 @@ HEARTBEAT_S = 5.0
 _PATIENCE_S = 600.0
 _PAUSE_S = 2.0
 _PR_SET_PDEATHSIG = 1
-# What a shell may have had ignored, by `nohup` or in the background, and the command would inherit.
-_RESET = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD)
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -57,15 +56,6 @@ def main(args: Sequence[str] | None = None) -> int:
     except LogbookError as error:
         print(spool.redactor().text(f"{error.message}{f' ({error.cause})' if error.cause else ''}"), file=sys.stderr)
         return error.exit_code
-
-
-def own_session() -> None:
-    """Signals as a fresh process has them, and a session of its own, which no terminal ends."""
-    for number in _RESET:
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    if os.getsid(0) != os.getpid() and os.getpgid(0) != os.getpid():
-        os.setsid()
 
 
 def stop_with_parent() -> None:
