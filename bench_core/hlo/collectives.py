@@ -7,7 +7,6 @@ and an asynchronous collective as a fusion that starts it, fusions that go on wi
 it: the collective then stands in each of them, and is one.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -16,6 +15,7 @@ from bench_core.hlo.groups import group_size
 from bench_core.hlo.module import Computation, Instruction, Module, callees, operand_name, source
 from bench_core.hlo.sizes import parts, shape_bytes
 from bench_core.hlo.starts import Between, Part, StartsAndEnds, begun_inside, inside, starts_and_ends
+from bench_core.hlo.turns import by_names, turns
 
 
 class CollectiveKind(StrEnum):
@@ -87,7 +87,6 @@ def collectives(module: Module) -> list[Collective]:
 
 _KINDS = {kind.value: kind for kind in CollectiveKind}
 _UNKNOWN = ("collective-broadcast", "send", "recv")
-_TURNS = re.compile(r'known_trip_count"?:\{"?n"?:"?(\d+)')
 # What may stand between an all-reduce and the part of it that a device keeps.
 _SAME_ELEMENTS = ("bitcast", "reshape", "copy", "convert", "get-tuple-element")
 
@@ -97,8 +96,10 @@ def _run(module: Module, computation: Computation, *, times: int | None, looped:
     for instruction in computation.instructions:
         if instruction.opcode in ("call", "while", "conditional"):
             again = looped or instruction.opcode == "while"
+            each = _turns(module, computation, instruction)
+            all_times = None if each is None or times is None else times * each
             for name in callees(instruction):
-                yield from _run(module, module.computations[name], times=_turns(instruction, times), looped=again)
+                yield from _run(module, module.computations[name], times=all_times, looped=again)
             continue
         for part, asynchronous in _of(module, computation, instruction, pairs):
             yield replace(
@@ -112,11 +113,14 @@ def _run(module: Module, computation: Computation, *, times: int | None, looped:
             )
 
 
-def _turns(instruction: Instruction, times: int | None) -> int | None:
-    if instruction.opcode == "call" or times is None:
-        return times
-    known = _TURNS.search(instruction.attributes) if instruction.opcode == "while" else None
-    return None if known is None else times * int(known.group(1))
+def _turns(module: Module, computation: Computation, caller: Instruction) -> int | None:
+    """How often it runs what it calls; a branch nobody knows how often."""
+    match caller.opcode:
+        case "call":
+            return 1
+        case "while":
+            return turns(module, by_names(computation.instructions), caller)
+    return None
 
 
 def _of(

@@ -109,7 +109,7 @@ def test_numbers_and_words() -> None:
 
 
 def test_what_is_not_known_is_said() -> None:
-    looped = read_communication(program_text("loop"))
+    looped = read_communication(program_text("loop").replace("direction=LT", "direction=NE"))
     assert looped.observations() == {"compiled_ring_bytes": None}
     assert looped.labels()["communication_unknown"].startswith("1 of 1 collectives are in loops")
     assert "do libtpu and jaxlib fit together?" in read_communication(None).labels()["communication_unknown"]
