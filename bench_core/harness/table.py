@@ -61,19 +61,32 @@ def choices(*, full: bool) -> list[dict[str, str]]:
 
 
 def pairwise(everything: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Greedy: always the first combination that adds the most pairs. A set of pairs is the bits of a number."""
-    bits: dict[object, int] = {}
-    candidates = [
-        (words, sum(1 << bits.setdefault(pair, len(bits)) for pair in itertools.combinations(enumerate(words), 2)))
-        for words in everything
-    ]
-    missing = (1 << len(bits)) - 1
+    """Greedy: always the first combination that adds the most pairs."""
+    # Late, so that the command starts without it.
+    import numpy as np
+
+    columns = [np.array(_numbered(words)) for words in zip(*everything, strict=True)]
+    found, offset = [], 0
+    for one, other in itertools.combinations(columns, 2):
+        width = other.max() + 1
+        found.append(offset + one * width + other)
+        offset += (one.max() + 1) * width
+    # By combination and two of its axes, the number of the pair of values.
+    pairs = np.stack(found, axis=1)
+    missing = np.zeros(offset, np.bool_)
+    missing[pairs] = True
     chosen = []
-    while missing:
-        words, pairs = max(candidates, key=lambda candidate: (candidate[1] & missing).bit_count())
-        chosen.append(words)
-        missing &= ~pairs
+    while missing.any():
+        best = int(missing[pairs].sum(axis=1).argmax())
+        chosen.append(everything[best])
+        missing[pairs[best]] = False
     return chosen
+
+
+def _numbered(words: Sequence[str]) -> list[int]:
+    """The number of each word, in the order in which they come up."""
+    known: dict[str, int] = {}
+    return [known.setdefault(word, len(known)) for word in words]
 
 
 def table_case(backend: str, choice: Mapping[str, str]) -> Case:
