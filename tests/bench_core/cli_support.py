@@ -1,8 +1,17 @@
-"""What a `bench-core` command did."""
+"""What a `bench-core` command did, and flags with which XLA compiles it quickly."""
 
 import json
 import shlex
+from importlib.metadata import version
 from typing import Any
+
+QUICK_COMPILER = "--xla_backend_optimization_level=0"
+"""Two thirds of the time of these tests was the compiler's; what is checked here are programs, not how well it
+optimises them. The real processes of the other tests (documents, recipes) compile as users do, and every run checks its
+results."""
+if version("jaxlib").startswith("0.10."):
+    # By XLA's older emitters, which take half as long. Later versions do not have them.
+    QUICK_COMPILER += " --xla_cpu_use_fusion_emitters=false"
 
 
 class Outcome:

@@ -4,12 +4,10 @@ import os
 from collections.abc import Callable
 
 import pytest
-from cli_support import Outcome
+from cli_support import QUICK_COMPILER, Outcome
 
 # Eight virtual devices, so that "one of several" is told apart from "all". XLA reads this when JAX starts.
-# Two thirds of the time of these tests is LLVM's; what is checked here are programs, not how well it optimises them.
-# The real processes of the other tests (documents, recipes) compile as users do, and every run checks its results.
-os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0")
+os.environ.setdefault("XLA_FLAGS", f"--xla_force_host_platform_device_count=8 {QUICK_COMPILER}")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 from jaxtyping import install_import_hook

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_support import Outcome
+from cli_support import QUICK_COMPILER, Outcome
 
 from bench_core.cli.rows import with_suggestion
 from bench_core.errors import MAKING_INPUTS, noted
@@ -145,7 +145,7 @@ def test_a_case_that_runs_out_of_memory_is_a_row_and_the_others_run() -> None:
     """26 GB of inputs in a process that may have 16, which no flag makes smaller."""
     words = "compare --devices 2 --path dp --batch-list 200000000,1 --seq 8 --hidden 8 --mlp-dim 4 --experts 2 --topk 1"
     script = f"ulimit -v 16000000; exec {sys.executable} -m bench_core {words} --iters 1 --backend ragged_dot"
-    environment = {**os.environ, "XLA_FLAGS": "--xla_backend_optimization_level=0", "JAX_PLATFORMS": "cpu"}
+    environment = {**os.environ, "XLA_FLAGS": QUICK_COMPILER, "JAX_PLATFORMS": "cpu"}
     ended = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment, check=False)
     assert ended.returncode == 1, ended.stderr
     outcome = Outcome(ended.returncode, ended.stdout, ended.stderr)

@@ -10,21 +10,17 @@ from pathlib import Path
 
 import psutil
 import pytest
+from cli_support import QUICK_COMPILER
 
 SIZES = "--tokens 24 --hidden 8 --mlp-dim 6 --experts 4 --dtype float32 --backend ragged_dot --iters 2"
 EP = [*SIZES.split(), "--parallel-mode", "ep", "--ep-impl", "ring"]
 LONG = [*EP, "--iters", "1000000"]
 
 
-def _environment() -> dict[str, str]:
-    # The number of virtual devices in XLA_FLAGS is that of the tests' own process.
-    return {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
-
-
 def _started(words: list[str], folder: Path, name: str = "job") -> "subprocess.Popen[bytes]":
     with (folder / f"{name}.out").open("wb") as out, (folder / f"{name}.err").open("wb") as err:
         command = [sys.executable, "-m", "bench_core", "hillclimb", *words]
-        return subprocess.Popen(command, stdout=out, stderr=err, env=_environment())
+        return subprocess.Popen(command, stdout=out, stderr=err, env={**os.environ, "XLA_FLAGS": QUICK_COMPILER})
 
 
 def _rows(folder: Path, name: str = "job") -> list[dict]:
