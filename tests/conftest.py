@@ -20,6 +20,7 @@ from logbook_agent.running.provenance.snapshot import relevant_env
 from tests.breadth import WIDE, beyond_samples
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+NOWHERE = REPOSITORY / "build/nowhere"
 # The root of a machine that nobody else uses.
 QUIET = REPOSITORY / "tests/runner/quiet"
 
@@ -83,8 +84,10 @@ Cli = Callable[..., Answer]
 
 
 @pytest.fixture(autouse=True)
-def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _clean_environment(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Nothing of the developer's machine: no logbook variables, secrets, accelerator flags or git identity."""
+    # A test that writes nothing needs no folder of its own.
+    own = request.getfixturevalue("tmp_path") if "tmp_path" in request.fixturenames else NOWHERE
     named = [name for name in os.environ if name.startswith(("LOGBOOK", "GIT_", "GH_", "GITHUB_"))]
     for name in {*named, *relevant_env(os.environ)}:
         monkeypatch.delenv(name)
@@ -98,7 +101,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         "GIT_COMMITTER_EMAIL": "ada@example.org",
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_SYSTEM": os.devnull,
-        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        "XDG_CONFIG_HOME": str(own / "config"),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         # Whoever else uses this machine while the tests run.
         "LOGBOOK_HOST_ROOT": str(QUIET),

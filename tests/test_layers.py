@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -88,8 +89,15 @@ def modules(package: str) -> Iterator[tuple[Path, str]]:
             yield path, part
 
 
+@functools.cache
+def parsed(path: Path) -> list[ast.Import | ast.ImportFrom | ast.ClassDef]:
+    """The imports and classes of a file, wherever they stand in it."""
+    nodes = ast.walk(ast.parse(path.read_text()))
+    return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom | ast.ClassDef)]
+
+
 def imports(path: Path) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in parsed(path):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -194,7 +202,7 @@ def test_pure_packages_have_no_effects() -> None:
 def test_one_name_for_one_class() -> None:
     found: dict[str, list[str]] = {}
     for path, _ in modules("logbook_agent"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in parsed(path):
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     assert {name: places for name, places in found.items() if len(places) > 1} == {}

@@ -66,6 +66,7 @@ def test_entries_of_one_pair_each_count_as_many_looks(started: Cli, folder: Path
     assert "warning: MOE-005, MOE-006 ask the same (mode against a) and are left out" in some.err
 
 
+@pytest.mark.slow
 def test_runs_that_are_picked_settle_nothing(started: Cli, folder: Path) -> None:
     # b is better in eight of twelve pairs, which are named afterwards.
     better = [1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 1, 0]
@@ -189,6 +190,7 @@ def test_a_value_that_is_none_leaves_its_pair_out_and_is_counted(started: Cli, f
     assert m["verdict"] == "beneficial", "all that was planned was run"
 
 
+@pytest.mark.slow
 def test_what_stands_beside_a_verdict_goes_with_it(started: Cli, folder: Path, clock: FixedClock) -> None:
     scripted(folder, **faster(6, by=0.95))
     for place, side in enumerate("abbaabbaabba"):

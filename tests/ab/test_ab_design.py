@@ -203,6 +203,7 @@ def test_an_ab_that_ends_on_a_narrow_interval_does_not_call_its_verdict_settled(
     assert found["interval"][1] - found["interval"][0] < 0.01
 
 
+@pytest.mark.slow
 def test_what_the_budget_cannot_answer_is_given_up_and_only_then(ready: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text(WILD)
     answer = ready(*AB, "--seed", "5", "--max-pairs", "10", "--json", *COMMAND)

@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from cli_support import QUICK_COMPILER
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def _script(*words: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"JAX_PLATFORMS": "cpu", "PYTHONPATH": str(REPOSITORY)}
+    environment = os.environ | {"JAX_PLATFORMS": "cpu", "PYTHONPATH": str(REPOSITORY), "XLA_FLAGS": QUICK_COMPILER}
     command = [sys.executable, "benchmarks/moe_gpu.py", *words]
     return subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False)
 

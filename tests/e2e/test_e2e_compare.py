@@ -59,6 +59,7 @@ def test_numbers_are_shown_and_the_verdict_withheld_until_the_axis_is_named(pair
     assert "| inconclusive (order allowed) |" in pair("compare", "MOE-000/1", "MOE-001", *judged).out
 
 
+@pytest.mark.slow
 def test_pairs_made_by_hand_in_turns_are_judged(started: Cli, folder: Path, clock: FixedClock) -> None:
     """AB BA, each with its own entry."""
     measure(started, "none", 100, runs=1)

@@ -37,6 +37,7 @@ def test_view_show_and_table(stepped: Cli, folder: Path) -> None:
     assert stepped("list", "--json").data[0]["result"].startswith("11 rows, tflops 92.000 .. 100.500")
 
 
+@pytest.mark.slow
 def test_compare(stepped: Cli) -> None:
     stepped("run", "--repeat", "3", "--", "sh", "bench.sh")
     said = SAID.replace("run 6", "run 6 of MOE-000")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Cli
 
 SCRIPT = "case $0 in a) v=15;; *) v=10;; esac; echo RESULT n=200 seed=1 tflops=$v$(($$ % 2))"
@@ -37,6 +39,7 @@ def footer(folder: Path) -> str:
     return (folder / "logbooks/moe.md").read_text().partition("## Negative Results Index")[2]
 
 
+@pytest.mark.slow
 def test_one_size_is_named_once_the_thread_has_another(started: Cli, folder: Path) -> None:
     ab(started)
     assert claims(started) == ["a → b"]

@@ -47,7 +47,7 @@ def test_sixteen_writers_in_three_worktrees_of_one_clone(tmp_path: Path, entries
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("count", "seed"), [(60, 0), wide(300, 0)] if SCALE == 1 else [(300, seed) for seed in range(SCALE)]
+    ("count", "seed"), [(30, 0), wide(300, 0)] if SCALE == 1 else [(300, seed) for seed in range(SCALE)]
 )
 def test_kills(tmp_path: Path, count: int, seed: int) -> None:
     answer = drive(tmp_path, "kills", "--count", str(count), "--seed", str(seed))

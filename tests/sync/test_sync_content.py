@@ -107,6 +107,7 @@ def test_nothing_from_prose_or_logs_is_live(bench: Bench) -> None:
     assert LIVE.findall(bench.github.issue(bench.repo, bench.number)["title"]) == []
 
 
+@pytest.mark.slow
 def test_a_comment_follows_where_the_compared_entries_stand(bench: Bench) -> None:
     runs = ["run", "--repeat", "2", "--", "sh", "-c"]
     bench.ok(*runs, "echo RESULT tflops=10 q=none")

@@ -8,6 +8,7 @@ Python.
 from __future__ import annotations
 
 import fnmatch
+import functools
 import os
 import posixpath
 import re
@@ -231,5 +232,10 @@ def relevant_env(environ: Mapping[str, str], extra: Sequence[str] = ()) -> dict[
 
     Values are as they stand: whoever writes them down redacts them first.
     """
-    matching = re.compile("|".join(fnmatch.translate(p) for p in (*PATTERNS, *extra)))
+    matching = _matching((*PATTERNS, *extra))
     return {name: environ[name] for name in sorted(environ) if matching.match(name)}
+
+
+@functools.cache
+def _matching(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(fnmatch.translate, patterns)))
