@@ -48,13 +48,13 @@ class Calibration:
 
     def terms(self, parts: Seconds) -> dict[str, float]:
         """What the estimate adds up from, with the factors in it."""
-        return {
+        found = {
             "matmul": self.matmul_factor * parts.matmul,
             "grouped_matmul": self.routed_factor * parts.grouped,
             "memory": self.routed_factor * parts.memory,
             "send": parts.send,
-            "move_arguments": parts.move,
         }
+        return found | ({"move_arguments": parts.move} if parts.move else {})
 
     def json(self) -> dict[str, Any]:
         return {"format": FORMAT, **asdict(self)}

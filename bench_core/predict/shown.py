@@ -30,7 +30,7 @@ def shown(prediction: Prediction, name: str, outcome: Scheduled | NotScheduled) 
     yield name
     if prediction.estimate is not None and prediction.low is not None and prediction.high is not None:
         yield f"  {_ms(prediction.estimate)}  estimate, likely {_ms(prediction.low)} to {_ms(prediction.high)}"
-        for term, time_s in prediction.terms.items():
+        for term, time_s in ((term, time_s) for term, time_s in prediction.terms.items() if time_s):
             yield f"    {_ms(time_s)}  {_NAMES.get(term, term)}"
     if prediction.bound is not None:
         yield f"  {_ms(prediction.bound)}  lower bound: no call is faster"
