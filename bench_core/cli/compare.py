@@ -13,6 +13,7 @@ from bench_core.aot.targets import AotTarget, choose_target
 from bench_core.cli.axes import same_axis, whole_numbers
 from bench_core.cli.flags import with_flags
 from bench_core.cli.hillclimb import AOT
+from bench_core.cli.predicted_study import predict_study
 from bench_core.cli.rows import Printed, Progress, labelled, tell_failure, with_suggestion
 from bench_core.cli.variables import from_variables, naming_variables
 from bench_core.errors import UsageError
@@ -53,6 +54,7 @@ _DEFAULTS: Mapping[str, Any] = {
     "bench_pass": "forward_backward",
     "iters": 15,
 }
+PREDICT = Flag(help="With --aot: predict times instead, and which path would win.")
 _SAME = (
     "hidden",
     "mlp_dim",
@@ -82,7 +84,8 @@ def _flags() -> list[Declared]:
     of_case = {flag.name: flag for flag in CASE_FLAGS}
     shared = [replace(of_case[name], default=_DEFAULTS.get(name, of_case[name].default)) for name in _SAME]
     aot = Declared(name="aot", path=("aot",), kind=str, default=None, flag=AOT)
-    return [_without_default(flag) for flag in (*declared(Axes), *shared, aot)]
+    predict = Declared(name="predict", path=("predict",), kind=bool, default=False, flag=PREDICT)
+    return [*(_without_default(flag) for flag in (*declared(Axes), *shared, aot)), predict]
 
 
 def _without_default(flag: Declared) -> Declared:
@@ -93,6 +96,8 @@ def _without_default(flag: Declared) -> Declared:
 
 
 FLAGS = _flags()
+_VARIABLES = [flag for flag in FLAGS if flag.name != "predict"]
+"""Options that a variable may give: those of the published study."""
 
 
 def compare(given: Mapping[str, Any]) -> None:
@@ -106,7 +111,7 @@ def compare(given: Mapping[str, Any]) -> None:
     code: 0 all cases measured, 1 a case failed (it is recorded, the others still run), 2 the request is wrong and
     nothing was run.
     """
-    from_environment = from_variables(os.environ, FLAGS, given, same_axis=_ONE_AXIS)
+    from_environment = from_variables(os.environ, _VARIABLES, given, same_axis=_ONE_AXIS)
     set_by = {name: assignment for name, (assignment, _) in from_environment.items()}
     asked = dict(given) | {name: value for name, (_, value) in from_environment.items()}
     try:
@@ -127,6 +132,8 @@ def _compared(asked: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     if devices is not None:
         # What does not fit is refused before anything starts.
         study.entries(devices)
+    if asked.get("predict"):
+        return _predicted(study, target, devices, named="backend" in asked, labels=labels)
     rows: list[Row] = []
     made = _measured if target is None else partial(_compiled, target)
     report = Printed(result_file(os.environ))
@@ -178,6 +185,24 @@ def _compiled(target: AotTarget, study: Study, devices: int | None, *, named: bo
     for number, entry in enumerate(entries):
         tell = _progress(entry.name, entries, number)
         yield labelled(entry.row(aot_row(entry.case, compiler, tell)), chosen[number]), tell
+
+
+def _predicted(
+    study: Study, target: AotTarget | None, devices: int | None, *, named: bool, labels: Mapping[str, str]
+) -> bool:
+    """Predict all cases, and which path would win at each shape; False when nothing can be said of any."""
+    if target is None:
+        raise UsageError(
+            "--predict needs --aot",
+            cause="a prediction is of a compiled program, and a compiler needs to know for what",
+            hint="add --aot v5p-8",
+        )
+    from bench_core.harness.chosen import choose_backends
+
+    entries = _entries(study, devices, target.devices)
+    cases = [entry.case for entry in entries]
+    chosen = choose_backends(cases, named=named, platform="tpu", device_kind=target.device_kind)
+    return predict_study(entries, chosen, target, labels)
 
 
 def _progress(name: str, entries: Sequence[Entry], number: int) -> Progress:

@@ -2,8 +2,7 @@
 
 import inspect
 import json
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,19 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bench_core.accounting.prediction import Prediction, outcome
-from bench_core.aot.targets import AotTarget, aot_config, choose_target
+from bench_core.aot.targets import AotTarget, choose_target
 from bench_core.cli import hillclimb
 from bench_core.cli.calibrate import calibrate
 from bench_core.cli.flags import with_flags
-from bench_core.cli.rows import Printed
+from bench_core.cli.predicted import Subject, say_predictions
 from bench_core.cli.words import read_words
 from bench_core.errors import UsageError
 from bench_core.flag import Declared, Flag, build, declared
 from bench_core.harness.case import CASE_FLAGS, Case
-from bench_core.harness.record import result_file, result_line, to_json
 from bench_core.predict import calibration
-from bench_core.predict.calibration import Calibration
-from bench_core.predict.shown import head, shown
 
 if TYPE_CHECKING:
     from bench_core.harness.chosen import Chosen
@@ -85,7 +81,7 @@ def predict(given: Mapping[str, Any]) -> None:
     target = choose_target(given["aot"])
     factors = calibration.seeds() if asked.calibration is None else calibration.read(Path(asked.calibration))
     sides = _sides(given, target)
-    predictions = list(_predicted(sides, target, factors, full=asked.full))
+    predictions = list(say_predictions(_subjects(sides), target, factors, full=asked.full))
     if len(sides) == 2:
         _say_outcome(predictions[0], predictions[1])
     if all(one.bound is None for one in predictions):
@@ -126,37 +122,15 @@ def _sides(given: Mapping[str, Any], target: AotTarget) -> list[Side]:
     return sides
 
 
-def _predicted(sides: Sequence[Side], target: AotTarget, factors: Calibration, *, full: bool) -> Iterator[Prediction]:
-    """Print and return the prediction of every case."""
-    from bench_core.predict.predicting import Predictor
-    from bench_core.predict.scheduled import Scheduled, schedule
-    from bench_core.predict.software import software
-
-    report = Printed(result_file(os.environ))
-    every = [(side.name, chosen) for side in sides for chosen in side.cases]
-    predictor = Predictor(target=target, calibration=factors)
-    for line in head(target, factors):
-        report.progress(line)
-    outcomes = schedule([chosen.case for _, chosen in every], target, full=full)
-    for index, ((side, chosen), found) in enumerate(zip(every, outcomes, strict=True), start=1):
-        prediction = predictor.of(chosen.case, found)
-        name = f"{side}: {_named(chosen.case)}" if side else f"[{index}/{len(every)}] {_named(chosen.case)}"
-        for line in shown(prediction, name, found):
-            report.progress(line)
-        labels = {**chosen.labels(), **({"side": side} if side else {})}
-        if isinstance(found, Scheduled):
-            labels["ran"] = found.ran
-        config = aot_config(chosen.case, target)
-        document: dict[str, object] = {
-            "config": config,
-            "labels": labels,
-            "devices": [],
-            **software(found.libtpu),
-            "prediction": prediction.json(),
-        }
-        said = {"prediction": "refused" if prediction.estimate is None else "made"}
-        report.lines([result_line(config, said), f"RESULT_JSON {to_json(document)}"], document)
-        yield prediction
+def _subjects(sides: Sequence[Side]) -> list[Subject]:
+    count = sum(len(side.cases) for side in sides)
+    found: list[Subject] = []
+    for side in sides:
+        for chosen in side.cases:
+            mark = f"{side.name}:" if side.name else f"[{len(found) + 1}/{count}]"
+            labels = {"side": side.name} if side.name else {}
+            found.append(Subject(name=f"{mark} {_named(chosen.case)}", chosen=chosen, labels=labels))
+    return found
 
 
 def _named(case: Case) -> str:

@@ -135,15 +135,19 @@ class Entry:
     def name(self) -> str:
         return path_name(self.path, self.case.parallel.ep_size)
 
+    @property
+    def config(self) -> dict[str, ConfigValue]:
+        """What a study knows of it beside the config of its case."""
+        return {"path": self.path.value, "batch": self.batch, "seq": self.seq}
+
     def row(self, row: Row) -> Row:
         """The row of its case, with the path first. What a person reads begins with a device's share."""
-        config: dict[str, ConfigValue] = {"path": self.path.value, "batch": self.batch, "seq": self.seq}
         own = row.observations.get("tokens_per_s_per_device")
         summary = dict(row.summary)
         if own is not None:
             first = {"tokens_per_s_per_device": own, "tokens_per_s": summary["tokens_per_s"]}
             summary = first | {name: value for name, value in summary.items() if name not in first}
-        return replace(row, config=config | dict(row.config), summary=summary)
+        return replace(row, config=self.config | dict(row.config), summary=summary)
 
 
 def path_name(path: str, ep_size: ConfigValue | None) -> str:
