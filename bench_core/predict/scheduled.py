@@ -97,6 +97,8 @@ def _start(request: Request) -> "subprocess.Popen[bytes]":
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
+        # A process with one thread can be forked.
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )
     # It stays open: the process ends when nobody holds it any more.
     assert process.stdin is not None  # noqa: S101  it is a pipe

@@ -39,11 +39,22 @@ _POLL_S = 0.02
 def main() -> None:
     request = pickle.load(sys.stdin.buffer)  # noqa: S301  from the process that started this one
     assert isinstance(request, Request)  # noqa: S101
+    # What libtpu prints must not mix with the results.
+    told = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    try:
+        _compile_all(request, told)
+    except BaseException:
+        # Nobody else may be left to do it.
+        shutil.rmtree(request.folder, ignore_errors=True)
+        raise
+
+
+def _compile_all(request: Request, told: int) -> None:
     if request.cases:
         # What a backend imports late is imported once, for all.
         with contextlib.suppress(CaseFailed):
             load_backend(request.cases[0], platform="tpu")
-    _keep_quiet()
     imported_s = _used_s(resource.RUSAGE_SELF) / max(1, len(request.cases))
     for index, case in enumerate(request.cases):
         folder = Path(request.folder) / str(index)
@@ -51,15 +62,12 @@ def main() -> None:
         said = _compiled(case, request, folder)
         shutil.rmtree(folder, ignore_errors=True)
         said = {**said, "libtpu": libtpu_version(), "processor_s": said["processor_s"] + imported_s}
-        os.write(_TOLD, (json.dumps(said) + "\n").encode())
+        _write(told, (json.dumps(said) + "\n").encode())
 
 
-_TOLD = os.dup(1)
-
-
-def _keep_quiet() -> None:
-    """What libtpu prints must not mix with the results."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+def _write(told: int, line: bytes) -> None:
+    while line:
+        line = line[os.write(told, line) :]
 
 
 def _used_s(who: int) -> float:
@@ -82,8 +90,8 @@ def _compiled(case: Case, request: Request, folder: Path) -> dict[str, Any]:
             break
         if select.select([sys.stdin], [], [], _POLL_S)[0] and not os.read(0, 1):
             os.kill(pid, signal.SIGKILL)
-            shutil.rmtree(request.folder, ignore_errors=True)
-            sys.exit(1)
+            os.waitpid(pid, 0)
+            raise SystemExit(1)
     return {**_found(folder), "processor_s": usage.ru_utime + usage.ru_stime}
 
 
@@ -121,8 +129,10 @@ def _compile(case: Case, request: Request, folder: Path) -> None:
     """Never returns. What it has to say is in `told.json` when it has ended."""
     code = 1
     try:
-        # Ends with the process that watches it, whatever happens to that one: PR_SET_PDEATHSIG of Linux.
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+        # Ends with the process that watches it, whatever happens to that one: PR_SET_PDEATHSIG of Linux, which is where
+        # libtpu runs.
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)
         noise = os.open(folder / "noise", os.O_WRONLY | os.O_CREAT)
         os.dup2(noise, 1)
         os.dup2(noise, 2)
