@@ -100,6 +100,7 @@ def fitted(rows: list[SeedRow]) -> Calibration:
         range_of="",
         shortest=0.0,
         most_sent=1.0,
+        tiles=(str(SEED_TILE),),
         rows=tuple(f"{row.source}: {row.time_s:.6g} s" for row in marked),
     )
     compared = compare_rows(unseen(rows), document, found, rates)

@@ -18,6 +18,7 @@ from bench_core.harness.case import Case
 from bench_core.predict import calibration
 from bench_core.predict.calibration import MOST_ROWS, Calibration, fit
 from bench_core.predict.model import MODEL, Seconds, seconds
+from bench_core.predict.predicting import case_terms, tile_of
 from bench_core.predict.scheduled import Scheduled, schedule
 from bench_core.predict.slice import slice_rates
 
@@ -89,6 +90,7 @@ def _calibrated(measured: list[MeasuredRow], name: str, title: str) -> Calibrati
         range_of=shipped.range_of,
         shortest=shipped.shortest,
         most_sent=shipped.most_sent,
+        tiles=tuple(sorted({str(tile) for row in measured if (tile := tile_of(row.case)) is not None})),
         rows=tuple(f"{row.name}: {row.time_s:.6g} s" for row in measured),
     )
 
@@ -108,8 +110,6 @@ def _schedule(measured: list[MeasuredRow], target: AotTarget) -> list[Any]:
 
 
 def _parts(row: MeasuredRow, found: object, target: AotTarget, name: str) -> Seconds:
-    from bench_core.predict.predicting import case_terms
-
     if not isinstance(found, Scheduled):
         raise _unusable(name, f"{row.name} does not compile: {getattr(found, 'message', found)}")
     rates, terms = slice_rates(target), case_terms(row.case, found)

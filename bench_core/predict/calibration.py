@@ -24,7 +24,7 @@ class Calibration:
     published logbooks, which do not say). `constants` are the rates that the terms were divided by. `low` and `high`
     are what an estimate is multiplied with for the ends of its range: of the rows of `range_of`, which the factors were
     not fitted on, nine in ten lie within, none took less than `shortest` seconds, and collectives are at most the share
-    `most_sent` of any estimate. `rows` are those that they were fitted on.
+    `most_sent` of any estimate. `rows` are those that they were fitted on, `tiles` those of their grouped matmuls.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Calibration:
     range_of: str
     shortest: float
     most_sent: float
+    tiles: tuple[str, ...]
     rows: tuple[str, ...]
 
     def estimate(self, parts: Seconds) -> float:
@@ -121,6 +122,7 @@ def _of(document: Any, what: str) -> Calibration:
         )
     fields = {name: value for name, value in found.items() if name != "format"}
     try:
-        return Calibration(**{**fields, "rows": tuple(fields.get("rows", ()))})
+        lists = {name: tuple(fields[name]) for name in ("rows", "tiles") if name in fields}
+        return Calibration(**{**fields, **lists})
     except TypeError as error:
         raise UsageError(f"{what} is not whole: {error}", cause="a field is missing or unknown", hint=again) from error

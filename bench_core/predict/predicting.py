@@ -6,6 +6,7 @@ from bench_core.accounting.prediction import Prediction
 from bench_core.aot.refusals import Reason
 from bench_core.aot.targets import AotTarget
 from bench_core.gmm.registry import BACKENDS
+from bench_core.gmm.tile import Tile
 from bench_core.harness.case import Case
 from bench_core.predict.calibration import UNKNOWN, Calibration
 from bench_core.predict.model import MODEL, Seconds, bound, seconds
@@ -91,8 +92,13 @@ def _not_scheduled(blank: Prediction, outcome: NotScheduled) -> Prediction:
 
 def case_terms(case: Case, scheduled: Scheduled) -> Terms:
     """The terms of a case's program."""
-    tile = case.tile or BACKENDS[case.backend].default_tile
-    return terms_of(scheduled.hlo, buffer_bytes=scheduled.buffer_bytes, tile=tile, settings=str(case.compiler_flags))
+    settings = str(case.compiler_flags)
+    return terms_of(scheduled.hlo, buffer_bytes=scheduled.buffer_bytes, tile=tile_of(case), settings=settings)
+
+
+def tile_of(case: Case) -> Tile | None:
+    """The tile of its grouped matmuls; None of a backend without one."""
+    return case.tile or BACKENDS[case.backend].default_tile
 
 
 def _cautions(case: Case, fitted: Calibration, target: AotTarget, parts: Seconds, estimate: float) -> list[str]:
@@ -104,6 +110,9 @@ def _cautions(case: Case, fitted: Calibration, target: AotTarget, parts: Seconds
         said.append(f"the factors were fitted on {fitted.device_kind}, and nothing measured tests them on this chip")
     if estimate < fitted.shortest:
         said.append(f"no row that tests the model took less than {1e3 * fitted.shortest:.0f} ms")
+    tile = tile_of(case)
+    if tile is not None and str(tile) not in fitted.tiles:
+        said.append(f"no row behind the calibration has tiles of {tile}: theirs are {' and '.join(fitted.tiles)}")
     if case.backend == "ragged_dot":
         said.append("another libtpu compiles ragged_dot otherwise; its weight gradient here costs many times gmm's")
     if case.shared_fused:

@@ -62,6 +62,7 @@ PLAIN = Calibration(
     range_of="nothing",
     shortest=0.0,
     most_sent=1.0,
+    tiles=("128,128,128",),
     rows=(),
 )
 
@@ -176,6 +177,8 @@ def test_a_calibration_that_is_too_fast_is_refused() -> None:
 
 
 def test_notes_say_what_nothing_tests() -> None:
+    tiled = predictor(fitted=replace(PLAIN, tiles=("512,1024,1024",))).of(CASE, scheduled())
+    assert tiled.cautions == ("no row behind the calibration has tiles of 128,128,128: theirs are 512,1024,1024",)
     fitted = replace(PLAIN, measured_with="unknown", shortest=0.1, most_sent=0.2)
     case = replace(CASE, backend="ragged_dot", parallel=CASE.parallel)
     found = predictor("v5e-8", fitted).of(case, scheduled())
