@@ -17,6 +17,7 @@ from logbook_agent.model.header import Baseline, CommandTemplate, Criterion, Lin
 from logbook_agent.model.units import DIRECTIONS, UNITS, Direction, known
 from logbook_agent.model.values import as_written
 from logbook_agent.store.parse import parse_yaml
+from logbook_agent.text.lists import parse_list
 from logbook_agent.text.markdown import clean
 from logbook_agent.text.near import nearest
 
@@ -113,7 +114,14 @@ def parse_link(text: str) -> Link:
 
 def parse_axis(text: str) -> MatrixAxis:
     axis, values = _labelled(text, "--matrix", "=", "topk=2,4,8")
-    return MatrixAxis(axis=axis, values=tuple(v.strip() for v in values.split(",")))
+    try:
+        return MatrixAxis(axis=axis, values=parse_list(values))
+    except ValueError as error:
+        raise UsageError(
+            f"--matrix {text!r} cannot be read",
+            cause=str(error),
+            hint=f"""quote each value that has a comma: --matrix '{axis}="16,4","8,4"'""",
+        ) from None
 
 
 def parse_template(text: str) -> CommandTemplate:

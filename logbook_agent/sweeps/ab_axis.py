@@ -10,27 +10,32 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.model.values import canonical, parse_scalar
 from logbook_agent.text.commands.flags import flags, normal_name
+from logbook_agent.text.lists import axis_option, parse_list
 from logbook_agent.text.words import command_line
 
 _ENV = "env:"
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_FLAG = re.compile(r"--?[A-Za-z][\w.-]*")
 _ANY = "{axis}"
+NO_FLAG = "null"
+"""The value for a command without the flag, as in recipes."""
 _PLACE = re.compile(r"\{([A-Za-z_][\w.:-]*)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbAxis:
-    """`values` as typed, the base first. `variable` is set for `env:NAME`: then the command itself stays the same."""
+    """`values` as typed, the base first; `null` stands for a command without the flag. `variable` is set for
+    `env:NAME`: then the command itself stays the same."""
 
     name: str
     values: tuple[str, ...]
     variable: str | None = None
 
     @property
-    def text(self) -> str:
-        """As it is typed behind --axis."""
-        return f"{self.name}={','.join(self.values)}"
+    def option(self) -> str:
+        """As it is pasted into a shell, with --axis."""
+        return axis_option(self.name, self.values)
 
     @property
     def base(self) -> str:
@@ -45,8 +50,28 @@ class AbAxis:
         return {} if self.variable is None else {self.variable: value}
 
     def words(self, command: Sequence[str], value: str) -> list[str]:
-        """The command with the value in place. Other braces stay as they are: they belong to the command."""
+        """The command with the value in place, or without the flag. Other braces stay as they are: they belong to the
+        command. Raises UsageError where there is no flag to leave out."""
+        if value == NO_FLAG and self.variable is None:
+            return self._without_flag(command)
         return [word.replace(_ANY, value).replace(f"{{{self.name}}}", value) for word in command]
+
+    def _without_flag(self, command: Sequence[str]) -> list[str]:
+        places = (_ANY, f"{{{self.name}}}")
+        words: list[str] = []
+        for word in command:
+            name, _, given = word.partition("=")
+            if not any(place in word for place in places):
+                words.append(word)
+            elif word in places and words and _FLAG.fullmatch(words[-1]):
+                words.pop()
+            elif not (name and given in places):
+                raise UsageError(
+                    f"{self.name}={NO_FLAG} leaves a flag out, and {word!r} is not the value of one",
+                    cause=f"{NO_FLAG} stands for a command without the flag",
+                    hint=f"write the flag and its value as two words: --{self.name.replace('_', '-')} '{_ANY}'",
+                )
+        return words
 
     def key(self, value: Scalar) -> str:
         return str(value) if self.variable is not None else canonical(value)
@@ -59,7 +84,8 @@ class AbAxis:
 
 
 def parse_axis(text: str) -> AbAxis:
-    """`NAME=V,V` or `env:NAME=V,V`. Raises UsageError for anything that names no two values."""
+    """`NAME=V,V` or `env:NAME=V,V`; a value with a comma stands in quotation marks. Raises UsageError for anything that
+    names no two values."""
     name, separator, rest = text.partition("=")
     variable = name.removeprefix(_ENV) if name.startswith(_ENV) else None
     pattern, word = (_NAME, name) if variable is None else (_VARIABLE, variable)
@@ -69,13 +95,23 @@ def parse_axis(text: str) -> AbAxis:
             cause="the = is missing, or the name is not valid",
             hint="--axis quant_mode=none,int8, or of a variable: --axis env:XLA_FLAGS=A,B",
         )
-    axis = AbAxis(name=name, values=tuple(v.strip() for v in rest.split(",")), variable=variable)
+    try:
+        values = parse_list(rest)
+    except ValueError as error:
+        raise UsageError(
+            f"--axis {text!r} cannot be read",
+            cause=str(error),
+            hint=f"""quote each value that has a comma: --axis '{name}="16,4","8,4"'""",
+        ) from None
+    axis = AbAxis(name=name, values=values, variable=variable)
     keys = [axis.key(v) for v in axis.values]
-    wrong = next((v for v, k in zip(axis.values, keys, strict=True) if not v or k == canonical(None)), None)
+    wrong = next((v for v in values if not v or (v != NO_FLAG and axis.key(v) == canonical(None))), None)
     if wrong is not None and variable is None:
         what = "an empty value" if not wrong else f"{wrong!r}, which is not a value"
         raise UsageError(
-            f"--axis {text!r} has {what}", cause="a value is a word of the command", hint=f"--axis {name}=A,B"
+            f"--axis {text!r} has {what}",
+            cause=f"a value is a word of the command, or {NO_FLAG} for a command without the flag",
+            hint=f"--axis {name}=A,B",
         )
     if len(keys) < 2 or len(set(keys)) < len(keys):
         raise UsageError(
@@ -87,7 +123,8 @@ def parse_axis(text: str) -> AbAxis:
 
 
 def check_command(axis: AbAxis, command: Sequence[str], config: Mapping[str, Scalar]) -> None:
-    """Raises UsageError when the command would be the same for every value, or --config says another one."""
+    """Raises UsageError when the command would be the same for every value, has no flag that could be left out, or
+    --config says another value."""
     if axis.name in config:
         raise UsageError(
             f"--config {axis.name} and --axis {axis.name} cannot be used together",
@@ -99,8 +136,10 @@ def check_command(axis: AbAxis, command: Sequence[str], config: Mapping[str, Sca
         raise UsageError(
             f"the command has no place for the value of {axis.name}",
             cause=f"it contains neither {_ANY} nor {{{axis.name}}}, so every run would be the same",
-            hint=f"logbook ab --axis {axis.text} -- {command_line(_with_place(axis, command))}",
+            hint=f"logbook ab {axis.option} -- {command_line(_with_place(axis, command))}",
         )
+    if NO_FLAG in axis.values:
+        axis.words(command, NO_FLAG)
 
 
 def _with_place(axis: AbAxis, command: Sequence[str]) -> list[str]:

@@ -17,6 +17,7 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab_axis import AbAxis, check_command, described, parse_axis
 from logbook_agent.sweeps.ab_prepare import AbRequest, checked
 from logbook_agent.sweeps.predicted import Asked, Predictable, PredictedCases, check_predictable, predict_cases
+from logbook_agent.text.lists import list_text
 from logbook_agent.text.words import assignments
 
 # What is worth a device, and what is not.
@@ -111,9 +112,9 @@ def _next(request: AbRequest, axis: AbAxis, made: PredictedCases) -> str:
     worth = [_axis_value(made, pair.other, axis) for pair in made.pairs if pair.outcome.word.value in _WORTH] or list(
         axis.values[1:]
     )
-    values = ",".join([axis.values[0], *(v for v in axis.values[1:] if axis.key(v) in {axis.key(w) for w in worth})])
+    values = [axis.values[0], *(v for v in axis.values[1:] if axis.key(v) in {axis.key(w) for w in worth})]
     run = request.run
-    options = ["--axis", f"{axis.name}={values}", "--continues", entry]
+    options = ["--axis", f"{axis.name}={list_text(values)}", "--continues", entry]
     options += ["--repeat", str(request.repeat)] if request.repeat is not None and not request.pilot else []
     options += ["--pilot"] * request.pilot
     options += ["--max-pairs", str(request.max_pairs)] if request.max_pairs is not None else []

@@ -1,4 +1,4 @@
-"""The order of runs, and the benchmark's name in a command."""
+"""The values of an axis, the order of runs, and the benchmark's name in a command."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import pytest
 
 from logbook_agent.entries.run import RunRequest
 from logbook_agent.findings.evidence.layout import Lay, PlacedRun, layout
-from logbook_agent.sweeps.ab_axis import in_turns
+from logbook_agent.model.errors import UsageError
+from logbook_agent.sweeps.ab_axis import check_command, in_turns, parse_axis
 from logbook_agent.sweeps.ab_prepare import with_bench
 
 
@@ -32,3 +33,52 @@ def test_the_benchmark_is_this_pythons_own() -> None:
         assert list(found.argv) == ["bench-core", "hillclimb", "--quant-mode", "{axis}"]
         assert found.search_first is not None
     assert with_bench(RunRequest(argv=["sh", "x"])).search_first is None
+
+
+def test_values_with_commas_and_a_command_without_the_flag() -> None:
+    axis = parse_axis('row_tiles=null,"16,4", 8')
+    assert axis.values == ("null", "16,4", "8")
+    assert axis.option == """--axis 'row_tiles=null,"16,4",8'"""
+    assert [axis.config(value) for value in axis.values] == [
+        {"row_tiles": None},
+        {"row_tiles": "16,4"},
+        {"row_tiles": 8},
+    ]
+    command = ["bench", "--backend", "tiled", "--row-tiles", "{axis}", "--tokens", "8"]
+    assert axis.words(command, "16,4") == ["bench", "--backend", "tiled", "--row-tiles", "16,4", "--tokens", "8"]
+    assert axis.words(command, "null") == ["bench", "--backend", "tiled", "--tokens", "8"]
+    assert axis.words(["bench", "--row-tiles={row_tiles}"], "null") == ["bench"]
+    # A variable has text alone: the word null is one.
+    assert parse_axis("env:MODE=null,x").words(["bench"], "null") == ["bench"]
+
+
+@pytest.mark.parametrize(
+    ("command", "wrong"),
+    [
+        (["bench", "{axis}"], "'{axis}'"),
+        (["bench", "--", "{axis}"], "'{axis}'"),
+        (["bench", "--row-tiles", "x{axis}"], "'x{axis}'"),
+        (["bench", "--row-tiles=x{axis}"], "'--row-tiles=x{axis}'"),
+        (["bench --row-tiles {axis}"], "'bench --row-tiles {axis}'"),
+    ],
+)
+def test_null_needs_a_flag_that_can_be_left_out(command: list[str], wrong: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        check_command(parse_axis("row_tiles=null,8"), command, {})
+    error = refused.value
+    assert error.message == f"row_tiles=null leaves a flag out, and {wrong} is not the value of one"
+    assert error.hint == "write the flag and its value as two words: --row-tiles '{axis}'"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('row_tiles="16,4', """--axis 'row_tiles="16,4' cannot be read"""),
+        ("mode=None,x", "--axis 'mode=None,x' has 'None', which is not a value"),
+        ("mode=null,null", "--axis 'mode=null,null' has a value twice"),
+    ],
+)
+def test_values_that_are_none(text: str, message: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse_axis(text)
+    assert refused.value.message == message

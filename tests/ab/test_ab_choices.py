@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from logbook_agent.model.draw import order_of_round
 from logbook_agent.model.entry import Design
+from logbook_agent.store.book import Book
 from logbook_agent.sweeps.ab_prepare import any_seed
 from tests.conftest import Cli, FixedClock
 from tests.recipes.sweep_support import write_recipe
@@ -216,6 +218,28 @@ def test_a_table_of_deltas_says_what_their_order_settles(started: Cli, folder: P
     assert "to settle it: logbook ab" in table.out
     pivot = started("table", "MOE-000", "MOE-001", "--pivot", "mode", "--delta")
     assert "logbook ab --axis mode=A,B -- COMMAND" in pivot.out
+
+
+@pytest.mark.slow
+def test_the_command_that_settles_a_comparison_of_values_with_commas_runs(
+    started: Cli, folder: Path, clock: FixedClock
+) -> None:
+    script = 'tiles=; [ "$1" = --tiles ] && tiles=" tiles=$2"; echo "RESULT$tiles tflops=1.$LOGBOOK_RUN"'
+    (folder / "bench.sh").write_text(script)
+    for flag in ((), ("--tiles", "16,4"), ("--tiles", "8,4")):
+        clock.tick()
+        assert started("run", "--", "sh", "bench.sh", *flag).code == 0
+    found = started("compare", "MOE-000", "MOE-001", "MOE-002", "--axis", "tiles").out
+    settle = """logbook ab --axis 'tiles=null,"16,4","8,4"' -- COMMAND"""
+    assert f"to settle it: {settle};" in found
+    words = [word for word in shlex.split(settle)[1:] if word != "COMMAND"]
+    clock.tick()
+    made = started(*words[:-1], "--repeat", "1", "--seed", "1", "--", "sh", "bench.sh", "--tiles", "{axis}")
+    assert made.code == 0, made.err
+    assert "tflops: — 1." in made.out
+    assert " → 16,4 1." in made.out
+    commands = {run.command[2:] for run in Book(folder / "logbooks", "moe").runs("MOE-003")}
+    assert commands == {(), ("--tiles", "16,4"), ("--tiles", "8,4")}
 
 
 def test_a_design_that_cannot_be_is_named(started: Cli, folder: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.findings.evidence.alike import DifferenceStanding, Terms
+from logbook_agent.findings.evidence.alike import Difference, DifferenceStanding, Terms, differences_text
 from logbook_agent.findings.evidence.compared import compared
 from logbook_agent.findings.evidence.layout import APART_S
 from logbook_agent.findings.evidence.pairs import Ground, compare_sides
@@ -67,3 +67,23 @@ def test_the_matrix_is_well_formed() -> None:
     assert len({p["name"] for p in PAIRS}) == len(PAIRS) >= 24
     sided = {key for p in PAIRS for side in ("base", "other") for key in p[side]}
     assert sided <= {*MATRIX["facts"], "argv+"}
+
+
+RAN = "dense matmuls over row tiles of each group, in pure JAX; "
+
+
+@pytest.mark.parametrize(
+    ("base", "other", "said"),
+    [
+        ("a", "b", "a | b"),
+        ("a", None, "a | not known"),
+        (f"{RAN}fused", "torch", f"{RAN}fu… | torch"),
+        # The difference shows, also where both sides begin alike.
+        (f"{RAN}forward in one", f"{RAN}fused w1 and w3", "…forward in one | …fused w1 and w3"),
+        ("x" * 70 + "a", "x" * 70 + "b", f"…{'x' * 20}a | …{'x' * 20}b"),
+        (f"{RAN}a{'a' * 80}", f"{RAN}b", f"…{'a' * 58}… | …b"),
+    ],
+)
+def test_both_sides_of_a_difference_are_cut_where_they_part(base: str, other: str | None, said: str) -> None:
+    difference = Difference(name="ran", base=base, other=other, standing=DifferenceStanding.NOTED)
+    assert differences_text([difference]) == f"ran ({said})"

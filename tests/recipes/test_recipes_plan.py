@@ -205,6 +205,11 @@ def test_values_are_set() -> None:
     one = {**data, "axes": {"shape": shapes[:1], "topk": [1]}}
     assert words(plan_of(sets=("hidden=9",), **one)) == ["9 1 0.5"]
     assert len(plan_of(sets=("repeats=2",), **one)) == 2
+    tiles: dict[str, Any] = {"command": ["bench", {"flags": ["tile"]}], "fixed": {}, "axes": {"tile": ["8,128,128"]}}
+    assert words(plan_of(sets=('tile="8,128,128","64,128,128"',), **tiles)) == [
+        "--tile 8,128,128",
+        "--tile 64,128,128",
+    ]
 
 
 # -- what is wrong -----------------------------------------------------------------------------------
@@ -283,6 +288,7 @@ def test_what_is_wrong_is_said(changes: dict[str, Any], place: str, message: str
         ("tokp=4", "unknown key 'tokp'", "did you mean --set topk=4?"),
         ("topk=many", "topk takes a whole number", "--set topk=2"),
         ("topk=1,2", "topk takes one value", "--set topk=1"),
+        ('shape="S', """--set shape="S cannot be read""", "quote each value that has a comma"),
         ("shape=M", "unknown point of axis shape 'M'", "replace or remove 'M'"),
         ("pair=1", "several keys side by side", "--set a=VALUE"),
     ],

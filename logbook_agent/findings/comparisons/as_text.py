@@ -19,7 +19,10 @@ from logbook_agent.findings.evidence.layout import WHY, Lay
 from logbook_agent.findings.evidence.noise import Noise, noise_of
 from logbook_agent.findings.evidence.verdict import CLAIMS, Verdict
 from logbook_agent.findings.tables.compare import IN_NOISE
+from logbook_agent.findings.tables.frame import ABSENT
 from logbook_agent.findings.tables.spec import Column, Table
+from logbook_agent.model.values import canonical
+from logbook_agent.text.lists import axis_option
 
 LIMIT_BYTES = 8000
 # From generous to sparse: rows, notes. More rows than the first has never fit.
@@ -109,7 +112,7 @@ def _withheld_text(differences: Sequence[Difference], axis: str | None, values: 
         return f"verdict withheld{where}: differs in {differences_text(differences)}{_remedy(differences, axis)}"
     others = [d for d in differences if not d.is_order]
     also = f"; the sides also differ in {differences_text(others)}" if others else ""
-    settle = f"logbook ab --axis {axis or 'NAME'}={','.join(dict.fromkeys(values)) if axis else 'A,B'} -- COMMAND"
+    settle = f"logbook ab {_axis_option(axis, values)} -- COMMAND"
     # What was left out can be named; any other order has to be made anew.
     drift, settle = (
         ("", "name entries, not runs of them")
@@ -120,6 +123,15 @@ def _withheld_text(differences: Sequence[Difference], axis: str | None, values: 
         f"{'verdict withheld' if others else 'not settled'}{where}: {order[0].why}{drift}{also}; "
         f"to settle it: {settle}; to judge it all the same: {' '.join(f'--allow {d.name}' for d in differences)}"
     )
+
+
+def _axis_option(axis: str | None, values: Sequence[str]) -> str:
+    """The values of a comparison as `logbook ab` takes them."""
+    if axis is None:
+        return "--axis NAME=A,B"
+    # A command without the flag, or with an empty variable.
+    none = "" if axis.startswith("env:") else canonical(None)
+    return axis_option(axis, [none if value == ABSENT else value for value in dict.fromkeys(values)])
 
 
 def _remedy(differences: Sequence[Difference], axis: str | None) -> str:

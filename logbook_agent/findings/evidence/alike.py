@@ -10,6 +10,7 @@ neither side tells is said, and does not withhold: nothing speaks for a differen
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -71,13 +72,30 @@ class Difference:
 
 def differences_text(differences: Sequence[Difference]) -> str:
     """`dtype (bfloat16 | float32), commit (3357f54a5 | not known)`."""
-    return ", ".join(f"{d.name} ({d.why or f'{_value(d.base)} | {_value(d.other)}'})" for d in differences)
+    return ", ".join(f"{d.name} ({d.why or _sides(d.base, d.other)})" for d in differences)
 
 
-def _value(text: str | None) -> str:
+def _sides(base: str | None, other: str | None) -> str:
+    """Both values, each cut to a length that still shows where they part."""
+    start = 0
+    if base is not None and other is not None and max(len(base), len(other)) > _SHOWN_CHARACTERS:
+        shared = _shared(base, other)
+        if shared > _SHOWN_CHARACTERS // 2:
+            # From the start of a word, unless that is far away.
+            start = max(base.rfind(" ", 0, shared) + 1, shared - _SHOWN_CHARACTERS // 3)
+    return f"{_cut(base, start)} | {_cut(other, start)}"
+
+
+def _shared(base: str, other: str) -> int:
+    """With how many equal characters two texts begin."""
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(base, other, strict=False)))
+
+
+def _cut(text: str | None, start: int) -> str:
     if text is None:
         return "not known"
-    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
+    told = f"…{text[start:]}" if start else text
+    return told if len(told) <= _SHOWN_CHARACTERS else told[: _SHOWN_CHARACTERS - 1] + "…"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

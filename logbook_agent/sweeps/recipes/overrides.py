@@ -8,6 +8,7 @@ from typing import Any
 from logbook_agent.model.values import Scalar, parse_pair, parse_scalar
 from logbook_agent.sweeps.recipes.placed import Placed
 from logbook_agent.sweeps.recipes.problem import MOST, RecipeProblem, check_known, suggestion, unknown
+from logbook_agent.text.lists import parse_list
 
 # What a scale may not change: what the recipe is.
 _IDENTITY = ("name", "question", "method", "scale")
@@ -38,7 +39,8 @@ def at_scale(data: Mapping[str, Any], scale: str | None, top_keys: Sequence[str]
 
 
 def with_values(data: Mapping[str, Any], sets: Sequence[str]) -> dict[str, Any]:
-    """The data with every `K=V` in place. An axis takes several values, `topk=2,4`, or names of its points.
+    """The data with every `K=V` in place. An axis takes several values, `topk=2,4` (in quotation marks those that have
+    a comma), or names of its points.
 
     RecipeProblem for a key that the recipe does not have, or a value of another type than it had.
     """
@@ -109,7 +111,7 @@ def _point_keys(axis: Any) -> list[str]:
 
 def _axis(key: str, axis: Any, text: str) -> list[Any]:
     """Other values for an axis: scalars of the type it had, or some of its named points."""
-    words = [word.strip() for word in text.split(",")]
+    words = _words(key, text)
     if isinstance(axis, list) and any(isinstance(point, dict) for point in axis):
         named = {str(point["name"]): point for point in axis if isinstance(point, dict) and "name" in point}
         for word in words:
@@ -126,6 +128,17 @@ def _axis(key: str, axis: Any, text: str) -> list[Any]:
     if isinstance(axis, dict) and isinstance(old, int) and isinstance(axis.get("step"), float):
         old = 0.0  # what counts is its type
     return [_typed(key, word, old) for word in words]
+
+
+def _words(key: str, text: str) -> tuple[str, ...]:
+    try:
+        return parse_list(text)
+    except ValueError as error:
+        raise RecipeProblem(
+            f"--set {key}={text} cannot be read",
+            cause=str(error),
+            hint=f"""quote each value that has a comma: --set '{key}="16,4","8,4"'""",
+        ) from None
 
 
 def _in_points(axis: Any, key: str, text: str) -> Any:
