@@ -20,7 +20,7 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, RunStatus, is_made, run_state
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.running.execution import Display
-from logbook_agent.running.prepare import Command, is_predict, predicts_nothing_measured, prepare
+from logbook_agent.running.prepare import PREDICT, Command, is_predict, predicts_nothing_measured, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.title import title_of
@@ -185,8 +185,9 @@ def check_count(option: str, count: int | None, *, least: int = 1) -> None:
 def check_apart(predicts: bool, earlier: Entry | None, commands: Sequence[Command]) -> None:
     """Raises UsageError where a prediction and a measurement would stand in one entry."""
     for command in commands:
-        if not predicts and is_predict(command.launch.command if command.launch is not None else command.argv):
-            raise predicts_nothing_measured((command.launch.command if command.launch else command.argv)[2:])
+        argv = command.launch.command if command.launch is not None else command.argv
+        if not predicts and is_predict(argv):
+            raise predicts_nothing_measured(argv[list(argv).index(PREDICT) + 1 :])
     if earlier is not None and earlier.is_prediction != predicts:
         what, other = ("a prediction", "measurements") if earlier.is_prediction else ("no prediction", "predictions")
         raise UsageError(

@@ -16,6 +16,7 @@ from logbook_agent.findings.thread import Mentions, Summary, Thread, said_by, st
 from logbook_agent.model.entry import Comparison, Entry, id_number, is_withdrawn, settled
 from logbook_agent.model.errors import NotFound, StoreError
 from logbook_agent.model.header import Criterion, Header
+from logbook_agent.model.record import only_predicts
 from logbook_agent.store.book import Book, Contents, Summaries
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import marked
@@ -76,7 +77,8 @@ class Findings:
         from logbook_agent.findings.cases import cases
         from logbook_agent.findings.criteria.evaluate import Facts
 
-        runs = [status for record in self.contents.records for status in record.runs]
+        # That something was predicted is no run of an experiment, and takes no time on a device.
+        runs = [s for record in self.contents.records for s in record.runs if not only_predicts(record.entry, s.run)]
         return Facts(
             cases=cases(*(r for r in self.counting if settled(r.state))),
             metrics=self.book.header.metrics,

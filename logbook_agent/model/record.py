@@ -167,6 +167,11 @@ def has_failed(run: Run) -> bool:
     return ended_badly(run) or any(row.failed is not None for row in run.rows)
 
 
+def only_predicts(entry: Entry, run: Run) -> bool:
+    """Whether a run predicts, or was made to, and measures nothing."""
+    return not run.rows and (bool(run.predictions) or entry.is_prediction)
+
+
 def is_own(run: Run, *labels: str) -> bool:
     """Whether a run belongs to the sweep itself, not to a case."""
     return run.label is not None and run.label.split(":")[0] in (labels or (CONFIRMATION, SETUP, TEARDOWN))

@@ -269,8 +269,11 @@ def predict_argv(words: Sequence[str]) -> list[str]:
 
 
 def is_predict(argv: Sequence[str]) -> bool:
-    """Whether a command is one of `bench-core predict`."""
-    return os.path.basename(argv[0]) == PROGRAM and list(argv[1:2]) == [PREDICT] if argv else False  # noqa: PTH119
+    """Whether a command is one of `bench-core predict`, also as a module of a Python."""
+    words = list(argv)
+    if words[1:3] == ["-m", "bench_core"]:
+        words = [PROGRAM, *words[3:]]
+    return bool(words) and os.path.basename(words[0]) == PROGRAM and words[1:2] == [PREDICT]  # noqa: PTH119
 
 
 def predicts_nothing_measured(words: Sequence[str]) -> UsageError:

@@ -14,7 +14,7 @@ import yaml
 from tests.fuzz.forms import as_json, as_toml, as_yaml, varied
 from tests.fuzz.known import KNOWN
 from tests.fuzz.mutations import changed, damaged, edited, text
-from tests.fuzz.samples import RECIPE, RESULT_LINES, RESULT_ROW, RICH_ENTRY, RICH_HEADER, SETTINGS
+from tests.fuzz.samples import PREDICTED_ROW, RECIPE, RESULT_LINES, RESULT_ROW, RICH_ENTRY, RICH_HEADER, SETTINGS
 from tests.fuzz.values import BOOK, VIEW, Content, Document, Link, Pipe, Words
 
 # What the generators start from: files of a store that the tool itself has written, by their path.
@@ -96,6 +96,8 @@ def _entry(base: Base, random: Random) -> Document:
 def _run(base: Base, random: Random) -> Document:
     path = random.choice([p for p in base if p.endswith("run.json")])
     plain, other = _plain(base[path]), _plain(random.choice([base[p] for p in base if p.endswith("run.json")]))
+    if random.random() < 0.3:
+        plain = {**plain, "predictions": [PREDICTED_ROW, {**PREDICTED_ROW, "labels": {"side": "A"}}]}
     data = varied(plain, other, base[path], lambda found: as_json(found, random), random)
     return Document(kind="run", path=path, content=data, commands=_store_commands(random), name=path.split("/")[-3])
 
@@ -294,9 +296,9 @@ _TEMPLATE_PARTS = (
 def _result_lines(base: Base, random: Random) -> Document:
     lines = [line for line in RESULT_LINES if random.random() < 0.5] or list(RESULT_LINES)
     for _ in range(random.choice((0, 1, 3))):
-        row = (
-            as_json(changed(RESULT_ROW, RESULT_ROW, random), random).decode("utf-8", "surrogatepass").replace("\n", "")
-        )
+        sound = random.choice((RESULT_ROW, PREDICTED_ROW))
+        plain = as_json(changed(sound, RESULT_ROW, random), random)
+        row = plain.decode("utf-8", "surrogatepass").replace("\n", "")
         lines.append(random.choice(("RESULT_JSON ", "(pid=1) RESULT_JSON ", "")) + row)
     content = edited("\n".join(lines), random).encode("utf-8", "surrogatepass")
     if random.random() < 0.3:

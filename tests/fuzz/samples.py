@@ -21,6 +21,7 @@ RICH_ENTRY: dict[str, Any] = {
     "commands": [{"label": "Baseline", "argv": ["bench", "--api-key", mutations.SECRET]}],
     "fields": [{"label": "Hypothesis", "text": "a\nb"}, {"label": "Result", "text": "```\nx\n```"}],
     "comparisons": [{"references": ["MOE-002"], "axis": "quant_mode", "metrics": ["tflops"]}],
+    "predicting": {"target": "v5p-8", "axis": "topk", "base_value": "2", "implied": ["ep_size"]},
 }
 RICH_HEADER: dict[str, Any] = {
     "zone": "Europe/Berlin",
@@ -75,6 +76,30 @@ RESULT_ROW: dict[str, Any] = {
     "observations": {"null_realized": 0.1},
     "labels": {"a": "b"},
     "devices": [{"platform": "cpu", "kind": "x", "count": 1}],
+}
+PREDICTED_ROW: dict[str, Any] = {
+    "config": {"aot": "v5p-8", "topk": 2, "api_key": mutations.SECRET},
+    "labels": {"side": "B"},
+    "software": {"libtpu": "0.0.42.1"},
+    "host": "h",
+    "prediction": {
+        "target": "v5p-8",
+        "device_kind": "TPU v5",
+        "devices": 4,
+        "libtpu": "0.0.42.1",
+        "model": 1,
+        "calibration": f"of {mutations.SECRET}",
+        "estimate": 0.0079,
+        "low": 0.0061,
+        "high": 0.0103,
+        "bound": 0.003,
+        "terms": {"matmul": 0.005, "api_key": 0.0029},
+        "fits": True,
+        "vmem": "not checked",
+        "program": "1f2e",
+        "unknown": ["x"],
+        "cautions": ["y"],
+    },
 }
 RESULT_LINES = (
     "RESULT quant_mode=none topk=2 tflops=119.5 note='two words'",

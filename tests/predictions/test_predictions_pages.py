@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -103,6 +102,7 @@ def test_the_tally_counts_each_prediction_once(moe: Cli, clock: FixedClock) -> N
         "checked": 2,
         "made_late": 0,
         "repeated": 2,
+        "taken_back": 0,
         "median_error": pytest.approx(0.0486, abs=1e-4),
         "largest_error": pytest.approx(0.0486, abs=1e-4),
         "inside_range": 2,
@@ -127,7 +127,8 @@ def test_what_does_not_count_checks_nothing(moe: Cli, folder: Path, clock: Fixed
     assert moe("edit", "MOE-001", "--state", "computed").code == 0
     assert moe("edit", "MOE-000", "--state", "void").code == 0
     assert "Predicted before" not in block(folder, "MOE-001")
-    assert moe("predictions", "--json").data["tally"]["made"] == 0
+    tally = moe("predictions", "--json").data["tally"]
+    assert (tally["made"], tally["taken_back"]) == (0, 2)
 
 
 def test_another_case_is_not_checked(moe: Cli, clock: FixedClock) -> None:
@@ -153,108 +154,59 @@ def test_show_as_json(moe: Cli, clock: FixedClock) -> None:
     assert [c["entry"] for c in moe("show", "MOE-001", "--json").data["predicted_before"]] == ["MOE-000"]
 
 
-# -- nothing takes a prediction for a measurement ----------------------------------------------------
-
-
-def test_no_reader_counts_a_prediction(moe: Cli, folder: Path) -> None:
-    assert moe(*PREDICT).code == 0
-    for words in (
-        ("table", "MOE-000"),
-        ("compare", "MOE-000/1", "MOE-000:B"),
-        ("compare", "MOE-000", "--axis", "ep_impl"),
-        ("baseline", "--entry", "MOE-000", "--reason", "x"),
-        ("edit", "MOE-000", "--confidence", "stable", "--reason", "x"),
-    ):
-        answer = moe(*words, "--json")
-        assert answer.code == 2, words
-    status = moe("status", "--json").data
-    assert status["best"] == []
-    assert status["settled"] == []
-    assert moe("tried", "--json").data["tried"] == []
-    assert "1 experiment" not in moe("sync", "--offline").out
-
-
-@pytest.mark.parametrize("kind", ["experiment", "note", "decision"])
-def test_another_kind_written_by_hand_makes_no_measurement(moe: Cli, folder: Path, kind: str) -> None:
-    assert moe(*PREDICT).code == 0
-    path = folder / "logbooks/moe/entries/MOE-000.yaml"
-    path.write_text(path.read_text().replace("kind: prediction", f"kind: {kind}"))
-    assert moe("render").code == 0
-    assert moe("status", "--json").data["best"] == []
-    assert moe("table", "MOE-000").code == 2
-    assert PREDICTED in block(folder, "MOE-000")
-    assert moe("predictions", "--json").data["tally"]["made"] == 2
-
-
-def test_a_measurement_stays_one_in_an_entry_called_a_prediction(moe: Cli, folder: Path) -> None:
-    measure(moe, *A)
-    path = folder / "logbooks/moe/entries/MOE-000.yaml"
-    path.write_text(f"{path.read_text()}kind: prediction\n")
-    assert moe("status", "--json").data["best"][0]["entry"] == "MOE-000"
-    assert moe("predictions").out.startswith("no predictions")
-
-
-def test_a_command_that_predicts_is_not_run_as_an_experiment(moe: Cli) -> None:
-    for words in (
-        ("run", "--", "bench-core", "predict", "--aot", "v5p-8", *A),
-        ("bench", "--", "predict", "--aot", "v5p-8", *A),
-        ("noise", "--", "bench-core", "predict", "--aot", "v5p-8", *A),
-    ):
-        error = moe("--json", *words).error
-        assert error["message"] == "bench-core predict measures nothing", words
-        assert error["hint"] == "logbook predict -- --aot v5p-8 --devices 4 --topk 2 --ep-impl psum"
-    assert moe("list", "--json").data == []
-
-
-def test_measurements_and_predictions_have_entries_of_their_own(moe: Cli) -> None:
-    assert moe(*PREDICT).code == 0
-    measure(moe, *A)
-    error = moe("run", "--id", "MOE-000", "--json", "--", "echo", "RESULT tflops=1").error
-    assert error == {
-        "code": "usage",
-        "message": "MOE-000 is a prediction, so its runs can hold no measurements",
-        "cause": "what is predicted and what was measured stand in entries of their own",
-        "hint": "start another entry: leave --id out, and add --continues MOE-000",
-    }
-    error = moe("predict", "--id", "MOE-001", "--json", "--", "--aot", "v5p-8", *A).error
-    assert error["message"] == "MOE-001 is no prediction, so its runs can hold no predictions"
-
-
-def test_a_command_of_another_kind_that_prints_a_prediction(moe: Cli, folder: Path, clock: FixedClock) -> None:
-    row = {
-        "config": {"devices": 4, "topk": 2, "ep_impl": "psum"},
-        "metrics": {"tflops": 900},
-        "prediction": {
-            "target": "v5p-8",
-            "device_kind": "TPU v5",
-            "devices": 4,
-            "libtpu": "?",
-            "model": 1,
-            "estimate": 1,
-        },
-    }
-    done = moe("run", "--", "echo", f"RESULT_JSON {json.dumps(row)}")
-    assert done.code == 0
-    assert (
-        "0 rows, 1 prediction\n  problem: RESULT_JSON: a prediction measures nothing: its metrics were left out"
-        in done.err
+def test_the_view_is_the_same_however_it_came_to_be(moe: Cli, folder: Path, clock: FixedClock) -> None:
+    """After each step the blocks that were spliced are those of a view that is rendered as a whole."""
+    view = folder / "logbooks/moe.md"
+    steps = (
+        ("bench", "--", "hillclimb", *A),
+        PREDICT,
+        ("bench", "--", "hillclimb", *B),
+        ("bench", "--repeat", "2", "--", "hillclimb", *B),
+        ("predict", "--", "--aot", "v5p-8", *B),
+        ("edit", "MOE-002", "--state", "void"),
+        ("note", "--title", "wrong", "--supersedes", "MOE-003"),
+        ("edit", "MOE-002", "--state", "computed"),
+        ("edit", "MOE-001", "--state", "abandoned"),
+        ("edit", "MOE-001", "--state", "computed"),
+        ("edit", "MOE-005", "--state", "void"),
     )
-    assert moe("list").out.rstrip().endswith("predicted, not measured: 1 s")
-    assert moe("status", "--json").data["best"] == []
+    for step in steps:
+        clock.tick()
+        assert moe(*step).code == 0, step
+        spliced = view.read_text()
+        for name in (".index.sqlite", "../moe.md"):
+            (folder / "logbooks/moe" / name).unlink(missing_ok=True)
+        assert moe("render").code == 0
+        assert view.read_text() == spliced, step
+    assert "Predicted before" in block(folder, "MOE-002")
 
 
-def test_what_cannot_be_predicted_is_said(moe: Cli, folder: Path) -> None:
-    assert moe("predict", "--json", "--", *A).error == {
-        "code": "usage",
-        "message": "no TPU named to predict for",
-        "cause": "--aot is missing among the options of bench-core predict",
-        "hint": "add after --: --aot v5p-8",
+def test_status_and_issue_tell_of_predictions(moe: Cli, folder: Path, clock: FixedClock) -> None:
+    assert "predictions" not in moe("status", "--json").data
+    assert moe(*PREDICT).code == 0
+    clock.tick()
+    measure(moe, *A)
+    assert moe("status", "--json").data["predictions"] == {
+        "made": 2,
+        "checked": 1,
+        "median_error": pytest.approx(0.0486, abs=1e-4),
+        "directions_checked": 0,
+        "directions_right": 0,
     }
-    assert moe("predict", "--json").error["message"] == "nothing to predict"
-    assert moe("note", "--title", "x", "--kind", "prediction", "--json").error["message"] == (
-        "a note cannot be a prediction"
-    )
-    done = moe("predict", "--", "--aot", "v5p-8", "--ep-impl", "ragged")
-    assert done.code == 0
-    assert "MOE-000: predicted nothing: unsupported: ragged is not compiled here;" in done.err
-    assert "of this" not in block(folder, "MOE-000")
+    assert moe("sync", "--offline", "out").code == 0
+    issue, update = (folder / "out/issue.md").read_text(), (folder / "out/update-01.md").read_text()
+    assert "1 experiment: 1 finished. " in issue
+    assert "2 predictions, 1 checked by a later measurement. Error of predictions: median 4.9%, largest 4.9%;" in issue
+    assert "| MOE-000 |" not in issue
+    assert "| MOE-001 |" in issue
+    assert "### MOE-000 psum against all_to_all (prediction)" in update
+    assert PREDICTED.replace("- Predicted:", "- Predicted, not measured:") in update
+    assert "- Predicted before:\n  - MOE-000, A: predicted 8 ms" in update
+
+
+def test_predictions_spend_no_budget(moe: Cli, folder: Path) -> None:
+    assert moe("criteria", "--add", "Two runs.").code == 0
+    assert moe("criteria", "--predicate", "1={budget: {runs: 2}}").code == 0
+    assert moe(*PREDICT).code == 0
+    assert moe(*PREDICT).code == 0
+    assert moe("criteria", "--json").data["criteria"][0]["computed"]["state"] == "unmet"

@@ -241,6 +241,7 @@ class Checks:
             "checked": len(counted),
             "made_late": sum(bool(c.before) for c in self.all),
             "repeated": sum(c.repeats for c in self.all),
+            "taken_back": sum(len(s["predicted"]) for s in self.summaries if s["id"] not in self.counted),
             "median_error": statistics.median(errors) if errors else None,
             "largest_error": max(errors, default=None),
             "inside_range": sum(ranges),

@@ -182,19 +182,21 @@ def tally_lines(tally: Mapping[str, Any]) -> list[str]:
     lines = [f"{made}, {tally['checked']:,} checked by a later measurement"]
     if tally["checked"]:
         lines.append(
-            f"error: median {tally['median_error']:.1%}, largest {tally['largest_error']:.1%};"
+            f"error of predictions: median {tally['median_error']:.1%}, largest {tally['largest_error']:.1%};"
             f" inside the range {tally['inside_range']} of {tally['with_range']};"
             f" not faster than the bound {tally['bound_held']} of {tally['with_bound']}"
         )
     if tally["directions_claimed"]:
         lines.append(
-            f"directions: {tally['directions_right']} right of {tally['directions_checked']} checked,"
+            f"directions of predictions: {tally['directions_right']} right of {tally['directions_checked']} checked,"
             f" {tally['directions_claimed']} claimed"
         )
     if tally["ran_nevertheless"]:
         lines.append(f"said not to fit, and ran: {tally['ran_nevertheless']} of {tally['said_not_to_fit']}")
     if tally["made_late"]:
         lines.append(f"not counted: {tally['made_late']} made after their case had been measured")
+    if tally["taken_back"]:
+        lines.append(f"not counted: {tally['taken_back']} in entries that were taken back or superseded")
     if tally["repeated"]:
         lines.append(f"not counted: {tally['repeated']} that repeat a prediction of the same model")
     return lines

@@ -226,7 +226,7 @@ class IssueValues:
         if not any(s["predicted"] for s in self.summaries):
             return []
         tally = checks_of(self.thread).tally()
-        return [f"{escape(one)}." for one in tally_lines(tally)[:_MOST_TALLY]]
+        return [f"{escape(one[:1].upper() + one[1:])}." for one in tally_lines(tally)[:_MOST_TALLY]]
 
     def _list(self, found: Sequence[Summary], key: str) -> Piece:
         """Entries with a text each; the newest that have room."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from logbook_agent.model.codec import CodecError, decode, encode
@@ -184,20 +184,22 @@ def _is_argv(plain: Sequence[Any]) -> bool:
 
 
 if TYPE_CHECKING:
-    from logbook_agent.model.run import Row, Run
+    from logbook_agent.model.run import PredictedRow, Row, Run
     from logbook_agent.model.work import End
 _M = TypeVar("_M", "Run", "End")
 
 
 def clean_run(run: _M, redactor: Redactor) -> _M:
-    """A run, or the end of one, without secrets. What a row measured under a secret's name is left out, and a problem
-    says so."""
-    hidden = sorted({name for row in run.rows for name in _secret_numbers(row)})
-    if hidden:
+    """A run, or the end of one, without secrets. What a row measured or predicted under a secret's name is left out,
+    and a problem says so."""
+    hidden = {name for row in run.rows for name in _secret_numbers(row)}
+    terms = {name for row in run.predictions for name, value in row.said.terms.items() if _is_secret(name, (value,))}
+    if hidden or terms:
         rows = tuple(_without(row, frozenset(hidden)) for row in run.rows)
-        shown = ", ".join(redactor.text(name) for name in hidden)
+        predictions = tuple(_without_terms(row, terms) for row in run.predictions)
+        shown = ", ".join(redactor.text(name) for name in sorted(hidden | terms))
         said = f"left out: {shown}: a number under a secret's name is not a measurement"
-        run = dataclasses.replace(run, rows=rows, problems=(*run.problems, said))
+        run = dataclasses.replace(run, rows=rows, predictions=predictions, problems=(*run.problems, said))
     return clean_record(run, redactor)
 
 
@@ -236,6 +238,12 @@ def _secret_numbers(row: Row) -> list[str]:
 def _is_secret(name: str, values: tuple[float, ...]) -> bool:
     kind = secret_kind(name)
     return kind is not None and any(is_secret_value(name, kind, str(value)) for value in values)
+
+
+def _without_terms(row: PredictedRow, names: Collection[str]) -> PredictedRow:
+    terms = row.said.terms
+    kept = {name: value for name, value in terms.items() if name not in names}
+    return row if len(kept) == len(terms) else dataclasses.replace(row, prediction={**row.prediction, "terms": kept})
 
 
 def _without(row: Row, names: frozenset[str]) -> Row:

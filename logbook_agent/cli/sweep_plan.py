@@ -1,0 +1,117 @@
+"""How plans of sweeps read: as data, and in at most a screen of text."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from logbook_agent.sweeps.prepare import Prepared
+from logbook_agent.sweeps.recipes.expand import Estimate, PlannedRun, SweepPlan, describe_run
+from logbook_agent.sweeps.stages import PreparedStages
+from logbook_agent.sweeps.sweep import length
+
+_SHOWN_RUNS = 5
+
+
+def plan_data(prepared: Prepared) -> dict[str, Any]:
+    plan, cost = prepared.chosen.plan, prepared.cost
+    first, last = plan.ends(_SHOWN_RUNS)
+    return {
+        "recipe": plan.recipe.name,
+        "question": plan.recipe.question,
+        "scale": prepared.chosen.scale,
+        "cases": len(plan.cases),
+        "controls": sum(case.is_control for case in plan.cases),
+        "runs": len(plan),
+        "confirmations": plan.recipe.confirm,
+        "order": plan.recipe.order.value,
+        "seed": plan.design.seed if plan.design is not None else None,
+        "cost": {"seconds": cost.seconds, "seconds_per_run": cost.seconds_per_run, "basis": cost.basis},
+        "setup": [list(c.argv) for c in plan.recipe.setup],
+        "teardown": [list(c.argv) for c in plan.recipe.teardown],
+        "first": [_run_data(plan, run) for run in first],
+        "last": [_run_data(plan, run) for run in last],
+        "resumes": prepared.entry.id if prepared.entry is not None else None,
+        "finished": prepared.is_complete,
+    }
+
+
+def _run_data(plan: SweepPlan, run: PlannedRun) -> dict[str, Any]:
+    return {
+        "place": run.place,
+        "case": run.case.key,
+        "label": run.case.label,
+        "control": run.case.is_control,
+        "repeat": run.repeat,
+        "config": dict(run.config),
+        "argv": list(run.argv),
+        "env": dict(run.env),
+    }
+
+
+def plan_text(prepared: Prepared) -> str:
+    """The plan in at most a screen: counts, cost, one command in full, the first and last runs."""
+    plan, recipe = prepared.chosen.plan, prepared.chosen.recipe
+    controls = sum(case.is_control for case in plan.cases)
+    first, last = plan.ends(_SHOWN_RUNS)
+    counts = f"{len(plan.cases)} cases" + (f", {controls} of them controls" if controls else "")
+    counts += f", {recipe.repeats} runs each" if recipe.repeats > 1 else ""
+    counts += f"; {recipe.confirm} fresh run{'s' * (recipe.confirm > 1)} of the best" if recipe.confirm else ""
+    lines = [
+        f"{recipe.name}: {recipe.question}",
+        f"  {counts}; order {recipe.order}" + (f", by seed {plan.design.seed}" if plan.design is not None else ""),
+        f"  cost: {_cost(prepared.cost)}",
+    ]
+    lines += [f"  setup: {shlex.join(c.argv)}" for c in recipe.setup]
+    lines += [f"  teardown: {shlex.join(c.argv)}" for c in recipe.teardown]
+    env = [f"{name}={shlex.quote(value)}" for name, value in first[0].env.items()]
+    command = first[0].argv[0] if recipe.command.shell else shlex.join(first[0].argv)
+    lines += [f"  first command: {' '.join([*env, command])}", "runs:"]
+    lines += [_run_text(plan, run) for run in first]
+    if last:
+        hidden = len(plan) - len(first) - len(last)
+        lines += [f"  ... {hidden} more" for _ in range(bool(hidden))]
+        lines += [_run_text(plan, run) for run in last]
+    if prepared.entry is not None:
+        lines.append(f"{_begun(prepared, prepared.entry.id)}; --new starts another")
+    return "\n".join(lines)
+
+
+def _begun(prepared: Prepared, entry_id: str) -> str:
+    failed = f"{prepared.failed} failed run{'' if prepared.failed == 1 else 's'}"
+    if prepared.retries:
+        return f"resumes {entry_id}, and retries its {failed}"
+    if prepared.is_complete:
+        return f"finished as {entry_id}" + (f", with {failed}" if prepared.failed else "")
+    return f"resumes {entry_id}, which is unfinished"
+
+
+def _run_text(plan: SweepPlan, run: PlannedRun) -> str:
+    return f"  {run.place:>4}  {describe_run(plan, run)}" + (" (control)" if run.case.is_control else "")
+
+
+def _cost(cost: Estimate) -> str:
+    if cost.seconds is None or cost.seconds_per_run is None:
+        return f"unknown, {cost.basis}"
+    return f"about {length(cost.seconds)} for {cost.runs} runs at {cost.seconds_per_run:.3g} s ({cost.basis})"
+
+
+def stages_plan_data(prepared: PreparedStages) -> dict[str, Any]:
+    recipe = prepared.chosen.recipe
+    return {
+        "recipe": recipe.name,
+        "question": recipe.question,
+        "scale": prepared.chosen.scale,
+        "runs": prepared.runs,
+        "cost": {"seconds": prepared.seconds},
+        "stages": [plan_data(stage) for stage in prepared.stages],
+    }
+
+
+def stages_plan_text(prepared: PreparedStages) -> str:
+    recipe = prepared.chosen.recipe
+    lines = [f"{recipe.name}: {recipe.question}"]
+    for number, stage in enumerate(prepared.stages, start=1):
+        lines += ["", f"stage {number} of {len(prepared.stages)}", plan_text(stage)]
+    took = f"about {length(prepared.seconds)}" if prepared.seconds is not None else "duration unknown"
+    return "\n".join([*lines, "", f"in all: {prepared.runs} runs to make; {took}"])

@@ -1,0 +1,115 @@
+"""Nothing takes a prediction for a measurement, whoever prints or edits what."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli, FixedClock
+from tests.predictions.test_predictions_pages import PREDICT, PREDICTED, A, block, measure
+
+
+def test_no_reader_counts_a_prediction(moe: Cli, folder: Path) -> None:
+    assert moe(*PREDICT).code == 0
+    for words in (
+        ("table", "MOE-000"),
+        ("compare", "MOE-000/1", "MOE-000:B"),
+        ("compare", "MOE-000", "--axis", "ep_impl"),
+        ("baseline", "--entry", "MOE-000", "--reason", "x"),
+        ("edit", "MOE-000", "--confidence", "stable", "--reason", "x"),
+    ):
+        answer = moe(*words, "--json")
+        assert answer.code == 2, words
+    status = moe("status", "--json").data
+    assert status["best"] == []
+    assert status["settled"] == []
+    assert moe("tried", "--json").data["tried"] == []
+    assert "1 experiment" not in moe("sync", "--offline").out
+
+
+@pytest.mark.parametrize("kind", ["experiment", "note", "decision"])
+def test_another_kind_written_by_hand_makes_no_measurement(moe: Cli, folder: Path, kind: str) -> None:
+    assert moe(*PREDICT).code == 0
+    path = folder / "logbooks/moe/entries/MOE-000.yaml"
+    path.write_text(path.read_text().replace("kind: prediction", f"kind: {kind}"))
+    assert moe("render").code == 0
+    assert moe("status", "--json").data["best"] == []
+    assert moe("table", "MOE-000").code == 2
+    assert PREDICTED in block(folder, "MOE-000")
+    assert moe("predictions", "--json").data["tally"]["made"] == 2
+
+
+def test_a_measurement_stays_one_in_an_entry_called_a_prediction(moe: Cli, folder: Path) -> None:
+    measure(moe, *A)
+    path = folder / "logbooks/moe/entries/MOE-000.yaml"
+    path.write_text(f"{path.read_text()}kind: prediction\n")
+    assert moe("status", "--json").data["best"][0]["entry"] == "MOE-000"
+    assert moe("predictions").out.startswith("no predictions")
+
+
+def test_a_command_that_predicts_is_not_run_as_an_experiment(moe: Cli) -> None:
+    for words in (
+        ("run", "--", "bench-core", "predict", "--aot", "v5p-8", *A),
+        ("bench", "--", "predict", "--aot", "v5p-8", *A),
+        ("noise", "--", "bench-core", "predict", "--aot", "v5p-8", *A),
+    ):
+        error = moe("--json", *words).error
+        assert error["message"] == "bench-core predict measures nothing", words
+        assert error["hint"] == "logbook predict -- --aot v5p-8 --devices 4 --topk 2 --ep-impl psum"
+    assert moe("list", "--json").data == []
+
+
+def test_measurements_and_predictions_have_entries_of_their_own(moe: Cli) -> None:
+    assert moe(*PREDICT).code == 0
+    measure(moe, *A)
+    error = moe("run", "--id", "MOE-000", "--json", "--", "echo", "RESULT tflops=1").error
+    assert error == {
+        "code": "usage",
+        "message": "MOE-000 is a prediction, so its runs can hold no measurements",
+        "cause": "what is predicted and what was measured stand in entries of their own",
+        "hint": "start another entry: leave --id out, and add --continues MOE-000",
+    }
+    error = moe("predict", "--id", "MOE-001", "--json", "--", "--aot", "v5p-8", *A).error
+    assert error["message"] == "MOE-001 is no prediction, so its runs can hold no predictions"
+
+
+def test_a_command_of_another_kind_that_prints_a_prediction(moe: Cli, folder: Path, clock: FixedClock) -> None:
+    row = {
+        "config": {"devices": 4, "topk": 2, "ep_impl": "psum"},
+        "metrics": {"tflops": 900},
+        "prediction": {
+            "target": "v5p-8",
+            "device_kind": "TPU v5",
+            "devices": 4,
+            "libtpu": "?",
+            "model": 1,
+            "estimate": 1,
+        },
+    }
+    done = moe("run", "--", "echo", f"RESULT_JSON {json.dumps(row)}")
+    assert done.code == 0
+    assert (
+        "0 rows, 1 prediction\n  problem: RESULT_JSON: a prediction measures nothing: its metrics were left out"
+        in done.err
+    )
+    assert moe("list").out.rstrip().endswith("predicted, not measured: 1 s")
+    assert moe("status", "--json").data["best"] == []
+
+
+def test_what_cannot_be_predicted_is_said(moe: Cli, folder: Path) -> None:
+    assert moe("predict", "--json", "--", *A).error == {
+        "code": "usage",
+        "message": "no TPU named to predict for",
+        "cause": "--aot is missing among the options of bench-core predict",
+        "hint": "add after --: --aot v5p-8",
+    }
+    assert moe("predict", "--json").error["message"] == "nothing to predict"
+    assert moe("note", "--title", "x", "--kind", "prediction", "--json").error["message"] == (
+        "a note cannot be a prediction"
+    )
+    done = moe("predict", "--", "--aot", "v5p-8", "--ep-impl", "ragged")
+    assert done.code == 0
+    assert "MOE-000: predicted nothing: unsupported: ragged is not compiled here;" in done.err
+    assert "of this" not in block(folder, "MOE-000")
