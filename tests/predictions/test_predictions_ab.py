@@ -89,6 +89,19 @@ def test_directions_of_an_ab_are_checked(moe: Cli) -> None:
     }
 
 
+def test_values_with_commas_and_a_flag_that_is_left_out(moe: Cli) -> None:
+    flags = ("--ep-impl", "psum", "--row-tiles", "{axis}")
+    axis = 'row_tiles=null,"16,4"'
+    done = moe("ab", "--predict", "v5p-8", "--axis", axis, "--", "bench-core", "hillclimb", *flags)
+    assert [line.partition(" (")[0] for line in verdicts(done.out)] == [
+        "row_tiles=null → row_tiles=16,4: same program, 1.00 times as fast by the model"
+    ]
+    axis = "ep_impl=null,ring,all_to_all"
+    done = moe("ab", "--predict", "v5p-8", "--axis", axis, "--", "bench-core", "hillclimb", "--ep-impl", "{axis}")
+    assert "→ ep_impl=all_to_all: loses, 0.67 times as fast" in verdicts(done.out)[1]
+    assert done.out.splitlines()[-1].startswith("next: logbook ab --axis ep_impl=null,ring --continues")
+
+
 def test_an_axis_of_the_environment(moe: Cli) -> None:
     done = moe(
         *("ab", "--predict", "v5p-8", "--axis", "env:LIBTPU_INIT_ARGS=--a=1,--a=2"),

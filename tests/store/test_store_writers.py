@@ -28,6 +28,7 @@ WRITERS = {
     "store/files.py": "the one place",
     "store/index_file.py": "SQLite opens the index itself, after its files were looked at",
     "running/worker/perform.py": "the temporary folder of $LOGBOOK_RESULT_FILE",
+    "sweeps/predicted.py": "the temporary folder of a logbook that a dry run predicts in",
 }
 READERS = {
     "store/reading.py": "the one place",

@@ -188,8 +188,8 @@ def _value_of(axis: str, one: Predicted) -> str | None:
     """The value of a row on an axis, as the base of a question names it."""
     if axis.startswith(_ENV):
         return one.run.env.variables.get(axis.removeprefix(_ENV))
-    value = one.row.config.get(axis, one.run.config.get(axis))
-    return None if value is None else canonical(value)
+    known = {**one.run.config, **one.row.config}
+    return canonical(known[axis]) if axis in known else None
 
 
 def _varied_in_runs(found: Sequence[Predicted]) -> dict[int, list[str]]:
