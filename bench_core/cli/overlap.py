@@ -118,7 +118,13 @@ def _paths(asked: Asked, case: Case) -> list[PathName]:
     Raises:
         UsageError: a flag is about a path that is not measured, or stages are to be compiled as one program.
     """
-    chunked = (case.parallel.chunks or 1) > 1
+    chunked = case.parallel.chunks is not None
+    if case.parallel.chunks == 1:
+        raise UsageError(
+            "--chunks 1 changes nothing",
+            cause="one chunk is all tokens, and chunked_ep would be fused_ep",
+            hint="use --chunks 2, or leave --chunks out",
+        )
     paths = [PathName.REF_DP]
     paths += [PathName.STAGED_DP] if asked.staged_dp else []
     paths += [PathName.FUSED_EP]

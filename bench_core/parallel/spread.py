@@ -184,12 +184,6 @@ class Parallel:
     def _require_chunks(self, chunks: int) -> None:
         if chunks < 1:
             raise UsageError(f"--chunks {chunks} is too small", cause="one chunk is all tokens", hint="use --chunks 2")
-        if chunks == 1:
-            raise UsageError(
-                "--chunks 1 changes nothing",
-                cause="one chunk is all tokens, as without the flag",
-                hint="use --chunks 2, or leave --chunks out",
-            )
         if self.ep_impl is not EpImpl.ALL_TO_ALL:
             form = f"with --ep-impl {self.ep_impl}" if self.ep_impl is not None else "without --ep-impl all_to_all"
             mode = "" if self.mode is ParallelMode.EP else "--parallel-mode ep "

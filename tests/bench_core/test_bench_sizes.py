@@ -98,13 +98,16 @@ def test_what_a_refusal_proposes(command: str, capsys: pytest.CaptureFixture[str
     assert _refused(f"{command} {SIZES}", capsys) == WAYS[command]
 
 
-@pytest.mark.parametrize("form", ["hillclimb --parallel-mode ep --ep-impl all_to_all", "overlap"])
-def test_one_chunk_is_refused(form: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _refused(f"{form} --devices 2 --chunks 1 {SIZES}", capsys) == [
+def test_a_path_in_one_chunk_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _refused(f"overlap --devices 2 --chunks 1 {SIZES}", capsys) == [
         "error: --chunks 1 changes nothing",
-        "  cause: one chunk is all tokens, as without the flag",
+        "  cause: one chunk is all tokens, and chunked_ep would be fused_ep",
         "  next: use --chunks 2, or leave --chunks out",
     ]
+
+
+@pytest.mark.parametrize("form", ["hillclimb --parallel-mode ep --ep-impl all_to_all", "overlap"])
+def test_fewer_tokens_than_chunks_are_refused(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     (last,) = _refused(f"{form} --devices 2 --chunks 2 --tokens 1 --hidden 8 --mlp-dim 8", capsys)[2:]
     assert last == "  next: leave --chunks out"
 

@@ -28,6 +28,7 @@ STARTERS = {
     "running/provenance/git_calls.py",  # git
     "pages/templating/confined.py",  # Python, for templates
     "running/launch/process.py",  # what the user runs
+    "running/executors/local.py",  # Python, for workers
 }
 _CALLS = {
     "Popen",
