@@ -5,7 +5,7 @@
     python benchmarks/predict_seeds.py --document         write the tables of docs/explanation/prediction.md
     python benchmarks/predict_seeds.py                    print these tables
 
-`make predict-seeds` does all of it (five minutes). The rows are in tests/bench_core/data/seed_measured.tsv, each with
+`make predict-seeds` does all of it (ten minutes). The rows are in tests/bench_core/data/seed_measured.tsv, each with
 its place. Their programs are those of `seed_programs`; the study of data against expert parallelism says nothing of its
 code, so the programs of `bench-core compare` stand for it, with the same tiles.
 """
@@ -44,18 +44,15 @@ SEED_TILE = Tile(m=512, k=1024, n=1024)
 
 
 def compile_all(rows: list[SeedRow]) -> None:
-    """Keep the terms of every distinct program, by the options of its case. Those that this libtpu has compiled before
-    are not compiled again: remove the file after a change to what is read."""
+    """Keep the terms of every distinct program, by the options of its case. All are compiled again each time: terms
+    that an older reader of programs found must not stand beside those of today's."""
     versions = {"libtpu": metadata.version("libtpu"), "jax": metadata.version("jax")}
-    kept = dict(read_terms()) if TERMS.exists() else {}
-    same = {name: kept.get(name) for name in versions} == versions
-    programs: dict[str, Any] = dict(kept["programs"]) if same else {}
     every = list(dict.fromkeys(row.options for row in rows))
-    for options, program in terms_again([options for options in every if options not in programs]):
+    programs: dict[str, Any] = {}
+    for options, program in terms_again(every):
         programs[options] = program
         print(f"{len(programs)} of {len(every)}: {program['processor_s']} processor-seconds, {options}", flush=True)
-        ordered = {options: programs[options] for options in every if options in programs}
-        TERMS.write_text(json.dumps({**versions, "programs": ordered}, indent=1) + "\n", encoding="utf-8")
+    TERMS.write_text(json.dumps({**versions, "programs": programs}, indent=1) + "\n", encoding="utf-8")
 
 
 def terms_again(wanted: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -200,8 +200,8 @@ def _cost(document: Mapping[str, Any]) -> str:
     took = sorted(program["processor_s"] for program in document["programs"].values())
     return (
         f"The {len(took)} programs took {took[len(took) // 2]:.1f} processor-seconds each in the middle, "
-        f"{sum(one <= 5 for one in took)} of them at most 5 and the largest {took[-1]:.1f}, on a machine with other "
-        f"work; lowering and drawing the routing are part of it (jax {document['jax']}, libtpu {document['libtpu']})."
+        f"the largest {took[-1]:.1f}, on a machine without other work; "
+        f"lowering and drawing the routing are part of it (jax {document['jax']}, libtpu {document['libtpu']})."
     )
 
 
