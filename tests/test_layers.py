@@ -206,3 +206,41 @@ def test_one_name_for_one_class() -> None:
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     assert {name: places for name, places in found.items() if len(places) > 1} == {}
+
+
+# Who may ask how a run was started, outside the rooms of executors and workers: everybody else reads what follows from
+# it (`Run.own_host`, `Command.words`, `Book.life`).
+ASKS = {
+    "cli/detach.py",
+    "cli/run.py",
+    "entries/run.py",
+    "model/run.py",
+    "running/prepare.py",
+    "store/book.py",
+    "text/commands/launchers.py",
+    "text/commands/script.py",
+}
+STARTED_BY = {"launch", "launcher", "launchers", "launched", "executor", "detach", "is_carried", "remote"}
+
+
+def conditions(path: Path) -> Iterator[ast.AST]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.If | ast.IfExp | ast.While):
+            yield node.test
+        elif isinstance(node, ast.comprehension):
+            yield from node.ifs
+        elif isinstance(node, ast.BoolOp | ast.Compare):
+            yield node
+
+
+def test_few_files_ask_how_a_run_was_started() -> None:
+    found = set()
+    for path, _ in modules("logbook_agent"):
+        name = path.relative_to(ROOT / "logbook_agent").as_posix()
+        # (A remote of the issue is one of git.)
+        if name.startswith(("running/executors/", "running/worker/", "issue/")):
+            continue
+        for condition in conditions(path):
+            named = {getattr(n, "attr", None) or getattr(n, "id", None) for n in ast.walk(condition)}
+            found |= {name} if named & STARTED_BY else set()
+    assert found == ASKS

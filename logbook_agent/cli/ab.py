@@ -8,6 +8,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.noise import forecast_lines
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts, Words, read_part
 from logbook_agent.cli.output import LineDisplay, emit
@@ -116,11 +117,7 @@ def ab_command(
             return _predicted(space, request, common, display, predict, calibration)
         return _made(space, request, common, display)
 
-    if detach:
-        from logbook_agent.cli.detach import detached
-
-        return detached(space, "ab", carry_out, as_json=common.as_json)
-    return carry_out(LineDisplay())
+    return carried_out(space, "ab", carry_out, detach=detach, as_json=common.as_json)
 
 
 def _predicted(

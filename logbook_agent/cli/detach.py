@@ -16,9 +16,9 @@ import traceback
 from collections.abc import Callable
 
 from logbook_agent.cli.output import LineDisplay, clean, emit, report_error, say
-from logbook_agent.entries.series import DETACHED
 from logbook_agent.model.errors import Locked, LogbookError
 from logbook_agent.model.work import SeriesEnd
+from logbook_agent.running.executors.making import DETACHED
 from logbook_agent.running.launch.session import own_session
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import create_log, remove
@@ -73,9 +73,11 @@ def _taken(book: Book, entry_id: str) -> Spool:
     return series
 
 
-def detached(space: Workspace, name: str, body: Body, *, as_json: bool) -> int:
-    """Carry out a series of runs of the command `name` in a process of its own; what this one exits with."""
-    space.executor = space.executor or DETACHED
+def carried_out(space: Workspace, name: str, body: Body, *, detach: bool, as_json: bool) -> int:
+    """Carry out a series of runs of the command `name`, here or in a process of its own; what this one exits with."""
+    if not detach:
+        return body(LineDisplay())
+    space.executor = DETACHED
     reader, writer = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -127,11 +127,13 @@ def _run(name: str, request: RunRequest, common: Common) -> int:
 
 def _detached(space: Workspace, name: str, request: RunRequest, common: Common) -> int:
     """A single run is submitted; several are a series of their own."""
-    from logbook_agent.cli.detach import detached, started
+    from logbook_agent.cli.detach import carried_out, started
 
     if not request.is_single:
         alone = dataclasses.replace(request, detach=False)
-        return detached(space, name, lambda display: _finish(space, run(space, alone, display)), as_json=common.as_json)
+        return carried_out(
+            space, name, lambda display: _finish(space, run(space, alone, display)), detach=True, as_json=common.as_json
+        )
     result = run(space, request, LineDisplay(), tell=None if common.as_json else say)
     status = result.exit_status
     started(space, name, result.entry.id, result.runs[0].run, as_json=common.as_json)

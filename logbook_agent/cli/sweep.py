@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts
 from logbook_agent.cli.output import LineDisplay, columns, emit, say
 from logbook_agent.cli.predict import CalibrationOption, PredictOption, check_calibration
@@ -82,11 +83,7 @@ def sweep_command(
 
     if dry_run and predict is None:
         return _dry_run(space, request, common.as_json, staged=staged)
-    if detach and not dry_run:
-        from logbook_agent.cli.detach import detached
-
-        return detached(space, "sweep", carry_out, as_json=common.as_json)
-    return carry_out(LineDisplay())
+    return carried_out(space, "sweep", carry_out, detach=detach, as_json=common.as_json)
 
 
 def _made(space: Workspace, request: SweepRequest, common: Common, display: LineDisplay, *, staged: bool) -> int:

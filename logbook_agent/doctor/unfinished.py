@@ -17,10 +17,9 @@ from logbook_agent.model.entry import id_number, run_number
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import changing
-from logbook_agent.running.executors.table import executor_named
-from logbook_agent.running.intake import take_in
+from logbook_agent.running.executors.intake import take_in
+from logbook_agent.running.executors.making import end_orphan
 from logbook_agent.running.launch.process import Graces
-from logbook_agent.running.launch.stopping import end_group
 from logbook_agent.running.recover import finish
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
@@ -41,8 +40,8 @@ def check_unfinished(examination: Examination) -> Iterator[Finding]:
             continue
         state = book.life(run)
         elsewhere += state == "elsewhere"
-        if state in ("gone", "child"):
-            yield _interrupted(examination, run, found.path) if state == "gone" else _orphaned(run, found.path)
+        if state in ("gone", "lost", "child"):
+            yield _orphaned(run, found.path) if state == "child" else _interrupted(examination, run, found.path)
     if elsewhere:
         said = f"{elsewhere} unfinished {'runs' if elsewhere > 1 else 'run'} on another host"
         yield Finding("note", "unfinished", None, said, "logbook doctor, on that host")
@@ -93,8 +92,8 @@ def _why_not(examination: Examination, name: str) -> str | None:
         return "there is no such run"
     try:
         run = records.read_run(path)
-        if (run.executor is not None) != (book.open_folder / name).is_dir():
-            return "it is no spool" if run.executor is not None else "it is a folder"
+        if not book.is_marked(run):
+            return "the run has another kind of marker"
         return "the run has ended" if run.exit is not None else None
     except StoreError:
         return None
@@ -170,24 +169,9 @@ def stop(
     found = []
     with changing(workspace, book):
         for run in orphans:
-            if run.executor is not None:
-                found.append(_stop_detached(workspace, book, run))
-                continue
-            if run.child is None:
-                continue
-            last = end_group(run.child, graces=graces, clock=clock, sleep=sleep)
-            name = signal.Signals(last).name if last is not None else None
-            how = f"`doctor --stop` ended the command ({name})" if name else "the command ended"
-            done = finish(workspace, book, stamp, entry_id, run.run, f"its tool was gone; {how}")
-            found.append(Stopped(run=done or run, signal=name))
+            done, last = end_orphan(workspace, book, run, stamp, graces=graces, clock=clock, sleep=sleep)
+            found.append(Stopped(run=done, signal=signal.Signals(last).name if last is not None else None))
     return found
-
-
-def _stop_detached(workspace: Workspace, book: Book, run: Run) -> Stopped:
-    """The same for a run whose worker vanished: it is lost."""
-    spool = book.spool(run.entry, run.run)
-    executor_named(workspace, run.executor or "").stop(spool)
-    return Stopped(run=take_in(workspace, book, spool) or run, signal=None)
 
 
 def _nothing(book: Book, entry_id: str) -> UsageError:

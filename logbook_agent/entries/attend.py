@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,13 +12,12 @@ from logbook_agent.findings.said import brief_run
 from logbook_agent.model.entry import State
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.record import RunStatus, run_state
-from logbook_agent.model.run import Process, Run
+from logbook_agent.model.run import Run
 from logbook_agent.pages.views import changing
-from logbook_agent.running import intake
-from logbook_agent.running.executors.table import executor_named
+from logbook_agent.running.executors import intake
+from logbook_agent.running.executors.making import ask_to_end, terminate
 from logbook_agent.running.launch.process import FAILED_STATUS, TIMEOUT_STATUS, exit_status
 from logbook_agent.store.book import Book
-from logbook_agent.store.processes import alive
 from logbook_agent.store.workspace import Workspace
 
 # How often is looked for an end: soon at first, then ever more seldom.
@@ -150,10 +147,10 @@ def cancel(workspace: Workspace, book: Book, entry_id: str) -> list[Run]:
             hint=f"logbook show {entry_id}",
         )
     if holder is not None:
-        _terminate(holder[0])
+        terminate(holder[0])
     else:
         for run in stopped:
-            _stop(workspace, book, run)
+            ask_to_end(workspace, book, run)
     deadline = time.monotonic() + _ENDING_S
     while is_going(book, entry_id):
         if time.monotonic() >= deadline:
@@ -167,30 +164,3 @@ def cancel(workspace: Workspace, book: Book, entry_id: str) -> list[Run]:
     collect_ended(workspace, book)
     numbers = {run.run for run in stopped}
     return [run for run in book.runs(entry_id) if run.run in numbers]
-
-
-def _stop(workspace: Workspace, book: Book, run: Run) -> None:
-    if run.executor is not None:
-        executor_named(workspace, run.executor).stop(book.spool(run.entry, run.run))
-        return
-    if book.life(run) == "child":
-        raise UsageError(
-            f"the tool of {run.entry} run {run.run} is gone, and its command still runs",
-            cause="it was started without --detach",
-            hint=f"logbook doctor --stop {run.entry}",
-        )
-    if run.tool is not None and run.tool.started is not None and alive(run.tool.pid, run.tool.started):
-        _terminate(run.tool)
-
-
-def _terminate(process: Process) -> None:
-    try:
-        os.kill(process.pid, signal.SIGTERM)
-    except ProcessLookupError:
-        return
-    except PermissionError as error:
-        raise StoreError(
-            f"process {process.pid} cannot be ended: {error.strerror}",
-            cause="another user started it",
-            hint=f"as that user: kill {process.pid}",
-        ) from error

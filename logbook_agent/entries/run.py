@@ -125,8 +125,7 @@ def run(
 
 
 def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: Command) -> Entry:
-    argv = command.launch.command if command.launch else command.argv
-    title = request.prose.title or f"{'Noise of ' * request.noise}{title_of(workspace.redactor.argv(argv))}"
+    title = request.prose.title or f"{'Noise of ' * request.noise}{title_of(workspace.redactor.argv(command.words))}"
     kind = "experiment" if request.predicting is None else PREDICTION
     draft = draft_entry(workspace, request.prose, title=title, kind=kind)
     draft = dataclasses.replace(draft, noise=request.noise, predicting=request.predicting)
@@ -185,9 +184,9 @@ def check_count(option: str, count: int | None, *, least: int = 1) -> None:
 def check_apart(predicts: bool, earlier: Entry | None, commands: Sequence[Command]) -> None:
     """Raises UsageError where a prediction and a measurement would stand in one entry."""
     for command in commands:
-        argv = command.launch.command if command.launch is not None else command.argv
-        if not predicts and is_predict(argv):
-            raise predicts_nothing_measured(argv[list(argv).index(PREDICT) + 1 :])
+        words = command.words
+        if not predicts and is_predict(words):
+            raise predicts_nothing_measured(words[words.index(PREDICT) + 1 :])
     if earlier is not None and earlier.is_prediction != predicts:
         what, other = ("a prediction", "measurements") if earlier.is_prediction else ("no prediction", "predictions")
         raise UsageError(

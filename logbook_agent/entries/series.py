@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 
 from logbook_agent.model.entry import Entry
-from logbook_agent.model.errors import Locked, StoreError
+from logbook_agent.model.errors import Locked
 from logbook_agent.model.load import busy_text
 from logbook_agent.model.record import is_made
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.pages.views import refresh
 from logbook_agent.running.beside import machine_now
-from logbook_agent.running.execution import Display, RunPlan, run_once
+from logbook_agent.running.execution import Display, RunPlan
+from logbook_agent.running.executors.making import close_dead, make_runs, submit
 from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.prepare import Command, is_predict
@@ -23,14 +24,7 @@ from logbook_agent.store.workspace import Workspace
 
 # The view follows a series this often, not after each of its many runs.
 _REFRESH_S = 10.0
-# A command that outlived its tool by a moment is waited for; one that goes on is the user's to stop.
-_ORPHAN_S = 5.0
-_PAUSE_S = 0.05
-# A run whose worker vanished is made again so often; one that failed is not.
-_LOST_AGAIN = 2
 # What to do where the machine is busy, and what not to say twice in one invocation.
-# What makes a run that outlives this process, unless another executor is named.
-DETACHED = "local"
 ADVICE = "wait until it is quiet, or compare with logbook ab, whose pairs meet the load alike"
 _SAID_BUSY = "said that the machine is busy"
 
@@ -67,8 +61,8 @@ class Series:
         if time.monotonic() - self._refreshed > _REFRESH_S:
             self.refresh()
         # Where a compiler is asked what a program would take, the load of this machine changes nothing.
-        if not self.runs and command.launch is None and not is_predict(command.argv):
-            self._say_if_busy()
+        if not self.runs and not is_predict(command.argv):
+            self._say_if_busy(command)
         plan = RunPlan(
             command=command,
             entry_id=self.entry.id,
@@ -77,37 +71,24 @@ class Series:
             timeout_s=timeout_s,
             config=dict(config),
         )
-        run = self._made(plan)
+        for run in make_runs(self.workspace, self.book, plan, self.display, self._stops):
+            self.runs.append(run)
+        run = self.runs[-1]
         self.is_interrupted = self.is_interrupted or (run.exit is not None and run.exit.interrupted)
         return run if is_made(run) else None
 
-    def _made(self, plan: RunPlan) -> Run:
-        """One run; where its worker vanished, the one that was made in its place."""
-        if self.workspace.executor is None:
-            self.runs.append(run_once(self.workspace, self.book, plan, self.display, self._stops))
-            return self.runs[-1]
-        from logbook_agent.running.detached import make
-
-        for left in reversed(range(1 + _LOST_AGAIN)):
-            run = make(self.workspace, self.book, plan, self.workspace.executor, self.display, self._stops)
-            self.runs.append(run)
-            if run.exit is None or not run.exit.lost or not left or self.is_stopped():
-                break
-            self.display.progress(f"{run.entry} run {run.run} was lost; it is made again")
-        return self.runs[-1]
-
     def send(self, command: Command, config: Mapping[str, Scalar], *, timeout_s: float | None = None) -> Run:
         """Submit one run and return it as it goes on."""
-        from logbook_agent.running.detached import send
-
-        self._say_if_busy()
+        self._say_if_busy(command)
         plan = RunPlan(command=command, entry_id=self.entry.id, timeout_s=timeout_s, config=dict(config))
-        self.runs.append(send(self.workspace, self.book, plan, self.workspace.executor or DETACHED))
+        self.runs.append(submit(self.workspace, self.book, plan))
         return self.runs[-1]
 
-    def _say_if_busy(self) -> None:
+    def _say_if_busy(self, command: Command) -> None:
         """Before the first run of an invocation: that others use the machine, and what to do."""
-        busy = "" if self.workspace.made.get(_SAID_BUSY) else busy_text([machine_now(self.workspace, self.book)])
+        if self.workspace.made.get(_SAID_BUSY):
+            return
+        busy = busy_text([command.met(machine_now(self.workspace, self.book))])
         self.workspace.made[_SAID_BUSY] = True
         if busy:
             self.display.progress(f"warning: this machine is busy ({busy}): {self._advice}")
@@ -167,7 +148,7 @@ def series(
             _take_up(workspace, book, entry, another, stack)
         display.began(entry.id)
         if another is not None:
-            _close_dead_runs(workspace, book, entry, display, stops)
+            close_dead(workspace, book, book.runs(entry.id), display, stops)
         made = Series(workspace, book, entry, display, stops, advice)
         stack.callback(made.refresh)
         yield made
@@ -187,29 +168,3 @@ def _take_up(workspace: Workspace, book: Book, entry: Entry, another: str, stack
             cause=f"{entry.title!r} is in progress there, and only one process at a time can run an entry",
             hint=f"wait until it ends (progress: logbook show {entry.id}), or start another: {another}",
         ) from error
-
-
-def _close_dead_runs(workspace: Workspace, book: Book, entry: Entry, display: Display, stops: StopRequests) -> None:
-    # Reads the log of a run again; most series have none to close.
-    from logbook_agent.running.recover import finish
-
-    stamp = workspace.moment()
-    deadline = time.monotonic() + _ORPHAN_S
-    for run in book.runs(entry.id):
-        if run.exit is not None:
-            continue
-        if run.executor is not None:
-            from logbook_agent.running.detached import attend
-
-            display.progress(f"{entry.id} run {run.run} is still running: waiting for its end")
-            attend(workspace, book, run, display, stops)
-            continue
-        while (left := book.life(run)) == "child" and time.monotonic() < deadline:
-            time.sleep(_PAUSE_S)
-        if left != "gone":
-            raise StoreError(
-                f"{entry.id} run {run.run} is still running",
-                cause="its command outlived the tool that started it" if left == "child" else "another process runs it",
-                hint=f"logbook doctor --stop {entry.id}" if left == "child" else f"logbook show {entry.id}",
-            )
-        finish(workspace, book, stamp, entry.id, run.run, "the series of runs was cut off")

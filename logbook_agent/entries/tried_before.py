@@ -73,8 +73,7 @@ class _Looking:
     def __init__(self, workspace: Workspace, book: Book, command: Command, config: Mapping[str, Scalar]) -> None:
         self._workspace, self._book, self._command, self._config = workspace, book, command, config
         self._findings = read(workspace, book)
-        words = command.argv if command.launch is None else command.launch.command
-        self._key = command_key(workspace.redactor.argv(words))
+        self._key = command_key(workspace.redactor.argv(command.words))
 
     def found(self, own_id: str | None, measured: bool) -> Iterator[tuple[bool, str]]:
         """Whether it is a negative outcome, and what to say. A failure that a newer entry got over is none."""

@@ -40,7 +40,7 @@ def cases(*records: Record) -> list[Case]:
             label=run.label,
             state=WARM_UP if run.discarded else state,
             # Devices that a row does not report are this host's, unless a launcher ran it elsewhere.
-            row=row if row.devices or run.launcher is not None else dataclasses.replace(row, devices=run.devices),
+            row=row if row.devices else dataclasses.replace(row, devices=run.own_devices),
             facts=_facts(run, row, name),
             # Where a launcher leads is a fact by itself, and what it passes on is the run's environment.
             command=run.command,
@@ -114,18 +114,11 @@ def short(digest: str) -> str:
     return digest[:7]
 
 
-def launcher_text(run: Run) -> str:
-    if run.launcher is None:
-        return ""
-    return run.launcher.name + (f" on {run.launcher.target}" if run.launcher.target else "")
-
-
 def _facts(run: Run, row: Row, code: str | None) -> dict[str, str]:
     software = {n.lower().replace("_", "-"): version for n, version in (run.software | row.software).items()}
     software.pop(_TOOL, None)
     # Rows were measured where they say, else on this host, unless a launcher ran them elsewhere.
-    host = row.host or (run.host.name if run.launcher is None else None)
-    found = {"commit": code, "launcher": launcher_text(run) or None, "host": host}
+    found = {"commit": code, "launcher": run.through or None, "host": row.host or run.own_host.name}
     return {
         **{name: value for name, value in found.items() if value is not None},
         **{f"env:{name}": value for name, value in run.env.variables.items()},

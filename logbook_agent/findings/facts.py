@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from logbook_agent.findings.cases import cases, code_names, launcher_text, short, without_mended
+from logbook_agent.findings.cases import cases, code_names, short, without_mended
 from logbook_agent.model.entry import Design, Entry, PlannedCommand
 from logbook_agent.model.header import Metric
 from logbook_agent.model.load import machine_text
@@ -134,7 +134,7 @@ def config_section(record: Record, table: Table | None) -> str:
         lines.append(md.inline_code(assignments({k: spelt(v) for k, v in constants.items()})))
     lines += _environment(runs)
     lines += _per_run("timeout", [duration(r.timeout_s) if r.timeout_s else "" for r in runs], runs)
-    lines += _per_run("launcher", [launcher_text(r) for r in runs], runs)
+    lines += _per_run("launcher", [r.through for r in runs], runs)
     lines += _code_lines(runs)
     # A run without rows measured nothing, so what it ran on tells no result apart; and a prediction says itself for
     # which devices it is, whatever it was made on.
@@ -221,16 +221,17 @@ def _code(code: Code | None, *, identified: bool, changed: Collection[str]) -> s
 def devices_text(run: Run) -> str:
     """Devices that the rows report; those of this host when they report none and ran here."""
     found: tuple[Device, ...] = tuple(dict.fromkeys(d for row in run.rows for d in row.devices))
-    if not found and run.launcher is not None:
+    own = run.own_host
+    if not found and own.name is None and not run.own_devices:
         return "unknown (the remote command did not report them)"
     parts = []
-    for device in found or run.devices:
+    for device in found or run.own_devices:
         kind = f" ({device.kind})" if device.kind and device.kind != device.platform else ""
         used = f", {device.used} used" if device.used is not None and device.used != device.count else ""
         parts.append(f"{device.count if device.count is not None else '?'} × {device.platform}{kind}{used}")
     host = next((row.host for row in run.rows if row.host), None)
-    if host is None and run.launcher is None and run.host.name is not None:
-        host = run.host.name + (f" ({run.host.cores} cores)" if run.host.cores is not None else "")
+    if host is None and own.name is not None:
+        host = own.name + (f" ({own.cores} cores)" if own.cores is not None else "")
     return "; ".join(parts) + (f"; host {host}" if host else "")
 
 

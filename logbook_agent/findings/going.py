@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.model.entry import State
-from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Run
 from logbook_agent.model.work import Heartbeat
@@ -47,11 +45,7 @@ def going(book: Book) -> list[GoingRun]:
     for run in sorted(book.open_runs(), key=lambda run: (run.entry, run.run)):
         if run.exit is not None:
             continue
-        beat = None
-        if run.executor is not None:
-            with contextlib.suppress(StoreError):
-                beat = book.spool(run.entry, run.run).heartbeat()
-        found.append(GoingRun(run=run, state=run_state(run, book.life), heartbeat=beat))
+        found.append(GoingRun(run=run, state=run_state(run, book.life), heartbeat=book.heartbeat(run)))
     return found
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from logbook_agent.model.run import Run
 
 # What is left of an unfinished run: its tool, only its child, nothing, it was never started, or another machine has it.
-Life = Literal["tool", "child", "gone", "unstarted", "elsewhere"]
+# Of one that a worker makes, nothing is "lost" where it is "gone" of one that its tool makes.
+Life = Literal["tool", "child", "gone", "lost", "unstarted", "elsewhere"]
 
 # The label of the fresh runs that a sweep makes of the case that came out best.
 CONFIRMATION = "confirmation"
@@ -94,6 +95,8 @@ class Record:
 _LEFT: dict[Life, State] = {
     "tool": "running",
     "child": "orphaned",
+    "gone": "interrupted",
+    "lost": "lost",
     "unstarted": "never-started",
     "elsewhere": "running",
 }
@@ -103,10 +106,7 @@ def run_state(run: Run, life: Callable[[Run], Life]) -> State:
     """The state of one run; `life` tells what is left of one that has not ended."""
     # A run that the doctor closed has an exit without a time: when it ended is not known.
     if run.exit is None:
-        left = life(run)
-        if left == "gone":
-            return "interrupted" if run.executor is None else "lost"
-        return _LEFT[left]
+        return _LEFT[life(run)]
     if run.exit.timeout:
         return "timeout"
     if run.exit.lost:

@@ -251,6 +251,27 @@ class Run:
     problems: tuple[str, ...] = ()
 
     @property
+    def through(self) -> str:
+        """The launcher that carried the command to another machine, and which: `tpu on moe-dev`; empty without one."""
+        if self.launcher is None:
+            return ""
+        return self.launcher.name + (f" on {self.launcher.target}" if self.launcher.target else "")
+
+    @property
+    def own_host(self) -> Host:
+        """The machine that the command ran on; unknown behind a launcher: the record's is that of the launcher."""
+        return self.host if self.launcher is None else Host()
+
+    @property
+    def own_devices(self) -> tuple[Device, ...]:
+        """The devices that the command found there; unknown behind a launcher."""
+        return self.devices if self.launcher is None else ()
+
+    def is_on(self, host: str) -> bool:
+        """Whether the command uses this machine, as far as the record tells."""
+        return self.launcher is None and self.host.name in (None, host)
+
+    @property
     def command(self) -> tuple[str, ...]:
         """What was executed, without a launcher's prefix."""
         return self.launcher.command if self.launcher is not None and self.launcher.command else self.argv

@@ -11,6 +11,7 @@ from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Contention, Run
 from logbook_agent.running.provenance.load import host_root, load_now
 from logbook_agent.store.book import Book
+from logbook_agent.store.processes import this_host
 from logbook_agent.store.workspace import Workspace
 
 
@@ -26,11 +27,6 @@ class OpenRun:
     def name(self) -> str:
         return f"{self.run.entry} run {self.run.run}"
 
-    @property
-    def is_here(self) -> bool:
-        """Whether its command runs on this machine."""
-        return self.run.launcher is None and self.run.host.name in (None, os.uname().nodename)
-
 
 def open_runs(workspace: Workspace, book: Book) -> list[OpenRun]:
     """The runs that go on now, of this logbook and of those beside it."""
@@ -41,7 +37,7 @@ def open_runs(workspace: Workspace, book: Book) -> list[OpenRun]:
 
 def with_runs(found: Contention | None, runs: Sequence[OpenRun]) -> Contention | None:
     """Who else uses the machine, with the runs that go on there."""
-    here = tuple(one.name for one in runs if one.is_here)
+    here = tuple(one.name for one in runs if one.run.is_on(this_host()))
     return replace(found, runs=here) if found is not None and here else found
 
 

@@ -114,7 +114,7 @@ def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int) -> Wor
         shell=command.shell,
         cwd=str(command.cwd),
         env=command.env,
-        is_carried=command.launch is not None,
+        is_carried=command.is_carried,
         timeout_s=plan.timeout_s,
         log_bytes=config.log_bytes,
         root=str(book.root),

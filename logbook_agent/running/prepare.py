@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
-from logbook_agent.model.run import Launch
+from logbook_agent.model.run import Contention, Launch
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.launchers import Launched, launchers_from, recognise, wrap
 from logbook_agent.text.near import nearest
@@ -50,6 +50,20 @@ class Command:
     far_env: dict[str, str] = field(default_factory=dict)
     launch: Launch | None = None
     planned: int | None = None
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether a launcher carries it to another machine."""
+        return self.launch is not None
+
+    def met(self, found: Contention) -> Contention:
+        """What it meets of those who use this machine: nothing behind a launcher."""
+        return found if self.launch is None else Contention()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Its words without a launcher's prefix."""
+        return self.argv if self.launch is None else self.launch.command
 
 
 def prepare(

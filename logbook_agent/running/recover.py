@@ -32,11 +32,12 @@ def finish(workspace: Workspace, book: Book, stamp_of_backup: str, entry_id: str
     path = book.run_folder(entry_id, number) / "run.json"
     with book.lock():
         run = records.read_run(path)
-        if run.exit is not None or book.life(run) != "gone":
+        left = book.life(run)
+        if run.exit is not None or left not in ("gone", "lost"):
             return None
         book.backup(path, stamp_of_backup)
         about = f"{why}; its record was finished by doctor from the log"
-        exit = Exit(interrupted=True) if run.executor is None else Exit(lost=True)
+        exit = Exit(lost=True) if left == "lost" else Exit(interrupted=True)
         return book.write_run(from_log(workspace, book, run, exit, about))
 
 

@@ -28,6 +28,7 @@ from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
+    from logbook_agent.model.work import Heartbeat
     from logbook_agent.store.index import Stamp as EntryStamp
     from logbook_agent.store.runs_index import RunsIndex, SaidIndex, Stamp
     from logbook_agent.store.tried import TriedIndex
@@ -297,7 +298,18 @@ class Book:
         spool = self.spool(run.entry, run.run)
         if spool.folder.is_dir():
             return spool.life()
-        return "gone" if run.host.name in (None, this_host()) else "elsewhere"
+        return "lost" if run.host.name in (None, this_host()) else "elsewhere"
+
+    def heartbeat(self, run: Run) -> Heartbeat | None:
+        """The last sign of life of a worker; None where there is none, or it cannot be read."""
+        with contextlib.suppress(StoreError):
+            return self.spool(run.entry, run.run).heartbeat()
+        return None
+
+    def is_marked(self, run: Run) -> bool:
+        """Whether a run that has not ended is marked as it should be: by its spool where a worker makes it, else by a
+        file."""
+        return (run.executor is not None) == self.spool(run.entry, run.run).folder.is_dir()
 
     def open_runs(self) -> list[Run]:
         """Runs that were started here and have not been finished, in no order; most of them are going on."""

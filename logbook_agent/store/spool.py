@@ -194,7 +194,7 @@ class Spool:
     def life(self) -> Life:
         """What is left of the run. One whose end stands here counts as running until it is taken into the logbook."""
         if not self.folder.is_dir():
-            return "gone"
+            return "lost"
         holder = self.holder()
         if holder is not None and holder[1] not in (None, this_host()):
             return "tool" if self._has_end() else "elsewhere"
@@ -209,7 +209,7 @@ class Spool:
             # A number alone names no process for good.
             if child is not None and child.started is not None and alive(child.pid, child.started):
                 return "child"
-        return "gone"
+        return "lost"
 
     def _has_end(self) -> bool:
         """Whether there is an end that can be read."""

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from logbook_agent.model.run import Run
-from logbook_agent.running import detached
 from logbook_agent.running.execution import RunPlan
+from logbook_agent.running.executors import client
 from logbook_agent.running.executors.contract import OVER, Executor, Followed, Stage
+from logbook_agent.running.executors.intake import collect
 from logbook_agent.running.executors.table import EXECUTORS, executor_named
-from logbook_agent.running.intake import collect
 from logbook_agent.running.prepare import prepare
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
@@ -54,7 +54,7 @@ class Place:
 
     def send(self, *argv: str, **options: Any) -> Run:
         workspace = self.workspace
-        return detached.send(workspace, workspace.book(), self.plan(workspace, *argv, **options), self.name)
+        return client.send(workspace, workspace.book(), self.plan(workspace, *argv, **options), self.name)
 
     def spool(self, run: Run) -> Spool:
         return self.book.spool(run.entry, run.run)

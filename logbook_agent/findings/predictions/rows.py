@@ -83,8 +83,7 @@ def timed_rows(record: Record) -> Iterator[tuple[str, Run, tuple[float, ...]]]:
 
 def measured_key(run: Run, row: Row) -> str | None:
     """The case of a measured row; None where nothing could be predicted of it, as on a CPU."""
-    devices = row.devices if row.devices or run.launcher is not None else run.devices
-    used = [d for d in devices if d.used]
+    used = [d for d in row.devices or run.own_devices if d.used]
     if len(used) != 1 or used[0].platform == "cpu" or used[0].kind is None:
         return None
     return _key(run, row.config, used[0].kind, used[0].used or 0)

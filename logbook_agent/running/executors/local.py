@@ -100,7 +100,7 @@ def stage_of(spool: Spool) -> Stage:
     life = spool.life()
     if life == "tool":
         return "ended" if spool.has(FINAL) else "running" if spool.has(BEGAN) else "sent"
-    stages: dict[str, Stage] = {"child": "orphaned", "gone": "lost", "unstarted": "never-started"}
+    stages: dict[str, Stage] = {"child": "orphaned", "lost": "lost", "unstarted": "never-started"}
     return stages.get(life, "elsewhere")
 
 

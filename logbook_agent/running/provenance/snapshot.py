@@ -13,7 +13,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from logbook_agent.model.run import Code, Contention, Device, Host
@@ -207,23 +207,31 @@ def snapshot(
     environ: Mapping[str, str],
     env_patterns: Sequence[str] = (),
     packages: Sequence[str] = (),
-    remote: bool = False,
 ) -> Provenance:
-    """Facts about `argv` as started in `cwd`. With `remote` a launcher carries the command elsewhere, so
-    this host's devices, packages and variables say nothing about it and are left unknown."""
+    """Facts about `argv` as started in `cwd`, and about this machine."""
+    found = code_snapshot(cwd=cwd, root=root, argv=argv, environ=environ)
+    contention = other_users(host=host_root(environ))
+    held = [f"contended: {who} held an accelerator" for who in (contention.accelerator if contention else ())]
+    return replace(
+        found,
+        devices=visible_devices(environ),
+        software=software_versions(argv, cwd, environ, packages),
+        relevant_env=relevant_env(environ, env_patterns),
+        contention=contention,
+        problems=(*found.problems, *held),
+    )
+
+
+def code_snapshot(*, cwd: Path, root: Path, argv: Sequence[str], environ: Mapping[str, str]) -> Provenance:
+    """Facts about the code and the host alone: of a command that runs on another machine, the devices, packages and
+    variables of this one say nothing."""
     code = code_facts(cwd, root, argv, environ=environ)
-    contention = None if remote else other_users(host=host_root(environ))
-    held = [] if contention is None else [f"contended: {who} held an accelerator" for who in contention.accelerator]
     return Provenance(
         code=code.code,
         diff=code.diff,
         untracked=code.untracked,
         host=host_facts(),
-        devices=() if remote else visible_devices(environ),
-        software={} if remote else software_versions(argv, cwd, environ, packages),
-        relevant_env={} if remote else relevant_env(environ, env_patterns),
-        contention=contention,
-        problems=(*code.problems, *held),
+        problems=code.problems,
     )
 
 

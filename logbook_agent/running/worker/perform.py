@@ -22,7 +22,7 @@ from logbook_agent.running.launch.output import OutputLog
 from logbook_agent.running.launch.process import Job, Outcome
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.provenance.load import counters, until_now
-from logbook_agent.running.provenance.snapshot import Provenance, snapshot
+from logbook_agent.running.provenance.snapshot import Provenance, code_snapshot, snapshot
 from logbook_agent.running.results.lines import LineSplitter
 from logbook_agent.running.results.reader import ResultReader, ResultReading
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
@@ -121,14 +121,16 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> 
 
 def facts_before(work: Work, place: Workplace) -> Provenance:
     """Everything about this machine and the code that is recorded of a run, as it is now. Writes nothing."""
+    cwd, root, environ = Path(work.cwd), Path(work.root), {**place.environ, **work.env}
+    if work.is_carried:
+        return code_snapshot(cwd=cwd, root=root, argv=work.argv, environ=environ)
     return snapshot(
-        cwd=Path(work.cwd),
-        root=Path(work.root),
+        cwd=cwd,
+        root=root,
         argv=work.argv,
-        environ={**place.environ, **work.env},
+        environ=environ,
         env_patterns=work.env_patterns,
         packages=work.packages,
-        remote=work.is_carried,
     )
 
 

@@ -4,19 +4,21 @@ and attending it to its end."""
 from __future__ import annotations
 
 import dataclasses
+import os
 import select
 
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.run import Exit, Host, Run
 from logbook_agent.running.execution import Display, RunPlan, beside_others, planned_run, work_of
-from logbook_agent.running.executors.contract import OVER
-from logbook_agent.running.executors.table import executor_named
-from logbook_agent.running.intake import drop, take_in
+from logbook_agent.running.executors.contract import OVER, PIECE_BYTES
+from logbook_agent.running.executors.intake import drop, take_in
+from logbook_agent.running.executors.table import executor_named, executor_of
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.worker.sealing import sealed
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import this_host
+from logbook_agent.store.reading import open_file
 from logbook_agent.store.workspace import Workspace
 
 # How often a run is looked at: soon at first, then ever more seldom.
@@ -57,9 +59,7 @@ def attend(workspace: Workspace, book: Book, run: Run, display: Display, stops: 
     """Wait for the end of a run that was submitted, take it in and return it. A request to stop is passed on to its
     worker."""
     spool = book.spool(run.entry, run.run)
-    if run.executor is None:
-        raise StoreError(f"{run.entry} run {run.run} has no worker of its own")
-    executor = executor_named(workspace, run.executor)
+    executor = executor_of(workspace, run)
     pause_s = FIRST_S
     while spool.folder.is_dir():
         followed = executor.follow(spool)
@@ -77,3 +77,18 @@ def attend(workspace: Workspace, book: Book, run: Run, display: Display, stops: 
     if spool.folder.is_dir():
         take_in(workspace, book, spool)
     return records.read_run(book.run_folder(run.entry, run.run) / "run.json", book.redactor)
+
+
+def log_piece(workspace: Workspace, book: Book, entry_id: str, number: int, offset: int) -> bytes:
+    """The log of a run from this byte on, or a part of that, wherever it lies; empty where there is no more yet."""
+    record = book.run_folder(entry_id, number) / "run.json"
+    if book.spool(entry_id, number).folder.is_dir() and os.path.lexists(record):
+        run = records.read_run(record)
+        if found := executor_of(workspace, run).follow(book.spool(entry_id, number), offset).output:
+            return found
+    path = book.log_path(entry_id, number)
+    if not os.path.lexists(path):
+        return b""
+    with open_file(path, within=book.root) as log:
+        log.seek(offset)
+        return log.read(PIECE_BYTES)

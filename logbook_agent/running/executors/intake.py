@@ -17,7 +17,7 @@ from logbook_agent.model.run import Exit, Run
 from logbook_agent.model.work import Began, End
 from logbook_agent.running.execution import with_end, with_facts
 from logbook_agent.running.executors.contract import OVER, Stage
-from logbook_agent.running.executors.table import executor_named
+from logbook_agent.running.executors.table import executor_of
 from logbook_agent.running.recover import from_log
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
@@ -58,9 +58,7 @@ def take_in(workspace: Workspace, book: Book, spool: Spool) -> Run | None:
             drop(book, spool)
         return None
     run = records.read_run(path)
-    if run.executor is None:
-        raise StoreError(f"{book.topic}: {run.entry} run {run.run} was not made by a worker of its own")
-    executor = executor_named(workspace, run.executor)
+    executor = executor_of(workspace, run)
     stage = executor.follow(spool).stage
     if stage not in OVER and run.child is not None:
         return None  # all that is known of it stands in the record
