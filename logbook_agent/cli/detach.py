@@ -17,12 +17,12 @@ from collections.abc import Callable
 
 from logbook_agent.cli.output import LineDisplay, clean, emit, report_error, say
 from logbook_agent.model.errors import Locked, LogbookError
-from logbook_agent.model.work import SeriesEnd
 from logbook_agent.running.executors.making import DETACHED
 from logbook_agent.running.launch.session import own_session
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import create_log, remove
-from logbook_agent.store.spool import ERRORS, FINAL, LOG, Spool
+from logbook_agent.store.reading import LOG
+from logbook_agent.store.spool import ERRORS, FINAL, SeriesEnd, Spool
 from logbook_agent.store.workspace import Workspace
 
 # What the child carries out; its result is what the command would have exited with.

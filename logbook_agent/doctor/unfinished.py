@@ -22,9 +22,9 @@ from logbook_agent.running.executors.making import end_orphan
 from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.recover import finish
 from logbook_agent.store import records
-from logbook_agent.store.book import Book
+from logbook_agent.store.book import SERIES, Book
 from logbook_agent.store.files import remove_tree
-from logbook_agent.store.spool import FINAL, SERIES, Spool
+from logbook_agent.store.spool import FINAL, Spool
 from logbook_agent.store.workspace import Workspace
 
 GONE = "tool and command were gone"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from logbook_agent.model.entry import State
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Run
-from logbook_agent.model.work import Heartbeat
 from logbook_agent.store.book import Book
+
+if TYPE_CHECKING:
+    from logbook_agent.store.spool import Heartbeat
 
 # Whoever waits for a run waits while it is in one of these.
 GOING: tuple[State, ...] = ("running", "orphaned")

@@ -1,4 +1,4 @@
-"""What a worker reports of one execution: its facts before the command starts, how it goes on, and its end."""
+"""What a worker reports of one execution: its facts before the command starts, and its end."""
 
 from __future__ import annotations
 
@@ -41,23 +41,3 @@ class End:
     rows: tuple[Row, ...] = ()
     predictions: tuple[PredictedRow, ...] = ()
     problems: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heartbeat:
-    """That a worker was alive `at` this time, the last result line of its command, and how much that had printed."""
-
-    format: int = 1
-    at: str
-    last: str | None = None
-    bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeriesEnd:
-    """What a detached series of runs would have exited with, and the number of the first run that it could make."""
-
-    format: int = 1
-    ended: str
-    exit_status: int
-    first_run: int

@@ -21,17 +21,19 @@ from logbook_agent.store import records
 from logbook_agent.store.files import copy, create_folder, locked, make_folder, remove, write_text
 from logbook_agent.store.ids import Void, reservations_of, reserve, voids
 from logbook_agent.store.processes import life, this_host
-from logbook_agent.store.reading import VIEW_BYTES, names_in, read_text
-from logbook_agent.store.spool import LOG, SERIES, Spool
+from logbook_agent.store.reading import LOG, VIEW_BYTES, names_in, read_text
 from logbook_agent.text.redaction.plain import clean_record, clean_run
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
-    from logbook_agent.model.work import Heartbeat
     from logbook_agent.store.index import Stamp as EntryStamp
     from logbook_agent.store.runs_index import RunsIndex, SaidIndex, Stamp
+    from logbook_agent.store.spool import Heartbeat, Spool
     from logbook_agent.store.tried import TriedIndex
+
+# What the folder of a detached series of runs is called, behind its entry.
+SERIES = ".series"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,9 +233,8 @@ class Book:
     def log_path(self, entry_id: str, run: int) -> Path:
         """Where the log of a run lies: beside its record, or in its spool until it is taken in."""
         path = self.run_folder(entry_id, run) / LOG
-        if not os.path.lexists(path) and (spool := self.spool(entry_id, run)).has(LOG):
-            return spool.folder / LOG
-        return path
+        in_spool = self.open_folder / f"{entry_id}.{run:02d}" / LOG
+        return in_spool if not os.path.lexists(path) and os.path.lexists(in_spool) else path
 
     def sweep_csv(self, entry_id: str) -> Path:
         """The rows of a sweep, beside the records of its runs."""
@@ -270,12 +271,17 @@ class Book:
 
     def spool(self, entry_id: str, run: int) -> Spool:
         """Where the worker of a run leaves what it finds."""
-        folder = self.open_folder / f"{entry_id}.{run:02d}"
-        return Spool(folder=folder, within=self.root, redactor=self._redactor)
+        return self._spool(f"{entry_id}.{run:02d}")
+
+    def _spool(self, name: str) -> Spool:
+        # Most commands meet none.
+        from logbook_agent.store.spool import Spool
+
+        return Spool(folder=self.open_folder / name, within=self.root, redactor=self._redactor)
 
     def series(self, entry_id: str) -> Spool:
         """Where a series of runs of an entry that goes on by itself keeps its lock, its log and its end."""
-        return Spool(folder=self.open_folder / f"{entry_id}{SERIES}", within=self.root, redactor=self._redactor)
+        return self._spool(f"{entry_id}{SERIES}")
 
     def series_names(self) -> list[str]:
         """The entries that such a series was started for, and what it left is still there."""
@@ -286,9 +292,9 @@ class Book:
         """The spools there are, of runs that go on or whose end was not taken in yet; in the order of their names."""
         found = []
         for name in sorted(names_in(self.open_folder, within=self.root)):
-            spool = Spool(folder=self.open_folder / name, within=self.root, redactor=self._redactor)
-            if spool.name is not None and spool.folder.is_dir() and not spool.folder.is_symlink():
-                found.append(spool)
+            path = self.open_folder / name
+            if run_number(name.rpartition(".")[2]) is not None and path.is_dir() and not path.is_symlink():
+                found.append(self._spool(name))
         return found
 
     def life(self, run: Run) -> Life:
@@ -302,6 +308,8 @@ class Book:
 
     def heartbeat(self, run: Run) -> Heartbeat | None:
         """The last sign of life of a worker; None where there is none, or it cannot be read."""
+        if run.executor is None:
+            return None
         with contextlib.suppress(StoreError):
             return self.spool(run.entry, run.run).heartbeat()
         return None

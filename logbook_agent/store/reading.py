@@ -30,6 +30,8 @@ SETTINGS_BYTES = 2**20
 PROSE_BYTES = 16 * 2**20
 RUN_BYTES = 256 * 2**20
 VIEW_BYTES = 256 * 2**20
+# What the log of a run is called, beside its record and in its spool.
+LOG = "output.log"
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 

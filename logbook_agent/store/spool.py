@@ -37,17 +37,35 @@ from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Process
-    from logbook_agent.model.work import Began, End, Heartbeat, SeriesEnd
+    from logbook_agent.model.work import Began, End
 
 T = TypeVar("T")
-LOCK, WORK, BEGAN, LOG = "worker.lock", "work.json", "began.json", "output.log"
-# What the folder of a series of runs is called, behind its entry.
-SERIES = ".series"
+LOCK, WORK, BEGAN = "worker.lock", "work.json", "began.json"
 HEARTBEAT, FINAL, ERRORS = "heartbeat.json", "final.json", "worker.err"
 # Whoever only looks holds a lock for an instant; whoever wants it waits so long.
 _LOOK_S = 0.5
 _PAUSE_S = 0.002
 _HOLDER_BYTES = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heartbeat:
+    """That a worker was alive `at` this time, the last result line of its command, and how much that had printed."""
+
+    format: int = 1
+    at: str
+    last: str | None = None
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesEnd:
+    """What a detached series of runs would have exited with, and the number of the first run that it could make."""
+
+    format: int = 1
+    ended: str
+    exit_status: int
+    first_run: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,13 +101,9 @@ class Spool:
 
     def series_end(self) -> SeriesEnd | None:
         """How a series of runs ended that goes on by itself; its folder has the same lock and log."""
-        from logbook_agent.model.work import SeriesEnd
-
         return self._read(FINAL, SeriesEnd)
 
     def heartbeat(self) -> Heartbeat | None:
-        from logbook_agent.model.work import Heartbeat
-
         return self._read(HEARTBEAT, Heartbeat)
 
     def has(self, name: str) -> bool:

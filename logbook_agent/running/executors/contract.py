@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from logbook_agent.model.work import Heartbeat
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.spool import Spool
+from logbook_agent.store.spool import Heartbeat, Spool
 
 # sent: its worker has not begun yet. orphaned: its command outlived its worker. lost: both are gone without an end.
 Stage = Literal["sent", "running", "ended", "orphaned", "lost", "never-started", "elsewhere"]

@@ -22,7 +22,8 @@ from logbook_agent.running.recover import from_log
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, move, pieces_of, remove_tree
-from logbook_agent.store.spool import ERRORS, FINAL, LOG, Spool
+from logbook_agent.store.reading import LOG
+from logbook_agent.store.spool import ERRORS, FINAL, Spool
 from logbook_agent.store.workspace import Workspace
 
 _KEPT = (LOG, "changes.diff", "files")

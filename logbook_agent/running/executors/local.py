@@ -13,14 +13,13 @@ from collections.abc import Mapping
 
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError, ToolError
-from logbook_agent.model.work import Heartbeat
 from logbook_agent.running.executors.contract import PIECE_BYTES, Followed, Stage
 from logbook_agent.running.launch.stopping import end_group
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import create_log, remove
 from logbook_agent.store.processes import alive
-from logbook_agent.store.reading import open_file
-from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, LOG, Spool, name_holder
+from logbook_agent.store.reading import LOG, open_file
+from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, Heartbeat, Spool, name_holder
 
 # How long a worker may take to say who it is.
 _NAMED_S = 10.0

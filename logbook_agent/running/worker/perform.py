@@ -28,8 +28,7 @@ from logbook_agent.running.results.reader import ResultReader, ResultReading
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
 from logbook_agent.store.files import create_log, make_folder, write_atomic
 from logbook_agent.store.processes import this_process
-from logbook_agent.store.reading import read_bytes
-from logbook_agent.store.spool import LOG
+from logbook_agent.store.reading import LOG, read_bytes
 from logbook_agent.text.commands.flags import flags
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.times import stamp

@@ -20,7 +20,7 @@ from pathlib import Path
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import LogbookError, StoreError, ToolError
 from logbook_agent.model.run import Exit, Process
-from logbook_agent.model.work import Began, End, Heartbeat
+from logbook_agent.model.work import Began, End
 from logbook_agent.running.launch.session import own_session
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.provenance.load import host_root
@@ -28,7 +28,7 @@ from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.sealing import environ_of, redactor_of, unsealed
 from logbook_agent.running.worker.work import Stream, Work, Workplace
 from logbook_agent.store.parse import parse_json
-from logbook_agent.store.spool import BEGAN, FINAL, WORK, Spool, name_holder
+from logbook_agent.store.spool import BEGAN, FINAL, WORK, Heartbeat, Spool, name_holder
 from logbook_agent.text.times import stamp
 
 HEARTBEAT_S = 5.0
