@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup emulator quickstart tutorial test test-fast test-wide check check-devices stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-planning calibrate aot aot-forms predict-seeds wheel
+.PHONY: help setup emulator quickstart tutorial test test-fast test-wide test-cluster check check-devices stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-planning calibrate aot aot-forms predict-seeds wheel
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -32,6 +32,10 @@ test-fast: emulator  ## the tests that take no time
 
 test-wide: emulator  ## what `make test` leaves out of its wide sets, and what takes long (fifteen minutes)
 	@LOGBOOK_WIDE=1 $(BIN)/python -m pytest -n auto --dist worksteal
+
+test-cluster: setup  ## the tests against real engines, each in a network of its own (scripts/cluster_*)
+	@scripts/cluster_ray
+	@$(BIN)/python -m pytest tests/cluster
 
 check: setup  ## style, types, layers
 	@$(BIN)/ruff format --check .
@@ -124,3 +128,5 @@ constraints:  ## pin all dependencies anew (needs uv)
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/dev.txt
 	uv pip compile pyproject.toml --extra tpu --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/tpu.txt
+	uv pip compile pyproject.toml --extra ray --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/ray.txt

@@ -1,0 +1,26 @@
+"""Real engines, each started once for all tests; `make test-cluster` installs what they need. A machine that cannot
+have one skips its tests, and says why."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster import ray_engine
+
+
+@pytest.fixture(scope="session")
+def ray_once() -> Iterator[ray_engine.Ray]:
+    if why := ray_engine.why_not():
+        pytest.skip(f"no Ray here: {why}")
+    with ray_engine.started(os.environ) as engine:
+        yield engine
+
+
+@pytest.fixture
+def ray(ray_once: ray_engine.Ray) -> Iterator[ray_engine.Ray]:
+    """Ray with both of its nodes."""
+    yield ray_once
+    ray_once.mend()
