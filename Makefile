@@ -35,6 +35,7 @@ test-wide: emulator  ## what `make test` leaves out of its wide sets, and what t
 
 test-cluster: setup  ## the tests against real engines, each in a network of its own (scripts/cluster_*)
 	@scripts/cluster_ray
+	@scripts/cluster_slurm install || true
 	@$(BIN)/python -m pytest tests/cluster
 
 check: setup  ## style, types, layers

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cluster import ray_engine
+from tests.cluster import ray_engine, slurm_engine
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +24,19 @@ def ray(ray_once: ray_engine.Ray) -> Iterator[ray_engine.Ray]:
     """Ray with both of its nodes."""
     yield ray_once
     ray_once.mend()
+
+
+@pytest.fixture(scope="session")
+def slurm_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[slurm_engine.Slurm]:
+    if why := slurm_engine.why_not():
+        pytest.skip(f"no Slurm here: {why}")
+    with slurm_engine.started_in(tmp_path_factory.mktemp("engine") / "slurm") as engine:
+        yield engine
+
+
+@pytest.fixture
+def slurm(slurm_once: slurm_engine.Slurm, monkeypatch: pytest.MonkeyPatch) -> Iterator[slurm_engine.Slurm]:
+    """Slurm without jobs, its commands on the PATH."""
+    monkeypatch.setenv("PATH", str(slurm_once.bin), prepend=os.pathsep)
+    yield slurm_once
+    slurm_once.recover()
