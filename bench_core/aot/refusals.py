@@ -32,9 +32,10 @@ _SIZE = r"(\d+(?:\.\d+)?)([BKMGT]?)"
 _NEEDS = (
     re.compile(rf"Scoped allocation with size {_SIZE} and limit {_SIZE}"),
     re.compile(rf"total memory required for [^(]*\({_SIZE}\) exceeds available HBM \({_SIZE}\)"),
+    re.compile(rf"Allocation \(size={_SIZE}\) would exceed memory \(size={_SIZE}\)"),
     re.compile(rf"Used {_SIZE} of {_SIZE} (?:vmem|hbm)"),
 )
-_VMEM = ("memory space vmem", "ScopedVmemOom", "Could not find a valid tiling that fits in memory")
+_VMEM = ("memory space vmem", "space=vmem", "ScopedVmemOom", "Could not find a valid tiling that fits in memory")
 _HBM = ("on HBM", "memory space hbm", "HbmOom")
 _UNSUPPORTED = ("UNIMPLEMENTED", "nsupported", "ot implemented", "ot supported")
 # An encoded protocol buffer that some errors carry behind their text.

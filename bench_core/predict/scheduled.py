@@ -10,11 +10,12 @@ import json
 import os
 import pickle
 import re
+import shlex
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +32,7 @@ class Scheduled:
 
     `hlo` is its text, `buffer_bytes` what it holds in HBM at its peak, arguments and results with it. `vmem` is
     `not checked`, or, of a program that was compiled to its end, `fits`. `ran` names the code of the case.
-    `processor_s` is what it took.
+    `processor_s` is what it took, `variables` are those of the environment that flags of the compiler stood in.
     """
 
     hlo: str
@@ -40,6 +41,7 @@ class Scheduled:
     ran: str
     libtpu: str
     processor_s: float
+    variables: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,7 @@ class Request:
     lower: str
 
 
+_LIBTPU = "LIBTPU_INIT_ARGS"
 LOWER = "bench_core.aot.program:lower_case"
 
 
@@ -134,7 +137,20 @@ def _outcome(said: dict[str, Any]) -> Scheduled | NotScheduled:
         ran=said["ran"],
         libtpu=said["libtpu"],
         processor_s=said["processor_s"],
+        variables=said["variables"],
     )
+
+
+def variables(environ: Mapping[str, str]) -> str:
+    """The variables with flags of the compiler, `XLA_FLAGS='...' LIBTPU_INIT_ARGS='...'`, without those of dumps."""
+    flags = {"XLA_FLAGS": without_dumps(environ.get("XLA_FLAGS", "")), _LIBTPU: environ.get(_LIBTPU, "").strip()}
+    return " ".join(f"{name}={shlex.quote(words)}" for name, words in flags.items() if words)
+
+
+def without_dumps(flags: str) -> str:
+    """Flags of XLA without those that say what it writes down and how, which change no program: what is read here has
+    to be there, as text."""
+    return " ".join(word for word in flags.split() if not word.startswith("--xla_dump_"))
 
 
 def peak_bytes(report: str) -> int:

@@ -27,7 +27,7 @@ from bench_core.aot.targets import TARGETS
 from bench_core.errors import CaseFailed, UsageError
 from bench_core.harness.case import Case
 from bench_core.harness.run import load_backend
-from bench_core.predict.scheduled import Request
+from bench_core.predict.scheduled import Request, variables, without_dumps
 
 MODULE = "jit_into"
 """What JAX names the program that `timing.measure.lower_program` lowers."""
@@ -62,6 +62,7 @@ def _compile_all(request: Request, told: int) -> None:
         said = _compiled(case, request, folder)
         shutil.rmtree(folder, ignore_errors=True)
         said = {**said, "libtpu": libtpu_version(), "processor_s": said["processor_s"] + imported_s}
+        said["variables"] = variables(os.environ)
         _write(told, (json.dumps(said) + "\n").encode())
 
 
@@ -115,7 +116,9 @@ def _found(folder: Path) -> dict[str, Any]:
         return said
     if report is None or program is None:
         last = (folder / "noise").read_text(errors="replace").strip()[-2000:]
-        return {"kind": "refused", "reason": Reason.COMPILE_ERROR.value, "message": f"the compiler died\n{last}"}
+        given = variables(os.environ)
+        message = f"the compiler died{f', with {given} set' if given else ''}\n{last}"
+        return {"kind": "refused", "reason": Reason.COMPILE_ERROR.value, "message": message}
     return {
         "kind": "scheduled",
         "hlo": program.read_text(),
@@ -137,7 +140,7 @@ def _compile(case: Case, request: Request, folder: Path) -> None:
         os.dup2(noise, 1)
         os.dup2(noise, 2)
         flags = f"--xla_dump_to={folder} --xla_dump_hlo_module_re={MODULE}"
-        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flags}".strip()
+        os.environ["XLA_FLAGS"] = f"{without_dumps(os.environ.get('XLA_FLAGS', ''))} {flags}".strip()
         said = _told(case, request, folder)
         (folder / "told.json").write_text(json.dumps(said))
         code = 0

@@ -144,6 +144,11 @@ REFUSALS = {
         "RESOURCE_EXHAUSTED: Ran out of memory in memory space vmem. Used 34.5M of 16.00M vmem. Exceeded vmem capacity",
         (Reason.VMEM, 69 * 2**19, 16 * 2**20),
     ),
+    "window": (
+        "RESOURCE_EXHAUSTED: Allocation (size=134217728) would exceed memory (size=67108864) :: #allocation13 [shape = "
+        "'u8[134217728]{0}', space=vmem, size = 0x8000000, scoped, tag = 'output window allocation']",
+        (Reason.VMEM, 2**27, 2**26),
+    ),
     "hbm": (
         "RESOURCE_EXHAUSTED: Ran out of memory on HBM, the total memory required for HLO temporaries (46.5G) exceeds "
         "available HBM (15.75G).",
