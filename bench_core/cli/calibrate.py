@@ -1,9 +1,11 @@
 """`bench-core predict --calibrate`: the factors of the model, from measured rows."""
 
+import itertools
 import json
+import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from statistics import median
@@ -27,13 +29,20 @@ _HINT = "give at most 3 rows of RESULT_JSON that bench-core hillclimb measured o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredRow:
-    """A measured case of one device, and the median of its times."""
+    """A measured case of one device, the median of its times, and all of them."""
 
     case: Case
     time_s: float
+    samples: tuple[float, ...]
     device_kind: str
     libtpu: str
     name: str
+
+    @property
+    def told(self) -> str:
+        """`row 1: 0.0164 s, 6 calls of 0.0163 to 0.0168 s`."""
+        ends = f"{min(self.samples):.6g} to {max(self.samples):.6g} s"
+        return f"{self.name}: {self.time_s:.6g} s, {len(self.samples)} calls of {ends}"
 
 
 def calibrate(rows: Path, out: Path | None) -> None:
@@ -48,10 +57,13 @@ def calibrate(rows: Path, out: Path | None) -> None:
             cause="the factors are written to a file, which --calibration then names",
             hint=f"add --out {rows.stem}.calibration.json",
         )
+    wrong = ""
     if not os.access(out.parent, os.W_OK | os.X_OK):
-        raise UsageError(
-            f"--out {out} cannot be written", cause=f"{out.parent} is missing or not writable", hint="name another file"
-        )
+        wrong = f"{out.parent} is missing or not writable"
+    elif out.is_dir() or out.resolve() == rows.resolve():
+        wrong = "it is a folder" if out.is_dir() else "it is the file with the rows"
+    if wrong:
+        raise UsageError(f"--out {out} cannot be written", cause=wrong, hint="name another file")
     found = _calibrated(_read(rows), rows.name, out.stem)
     out.write_text(json.dumps(found.json(), indent=2) + "\n", encoding="utf-8")
     typer.echo(
@@ -70,6 +82,9 @@ def _calibrated(measured: list[MeasuredRow], name: str, title: str) -> Calibrati
     target = next((target for target in TARGETS.values() if target.device_kind == kind), None)
     if target is None:
         raise _unusable(name, f"{kind} is no TPU that this version compiles for")
+    for first, second in itertools.combinations(measured, 2):
+        if replace(first.case, iters=1, warmup=0) == replace(second.case, iters=1, warmup=0):
+            raise _unusable(name, f"{first.name} and {second.name} are of one case, which would count twice")
     _refuse_other_libtpu(libtpu, name)
     parts = [_parts(row, found, target, name) for row, found in zip(measured, _schedule(measured, target), strict=True)]
     factors = fit(parts, [row.time_s for row in measured])
@@ -91,7 +106,7 @@ def _calibrated(measured: list[MeasuredRow], name: str, title: str) -> Calibrati
         shortest=shipped.shortest,
         most_sent=shipped.most_sent,
         tiles=tuple(sorted({str(tile) for row in measured if (tile := tile_of(row.case)) is not None})),
-        rows=tuple(f"{row.name}: {row.time_s:.6g} s" for row in measured),
+        rows=tuple(row.told for row in measured),
     )
 
 
@@ -148,12 +163,19 @@ def _row(row: Any, name: str, file: str) -> MeasuredRow:
         libtpu, config = row["software"]["libtpu"], row["config"]
     except (KeyError, TypeError, ValueError) as error:
         raise _unusable(file, f"{name} lacks {error}; a row of hillclimb on a TPU has it") from error
+    if not used:
+        raise _unusable(file, f"{name} does not say which device it was measured on")
     if len(used) != 1 or used[0]["used"] != 1:
         raise _unusable(file, f"{name} was measured on several devices; the factors are those of one device's work")
-    if not samples or min(samples) <= 0:
+    if not samples or not all(0 < sample < math.inf for sample in samples):
         raise _unusable(file, f"{name} has no times")
     return MeasuredRow(
-        case=_case(config, name, file), time_s=median(samples), device_kind=used[0]["kind"], libtpu=libtpu, name=name
+        case=_case(config, name, file),
+        time_s=median(samples),
+        samples=tuple(samples),
+        device_kind=used[0]["kind"],
+        libtpu=libtpu,
+        name=name,
     )
 
 

@@ -17,7 +17,7 @@ from bench_core.cli.flags import with_flags
 from bench_core.cli.predicted import Subject, say_predictions
 from bench_core.cli.words import read_words
 from bench_core.errors import UsageError
-from bench_core.flag import Declared, Flag, build, declared
+from bench_core.flag import Declared, Flag, build, declared, option
 from bench_core.harness.case import CASE_FLAGS, Case
 from bench_core.predict import calibration
 
@@ -64,6 +64,7 @@ def predict(given: Mapping[str, Any]) -> None:
     """
     asked = build(Asked, given)
     if asked.calibrate is not None:
+        _refuse_idle(given)
         calibrate(Path(asked.calibrate), None if asked.out is None else Path(asked.out))
         return
     if asked.out is not None:
@@ -86,6 +87,19 @@ def predict(given: Mapping[str, Any]) -> None:
         _say_outcome(predictions[0], predictions[1])
     if all(one.bound is None for one in predictions):
         raise typer.Exit(1)
+
+
+def _refuse_idle(given: Mapping[str, Any]) -> None:
+    """Refuse options beside --calibrate, which takes its cases from the rows."""
+    defaults = read_words(command, [])
+    typed = [name for name, value in given.items() if value != defaults.get(name)]
+    idle = [option(name) if name != "other" else "--" for name in typed if name not in ("calibrate", "out")]
+    if idle:
+        raise UsageError(
+            f"{' and '.join(idle)} {'changes' if len(idle) == 1 else 'change'} nothing beside --calibrate",
+            cause="it predicts nothing, and its cases are those of the rows",
+            hint="leave it out" if len(idle) == 1 else "leave them out",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

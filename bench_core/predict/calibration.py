@@ -1,8 +1,10 @@
 """Two factors between published rates and measured times, and how far predictions with them were off. No JAX."""
 
+import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -95,10 +97,11 @@ def seeds() -> Calibration:
 
 
 def read(path: Path) -> Calibration:
-    """The calibration of a file that `bench-core predict --calibrate` wrote.
+    """The calibration of a file that `bench-core predict --calibrate` wrote. Its name ends with a digest of all that it
+    says: predictions by two files are of two calibrations, whatever these are called.
 
     Raises:
-        UsageError: it cannot be read, or belongs to another model.
+        UsageError: it cannot be read, is no calibration, or belongs to another model.
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -108,7 +111,9 @@ def read(path: Path) -> Calibration:
             cause="it is a file that bench-core predict --calibrate has written",
             hint="bench-core predict --calibrate ROWS.json --out FILE",
         ) from error
-    return _of(document, f"--calibration {path}")
+    found = _of(document, f"--calibration {path}")
+    said = hashlib.sha256(json.dumps(found.json(), sort_keys=True).encode()).hexdigest()[:8]
+    return replace(found, name=f"{found.name}, {said}")
 
 
 def _of(document: Any, what: str) -> Calibration:
@@ -120,9 +125,37 @@ def _of(document: Any, what: str) -> Calibration:
             cause=f"this version reads format {FORMAT} of model {MODEL}",
             hint=again,
         )
-    fields = {name: value for name, value in found.items() if name != "format"}
-    try:
-        lists = {name: tuple(fields[name]) for name in ("rows", "tiles") if name in fields}
-        return Calibration(**{**fields, **lists})
-    except TypeError as error:
-        raise UsageError(f"{what} is not whole: {error}", cause="a field is missing or unknown", hint=again) from error
+    said = {name: value for name, value in found.items() if name != "format"}
+    if wrong := _wrong(said):
+        raise UsageError(f"{what} is no calibration: {wrong}", cause="it was changed, or is not whole", hint=again)
+    return Calibration(**{**said, "rows": tuple(said["rows"]), "tiles": tuple(said["tiles"])})
+
+
+_WORDS = ("name", "libtpu", "measured_with", "device_kind", "range_of")
+_FACTORS = ("matmul_factor", "routed_factor", "low", "high")
+
+
+def _wrong(found: Mapping[str, Any]) -> str:
+    """What is wrong with the fields of a calibration; empty where nothing is."""
+    names = {field.name for field in fields(Calibration)}
+    if found.keys() != names:
+        return f"it lacks or does not know {', '.join(sorted(found.keys() ^ names))}"
+    wrong = [name for name in _WORDS if not isinstance(found[name], str)]
+    wrong += [name for name in _FACTORS if not _is_number(found[name]) or not found[name] > 0]
+    wrong += [name for name in ("shortest", "most_sent") if not _is_number(found[name]) or found[name] < 0]
+    wrong += [name for name in ("rows", "tiles") if not _is_list_of_words(found[name])]
+    if not isinstance(found["constants"], dict):
+        wrong.append("constants")
+    if wrong:
+        return f"{', '.join(wrong)} cannot be {', '.join(repr(found[name]) for name in wrong)}"
+    if not found["low"] <= 1 <= found["high"]:
+        return f"an estimate is outside of its own range of {found['low']:g} to {found['high']:g}"
+    return ""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_list_of_words(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)

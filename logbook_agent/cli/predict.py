@@ -46,7 +46,7 @@ def predict_command(
     calibration: CalibrationOption = None,
     calibrate_on: Annotated[
         Texts,
-        Option("--calibrate", metavar="ID[/RUN]", help="Fit a calibration on measured rows; repeatable, three cases."),
+        Option("--calibrate", metavar="ID[/RUN]", help="Fit a calibration on two or three measured cases; repeatable."),
     ] = None,
     name: Annotated[Text, Option("--name", metavar="NAME", help="--calibrate: the name of the calibration.")] = None,
     words: Words,

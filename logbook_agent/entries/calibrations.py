@@ -28,7 +28,7 @@ from logbook_agent.text.words import assignments
 
 OPTION = "--calibration"
 # With more rows the factors would take over what the model leaves out (bench_core refuses them, too).
-MOST_CASES = 3
+LEAST_CASES, MOST_CASES = 2, 3
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
 _ROWS = ".rows.json"
 
@@ -136,6 +136,12 @@ def _rows(workspace: Workspace, book: Book, references: Sequence[str]) -> list[d
             place[2].append(f"{entry_id}/{run_.run}")
     if len(found) > MOST_CASES:
         raise _too_many(found)
+    if len(found) < LEAST_CASES:
+        raise UsageError(
+            "one case is too few for a calibration, which has two factors",
+            cause=f"{' and '.join(references)} measured one case alone on one accelerator",
+            hint="name two or three: logbook predict --calibrate ID ID",
+        )
     return [_plain(row, samples, places) for row, samples, places in found.values()]
 
 

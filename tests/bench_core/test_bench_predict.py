@@ -27,6 +27,7 @@ Bench = Callable[..., Outcome]
 
 needs_libtpu = pytest.mark.skipif(sys.platform != "linux" or os.uname().machine != "x86_64", reason="no libtpu here")
 SIZES = ["--tokens", "1024", "--hidden", "256", "--mlp-dim", "256", "--experts", "8", "--backend", "gmm"]
+SHIPPED = calibration.seeds().json()
 SPREAD = [*SIZES, "--parallel-mode", "ep", "--aot", "v5p-8"]
 
 
@@ -38,6 +39,13 @@ SPREAD = [*SIZES, "--parallel-mode", "ep", "--aot", "v5p-8"]
         (["--aot", "v5p", "--out", "f"], "--out f changes nothing without --calibrate"),
         (["--aot", "v5p", "--calibration", "none.json"], "--calibration none.json cannot be read"),
         (["--calibrate", "rows.json"], "--calibrate rows.json needs --out"),
+        (["--calibrate", "rows.json", "--out", "."], "--out . cannot be written"),
+        (["--calibrate", "rows.json", "--out", "rows.json"], "--out rows.json cannot be written"),
+        (["--calibrate", "r.json", "--out", "f", "--topk", "4"], "--topk changes nothing beside --calibrate"),
+        (
+            ["--calibrate", "r.json", "--full", "--aot", "v5p", "--", "--topk", "4"],
+            "-- and --aot and --full change nothing beside --calibrate",
+        ),
         (["--calibrate", "none.json", "--out", "f.json"], "the rows of none.json make no calibration"),
         (["--aot", "v5p", "--", "--aot", "v5e"], "--aot cannot stand behind --"),
         (["--aot", "v5p", "--", "--topk-list", "1,2"], "B has 2 cases"),
@@ -63,7 +71,12 @@ def test_bad_requests(
         ("{", "cannot be read"),
         ([], "is of format None and model None"),
         ({"format": 1, "model": 0}, "is of format 1 and model 0"),
-        ({"format": 1, "model": 1, "name": "x"}, "is not whole"),
+        ({"format": 1, "model": 1, "name": "x"}, "is no calibration: it lacks or does not know constants, device_kind"),
+        ({**SHIPPED, "more": 1}, "is no calibration: it lacks or does not know more"),
+        ({**SHIPPED, "matmul_factor": "1.3"}, "matmul_factor cannot be '1.3'"),
+        ({**SHIPPED, "routed_factor": -1.0, "tiles": "512"}, "routed_factor, tiles cannot be -1.0, '512'"),
+        ({**SHIPPED, "most_sent": float("nan"), "constants": None}, "most_sent, constants cannot be nan, None"),
+        ({**SHIPPED, "low": 5.0, "high": 6.0}, "an estimate is outside of its own range of 5 to 6"),
     ],
 )
 def test_files_that_are_no_calibration(bench: Bench, tmp_path: Path, document: Any, cause: str) -> None:
@@ -175,6 +188,15 @@ def test_factors_are_fitted_to_measured_rows(bench: Bench, tmp_path: Path) -> No
     assert "libtpu 0.0.1 ran them, and installed is" in refused.err
 
 
+def test_two_files_of_one_name_are_two_calibrations(tmp_path: Path) -> None:
+    names = []
+    for factor in (1.0, 1.5):
+        (tmp_path / "f.json").write_text(json.dumps({**SHIPPED, "routed_factor": factor}))
+        names.append(calibration.read(tmp_path / "f.json").name)
+    assert len({*names, SHIPPED["name"]}) == 3
+    assert all(name.startswith(f"{SHIPPED['name']}, ") for name in names)
+
+
 def _row(**changes: Any) -> dict[str, Any]:
     device = {"platform": "tpu", "kind": "TPU v5", "count": 4, "used": 1}
     return {
@@ -197,6 +219,9 @@ def _row(**changes: Any) -> dict[str, Any]:
         ([_row(), _row(software={})], "row 2 lacks 'libtpu'"),
         ([_row(), _row(config={"path": "dp"})], "row 2 has path, which no case of hillclimb has"),
         ([_row(), _row(software={"libtpu": "0.0.2"})], "with libtpu 0.0.1 and 0.0.2"),
+        ([_row(), _row(devices=[{"kind": "TPU v5", "used": 0}])], "row 2 does not say which device it was measured on"),
+        ([_row(), _row(metrics={"time_s": {"samples": [0.1, float("nan")]}})], "row 2 has no times"),
+        ([_row(), _row(config={**_row()["config"], "iters": 9})], "row 1 and row 2 are of one case"),
         ([_row(devices=[{"kind": "TPU v1", "used": 1}])] * 2, "TPU v1 is no TPU that this version compiles for"),
     ],
 )

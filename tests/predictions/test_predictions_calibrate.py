@@ -35,7 +35,7 @@ def test_a_calibration_is_made_kept_and_named(moe: Cli, folder: Path) -> None:
     # A calibration that exists is named by predictions: it stays.
     again = moe("predict", "--calibrate", "MOE-000", "--name", "one-chip", "--json").error
     assert again["message"] == "the calibration one-chip exists"
-    assert moe("predict", "--calibrate", "MOE-001/1").err.startswith(
+    assert moe("predict", "--calibrate", "MOE-000/1", "MOE-001/1").err.startswith(
         "next: logbook predict --calibration calibration-1 "
     )
 
@@ -45,6 +45,8 @@ def test_what_makes_no_calibration(moe: Cli, folder: Path) -> None:
     assert moe("run", "--", "echo", "RESULT time_s=1").code == 0
     for topk in (2, 3, 4, 5):
         measure(moe, 1, topk, *(() if topk == 2 else ("--id", "MOE-002")))
+    few = moe("predict", "--calibrate", "MOE-002/1", "--json").error
+    assert few["message"] == "one case is too few for a calibration, which has two factors"
     for entry_id in ("MOE-000", "MOE-001"):
         error = moe("predict", "--calibrate", entry_id, "--json").error
         assert error["message"] == f"no row of {entry_id} can calibrate a prediction"
