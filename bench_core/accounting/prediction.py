@@ -18,10 +18,12 @@ class Prediction:
 
     `estimate`, `low`, `high` and `bound` are seconds: the estimate with the ends of its range, and what no call can be
     faster than. All are None where nothing can be said; `refused` says why, in words. `terms` are the seconds that
-    `estimate` adds up from, by name. `fits`: whether its memory fits into the HBM of a device; None where that is not
+    `estimate` adds up from, by name; `hidden` those of collectives among them that may run beside other work, which
+    are counted as if they did not. `fits`: whether its memory fits into the HBM of a device; None where that is not
     known. `vmem`: `not checked`, `fits` or `does not fit`. `program` is a digest of the multiset of scheduled
-    operations: equal digests are one program. `calibration` names the factors and what they were fitted on. `unknown`
-    are operations that the model does not know, `cautions` what a reader has to know about the estimate.
+    operations and of the values that they get: equal digests are one program. `calibration` names the factors and what
+    they were fitted on. `unknown` are operations that the model does not know, `cautions` what a reader has to know
+    about the estimate.
     """
 
     target: str
@@ -35,6 +37,7 @@ class Prediction:
     high: float | None = None
     bound: float | None = None
     terms: Mapping[str, float] = field(default_factory=dict)
+    hidden: float = 0.0
     fits: bool | None = None
     vmem: str = "not checked"
     program: str | None = None
@@ -74,7 +77,10 @@ class Outcome:
 
 
 def outcome(a: Prediction, b: Prediction) -> Outcome:
-    """What the predictions of two cases say about B against A: a direction from a ratio of 1.2 on, and else none."""
+    """What the predictions of two cases say about B against A: a direction from a ratio of 1.2 on, and else none.
+
+    The ratio has to be as large without what the slower side may hide: nobody knows how much of that takes time.
+    """
     if (a.target, a.devices, a.libtpu, a.model, a.calibration) != (
         b.target,
         b.devices,
@@ -94,6 +100,10 @@ def outcome(a: Prediction, b: Prediction) -> Outcome:
     ratio = a.estimate / b.estimate
     if max(ratio, 1 / ratio) < DECIDES:
         return Outcome(word=Word.UNDECIDED, ratio=ratio, why=f"a ratio below {DECIDES} decides nothing")
+    slower, faster = (a, b.estimate) if ratio > 1 else (b, a.estimate)
+    if ((slower.estimate or 0.0) - slower.hidden) / faster < DECIDES:
+        why = f"it is below {DECIDES} if collectives that may run beside other work take no time"
+        return Outcome(word=Word.UNDECIDED, ratio=ratio, why=why)
     return Outcome(
         word=Word.WINS if ratio > 1 else Word.LOSES, ratio=ratio, why=f"from {DECIDES} on a direction is claimed"
     )

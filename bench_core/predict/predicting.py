@@ -80,6 +80,7 @@ class Predictor:
             low=max(least, min(estimate, fitted.low * (estimate - parts.hidden))),
             high=max(estimate, fitted.high * estimate),
             terms=fitted.terms(parts),
+            hidden=parts.hidden,
             cautions=tuple(_cautions(case, fitted, self.target, parts, estimate)),
         )
 
@@ -87,12 +88,14 @@ class Predictor:
 def _not_scheduled(blank: Prediction, outcome: NotScheduled) -> Prediction:
     message = " ".join(outcome.message.split())
     fits = False if outcome.reason == Reason.HBM else None
-    return replace(blank, fits=fits, refused=f"{outcome.reason}: {message}")
+    vmem = "does not fit" if outcome.reason == Reason.VMEM else blank.vmem
+    return replace(blank, fits=fits, vmem=vmem, refused=f"{outcome.reason}: {message}")
 
 
 def case_terms(case: Case, scheduled: Scheduled) -> Terms:
-    """The terms of a case's program."""
-    settings = str(case.compiler_flags)
+    """The terms of a case's program. One that computes with other values, or was compiled with other flags, is another
+    program, although its operations are the same: a grouped matmul takes as long as its groups make it."""
+    settings = f"{case.compiler_flags} {scheduled.variables} {case.seed} {case.routing}"
     return terms_of(scheduled.hlo, buffer_bytes=scheduled.buffer_bytes, tile=tile_of(case), settings=settings)
 
 

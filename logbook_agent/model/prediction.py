@@ -29,6 +29,7 @@ def prediction_of(plain: Mapping[str, object]) -> Prediction:
     for name in ("estimate", "low", "high"):
         _check(name, getattr(found, name), SHORTEST_S)
     _check("bound", found.bound, 0.0)
+    _check("hidden", found.hidden, 0.0)
     for name, value in found.terms.items():
         _check(f"terms.{name}", value, 0.0)
     if len(found.terms) > _MOST_TERMS:
@@ -51,5 +52,7 @@ def _check_range(found: Prediction) -> None:
         given = next((name for name in ("low", "high") if getattr(found, name) is not None), None)
         if given is not None:
             raise CodecError("a range without an estimate", f".{given}")
+    elif found.hidden > estimate:
+        raise CodecError(f"{found.hidden:g} s of {estimate:g} s that are estimated", ".hidden")
     elif (low is not None and low > estimate) or (high is not None and high < estimate):
         raise CodecError(f"the estimate {estimate:g} is outside of its range {low} to {high}", ".estimate")

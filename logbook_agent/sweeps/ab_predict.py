@@ -56,12 +56,18 @@ class AbPrediction:
         made = self.made
         lines = [f"{made.series.entry.id}: predicted for {self.target}, nothing was run"]
         lines += [f"  {line}" for line in predicted_lines(made.found, ())]
-        lines += [_verdict(made, pair) for pair in made.pairs] or ["no prediction: nothing can be said of the values"]
+        lines += [_verdict(made, pair) for pair in made.pairs] or [_without_pairs(made)]
         return "\n".join([*lines, f"next: {self.next}"])
 
 
 def _verdict(made: PredictedCases, pair: PredictedPair) -> str:
     return f"{made.found[pair.base].name} → {made.found[pair.other].name}: {outcome_text(pair.outcome)}"
+
+
+def _without_pairs(made: PredictedCases) -> str:
+    if None not in made.by_key.values() and len({one.run.run for one in made.by_key.values() if one is not None}) == 1:
+        return "same program: the values say how a call is timed, which a prediction tells nothing of"
+    return "no prediction: nothing can be said of the values"
 
 
 def predict_ab(

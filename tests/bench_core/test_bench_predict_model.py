@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bench_core.accounting.prediction import Word, outcome
+from bench_core.accounting.prediction import Prediction, Word, outcome
 from bench_core.aot.targets import TARGETS, choose_target
 from bench_core.errors import UsageError
 from bench_core.gmm.tile import Tile
@@ -15,11 +15,12 @@ from bench_core.predict import calibration
 from bench_core.predict.calibration import Calibration, fit
 from bench_core.predict.model import Seconds, bound, seconds
 from bench_core.predict.predicting import Predictor
-from bench_core.predict.scheduled import NotScheduled, Scheduled, peak_bytes
+from bench_core.predict.scheduled import NotScheduled, Scheduled, peak_bytes, variables
 from bench_core.predict.slice import slice_rates
 from bench_core.predict.terms import Terms, terms_of
 from bench_core.quant.mode import QuantMode
-from bench_core.routing.distribution import RoutingRequest
+from bench_core.routing.distribution import Distribution, RoutingRequest
+from bench_core.routing.strategy import PackStrategy
 from bench_core.shapes import DType, MoeShape
 
 LIBTPU = "0.0.42.1"
@@ -225,7 +226,44 @@ def test_a_digest_is_of_operations() -> None:
     assert digest() not in {digest(text) for text in other}
     tiles = [replace(CASE, tile=Tile(m=128, k=128, n=size)) for size in (128, 256)]
     flags = replace(CASE, compiler_flags=CompilerFlags.parse(["xla_a=1"]))
-    assert len({digest(case=case) for case in (*tiles, flags)}) == 3
+    # The values that it computes with decide how long a grouped matmul takes.
+    values = [replace(CASE, seed=1), replace(CASE, routing=RoutingRequest(distribution=Distribution.RUNS))]
+    assert len({digest(case=case) for case in (*tiles, flags, *values)}) == 5
+    assert digest(case=replace(CASE, iters=9, pack_strategy=PackStrategy.TUPLE_SORT)) == digest()
+    given = replace(scheduled(), variables="LIBTPU_INIT_ARGS=--xla_a=1")
+    assert predictor().of(CASE, given).program != digest()
+
+
+def test_variables_that_change_a_program() -> None:
+    environ = {"XLA_FLAGS": "--xla_dump_to=/d --xla_a=1 --xla_dump_hlo_as_proto", "LIBTPU_INIT_ARGS": " ", "HOME": "/"}
+    assert variables(environ) == "XLA_FLAGS=--xla_a=1"
+    assert variables({"LIBTPU_INIT_ARGS": "--b --c=2"}) == "LIBTPU_INIT_ARGS='--b --c=2'"
+
+
+def test_a_direction_holds_without_what_may_be_hidden() -> None:
+    """Collectives that may run beside other work count in an estimate; a direction that hangs on them is none."""
+
+    def said(estimate: float, hidden: float = 0.0) -> Prediction:
+        return Prediction(
+            target="v5p-8", device_kind="TPU v5", devices=4, libtpu="1", model=1, estimate=estimate, hidden=hidden
+        )
+
+    base = said(1.0)
+    assert outcome(base, said(1.25)).word == Word.LOSES
+    assert outcome(base, said(1.25, 0.05)).word == Word.LOSES
+    found = outcome(base, said(1.25, 0.06))
+    assert (found.word, found.ratio) == (Word.UNDECIDED, 0.8)
+    assert found.why == "it is below 1.2 if collectives that may run beside other work take no time"
+    assert outcome(said(1.25, 0.06), base).word == Word.UNDECIDED
+    # What the faster side may hide makes it faster still.
+    assert outcome(said(1.25), said(1.0, 0.5)).word == Word.WINS
+
+
+def test_what_does_not_fit_into_vmem_before_it_is_scheduled() -> None:
+    refused = NotScheduled(reason="vmem", message="too large", libtpu=LIBTPU, processor_s=1.0)
+    found = predictor().of(CASE, refused)
+    assert (found.fits, found.vmem, found.refused) == (None, "does not fit", "vmem: too large")
+    assert outcome(predictor().of(CASE, scheduled()), found).word == Word.DOES_NOT_FIT
 
 
 def test_factors_are_fitted() -> None:

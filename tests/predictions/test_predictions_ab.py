@@ -133,3 +133,8 @@ def test_what_is_refused(moe: Cli, folder: Path) -> None:
     alone = moe("ab", "--json", "--calibration", "own", "--axis", "a=1,2", "--", "echo", "{axis}").error
     assert alone["message"] == "--calibration needs --predict"
     assert not list((folder / "logbooks/moe").glob("entries/*"))
+
+
+def test_values_that_only_say_how_a_call_is_timed(moe: Cli) -> None:
+    done = moe("ab", "--predict", "v5p-8", "--axis", "iters=3,5", "--", "bench-core", "hillclimb", "--iters", "{axis}")
+    assert "same program: the values say how a call is timed, which a prediction tells nothing of" in done.out

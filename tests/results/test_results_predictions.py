@@ -95,6 +95,8 @@ def test_a_prediction_that_is_null_is_none() -> None:
         ({"bound": float("-inf")}, "prediction.bound: expected a finite number, got -inf"),
         ({"terms": {"send": -1}}, "prediction.terms.send: expected 0 to 1e+06 seconds, got -1"),
         ({"terms": [1]}, "prediction.terms: expected a mapping, got list"),
+        ({"hidden": 0.008}, "prediction.hidden: 0.008 s of 0.0079 s that are estimated"),
+        ({"hidden": -1}, "prediction.hidden: expected 0 to 1e+06 seconds, got -1"),
         ({"low": 0.009}, "prediction.estimate: the estimate 0.0079 is outside of its range 0.009 to 0.0103"),
         ({"estimate": None}, "prediction.low: a range without an estimate"),
         ({"devices": 0}, "prediction.devices: expected a number from 1 to 1,000,000"),
