@@ -93,6 +93,7 @@ def hillclimb(words: list[str]) -> int:
             "config": config,
             "metrics": metrics,
             "devices": [{"platform": "tpu", "kind": KIND, "count": max(4, used), "used": used}],
+            "software": {"libtpu": os.environ.get("DOUBLE_LIBTPU", "0.0.42.1")},
         }
     )
     return 0

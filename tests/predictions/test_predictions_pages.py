@@ -101,6 +101,7 @@ def test_the_tally_counts_each_prediction_once(moe: Cli, clock: FixedClock) -> N
         "with_estimate": 2,
         "checked": 2,
         "made_late": 0,
+        "other_libtpu": 0,
         "repeated": 2,
         "taken_back": 0,
         "median_error": pytest.approx(0.0486, abs=1e-4),
@@ -138,6 +139,32 @@ def test_another_case_is_not_checked(moe: Cli, clock: FixedClock) -> None:
     measure(moe, "--devices", "4", "--topk", "4", "--ep-impl", "psum")
     assert moe("bench", "--env", "LIBTPU_INIT_ARGS=--x=1", "--", "hillclimb", *A).code == 0
     assert moe("predictions", "--json").data["tally"]["checked"] == 0
+
+
+def test_what_another_libtpu_ran_is_shown_and_does_not_count(moe: Cli, folder: Path, clock: FixedClock) -> None:
+    assert moe(*PREDICT).code == 0
+    clock.tick()
+    assert moe("bench", "--env", "DOUBLE_LIBTPU=0.0.30", "--", "hillclimb", *A).code == 0
+    said = "libtpu 0.0.30 ran it, and the prediction is of libtpu 0.0.42.1"
+    assert f"; not counted: {said}\n" in block(folder, "MOE-000")
+    assert f", not faster than the bound; {said}\n" in block(folder, "MOE-001")
+    found = moe("predictions", "--json").data
+    assert (found["tally"]["checked"], found["tally"]["other_libtpu"]) == (0, 1)
+    assert found["predictions"][0]["measured_with_libtpu"] == "0.0.30"
+    assert "not counted: 1 whose case another libtpu ran" in moe("predictions").out
+    # A measurement of the program that was predicted is what it is held against, although it is a later one.
+    clock.tick()
+    measure(moe, *A)
+    found = moe("predictions", "--json").data
+    assert (found["tally"]["checked"], found["tally"]["other_libtpu"]) == (1, 0)
+    assert found["predictions"][0]["measured_in"] == "MOE-002"
+
+
+def test_what_was_called_in_turn_is_the_case_that_was_predicted(moe: Cli, clock: FixedClock) -> None:
+    assert moe("predict", "--", "--aot", "v5p-8", *A).code == 0
+    clock.tick()
+    measure(moe, *A, "--in-turn", "dp + ep")
+    assert moe("predictions", "--json").data["tally"]["checked"] == 1
 
 
 def test_show_as_json(moe: Cli, clock: FixedClock) -> None:

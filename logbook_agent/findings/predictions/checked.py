@@ -2,7 +2,7 @@
 
 A prediction is checked by the first entry that measured its case after it was made, by the median of the runs there:
 what comes later may be other code. One of a case that had been measured before says nothing of how far predictions can
-be trusted: it is shown, and never counted.
+be trusted, nor does one of a program of another libtpu than was measured: they are shown, and never counted.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from logbook_agent.findings.predictions.rows import pairs_of, predicted_rows, timed_rows
+from logbook_agent.findings.predictions.rows import TIME, pairs_of, predicted_rows, timed_rows
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.model.record import Record, digest
 from logbook_agent.model.stats import median
 
 # What the index keeps of a predicted row: `key` of its case, `run`, `at`, `name`, `estimate`, `low`, `high`, `bound`
-# (seconds or None), `fits`, and `by`: which model, with which constants, predicted it.
+# (seconds or None), `fits`, `libtpu`, and `by`: which model, with which constants, predicted it.
 PredictedFact: TypeAlias = Mapping[str, Any]
-# Of rows that one may be held against: `key`, `run`, `at`, and the median `seconds` of a run.
+# Of rows that one may be held against: `key`, `run`, `at`, the median `seconds` of a run, and the `libtpu` that ran it
+# (None where the row does not say).
 TimedFact: TypeAlias = Mapping[str, Any]
 # When a run was: its time, the place of its entry, its number.
 _When: TypeAlias = tuple[str, int, int]
@@ -41,24 +42,30 @@ def predicted_facts(record: Record) -> dict[str, Any]:
             "high": said.high,
             "bound": said.bound,
             "fits": not (said.fits is False or said.vmem == "does not fit"),
+            "libtpu": said.libtpu,
             "by": digest(said.target, said.libtpu, said.model, said.calibration),
         }
         for one in found
         for said in (one.said,)
     ]
     claimed = [[p.base, p.other, p.outcome.word.value, p.outcome.ratio] for p in pairs_of(record, found)]
-    runs: dict[tuple[str, int], tuple[str, list[float]]] = {}
-    for key, run, samples in timed_rows(record):
-        runs.setdefault((key, run.run), (run.started, []))[1].extend(samples)
-    timed = [{"key": k, "run": n, "at": at, "seconds": median(values)} for (k, n), (at, values) in runs.items()]
+    runs: dict[tuple[str, int, str | None], tuple[str, list[float]]] = {}
+    for key, run, row in timed_rows(record):
+        place = key, run.run, row.software.get("libtpu")
+        runs.setdefault(place, (run.started, []))[1].extend(row.metrics[TIME].samples)
+    timed = [
+        {"key": key, "run": number, "libtpu": libtpu, "at": at, "seconds": median(values)}
+        for (key, number, libtpu), (at, values) in runs.items()
+    ]
     return {"predicted": predicted, "claimed": claimed, "timed": timed}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """One prediction and its measurement. `measured` is the median of `runs` in the entry `by`, in seconds; None where
-    there is none yet. `before`: the entries that had measured the case before. `repeats`: the same model had predicted
-    the case before this."""
+    there is none yet. `libtpu`: the version that was measured, where it is another one than that of the prediction.
+    `before`: the entries that had measured the case before. `repeats`: the same model had predicted the case before
+    this."""
 
     entry: str
     place: int
@@ -66,6 +73,7 @@ class Check:
     measured: float | None = None
     by: str | None = None
     runs: int = 0
+    libtpu: str | None = None
     before: tuple[str, ...] = ()
     repeats: bool = False
 
@@ -75,8 +83,9 @@ class Check:
 
     @property
     def counts(self) -> bool:
-        """Whether it says how far predictions can be trusted: made before, and once."""
-        return self.measured is not None and not self.before and not self.repeats
+        """Whether it says how far predictions can be trusted: made before, once, and of the program that was
+        measured."""
+        return self.measured is not None and self.libtpu is None and not self.before and not self.repeats
 
     @property
     def ratio(self) -> float | None:
@@ -173,6 +182,9 @@ class Checks:
         # Times have whole seconds: among equal ones the order of the entries and their runs tells.
         made = (fact["at"], at, fact["run"])
         after = [(i, t) for when, i, t in timed if when > made]
+        # What another libtpu ran is another program: it is told where nothing else is there.
+        alike = [(i, t) for i, t in after if t["libtpu"] in (None, fact["libtpu"])]
+        after = alike or after
         own = [t for i, t in after if i == after[0][0]]
         return Check(
             entry=entry,
@@ -181,6 +193,7 @@ class Checks:
             measured=median([t["seconds"] for t in own]) if own else None,
             by=after[0][0] if after else None,
             runs=len(own),
+            libtpu=own[0]["libtpu"] if own and not alike else None,
             before=tuple(dict.fromkeys(i for when, i, _ in timed if when <= made)),
         )
 
@@ -240,6 +253,7 @@ class Checks:
             "with_estimate": sum(not c.repeats and c.fact["estimate"] is not None for c in self.all),
             "checked": len(counted),
             "made_late": sum(bool(c.before) for c in self.all),
+            "other_libtpu": sum(c.libtpu is not None for c in self.all),
             "repeated": sum(c.repeats for c in self.all),
             "taken_back": sum(len(s["predicted"]) for s in self.summaries if s["id"] not in self.counted),
             "median_error": statistics.median(errors) if errors else None,

@@ -1,7 +1,8 @@
 """The predicted rows of an entry: their names, the case each is of, and what they claim against one another.
 
 A case is known by its config without what a measurement and a prediction of it cannot share (`aot`, how often a call is
-timed, which devices are asked for), by kind and number of the devices, and by the variables that change the program.
+timed and what in turn with, which devices are asked for), by kind and number of the devices, and by the variables that
+change the program.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ SIDE = "side"
 PREDICTS = "predicts"
 TIME = "time_s"
 _ENV = "env:"
-# Of config: the target of a prediction, how a measurement is repeated, and the devices, which the key names anyway.
-_BESIDE = frozenset(("aot", "iters", "warmup", "devices", "processes"))
+# Of config: the target of a prediction, how a measurement is repeated and what was called in turn with it, and the
+# devices, which the key names anyway.
+_BESIDE = frozenset(("aot", "iters", "warmup", "in_turn", "devices", "processes"))
 # Of the environment: flags of the compiler, but for those that say where it dumps and how many devices a CPU plays.
 _COMPILER = ("LIBTPU_INIT_ARGS", "XLA_FLAGS")
 _NOT_COMPILED = ("--xla_dump", "--xla_force_host_platform_device_count")
@@ -67,9 +69,9 @@ def predicted_rows(record: Record) -> list[Predicted]:
     ]
 
 
-def timed_rows(record: Record) -> Iterator[tuple[str, Run, tuple[float, ...]]]:
-    """The rows of an entry that a prediction may be held against: key, run, and the seconds of each call. They are of
-    runs that finished, on accelerators."""
+def timed_rows(record: Record) -> Iterator[tuple[str, Run, Row]]:
+    """The rows of an entry that a prediction may be held against: key, run, and row with the seconds of each call. They
+    are of runs that finished, on accelerators."""
     for status in record.runs:
         if not status.counts or status.state != "finished":
             continue
@@ -78,7 +80,7 @@ def timed_rows(record: Record) -> Iterator[tuple[str, Run, tuple[float, ...]]]:
             if time is None or row.failed is not None or time.unit not in (None, "s"):
                 continue
             if (key := measured_key(status.run, row)) is not None:
-                yield key, status.run, time.samples
+                yield key, status.run, row
 
 
 def measured_key(run: Run, row: Row) -> str | None:

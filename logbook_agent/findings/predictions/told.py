@@ -93,11 +93,17 @@ def _checked(check: Check) -> str:
         notes.append(f"the case had been measured before, in {', '.join(check.before)}")
     if check.repeats:
         notes.append("the same model had predicted the case before")
+    if check.libtpu is not None:
+        notes.append(_other_libtpu(check))
     uncounted = f"; not counted: {'; '.join(notes)}" if notes else ""
     if check.measured is None:
         return f"{name}{uncounted.removeprefix('; ')}" if notes else ""
     runs = f"{check.runs} run{'s' * (check.runs != 1)}"
     return f"{name}measured {seconds_text(check.measured)[0]} in {check.by} ({runs}); {_error(check)}{uncounted}"
+
+
+def _other_libtpu(check: Check) -> str:
+    return f"libtpu {check.libtpu} ran it, and the prediction is of libtpu {check.fact['libtpu']}"
 
 
 def _error(check: Check) -> str:
@@ -134,7 +140,8 @@ def _before(check: Check) -> str:
         first, *others = seconds_text(fact["estimate"], *ends)
         time = first + (f" ({others[0]} to {others[1]})" if others else "")
     measured = seconds_text(check.measured)[0] if check.measured is not None else "nothing"
-    return f"{check.entry}{name}: predicted {time}, measured {measured}; {_error(check)}"
+    other = f"; {_other_libtpu(check)}" if check.libtpu is not None else ""
+    return f"{check.entry}{name}: predicted {time}, measured {measured}; {_error(check)}{other}"
 
 
 def check_data(check: Check) -> dict[str, Any]:
@@ -156,6 +163,7 @@ def check_data(check: Check) -> dict[str, Any]:
         "ratio": check.ratio,
         "inside_range": check.inside,
         "bound_held": check.held,
+        "measured_with_libtpu": check.libtpu,
         "measured_before": list(check.before),
         "repeats": check.repeats,
         "counts": check.counts,
@@ -195,6 +203,8 @@ def tally_lines(tally: Mapping[str, Any]) -> list[str]:
         lines.append(f"said not to fit, and ran: {tally['ran_nevertheless']} of {tally['said_not_to_fit']}")
     if tally["made_late"]:
         lines.append(f"not counted: {tally['made_late']} made after their case had been measured")
+    if tally["other_libtpu"]:
+        lines.append(f"not counted: {tally['other_libtpu']} whose case another libtpu ran")
     if tally["taken_back"]:
         lines.append(f"not counted: {tally['taken_back']} in entries that were taken back or superseded")
     if tally["repeated"]:
