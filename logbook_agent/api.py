@@ -153,6 +153,8 @@ class Logbook:
 class _Passed:
     """A run's output goes to stderr as it comes."""
 
+    shows_output = True
+
     def output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
         sys.stderr.buffer.write(data)
         sys.stderr.flush()

@@ -130,6 +130,8 @@ class LiveDisplay:
     and is wiped before anything else is written.
     """
 
+    shows_output = True
+
     def __init__(self, *, all_to_stderr: bool) -> None:
         self._sinks: dict[str, BinaryIO | None] = {
             "stdout": sys.stderr.buffer if all_to_stderr else sys.stdout.buffer,
@@ -184,6 +186,8 @@ class LiveDisplay:
 
 class LineDisplay:
     """A line per step of a series on stderr; what its commands print is in their logs."""
+
+    shows_output = False
 
     def output(self, stream: str, data: bytes) -> None: ...
 

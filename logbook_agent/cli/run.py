@@ -37,7 +37,7 @@ TimeoutOption = Annotated[
     Text, Option("--timeout", metavar="TIME", help="End it after 90s, 30m, 2h (INT, TERM, KILL).")
 ]
 CwdOption = Annotated[Text, Option("--cwd", metavar="DIR", help="Run it in this folder.")]
-OnOption = Annotated[Text, Option("--on", metavar="LAUNCHER[:TARGET]", help="Run it through a configured launcher.")]
+OnOption = Annotated[Text, Option("--on", metavar="NAME", help="Run it on this executor or launcher.")]
 IdOption = Annotated[Text, Option("--id", metavar="ID", help="Add to this entry, or execute its planned commands.")]
 ShellOption = Annotated[bool, Option("--shell", help="Pass the command to /bin/sh as one string.")]
 

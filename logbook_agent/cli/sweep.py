@@ -42,7 +42,7 @@ def sweep_command(
     retry_failed: Annotated[
         bool, Option("--retry-failed", help="Retry failed runs; the new runs count instead of them.")
     ] = False,
-    on: Annotated[Text, Option("--on", metavar="LAUNCHER[:TARGET]", help="Run through a configured launcher.")] = None,
+    on: Annotated[Text, Option("--on", metavar="NAME", help="Run on this executor or launcher.")] = None,
     detach: DetachOption = False,
     predict: PredictOption = None,
     calibration: CalibrationOption = None,

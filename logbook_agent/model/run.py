@@ -119,7 +119,8 @@ class UntrackedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Code:
-    """Which code ran. `identity` = HEAD's tree + diff + untracked files, all without the logbook root."""
+    """Which code ran. `identity` = HEAD's tree + diff + untracked files, all without the logbook root. `synced`: the
+    digest of the files that were brought to another machine."""
 
     commit: str | None = None
     branch: str | None = None
@@ -129,6 +130,7 @@ class Code:
     diff_bytes: int | None = None
     diff_kept: str | None = None
     untracked: tuple[UntrackedFile, ...] = ()
+    synced: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

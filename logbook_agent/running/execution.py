@@ -22,7 +22,11 @@ from logbook_agent.store.workspace import Workspace
 
 
 class Display(Protocol):
-    """Where the user watches: raw output as it comes, ticks between, and a line for each step of a series."""
+    """Where the user watches: raw output as it comes, ticks between, and a line for each step of a series.
+    `shows_output`: raw output is shown, and not thrown away."""
+
+    @property
+    def shows_output(self) -> bool: ...
 
     def output(self, stream: Stream, data: bytes) -> None: ...
     def tick(self, last_result: str | None, log_bytes: int) -> None: ...
@@ -86,9 +90,10 @@ def run_once(workspace: Workspace, book: Book, plan: RunPlan, display: Display, 
 def expected_run(workspace: Workspace, book: Book, command: Command, config: Mapping[str, Scalar]) -> Run:
     """The run of a command as its record would begin if it were started now. Nothing is written."""
     plan = RunPlan(command=command, entry_id="", config=dict(config))
+    run = planned_run(workspace, plan, 0)
     place = place_here(workspace, book.runs_folder, book.root)
-    facts = began_of(facts_before(work_of(workspace, book, plan, 0), place), place)
-    return workspace.redacted_run(with_facts(planned_run(workspace, plan, 0), facts))
+    found = command.facts(lambda: began_of(facts_before(work_of(workspace, book, plan, 0), place), place))
+    return workspace.redacted_run(run if found is None else with_facts(run, found))
 
 
 def place_here(workspace: Workspace, folder: Path, within: Path) -> Workplace:

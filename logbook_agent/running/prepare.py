@@ -8,10 +8,11 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeVar
 
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
 from logbook_agent.model.run import Contention, Launch
@@ -20,6 +21,7 @@ from logbook_agent.text.commands.launchers import Launched, launchers_from, reco
 from logbook_agent.text.near import nearest
 from logbook_agent.text.words import split_env_word, split_env_words
 
+T = TypeVar("T")
 _DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h|d)?")
 _SECONDS = {None: 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _SHELL_WORDS = frozenset(
@@ -38,7 +40,8 @@ class Command:
     """A command ready to start. `argv` are its words as recorded, `executable` what argv[0] resolved to.
 
     `env` is set for the process; `far_env` is what a launcher sets on the other side; `planned` is the
-    place of the planned command that this one executes.
+    place of the planned command that this one executes. `executor` has it executed; None: this process, or a worker
+    on this machine.
     """
 
     argv: tuple[str, ...]
@@ -49,6 +52,7 @@ class Command:
     env: dict[str, str] = field(default_factory=dict)
     far_env: dict[str, str] = field(default_factory=dict)
     launch: Launch | None = None
+    executor: str | None = None
     planned: int | None = None
 
     @property
@@ -57,8 +61,12 @@ class Command:
         return self.launch is not None
 
     def met(self, found: Contention) -> Contention:
-        """What it meets of those who use this machine: nothing behind a launcher."""
-        return found if self.launch is None else Contention()
+        """What it meets of those who use this machine: nothing elsewhere."""
+        return found if self.launch is None and self.executor is None else Contention()
+
+    def facts(self, find: Callable[[], T]) -> T | None:
+        """What is found here of its machine and code; None where an executor has it run elsewhere."""
+        return find() if self.executor is None else None
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -81,6 +89,9 @@ def prepare(
     `search_first`, then on PATH. Raises UsageError, CommandNotFound (127) or NotExecutable (126)."""
     folder = _folder(workspace, cwd)
     leading, words = ({}, (" ".join(argv),)) if shell else split_env_words(argv)
+    executor = _executor(workspace, on)
+    if executor is not None:
+        on = None
     if shell and on is not None:
         raise UsageError(
             "--shell and --on cannot be combined",
@@ -94,18 +105,37 @@ def prepare(
             hint="add one: -- python bench.py --quant-mode none",
         )
     local, far, launch = {**env, **leading}, {}, None
-    launched = None if shell else _launched(workspace, argv, words, local, on)
+    launched = None if shell or executor is not None else _launched(workspace, argv, words, local, on)
     if launched is not None:
         words, far, launch = launched.argv, launched.remote_env, launched.launch
         local = {**launched.local_env, **(env if on is None else {})}
     found_in = {**workspace.environ, **local}
     if search_first is not None and launched is None:
         found_in["PATH"] = f"{search_first}{os.pathsep}{found_in.get('PATH', '')}"
-    executable = "/bin/sh" if shell else resolve(words, found_in, folder)
+    # On another machine it is looked for there.
+    executable = "/bin/sh" if shell else "" if executor is not None else resolve(words, found_in, folder)
     workspace.learn_secrets({**local, **far}, words)
     return Command(
-        argv=words, executable=executable, shell=shell, label=label, cwd=folder, env=local, far_env=far, launch=launch
+        argv=words,
+        executable=executable,
+        shell=shell,
+        label=label,
+        cwd=folder,
+        env=local,
+        far_env=far,
+        launch=launch,
+        executor=executor,
     )
+
+
+def _executor(workspace: Workspace, on: str | None) -> str | None:
+    """The executor that `--on` names; None for a launcher, and without it. Raises UsageError for one that the user has
+    not confirmed."""
+    if on is None:
+        return None
+    from logbook_agent.running.executors.settings import is_declared, named
+
+    return named(workspace, on).name if is_declared(workspace, on) else None
 
 
 def _launched(
@@ -117,9 +147,9 @@ def _launched(
     name, _, target = on.partition(":")
     if name not in launchers:
         raise UsageError(
-            f"no launcher {name!r}",
-            cause=f"configured launchers: {', '.join(launchers) or 'none'}",
-            hint="describe it in logbook.toml: docs/how-to/launchers.md",
+            f"no executor or launcher {name!r}",
+            cause=f"launchers in the settings: {', '.join(launchers) or 'none'}",
+            hint="logbook executors lists the executors; docs/how-to/launchers.md describes launchers",
         )
     return wrap(launchers[name], words, env, target or None)
 

@@ -7,6 +7,8 @@ output.log       and changes.diff and files/, as they will lie beside the record
 heartbeat.json   written again every few seconds
 final.json       how the command ended; the last file that is written
 worker.err       what went wrong with the worker itself
+sent.json        in the client's spool of a run on another machine: where its worker's is, and seen.json how far it was
+closed           in a worker's spool: nothing more comes
 
 A lock ends with its holder, whatever ended that: so nobody is taken for alive who is not.
 """
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 LOCK, WORK, BEGAN = "worker.lock", "work.json", "began.json"
 HEARTBEAT, FINAL, ERRORS = "heartbeat.json", "final.json", "worker.err"
+SENT, SEEN, CLOSED = "sent.json", "seen.json", "closed"
+# What is left of a run on another machine, by the stage that it was last seen in; it goes on in the others.
+_LEFT: dict[str, Life] = {"orphaned": "child", "lost": "lost", "never-started": "unstarted"}
 # Whoever only looks holds a lock for an instant; whoever wants it waits so long.
 _LOOK_S = 0.5
 _PAUSE_S = 0.002
@@ -66,6 +71,23 @@ class SeriesEnd:
     ended: str
     exit_status: int
     first_run: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """Where a run was submitted to: the `folder` of its worker's spool there, and the `job` that an engine calls it."""
+
+    format: int = 1
+    folder: str
+    job: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """The stage that a run on another machine was in when it last changed."""
+
+    format: int = 1
+    stage: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +128,13 @@ class Spool:
     def heartbeat(self) -> Heartbeat | None:
         return self._read(HEARTBEAT, Heartbeat)
 
+    def sent(self) -> Sent | None:
+        """Where the run was submitted to; None on the machine that it runs on, and before it was."""
+        return self._read(SENT, Sent)
+
+    def seen(self) -> Seen | None:
+        return self._read(SEEN, Seen)
+
     def has(self, name: str) -> bool:
         return os.path.lexists(self.folder / name)
 
@@ -138,6 +167,12 @@ class Spool:
 
     def write_series_end(self, end: SeriesEnd) -> None:
         self._write(FINAL, end, durable=True)
+
+    def write_sent(self, sent: Sent) -> None:
+        self._write(SENT, sent, durable=True)
+
+    def write_seen(self, seen: Seen) -> None:
+        self._write(SEEN, seen, durable=False)
 
     def write_heartbeat(self, beat: Heartbeat) -> None:
         self._write(HEARTBEAT, clean_record(beat, self.redactor()), durable=False)
@@ -209,6 +244,10 @@ class Spool:
         """What is left of the run. One whose end stands here counts as running until it is taken into the logbook."""
         if not self.folder.is_dir():
             return "lost"
+        if self.has(SENT):
+            with contextlib.suppress(StoreError):
+                seen = self.seen()
+                return "tool" if seen is None else _LEFT.get(seen.stage, "tool")
         holder = self.holder()
         if holder is not None and holder[1] not in (None, this_host()):
             return "tool" if self._has_end() else "elsewhere"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from logbook_agent.store.files import locked, make_folder, write_atomic
 from logbook_agent.store.reading import read_text
 
 MOST_BYTES = 1024 * 1024
-_HOSTS = "confirmed_hosts"
-_LIST = re.compile(rf"""(?m)^{_HOSTS}[ \t]*=[ \t]*\[(?:"[^"\n]*"|'[^'\n]*'|[^\]"'#])*\]""")
+_HOSTS, _EXECUTORS, _CONFIRMED = "confirmed_hosts", "executors", "confirmed_executors"
+_LIST = r"""(?m)^{name}[ \t]*=[ \t]*\[(?:"[^"\n]*"|'[^'\n]*'|[^\]"'#])*\]"""
 _FIRST_LINE = "# The settings of logbook-agent for this user.\n"
 
 Hosts = tuple[str, ...]
@@ -24,9 +25,12 @@ Hosts = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserConfig:
-    """`confirmed_hosts`: hosts that a token may go to, as they stand in addresses."""
+    """`confirmed_hosts`: hosts that a token may go to, as they stand in addresses. `executors`: tables of executors;
+    `confirmed_executors`: digests of those of projects that may be used, too."""
 
     confirmed_hosts: Hosts = ()
+    executors: dict[str, Any] = field(default_factory=dict)
+    confirmed_executors: tuple[str, ...] = ()
 
 
 def user_config_file(environ: Mapping[str, str]) -> Path | None:
@@ -50,6 +54,16 @@ def load_user_config(environ: Mapping[str, str]) -> UserConfig:
 
 def change_confirmed_hosts(environ: Mapping[str, str], change: Callable[[Hosts], Hosts]) -> UserConfig:
     """Replace the confirmed hosts and leave the rest of the file as it is. Nothing is written when none changes."""
+    return _change(environ, _HOSTS, lambda config: change(config.confirmed_hosts))
+
+
+def confirm_executors(environ: Mapping[str, str], digest: str) -> UserConfig:
+    """Let a project's executors be used as they are now; nothing is written when they may be already."""
+    return _change(environ, _CONFIRMED, lambda config: tuple(dict.fromkeys((*config.confirmed_executors, digest))))
+
+
+def _change(environ: Mapping[str, str], name: str, change: Callable[[UserConfig], tuple[str, ...]]) -> UserConfig:
+    """Replace a list of the file."""
     path = user_config_file(environ)
     if path is None:
         raise UsageError(
@@ -61,14 +75,15 @@ def change_confirmed_hosts(environ: Mapping[str, str], change: Callable[[Hosts],
     with locked(path.with_name("config.lock"), within=path.parent):
         text = _text(path)
         before = _table(text, path)
-        hosts = _config_of(before, path).confirmed_hosts
-        changed = change(hosts)
-        if changed != hosts:
+        config = _config_of(before, path)
+        changed = change(config)
+        if changed != getattr(config, name):
             # A link stays, and its target is replaced: people keep their settings in a repository of their own.
             real = Path(os.path.realpath(path))
-            data = _with_hosts(text, before, changed, path).encode()
+            data = _with_list(text, before, name, changed, path).encode()
             write_atomic(real, data, within=real.parent, private=True)
-    return UserConfig(confirmed_hosts=changed)
+    kept: dict[str, Any] = {name: changed}
+    return dataclasses.replace(config, **kept)
 
 
 def _text(path: Path) -> str:
@@ -93,13 +108,21 @@ def _table(text: str, path: Path) -> dict[str, Any]:
 
 
 def _config_of(table: Mapping[str, Any], path: Path) -> UserConfig:
-    unknown = next((key for key in table if key != _HOSTS), None)
+    names = (_HOSTS, _EXECUTORS, _CONFIRMED)
+    unknown = next((key for key in table if key not in names), None)
     if unknown is not None:
-        raise _bad(path, f"unknown setting {unknown!r}", f"the settings are: {_HOSTS}")
-    hosts = table.get(_HOSTS, [])
-    if not isinstance(hosts, list) or not all(isinstance(host, str) for host in hosts):
-        raise _bad(path, f"{_HOSTS} must be a list of strings", f'write: {_HOSTS} = ["ghe.example.org"]')
-    return UserConfig(confirmed_hosts=tuple(dict.fromkeys(_host(host, path) for host in hosts)))
+        raise _bad(path, f"unknown setting {unknown!r}", f"the settings are: {', '.join(names)}")
+    hosts, confirmed, executors = table.get(_HOSTS, []), table.get(_CONFIRMED, []), table.get(_EXECUTORS, {})
+    for name, found, example in ((_HOSTS, hosts, "ghe.example.org"), (_CONFIRMED, confirmed, "sha256:...")):
+        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+            raise _bad(path, f"{name} must be a list of strings", f'write: {name} = ["{example}"]')
+    if not isinstance(executors, dict) or not all(isinstance(one, dict) for one in executors.values()):
+        raise _bad(path, f"{_EXECUTORS} must be tables", 'write: [executors.NAME] kind = "ssh"')
+    return UserConfig(
+        confirmed_hosts=tuple(dict.fromkeys(_host(host, path) for host in hosts)),
+        executors=executors,
+        confirmed_executors=tuple(confirmed),
+    )
 
 
 def _host(text: str, path: Path) -> str:
@@ -115,20 +138,20 @@ def _bad(path: Path, why: str, hint: str) -> UsageError:
     return UsageError(f"your settings are not valid: {why}", cause=f"they are in {path}", hint=hint)
 
 
-def _with_hosts(text: str, before: Mapping[str, Any], hosts: Hosts, path: Path) -> str:
-    """The text with these hosts and everything else as it was. Raises UsageError where that cannot be had."""
-    line = f"{_HOSTS} = [{', '.join(json.dumps(host) for host in hosts)}]"
-    new, found = _LIST.subn(lambda _: line, text, count=1)
+def _with_list(text: str, before: Mapping[str, Any], name: str, values: tuple[str, ...], path: Path) -> str:
+    """The text with this list and everything else as it was. Raises UsageError where that cannot be had."""
+    line = f"{name} = [{', '.join(json.dumps(value) for value in values)}]"
+    new, found = re.subn(_LIST.format(name=name), lambda _: line, text, count=1)
     if not found:
         # Before the first table, so that it belongs to none.
         new = f"{line}\n{text}" if text else f"{_FIRST_LINE}{line}\n"
     try:
-        same = _table(new, path) == {**before, _HOSTS: list(hosts)}
+        same = _table(new, path) == {**before, name: list(values)}
     except UsageError:
         same = False
     if not same:
         raise UsageError(
-            f"cannot change {_HOSTS} in {path} without changing the rest",
+            f"cannot change {name} in {path} without changing the rest",
             cause="its list is written in a form that only a person can edit safely, such as one with comments inside",
             hint=f"write into that file: {line}",
         )

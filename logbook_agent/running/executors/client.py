@@ -19,10 +19,11 @@ from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import this_host
 from logbook_agent.store.reading import open_file
+from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
 
 # How often a run is looked at: soon at first, then ever more seldom.
-FIRST_S, LAST_S = 0.02, 0.5
+FIRST_S = 0.02
 _GROWTH = 1.3
 
 
@@ -38,8 +39,12 @@ def send(workspace: Workspace, book: Book, plan: RunPlan, name: str) -> Run:
     with spool.claimed() as claim:
         if claim is None:
             raise StoreError(f"{spool.folder} is in use", cause="another process made it", hint="logbook doctor")
-        run = dataclasses.replace(planned_run(workspace, plan, work.run), executor=name, host=Host(name=this_host()))
-        run = book.write_run(beside_others(workspace, book, run))
+        run = dataclasses.replace(planned_run(workspace, plan, work.run), executor=name)
+        if executor.place is None:
+            run = beside_others(workspace, book, dataclasses.replace(run, host=Host(name=this_host())))
+        else:
+            run = dataclasses.replace(run, host=Host(name=executor.place))
+        run = book.write_run(run)
         try:
             executor.start(spool, claim, work, secrets)
         except ToolError as error:
@@ -60,11 +65,24 @@ def attend(workspace: Workspace, book: Book, run: Run, display: Display, stops: 
     worker."""
     spool = book.spool(run.entry, run.run)
     executor = executor_of(workspace, run)
-    pause_s = FIRST_S
+    pause_s, offset = FIRST_S, 0 if display.shows_output else None
+    told: set[str | None] = {None}
     while spool.folder.is_dir():
-        followed = executor.follow(spool)
-        if followed.stage in OVER:
-            break
+        followed = executor.follow(spool, offset)
+        if offset is not None and followed.output:
+            offset += len(followed.output)
+            display.output("stdout", followed.output)
+        # The rest of a long output first.
+        if followed.stage in OVER and not (followed.output and offset is not None):
+            trouble = _taken_in(workspace, book, spool)
+            if trouble is None:
+                break
+        else:
+            trouble = followed.trouble
+        for text in (trouble, followed.said):
+            if text not in told:
+                told.add(text)
+                display.progress(f"{run.entry} run {run.run}: {text}")
         if stops.take():
             executor.stop(spool)
         beat = followed.heartbeat
@@ -72,11 +90,18 @@ def attend(workspace: Workspace, book: Book, run: Run, display: Display, stops: 
         # A signal ends the wait: a request to stop, or that a worker of this process has ended.
         if select.select([stops.wakeup], [], [], pause_s)[0]:
             stops.clear_wakeup()
-        pause_s = min(LAST_S, pause_s * _GROWTH)
+        pause_s = min(executor.pace_s, pause_s * _GROWTH)
     display.done()
-    if spool.folder.is_dir():
-        take_in(workspace, book, spool)
     return records.read_run(book.run_folder(run.entry, run.run) / "run.json", book.redactor)
+
+
+def _taken_in(workspace: Workspace, book: Book, spool: Spool) -> str | None:
+    """Take in a run that is over; why not, where its machine does not answer, which may pass."""
+    try:
+        take_in(workspace, book, spool)
+    except ToolError as error:
+        return error.message + (f" ({error.cause})" if error.cause else "")
+    return None
 
 
 def log_piece(workspace: Workspace, book: Book, entry_id: str, number: int, offset: int) -> bytes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import Heartbeat, Spool
@@ -21,15 +21,32 @@ PIECE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Followed:
-    """How far a run is; `output` is what its log holds from the place that was asked for, redacted as all of it."""
+    """How far a run is; `output` is what its log holds from the place that was asked for, redacted as all of it.
+    `said`: what the engine says of it, such as why it waits. `trouble`: why nothing new is known."""
 
     stage: Stage
     output: bytes = b""
     heartbeat: Heartbeat | None = None
+    said: str | None = None
+    trouble: str | None = None
 
 
 class Executor(Protocol):
-    """One way to start workers. A run is named by its spool, a folder on the client's machine."""
+    """One way to start workers. A run is named by its spool, a folder on the client's machine.
+
+    `pace_s`: whoever waits for a run looks no more often. `place`: where workers run, as far as that is known before
+    they say; None: on this machine.
+    """
+
+    @property
+    def pace_s(self) -> float: ...
+
+    @property
+    def place(self) -> str | None: ...
+
+    def hello(self) -> dict[str, Any]:
+        """What its machine is: `host`, `python`, `version` of this package there, `devices`. Whatever a worker needs
+        is brought there. Raises LogbookError where it cannot be used."""
 
     def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
         """Start a worker for sealed work, at most one for a spool, ever: called again, it does nothing.

@@ -5,16 +5,22 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import platform
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
+import logbook_agent
+from logbook_agent import __version__
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.running.executors.contract import PIECE_BYTES, Followed, Stage
 from logbook_agent.running.launch.stopping import end_group
+from logbook_agent.running.provenance.machine import host_facts, visible_devices
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import create_log, remove
 from logbook_agent.store.processes import alive
@@ -31,8 +37,15 @@ _started: list[subprocess.Popen[bytes]] = []
 class Local:
     """Starts workers with the variables of `environ`."""
 
+    pace_s = 0.5
+    place = None
+
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
+
+    def hello(self) -> dict[str, Any]:
+        """As `Executor.hello`."""
+        return hello(self._environ)
 
     def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
         if spool.has(BEGAN) or spool.has(FINAL):
@@ -42,8 +55,7 @@ class Local:
         errors = create_log(spool.folder / ERRORS, within=spool.within)
         try:
             process = subprocess.Popen(
-                # -P: a folder that a user works in may hold modules of any name.
-                [sys.executable, "-P", "-m", "logbook_agent.worker", str(spool.folder), "--lock", str(claim)],
+                [*worker_words(), str(spool.folder), "--lock", str(claim)],
                 env={**self._environ, **secrets},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
@@ -92,6 +104,26 @@ class Local:
 
     def collect(self, spool: Spool) -> None:
         """Nothing to do: the worker wrote into the spool itself."""
+
+
+def hello(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Which machine this is, as plain data."""
+    return {
+        "version": __version__,
+        "python": platform.python_version(),
+        "host": encode(host_facts()),
+        "devices": encode(visible_devices(environ)),
+    }
+
+
+def worker_words() -> list[str]:
+    """What starts a worker of this very code."""
+    # -P: a folder that a user works in may hold modules of any name.
+    python = [sys.executable, "-P"]
+    carried = Path(logbook_agent.__file__).parents[1]
+    # Where the code was brought to another machine, a main file lies beside the package.
+    is_carried = (carried / "__main__.py").is_file()
+    return [*python, str(carried), "worker"] if is_carried else [*python, "-m", "logbook_agent.worker"]
 
 
 def stage_of(spool: Spool) -> Stage:

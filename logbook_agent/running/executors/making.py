@@ -28,13 +28,14 @@ _PAUSE_S = 0.05
 
 def make_runs(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Iterator[Run]:
     """Make one run; where its worker vanishes, further ones in its place. The last one counts."""
-    if workspace.executor is None:
+    name = plan.command.executor or workspace.executor
+    if name is None:
         yield run_once(workspace, book, plan, display, stops)
         return
     from logbook_agent.running.executors.client import make
 
     for left in reversed(range(1 + _LOST_AGAIN)):
-        run = make(workspace, book, plan, workspace.executor, display, stops)
+        run = make(workspace, book, plan, name, display, stops)
         yield run
         if run.exit is None or not run.exit.lost or not left or stops.count > 0:
             return
@@ -45,7 +46,7 @@ def submit(workspace: Workspace, book: Book, plan: RunPlan) -> Run:
     """Have a worker make a run, and return it as it goes on."""
     from logbook_agent.running.executors.client import send
 
-    return send(workspace, book, plan, workspace.executor or DETACHED)
+    return send(workspace, book, plan, plan.command.executor or workspace.executor or DETACHED)
 
 
 def close_dead(workspace: Workspace, book: Book, runs: Sequence[Run], display: Display, stops: StopRequests) -> None:

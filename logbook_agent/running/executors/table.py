@@ -1,17 +1,34 @@
-"""The executors by name."""
+"""The executors by name, and their kinds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from logbook_agent.model.errors import StoreError
+from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors.contract import Executor
 from logbook_agent.running.executors.local import Local
 from logbook_agent.store.workspace import Workspace
 
+if TYPE_CHECKING:
+    from logbook_agent.running.executors.settings import Declared
+
+# Those that need no settings.
 EXECUTORS: dict[str, Callable[[Workspace], Executor]] = {
     "local": lambda workspace: Local(workspace.environ),
+}
+
+
+def _ssh(workspace: Workspace, declared: Declared) -> Executor:
+    from logbook_agent.running.executors.ssh import ssh
+
+    return ssh(workspace, declared)
+
+
+# What `kind` may be in the settings.
+KINDS: dict[str, Callable[[Workspace, Declared], Executor]] = {
+    "ssh": _ssh,
 }
 
 
@@ -25,12 +42,21 @@ def executor_of(workspace: Workspace, run: Run) -> Executor:
 
 
 def executor_named(workspace: Workspace, name: str) -> Executor:
-    """The executor that a record names. Raises StoreError for one that this version does not have."""
-    make = EXECUTORS.get(name)
+    """The executor of this name. Raises UsageError for one that the settings do not have, or that is not confirmed."""
+    if name in EXECUTORS:
+        return EXECUTORS[name](workspace)
+    from logbook_agent.running.executors.settings import named
+
+    return made(workspace, named(workspace, name))
+
+
+def made(workspace: Workspace, declared: Declared) -> Executor:
+    """The executor of such settings. Raises UsageError for a kind that this version does not have."""
+    make = KINDS.get(declared.kind)
     if make is None:
-        raise StoreError(
-            f"no executor {name!r}",
-            cause=f"a record names it; this version has {', '.join(EXECUTORS)}",
-            hint="upgrade with: pip install --upgrade logbook-agent",
+        raise UsageError(
+            f"executor {declared.name!r} has the unknown kind {declared.kind!r}",
+            cause=f"this version has {', '.join(KINDS)}",
+            hint=f"correct it in {declared.file}",
         )
-    return make(workspace)
+    return make(workspace, declared)

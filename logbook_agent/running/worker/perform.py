@@ -8,19 +8,20 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from logbook_agent import __version__
 from logbook_agent.model.codec import utf8
-from logbook_agent.model.errors import StoreError, ToolError
+from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Code, Exit, Process
 from logbook_agent.model.work import Began, End
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.output import OutputLog
 from logbook_agent.running.launch.process import Job, Outcome
 from logbook_agent.running.launch.signals import StopRequests
+from logbook_agent.running.prepare import resolve
 from logbook_agent.running.provenance.load import counters, until_now
 from logbook_agent.running.provenance.snapshot import Provenance, code_snapshot, snapshot
 from logbook_agent.running.results.lines import LineSplitter
@@ -31,6 +32,7 @@ from logbook_agent.store.processes import this_process
 from logbook_agent.store.reading import LOG, read_bytes
 from logbook_agent.text.commands.flags import flags
 from logbook_agent.text.redaction.plain import redacted
+from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.times import stamp
 
 _RESULT_FILE_BYTES = 64 * 1024 * 1024
@@ -76,7 +78,7 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> 
     The caller holds `stops`, so that a request to stop leaves no execution without an end.
     """
     found = facts_before(work, place)
-    facts = dataclasses.replace(began_of(found, place), code=_keep_code(place, found))
+    facts = dataclasses.replace(began_of(found, place), code=_code(work, place, found))
     watch.began(facts)
     reader = ResultReader(lambda plain: redacted(plain, place.redactor))
     create = functools.partial(create_log, within=place.within)
@@ -86,7 +88,7 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> 
     with _result_file() as result_file:
         before = counters(place.host_root)
         try:
-            outcome = _outcome(_job(work, place, result_file), sinks, stops)
+            outcome = _outcome(functools.partial(_job, work, place, result_file), sinks, stops)
             if contention is not None:
                 contention = until_now(contention, before, place.host_root)
         finally:
@@ -148,46 +150,61 @@ def began_of(found: Provenance, place: Workplace) -> Began:
     )
 
 
-def _keep_code(place: Workplace, found: Provenance) -> Code | None:
-    """Write the diff and small untracked files to the folder of the workplace, redacted, and name them in the facts."""
-    code = found.code
+def _code(work: Work, place: Workplace, found: Provenance) -> Code | None:
+    """The code that runs: what was brought here with the work, else what was found, which is kept."""
+    if work.code is not None:
+        return work.code
+    return keep_code(
+        found.code, found.diff, found.untracked, folder=place.folder, within=place.within, redactor=place.redactor
+    )
+
+
+def keep_code(
+    code: Code | None,
+    diff: bytes | None,
+    untracked: Mapping[str, bytes],
+    *,
+    folder: Path,
+    within: Path,
+    redactor: Redactor,
+) -> Code | None:
+    """Write the diff and small untracked files to a folder, redacted, and name them in the facts."""
     if code is None:
         return None
-    if found.diff is not None:
-        diff = _redacted_bytes(place, found.diff)
-        write_atomic(place.folder / "changes.diff", diff, within=place.within, durable=False)
+    if diff is not None:
+        write_atomic(folder / "changes.diff", _redacted_bytes(redactor, diff), within=within, durable=False)
         code = dataclasses.replace(code, diff_kept="changes.diff")
     files = []
     for number, file in enumerate(code.untracked, 1):
-        content = found.untracked.get(file.path)
+        content = untracked.get(file.path)
         if content is not None:
-            kept = f"files/{number:02d}-{_safe_name(place, utf8(Path(file.path).name))}"
-            make_folder(place.folder / "files", within=place.within)
-            write_atomic(place.folder / kept, _redacted_bytes(place, content), within=place.within, durable=False)
+            kept = f"files/{number:02d}-{_safe_name(redactor, utf8(Path(file.path).name))}"
+            make_folder(folder / "files", within=within)
+            write_atomic(folder / kept, _redacted_bytes(redactor, content), within=within, durable=False)
             file = dataclasses.replace(file, kept=kept)
         files.append(file)
     return dataclasses.replace(code, untracked=tuple(files))
 
 
-def _safe_name(place: Workplace, name: str) -> str:
+def _safe_name(redactor: Redactor, name: str) -> str:
     """The name of a file without a secret in it."""
-    safe = place.redactor.text(name)
+    safe = redactor.text(name)
     return name if safe == name else re.sub(r"[^\w.-]+", "-", safe).strip("-")
 
 
-def _redacted_bytes(place: Workplace, data: bytes) -> bytes:
+def _redacted_bytes(redactor: Redactor, data: bytes) -> bytes:
     text = data.decode("utf-8", "surrogateescape")
-    return place.redactor.text(text).encode("utf-8", "surrogateescape")
+    return redactor.text(text).encode("utf-8", "surrogateescape")
 
 
 # -- the process -----------------------------------------------------------------------------------
 
 
-def _outcome(job: Job, sinks: _Sinks, stops: StopRequests) -> Outcome:
-    """How the job ended. One that the system would not start has ended too, with the reason as a problem."""
+def _outcome(job: Callable[[], Job], sinks: _Sinks, stops: StopRequests) -> Outcome:
+    """How the job ended. One that could not be started has ended too, with the reason as a problem."""
     try:
-        return execute(job, sinks, stops=stops)
-    except ToolError as error:
+        return execute(job(), sinks, stops=stops)
+    except (ToolError, UsageError) as error:
         text = f"not started: {error.message}" + (f" ({error.cause})" if error.cause else "")
         return Outcome(exit=Exit(code=error.exit_code), duration_s=0.0, problems=(text,))
 
@@ -200,7 +217,8 @@ def _job(work: Work, place: Workplace, result_file: Path) -> Job:
         "LOGBOOK_RUN": str(work.run),
         "LOGBOOK_RESULT_FILE": str(result_file),
     }
-    argv = work.argv if work.shell else (work.executable, *work.argv[1:])
+    executable = work.executable or resolve(work.argv, env, Path(work.cwd))
+    argv = work.argv if work.shell else (executable, *work.argv[1:])
     return Job(argv=argv, shell=work.shell, cwd=Path(work.cwd), env=env, timeout_s=work.timeout_s)
 
 

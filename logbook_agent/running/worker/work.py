@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from logbook_agent.model.header import Metric
-from logbook_agent.model.run import Process, Scalar
+from logbook_agent.model.run import Code, Process, Scalar
 from logbook_agent.model.work import Began
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.rules import Rule
@@ -21,11 +21,12 @@ Stream = Literal["stdout", "stderr"]
 class Work:
     """One execution of one command, complete enough to be made without the logbook.
 
-    `executable` is what argv[0] resolved to, `env` is set for the process. `is_carried`: a launcher's prefix carries
-    the command to yet another machine, so facts of the worker's say nothing of it. `root` is the folder of logbooks,
-    which has no part in the identity of the code. `metrics`, `case_keys` and `config` tell the result reader what a key
-    is; `env_patterns` and `packages` name what is recorded beyond the defaults, `secret_names` and `secret_rules` what
-    is hidden beyond them.
+    `executable` is what argv[0] resolved to (empty: it is looked for where the worker runs), `env` is set for the
+    process. `is_carried`: a launcher's prefix carries the command to yet another machine, so facts of the worker's say
+    nothing of it. `root` is the folder of logbooks, which has no part in the identity of the code; `code` is what was
+    brought along, where the folder is no repository. `metrics`, `case_keys` and `config` tell the result reader what a
+    key is; `env_patterns` and `packages` name what is recorded beyond the defaults, `secret_names` and `secret_rules`
+    what is hidden beyond them.
 
     `hidden` are the places whose values are left out because they hold secrets (`argv.3`, `env.HF_TOKEN`), each with
     the variable that holds the value where the worker runs: a work that is sealed can be written down anywhere.
@@ -43,6 +44,7 @@ class Work:
     timeout_s: float | None = None
     log_bytes: int
     root: str
+    code: Code | None = None
     env_patterns: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     metrics: tuple[Metric, ...] = ()

@@ -1,0 +1,62 @@
+"""`logbook executors`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Argument, Option
+
+from logbook_agent.cli.options import Common, Texts
+from logbook_agent.cli.output import emit
+from logbook_agent.model.codec import decode
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.run import Device
+from logbook_agent.running.executors.check import Checked, check
+from logbook_agent.running.executors.settings import LOCAL, declared, digest
+from logbook_agent.store.user_config import confirm_executors
+
+
+def executors_command(
+    *,
+    names: Annotated[Texts, Argument(metavar="[NAME...]", help="Executors; without one, all of the settings.")] = None,
+    confirm: Annotated[bool, Option("--confirm", help="Use the project's executors as they are now.")] = False,
+    offline: Annotated[bool, Option("--offline", help="List them only; ask no machine.")] = False,
+    common: Common,
+) -> int:
+    """Each is asked for its Python, devices and host, and given what a worker needs.
+
+    A project's executors can be used once you have read and confirmed them, and again after each change. Exit code 1:
+    one of them cannot be used. Example: logbook executors --confirm
+    """
+    space = common.space()
+    there = declared(space)
+    unknown = [name for name in names or () if name not in there and name != LOCAL]
+    if unknown:
+        raise UsageError(
+            f"no executor {unknown[0]!r}",
+            cause=f"the settings name {', '.join(there) or 'none'}",
+            hint="describe it in logbook.toml: docs/how-to/ssh.md",
+        )
+    if confirm:
+        confirm_executors(space.environ, digest(space))
+        there = declared(space)
+    chosen = [name for name in (LOCAL, *there) if not names or name in names]
+    found = [check(space, name, there.get(name), offline=offline) for name in chosen]
+    data = {"executors": [one.data() for one in found]}
+    emit("executors", data, "\n".join(map(_text, found)), as_json=common.as_json, warnings=space.warnings)
+    return 1 if any(one.problem for one in found) else 0
+
+
+def _text(one: Checked) -> str:
+    """`box  ssh  ok  box: Python 3.11.7, 4 x tpu (TPU v5p)`."""
+    state = "not confirmed" if not one.is_confirmed else "-" if one.is_ready is None else "ok" if one.is_ready else "no"
+    parts = []
+    if one.python is not None:
+        parts.append(f"Python {one.python}")
+    parts += [_device(decode(Device, device)) for device in one.devices]
+    what = one.problem or ", ".join(parts)
+    return "  ".join(part for part in (one.name, one.kind, state, f"{one.host}: {what}" if one.host else what) if part)
+
+
+def _device(device: Device) -> str:
+    return f"{device.count} x {device.platform}" + (f" ({device.kind})" if device.kind else "")

@@ -1,0 +1,112 @@
+"""What is brought to the other machine: the part of this package that a worker needs, and the files of the user's
+working tree. Both are named by a digest of their content, and lie there once."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import hashlib
+import io
+import os
+import tarfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import logbook_agent
+from logbook_agent.model.errors import StoreError, ToolError
+from logbook_agent.running.provenance.git_calls import read_git
+from logbook_agent.store.repository import Repository
+
+# The rooms that a worker uses, and what starts it.
+_ROOMS = ("model", "text", "store", "running")
+_MAIN = b"from logbook_agent.running.executors.far import main\n\nmain()\n"
+_DIGEST_CHARS = 16
+# More than this is data, not code.
+MOST_TREE_BYTES = 100 * 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """Files by their places, and the digest that names them; those in `executable` may be executed."""
+
+    digest: str
+    contents: Mapping[str, bytes]
+    executable: frozenset[str] = frozenset()
+    links: Mapping[str, str] | None = None
+
+    def archive(self) -> bytes:
+        """A tar file of them, compressed; the same bytes for the same files."""
+        buffer = io.BytesIO()
+        with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as tar:
+            for place, content in sorted(self.contents.items()):
+                entry = tarfile.TarInfo(place)
+                entry.size, entry.mode = len(content), 0o755 if place in self.executable else 0o644
+                tar.addfile(entry, io.BytesIO(content))
+            for place, target in sorted((self.links or {}).items()):
+                entry = tarfile.TarInfo(place)
+                entry.type, entry.linkname = tarfile.SYMTYPE, target
+                tar.addfile(entry)
+        return buffer.getvalue()
+
+
+def _files(contents: Mapping[str, bytes], executable: frozenset[str], links: Mapping[str, str]) -> Files:
+    whole = hashlib.sha256()
+    for place, content in sorted(contents.items()):
+        kind = b"x" if place in executable else b"f"
+        whole.update(b"%s %s %s\n" % (kind, hashlib.sha256(content).hexdigest().encode(), os.fsencode(place)))
+    for place, target in sorted(links.items()):
+        whole.update(b"l %s %s\n" % (os.fsencode(target), os.fsencode(place)))
+    return Files(digest=whole.hexdigest()[:_DIGEST_CHARS], contents=contents, executable=executable, links=dict(links))
+
+
+@functools.cache
+def worker_code() -> Files:
+    """The part of this package that a worker needs, with a `__main__.py` to start it: the client's own version."""
+    top = Path(logbook_agent.__file__).parent
+    rooms = [top / "__init__.py", top / "worker.py", *(p for room in _ROOMS for p in (top / room).rglob("*.py"))]
+    contents = {f"logbook_agent/{path.relative_to(top).as_posix()}": path.read_bytes() for path in rooms}
+    return _files({**contents, "__main__.py": _MAIN}, frozenset(), {})
+
+
+def tree_of(repository: Repository, root: Path, environ: Mapping[str, str]) -> Files:
+    """The files of a working tree that git tracks or does not ignore, as they are now, without the folder `root` of
+    logbooks. Raises ToolError where git cannot list them, and above 100 MiB."""
+    contents: dict[str, bytes] = {}
+    executable: set[str] = set()
+    links: dict[str, str] = {}
+    size = 0
+    for place in _listed(repository, environ):
+        path = repository.top / place
+        if path.is_relative_to(root):
+            continue
+        try:
+            if path.is_symlink():
+                links[place] = os.readlink(path)  # noqa: PTH115 - as it is written
+                continue
+            if not path.is_file():
+                continue  # deleted, or a submodule
+            contents[place] = path.read_bytes()
+        except OSError as error:
+            raise ToolError(f"cannot read {path}", cause=error.strerror or str(error)) from error
+        if os.access(path, os.X_OK):
+            executable.add(place)
+        size += len(contents[place])
+        if size > MOST_TREE_BYTES:
+            raise ToolError(
+                f"{repository.top} has more than {MOST_TREE_BYTES // 2**20} MiB to sync",
+                cause="git tracks large files, or does not ignore them",
+                hint="add them to .gitignore, or set sync = false and tree for this executor",
+            )
+    return _files(contents, frozenset(executable), links)
+
+
+def _listed(repository: Repository, environ: Mapping[str, str]) -> Sequence[str]:
+    words = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        answer = read_git(repository.top, words, environ)
+    except StoreError as error:
+        raise ToolError("cannot list the files to sync", cause=error.message, hint="git status") from error
+    if answer.code != 0:
+        raise ToolError("cannot list the files to sync", cause=f"git ends with {answer.code}", hint="git status")
+    return sorted({os.fsdecode(place) for place in answer.out.split(b"\0") if place})

@@ -1,0 +1,175 @@
+"""What a client calls on another machine: `python -P FOLDER VERB ...`, where FOLDER holds the client's version of this
+package. The answer is a line of JSON; behind that of `follow` come bytes of the log, and `fetch` answers with an
+archive alone.
+
+Paths may begin with `~`. The standard library is all that is needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import gzip
+import json
+import os
+import sys
+import tarfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from logbook_agent.model.codec import CodecError, decode, encode
+from logbook_agent.model.errors import LogbookError
+from logbook_agent.running.executors.local import Local, hello, log_from, stage_of
+from logbook_agent.running.worker import process
+from logbook_agent.running.worker.work import Work
+from logbook_agent.store.reading import LOG
+from logbook_agent.store.spool import BEGAN, CLOSED, ERRORS, FINAL, HEARTBEAT, LOCK, WORK, Spool
+
+_FETCHED = (BEGAN, LOG, "changes.diff", ERRORS, FINAL)
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Answer one call, and exit."""
+    words = list(sys.argv[1:] if args is None else args)
+    if words[:1] == ["worker"]:
+        code = process.main(words[1:])
+        sys.stderr.flush()
+        os._exit(code)
+    parser = argparse.ArgumentParser(prog="far", description="What a client of the logbook asks of this machine.")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    verbs.add_parser("hello")
+    for name in ("put", "start", "follow", "stop", "fetch", "drop"):
+        verb = verbs.add_parser(name)
+        verb.add_argument("folder", type=lambda text: Path(os.path.expanduser(text)))  # noqa: PTH111
+        if name == "follow":
+            verb.add_argument("--offset", type=int)
+            verb.add_argument("--close", action="store_true", help="what has not come by now is not to come")
+    given = parser.parse_args(words)
+    call: Callable[[Any], None] = globals()[f"_{given.verb}"]
+    try:
+        call(given)
+    except (LogbookError, OSError) as error:
+        sys.exit(error.message if isinstance(error, LogbookError) else f"{type(error).__name__}: {error}")
+
+
+def _hello(_: argparse.Namespace) -> None:
+    """Which machine this is."""
+    _say(**hello(os.environ))
+
+
+def _put(given: argparse.Namespace) -> None:
+    """Make the spool, with what is to be done in it; somebody else starts its worker."""
+    spool, work, _ = _made(given.folder)
+    if spool is None:
+        _say(made=False)
+        return
+    path = spool.folder / WORK
+    path.write_text(json.dumps(encode(work)))
+    _say(made=True, folder=str(spool.folder))
+
+
+def _start(given: argparse.Namespace) -> None:
+    """Make the spool, and start a worker that outlives this call. One that is there already is left alone."""
+    spool, work, secrets = _made(given.folder)
+    if spool is None:
+        _say(made=False)
+        return
+    claim = spool.claim()
+    if claim is None:
+        _say(made=False)
+        return
+    try:
+        Local(os.environ).start(spool, claim, work, secrets)
+    except LogbookError as error:
+        _say(made=False, error=error.message)
+    else:
+        _say(made=True)
+
+
+def _made(folder: Path) -> tuple[Spool | None, Work, dict[str, str]]:
+    """A new spool for the work of standard input; None for one that is there already."""
+    plain = json.loads(sys.stdin.buffer.read())
+    try:
+        work = decode(Work, plain["work"])
+    except CodecError as error:
+        sys.exit(f"the work cannot be read: {error}")
+    work = dataclasses.replace(work, cwd=os.path.expanduser(work.cwd), root=os.path.expanduser(work.root))  # noqa: PTH111
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        return None, work, {}
+    return _spool(folder), work, dict(plain.get("secrets", {}))
+
+
+def _follow(given: argparse.Namespace) -> None:
+    """How far a run is."""
+    folder: Path = given.folder
+    if given.close:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            folder.mkdir(mode=0o700)
+            (folder / CLOSED).touch()
+        except FileExistsError:
+            pass
+    if not folder.is_dir():
+        _say(stage="sent")
+        return
+    spool = _spool(folder)
+    if spool.has(CLOSED):
+        _say(stage="never-started", said="it never arrived there")
+        return
+    stage = stage_of(spool)
+    found = {name: _plain(spool, file) for name, file in (("began", BEGAN), ("heartbeat", HEARTBEAT))}
+    size = (folder / LOG).stat().st_size if spool.has(LOG) else 0
+    _say(stage=stage, size=size, is_begun=spool.has(LOCK), **found)
+    if given.offset is not None:
+        sys.stdout.buffer.write(log_from(spool, given.offset))
+
+
+def _stop(given: argparse.Namespace) -> None:
+    """Ask the worker to end its command."""
+    Local(os.environ).stop(_spool(given.folder))
+    _say()
+
+
+def _fetch(given: argparse.Namespace) -> None:
+    """All that a run has left, as an archive."""
+    folder: Path = given.folder
+    with (
+        gzip.GzipFile(fileobj=sys.stdout.buffer, mode="wb", compresslevel=1) as packed,
+        tarfile.open(fileobj=packed, mode="w|") as tar,
+    ):
+        kept = sorted((folder / "files").iterdir()) if (folder / "files").is_dir() else []
+        for path in (*(folder / name for name in _FETCHED), *kept):
+            if path.is_file():
+                tar.add(path, arcname=path.relative_to(folder).as_posix(), recursive=False)
+
+
+def _drop(given: argparse.Namespace) -> None:
+    """Remove what a run has left; its place stays closed."""
+    folder: Path = given.folder
+    if folder.is_dir():
+        (folder / CLOSED).touch()
+        for path in sorted(folder.rglob("*"), reverse=True):
+            if path.name != CLOSED:
+                path.rmdir() if path.is_dir() else path.unlink()
+    _say()
+
+
+def _spool(folder: Path) -> Spool:
+    return Spool(folder=folder, within=folder.parent)
+
+
+def _plain(spool: Spool, name: str) -> Any:
+    """A file of the spool as it stands; None where there is none that can be read."""
+    try:
+        return json.loads(spool.read(name) or "null")
+    except (LogbookError, ValueError):
+        return None
+
+
+def _say(**answer: object) -> None:
+    sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
+    sys.stdout.buffer.flush()

@@ -1,0 +1,295 @@
+"""Workers on another machine. What they leave lies in a folder there, the far spool; the client's spool follows it.
+
+Before anything is sent, the client's spool says where it goes (`sent.json`). There the far spool is made exclusively: a
+submission whose answer was lost starts nothing when it is sent again, and a client that asks for one that never came
+closes its place for good, so that it cannot come later.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import tarfile
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from logbook_agent.model.codec import CodecError, decode, encode
+from logbook_agent.model.errors import StoreError, ToolError
+from logbook_agent.model.run import Code
+from logbook_agent.model.work import Began
+from logbook_agent.running.executors.carried import Files, tree_of, worker_code
+from logbook_agent.running.executors.contract import OVER, Followed, Stage
+from logbook_agent.running.executors.local import log_from
+from logbook_agent.running.executors.shell import Answer, Shell, Unreachable
+from logbook_agent.running.provenance.git import code_facts
+from logbook_agent.running.worker.perform import keep_code
+from logbook_agent.running.worker.sealing import OWN
+from logbook_agent.running.worker.work import Work
+from logbook_agent.store.files import make_folder, write_atomic
+from logbook_agent.store.reading import LOG, is_inside
+from logbook_agent.store.repository import Repository, repository_of
+from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, Heartbeat, Seen, Sent, Spool
+
+# Under another name first: nobody meets half of it.
+_UNPACK = 'mkdir -p "$0.$$" && tar -xzf - -C "$0.$$" && mv -T "$0.$$" "$0" || { rm -rf "$0.$$"; test -d "$0"; }'
+# What Python says when it cannot find what it is to run, and a shell when it finds no Python.
+_NO_FILE, _NO_PROGRAM = 2, 127
+_FETCH_S = 600.0
+# What is brought into the client's spool; the end comes last.
+_BROUGHT = (BEGAN, LOG, "changes.diff", ERRORS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where things lie on the other machine: `folder` holds spools, code and synced trees; `python` is any Python 3.11
+    or later. `sync`: the working tree is brought there; else the command runs in `tree`, which stands for the top of
+    the repository there (None: the same path as here)."""
+
+    folder: str = "~/.cache/logbook-agent"
+    python: str = "python3"
+    sync: bool = True
+    tree: str | None = None
+
+
+class Remote:
+    """Starts workers detached from `shell`, on the machine that it leads to. Engines that start them otherwise override
+    `launch`, `end` and `judged`."""
+
+    pace_s: ClassVar[float] = 2.0
+    # Whether secrets of the command can be handed to the worker without lying on a disk there.
+    hands_over: ClassVar[bool] = True
+
+    def __init__(self, *, shell: Shell, places: Places, environ: Mapping[str, str], secrets: Mapping[str, str]) -> None:
+        self.shell, self.places, self.environ, self.secrets = shell, places, environ, secrets
+
+    @property
+    def place(self) -> str | None:
+        """The machine, as the settings name it."""
+        return self.shell.host
+
+    # -- the contract --------------------------------------------------------------------------------
+
+    def hello(self) -> dict[str, Any]:
+        """As `Executor.hello`."""
+        return self.ask(["hello"])[0]
+
+    def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
+        """As `Executor.start`; an answer that was lost is no error: `follow` finds out what became of it."""
+        if spool.has(FINAL) or spool.sent() is not None:
+            return
+        self.check_secrets(work)
+        carried = self.carry(spool, work)
+        name = f"{work.entry}.{work.run:02d}-{uuid.uuid4().hex[:12]}"
+        sent = Sent(folder=f"{self.places.folder}/spools/{name}")
+        spool.write_sent(sent)
+        try:
+            self.launch(spool, sent, carried, {**self.secrets, **secrets})
+        except Unreachable as error:
+            if error.is_certain:
+                raise
+
+    def follow(self, spool: Spool, offset: int | None = None) -> Followed:
+        """As `Executor.follow`; while the machine does not answer, what was known last, and why."""
+        if spool.has(FINAL):
+            return Followed(stage="ended", output=b"" if offset is None else log_from(spool, offset))
+        sent = spool.sent()
+        if sent is None:
+            return Followed(stage="sent" if spool.is_held() else "never-started")
+        before = spool.seen()
+        if before is not None and before.stage in OVER:
+            output = b"" if offset is None else log_from(spool, offset)
+            return Followed(stage=_stage(before.stage), output=output)
+        # While a client submits it, it may not have come yet; afterwards, what has not come is not to come.
+        words = ["follow", sent.folder, *([] if spool.is_held() else ["--close"])]
+        try:
+            head, output = self.ask([*words, *([] if offset is None else ["--offset", str(offset)])])
+        except ToolError as error:
+            known: Stage = _stage(before.stage) if before is not None else "sent"
+            return Followed(stage=known, trouble=_told(error), heartbeat=spool.heartbeat())
+        stage: Stage = self.judged(sent, head)
+        heartbeat = _read(Heartbeat, head.get("heartbeat"))
+        self._mirror(spool, stage, head, heartbeat)
+        return Followed(stage=stage, output=output, heartbeat=heartbeat, said=head.get("said"))
+
+    def stop(self, spool: Spool) -> None:
+        """As `Executor.stop`. Raises ToolError when the machine does not answer."""
+        sent = spool.sent()
+        if sent is not None and not spool.has(FINAL):
+            self.end(sent)
+
+    def collect(self, spool: Spool) -> None:
+        """As `Executor.collect`. What was brought is removed there. Raises ToolError."""
+        sent = spool.sent()
+        if sent is None or spool.has(FINAL):
+            return
+        answer = self.far(["fetch", sent.folder], timeout_s=_FETCH_S)
+        if answer.code != 0:
+            raise ToolError(f"what {sent.folder} holds cannot be brought here", cause=answer.said)
+        bring(spool, answer.out)
+        self.ask(["drop", sent.folder])
+
+    # -- what engines do in their own way --------------------------------------------------------------
+
+    def launch(self, spool: Spool, sent: Sent, work: Work, secrets: Mapping[str, str]) -> None:
+        """Have a worker started there. Raises ToolError where certainly none was, Unreachable where that is open."""
+        plain = {"work": encode(work), "secrets": dict(secrets)}
+        head, _ = self.ask(["start", sent.folder], stdin=json.dumps(plain).encode())
+        if head.get("error"):
+            raise ToolError(f"no worker was started: {head['error']}", cause=f"refused by {self.place or 'this host'}")
+
+    def end(self, sent: Sent) -> None:
+        """Ask the worker there to end its command."""
+        self.ask(["stop", sent.folder])
+
+    def judged(self, sent: Sent, head: Mapping[str, Any]) -> Stage:
+        """How far a run is by what its far spool tells."""
+        return _stage(head.get("stage"))
+
+    # -- what is carried there -------------------------------------------------------------------------
+
+    def check_secrets(self, work: Work) -> None:
+        """Raises ToolError where a word of the command holds a secret that cannot be handed over."""
+        words = [place for place, name in work.hidden.items() if name.startswith(OWN)]
+        if words and not self.hands_over:
+            raise ToolError(
+                "the command holds a secret",
+                cause="what is submitted to a queue is kept there, and read by others",
+                hint="pass it by the name of a variable that is set where the command runs",
+            )
+
+    def carry(self, spool: Spool, work: Work) -> Work:
+        """The work as it holds on the other machine, after the files that it needs were brought there. Raises ToolError
+        where that is not possible."""
+        repository = repository_of(Path(work.cwd))
+        if not self.places.sync:
+            return elsewhere(work, repository, self.places.tree)
+        if repository is None:
+            raise ToolError(
+                f"{work.cwd} cannot be synced",
+                cause="it lies in no git repository",
+                hint="git init, or set sync = false for this executor",
+            )
+        tree = tree_of(repository, Path(work.root), self.environ)
+        folder = f"{self.places.folder}/trees/{tree.digest}"
+        self.provide(folder, tree)
+        found = code_facts(Path(work.cwd), Path(work.root), work.argv, environ=self.environ)
+        code = keep_code(
+            found.code,
+            found.diff,
+            found.untracked,
+            folder=spool.folder,
+            within=spool.within,
+            redactor=spool.redactor(),
+        )
+        code = dataclasses.replace(code or Code(), synced=tree.digest)
+        return dataclasses.replace(elsewhere(work, repository, folder), code=code)
+
+    def provide(self, folder: str, files: Files) -> None:
+        """Have these files there, under a name that stands for their content."""
+        if self.shell.run(["test", "-d", folder]).code == 0:
+            return
+        answer = self.shell.run(["sh", "-c", _UNPACK, folder], stdin=files.archive(), timeout_s=_FETCH_S)
+        if answer.code != 0:
+            raise ToolError(f"{folder} cannot be written there", cause=answer.said, hint="logbook executors")
+
+    @property
+    def code_folder(self) -> str:
+        """Where the worker's code lies there."""
+        return f"{self.places.folder}/code/{worker_code().digest}"
+
+    def far(self, words: list[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> Answer:
+        """Run `far.py` there. Its code is brought first where it is not there."""
+        argv = [self.places.python, "-P", self.code_folder, *words]
+        answer = self.shell.run(argv, stdin=stdin, timeout_s=timeout_s)
+        if answer.code == _NO_FILE and not answer.out:
+            self.provide(self.code_folder, worker_code())
+            answer = self.shell.run(argv, stdin=stdin, timeout_s=timeout_s)
+        if answer.code == _NO_PROGRAM:
+            raise ToolError(
+                f"no {self.places.python} on {self.place or 'this host'}",
+                cause=answer.said,
+                hint="name a Python 3.11 or later that is there: python = '/path/to/python3'",
+            )
+        return answer
+
+    def ask(self, words: list[str], *, stdin: bytes = b"") -> tuple[dict[str, Any], bytes]:
+        """What `far.py` answers: its line of JSON, and the bytes behind it. Raises ToolError."""
+        answer = self.far(words, stdin=stdin)
+        line, _, rest = answer.out.partition(b"\n")
+        try:
+            head = json.loads(line) if answer.code == 0 else None
+        except ValueError:
+            head = None
+        if not isinstance(head, dict):
+            raise ToolError(f"{words[0]} failed on {self.place or 'this host'}", cause=answer.said)
+        return head, rest
+
+    def _mirror(self, spool: Spool, stage: Stage, head: Mapping[str, Any], heartbeat: Heartbeat | None) -> None:
+        """Keep in the client's spool what was seen there."""
+        began = _read(Began, head.get("began"))
+        known = spool.began() if spool.has(BEGAN) else None
+        if began is not None and began != known:
+            spool.write_began(began)
+        if heartbeat is not None:
+            spool.write_heartbeat(heartbeat)
+        before = spool.seen()
+        if before is None or before.stage != stage:
+            spool.write_seen(Seen(stage=stage))
+
+
+def elsewhere(work: Work, repository: Repository | None, tree: str | None) -> Work:
+    """The work with the paths that it has where `tree` stands for the top of the repository (None: the same ones). Its
+    program is looked for there."""
+    executable = work.executable if work.shell else ""
+    if tree is None or repository is None:
+        return dataclasses.replace(work, executable=executable)
+    cwd, root = (
+        str(Path(tree) / Path(path).resolve().relative_to(repository.top))
+        if is_inside(Path(path), repository.top)
+        else path
+        for path in (work.cwd, work.root)
+    )
+    return dataclasses.replace(work, executable=executable, cwd=cwd, root=root)
+
+
+def bring(spool: Spool, archive: bytes) -> None:
+    """Write the files of an archive into a spool; its end last. Raises StoreError for an archive that is none."""
+    brought: dict[str, bytes] = {}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as tar:
+            for entry in tar:
+                file = tar.extractfile(entry) if entry.isfile() else None
+                if file is not None:
+                    brought[entry.name] = file.read()
+    except (tarfile.TarError, OSError, EOFError) as error:
+        raise StoreError(f"what was brought for {spool.folder.name} cannot be read", cause=str(error)) from error
+    for name, content in brought.items():
+        place = Path(name)
+        if name in _BROUGHT or (len(place.parts) == 2 and place.parts[0] == "files" and place.name not in ("", "..")):
+            make_folder((spool.folder / place).parent, within=spool.within)
+            write_atomic(spool.folder / place, content, within=spool.within)
+    if FINAL in brought:
+        write_atomic(spool.folder / FINAL, brought[FINAL], within=spool.within)
+
+
+def _read(kind: type[Any], plain: object) -> Any:
+    """A record of the far spool; None where there is none, or another version wrote it."""
+    try:
+        return None if plain is None else decode(kind, plain)
+    except CodecError:
+        return None
+
+
+_STAGES: tuple[Stage, ...] = ("sent", "running", "ended", "orphaned", "lost", "never-started", "elsewhere")
+
+
+def _stage(text: object) -> Stage:
+    return next((stage for stage in _STAGES if stage == text), "elsewhere")
+
+
+def _told(error: ToolError) -> str:
+    return error.message + (f" ({error.cause})" if error.cause else "")

@@ -1,0 +1,104 @@
+"""The executors that `--on` may name: tables of the user's own settings, and those of the project that the user has
+confirmed.
+
+A project's settings come with whatever branch is pulled, and an executor decides where a command and its secrets go.
+So its tables count only as they stood when the user confirmed them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from logbook_agent.model.codec import CodecError, decode
+from logbook_agent.model.errors import UsageError
+from logbook_agent.store.user_config import load_user_config, user_config_file
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.near import nearest
+
+T = TypeVar("T")
+LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """One table `[executors.NAME]`: its kind, the other settings as written, and the file that it stands in."""
+
+    name: str
+    kind: str
+    table: Mapping[str, Any]
+    file: Path | None = None
+    is_confirmed: bool = True
+
+    def read(self, settings: type[T]) -> T:
+        """The settings as a value of this class. Raises UsageError for an unknown or missing one, or a wrong type."""
+        try:
+            return decode(settings, dict(self.table))
+        except CodecError as error:
+            raise UsageError(
+                f"executor {self.name!r}: {error}",
+                cause=f"[executors.{self.name}] in {self.file} is not valid",
+                hint="docs/reference/settings.md lists its settings",
+            ) from None
+
+
+def is_declared(workspace: Workspace, name: str) -> bool:
+    """Whether `--on` of this name means an executor."""
+    return name in workspace.config.executors or name in load_user_config(workspace.environ).executors
+
+
+def declared(workspace: Workspace) -> dict[str, Declared]:
+    """All of them by name; the user's own table is taken where the project has one of the same name."""
+    user, config = load_user_config(workspace.environ), workspace.config
+    own_file = user_config_file(workspace.environ)
+    is_confirmed = digest(workspace) in user.confirmed_executors
+    found = {
+        name: _declared(name, table, config.file, is_confirmed=is_confirmed) for name, table in config.executors.items()
+    }
+    found |= {name: _declared(name, table, own_file, is_confirmed=True) for name, table in user.executors.items()}
+    return dict(sorted(found.items()))
+
+
+def named(workspace: Workspace, name: str) -> Declared:
+    """The executor of this name. Raises UsageError when there is none, or the user has not confirmed it."""
+    there = declared(workspace)
+    if name not in there:
+        near = nearest(name, tuple(there))
+        raise UsageError(
+            f"no executor {name!r}",
+            cause=f"the settings name {', '.join(there) or 'none'}",
+            hint=f"--on {near}" if near else "describe it: docs/how-to/ssh.md",
+        )
+    found = there[name]
+    if not found.is_confirmed:
+        raise UsageError(
+            f"executor {name!r} is not confirmed",
+            cause=f"{found.file} came with the project or was changed since, and decides where commands and secrets go",
+            hint="read its [executors], then: logbook executors --confirm",
+        )
+    return found
+
+
+def digest(workspace: Workspace) -> str:
+    """Names the executors of the project's settings as they are now, and the file that they stand in."""
+    config = workspace.config
+    plain = json.dumps([str(config.file), config.executors], sort_keys=True, default=str)
+    return f"sha256:{hashlib.sha256(plain.encode()).hexdigest()}"
+
+
+def _declared(name: str, table: Mapping[str, Any], file: Path | None, *, is_confirmed: bool) -> Declared:
+    kind = table.get("kind")
+    if name == LOCAL:
+        raise UsageError(f"[executors.{LOCAL}] in {file}", cause="this name means this machine", hint="rename it")
+    if not isinstance(kind, str):
+        raise UsageError(
+            f"[executors.{name}] in {file} has no kind",
+            cause="the kind says how runs get there",
+            hint='write: kind = "ssh"',
+        )
+    rest = {key: value for key, value in table.items() if key != "kind"}
+    return Declared(name=name, kind=kind, table=rest, file=file, is_confirmed=is_confirmed)

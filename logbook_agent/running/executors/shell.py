@@ -1,0 +1,112 @@
+"""Programs run on the machine that an executor speaks to: this one, or another behind `ssh`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from logbook_agent.model.errors import ToolError
+
+# A word that begins so lies in the home of whoever runs the program there.
+HOME = "~/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """How a program ended: its exit code, and what it printed."""
+
+    code: int
+    out: bytes = b""
+    err: str = ""
+
+    @property
+    def said(self) -> str:
+        """The last line that it complained in, else its exit code."""
+        lines = self.err.strip().splitlines()
+        return lines[-1].strip() if lines else f"exit code {self.code}"
+
+
+class Unreachable(ToolError):
+    """The machine did not answer. `is_certain`: nothing was started there."""
+
+    def __init__(self, message: str, *, cause: str, hint: str = "", is_certain: bool = False) -> None:
+        super().__init__(message, cause=cause, hint=hint)
+        self.is_certain = is_certain
+
+
+class Shell(Protocol):
+    """Runs programs there. `host` names the machine as the settings do; None: this one."""
+
+    @property
+    def host(self) -> str | None: ...
+
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> Answer:
+        """Run a program to its end. A word that begins with `~/` lies in the home there.
+
+        Raises Unreachable when the machine does not answer in time.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Here:
+    """This machine."""
+
+    environ: Mapping[str, str]
+
+    @property
+    def host(self) -> str | None:
+        return None
+
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> Answer:
+        home = self.environ.get("HOME", "/")
+        words = [f"{home}/{word[len(HOME) :]}" if word.startswith(HOME) else word for word in argv]
+        return run_program(words, self.environ, stdin=stdin, timeout_s=timeout_s)
+
+
+def run_program(argv: Sequence[str], environ: Mapping[str, str], *, stdin: bytes, timeout_s: float) -> Answer:
+    """Run a program of this machine to its end. Raises Unreachable when it cannot be started or takes too long."""
+    # What it starts in the background may hold its stderr open for long: a file ends with nobody.
+    with tempfile.TemporaryFile() as errors:
+        try:
+            done = subprocess.run(
+                argv, input=stdin, env=environ, stdout=subprocess.PIPE, stderr=errors, timeout=timeout_s, check=False
+            )
+        except FileNotFoundError:
+            return Answer(code=127, err=f"{argv[0]}: not found")
+        except OSError as error:
+            return Answer(code=126, err=f"{argv[0]}: {error.strerror or error}")
+        except subprocess.TimeoutExpired:
+            raise Unreachable(
+                f"{Path(argv[0]).name} did not end within {timeout_s:g} s", cause="the other side does not answer"
+            ) from None
+        errors.seek(0)
+        return Answer(code=done.returncode, out=done.stdout, err=errors.read(2**16).decode("utf-8", "replace"))
+
+
+def as_text(argv: Sequence[str]) -> str:
+    """The words as a shell there reads them."""
+    return " ".join(
+        f'"$HOME"/{shlex.quote(word[len(HOME) :])}' if word.startswith(HOME) else shlex.quote(word) for word in argv
+    )
+
+
+def without_secrets(environ: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """The environment of a program that needs none of these variables."""
+    return {name: value for name, value in environ.items() if name not in names}
+
+
+def private_folder(environ: Mapping[str, str]) -> Path:
+    """A folder of this user alone, for sockets."""
+    runtime = environ.get("XDG_RUNTIME_DIR", "")
+    folder = Path(runtime if os.path.isabs(runtime) else tempfile.gettempdir()) / f"logbook-{os.getuid()}"  # noqa: PTH117
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise ToolError(f"{folder} is not yours alone", cause="others may write to it", hint=f"chmod 700 {folder}")
+    return folder

@@ -1,0 +1,78 @@
+"""Another machine behind `ssh`: the program itself, so that the user's configuration, keys and agent hold. One
+connection is shared and stays open for a minute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from logbook_agent.running.executors.remote import Places, Remote
+from logbook_agent.running.executors.settings import Declared
+from logbook_agent.running.executors.shell import Answer, Unreachable, as_text, private_folder, run_program
+from logbook_agent.running.programs import find_program
+from logbook_agent.store.workspace import Workspace
+
+# What ssh exits with when it has no connection, and a program there may, too.
+_NO_CONNECTION = 255
+# Said before a command is sent.
+_BEFORE = (
+    "ssh: connect to host",
+    "ssh: Could not resolve",
+    "Permission denied",
+    "Host key verification failed",
+    "Bad configuration option",
+    "kex_exchange_identification",
+)
+_OPTIONS = {
+    "BatchMode": "yes",
+    "ConnectTimeout": "10",
+    "ServerAliveInterval": "5",
+    "ServerAliveCountMax": "3",
+    "ControlMaster": "auto",
+    "ControlPersist": "60",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SshSettings(Places):
+    """`host` as ssh takes it, and further words for ssh. `secrets` are variables of this machine that the command is
+    given, too."""
+
+    host: str
+    options: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ssh:
+    """Runs programs on `host` by `ssh`."""
+
+    host: str
+    options: tuple[str, ...] = ()
+    environ: Mapping[str, str] = field(default_factory=dict)
+
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> Answer:
+        """As `Shell.run`. Exit code 255 is taken for a lost connection."""
+        program = find_program("ssh", self.environ)
+        if program is None:
+            raise Unreachable("no ssh here", cause="it is not on PATH", hint="install openssh-client", is_certain=True)
+        control = f"ControlPath={private_folder(self.environ)}/%C"
+        settings = [word for name, value in _OPTIONS.items() for word in ("-o", f"{name}={value}")]
+        words = [program, *self.options, *settings, "-o", control, "--", self.host, as_text(argv)]
+        answer = run_program(words, self.environ, stdin=stdin, timeout_s=timeout_s)
+        if answer.code != _NO_CONNECTION:
+            return answer
+        raise Unreachable(
+            f"{self.host} does not answer",
+            cause=answer.said,
+            hint=f"ssh {self.host} true",
+            is_certain=any(text in answer.err for text in _BEFORE),
+        )
+
+
+def ssh(workspace: Workspace, declared: Declared) -> Remote:
+    """The executor of such settings."""
+    settings = declared.read(SshSettings)
+    shell = Ssh(host=settings.host, options=settings.options, environ=workspace.environ)
+    values = {name: workspace.environ[name] for name in settings.secrets if name in workspace.environ}
+    return Remote(shell=shell, places=settings, environ=workspace.environ, secrets=values)
