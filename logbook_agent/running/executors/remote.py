@@ -24,7 +24,7 @@ from logbook_agent.model.work import Began
 from logbook_agent.running.executors.carried import Files, tree_of, worker_code
 from logbook_agent.running.executors.contract import OVER, Followed, Stage
 from logbook_agent.running.executors.local import log_from
-from logbook_agent.running.executors.shell import Answer, Shell, Unreachable
+from logbook_agent.running.executors.shell import NoAnswer, Shell, ShellAnswer
 from logbook_agent.running.provenance.git import code_facts
 from logbook_agent.running.worker.perform import keep_code
 from logbook_agent.running.worker.sealing import OWN
@@ -88,7 +88,7 @@ class Remote:
         spool.write_sent(sent)
         try:
             self.launch(spool, sent, carried, {**self.secrets, **secrets})
-        except Unreachable as error:
+        except NoAnswer as error:
             if error.is_certain:
                 raise
 
@@ -135,7 +135,7 @@ class Remote:
     # -- what engines do in their own way --------------------------------------------------------------
 
     def launch(self, spool: Spool, sent: Sent, work: Work, secrets: Mapping[str, str]) -> None:
-        """Have a worker started there. Raises ToolError where certainly none was, Unreachable where that is open."""
+        """Have a worker started there. Raises ToolError where certainly none was, NoAnswer where that is open."""
         plain = {"work": encode(work), "secrets": dict(secrets)}
         head, _ = self.ask(["start", sent.folder], stdin=json.dumps(plain).encode())
         if head.get("error"):
@@ -201,7 +201,7 @@ class Remote:
         """Where the worker's code lies there."""
         return f"{self.places.folder}/code/{worker_code().digest}"
 
-    def far(self, words: list[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> Answer:
+    def far(self, words: list[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
         """Run `far.py` there. Its code is brought first where it is not there."""
         argv = [self.places.python, "-P", self.code_folder, *words]
         answer = self.shell.run(argv, stdin=stdin, timeout_s=timeout_s)

@@ -18,7 +18,7 @@ HOME = "~/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ShellAnswer:
     """How a program ended: its exit code, and what it printed."""
 
     code: int
@@ -32,7 +32,7 @@ class Answer:
         return lines[-1].strip() if lines else f"exit code {self.code}"
 
 
-class Unreachable(ToolError):
+class NoAnswer(ToolError):
     """The machine did not answer. `is_certain`: nothing was started there."""
 
     def __init__(self, message: str, *, cause: str, hint: str = "", is_certain: bool = False) -> None:
@@ -46,10 +46,10 @@ class Shell(Protocol):
     @property
     def host(self) -> str | None: ...
 
-    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> Answer:
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
         """Run a program to its end. A word that begins with `~/` lies in the home there.
 
-        Raises Unreachable when the machine does not answer in time.
+        Raises NoAnswer when the machine does not answer in time.
         """
 
 
@@ -63,14 +63,14 @@ class Here:
     def host(self) -> str | None:
         return None
 
-    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> Answer:
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
         home = self.environ.get("HOME", "/")
         words = [f"{home}/{word[len(HOME) :]}" if word.startswith(HOME) else word for word in argv]
         return run_program(words, self.environ, stdin=stdin, timeout_s=timeout_s)
 
 
-def run_program(argv: Sequence[str], environ: Mapping[str, str], *, stdin: bytes, timeout_s: float) -> Answer:
-    """Run a program of this machine to its end. Raises Unreachable when it cannot be started or takes too long."""
+def run_program(argv: Sequence[str], environ: Mapping[str, str], *, stdin: bytes, timeout_s: float) -> ShellAnswer:
+    """Run a program of this machine to its end. Raises NoAnswer when it cannot be started or takes too long."""
     # What it starts in the background may hold its stderr open for long: a file ends with nobody.
     with tempfile.TemporaryFile() as errors:
         try:
@@ -78,15 +78,15 @@ def run_program(argv: Sequence[str], environ: Mapping[str, str], *, stdin: bytes
                 argv, input=stdin, env=environ, stdout=subprocess.PIPE, stderr=errors, timeout=timeout_s, check=False
             )
         except FileNotFoundError:
-            return Answer(code=127, err=f"{argv[0]}: not found")
+            return ShellAnswer(code=127, err=f"{argv[0]}: not found")
         except OSError as error:
-            return Answer(code=126, err=f"{argv[0]}: {error.strerror or error}")
+            return ShellAnswer(code=126, err=f"{argv[0]}: {error.strerror or error}")
         except subprocess.TimeoutExpired:
-            raise Unreachable(
+            raise NoAnswer(
                 f"{Path(argv[0]).name} did not end within {timeout_s:g} s", cause="the other side does not answer"
             ) from None
         errors.seek(0)
-        return Answer(code=done.returncode, out=done.stdout, err=errors.read(2**16).decode("utf-8", "replace"))
+        return ShellAnswer(code=done.returncode, out=done.stdout, err=errors.read(2**16).decode("utf-8", "replace"))
 
 
 def as_text(argv: Sequence[str]) -> str:

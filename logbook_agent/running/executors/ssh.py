@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from logbook_agent.running.executors.remote import Places, Remote
 from logbook_agent.running.executors.settings import Declared
-from logbook_agent.running.executors.shell import Answer, Unreachable, as_text, private_folder, run_program
+from logbook_agent.running.executors.shell import NoAnswer, ShellAnswer, as_text, private_folder, run_program
 from logbook_agent.running.programs import find_program
 from logbook_agent.store.workspace import Workspace
 
@@ -51,18 +51,18 @@ class Ssh:
     options: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict)
 
-    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> Answer:
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
         """As `Shell.run`. Exit code 255 is taken for a lost connection."""
         program = find_program("ssh", self.environ)
         if program is None:
-            raise Unreachable("no ssh here", cause="it is not on PATH", hint="install openssh-client", is_certain=True)
+            raise NoAnswer("no ssh here", cause="it is not on PATH", hint="install openssh-client", is_certain=True)
         control = f"ControlPath={private_folder(self.environ)}/%C"
         settings = [word for name, value in _OPTIONS.items() for word in ("-o", f"{name}={value}")]
         words = [program, *self.options, *settings, "-o", control, "--", self.host, as_text(argv)]
         answer = run_program(words, self.environ, stdin=stdin, timeout_s=timeout_s)
         if answer.code != _NO_CONNECTION:
             return answer
-        raise Unreachable(
+        raise NoAnswer(
             f"{self.host} does not answer",
             cause=answer.said,
             hint=f"ssh {self.host} true",
