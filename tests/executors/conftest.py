@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from logbook_agent.model.run import Run
@@ -30,10 +31,11 @@ LONG_S = 30.0
 
 @dataclass
 class Place:
-    """A logbook in an empty folder, and an executor by its name."""
+    """A logbook in an empty folder, and an executor by its name. `host` is where its commands run."""
 
     name: str
     folder: Path
+    host: str = os.uname().nodename
 
     @property
     def workspace(self) -> Workspace:
@@ -82,6 +84,22 @@ class Place:
 
     def log(self, run: Run) -> bytes:
         return self.book.log_path(run.entry, run.run).read_bytes()
+
+    def left(self, run: Run) -> Path:
+        """The folder that its worker writes to, on a disk of this machine."""
+        sent = self.spool(run).sent()
+        return self.spool(run).folder if sent is None else Path(sent.folder)
+
+    def is_gone(self, pid: int) -> bool:
+        """Whether no process of this number is there."""
+        return is_gone(pid)
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def wait_for(ask: Callable[[], Any], *, within_s: float = LONG_S) -> Any:

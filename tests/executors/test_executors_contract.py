@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
-import psutil
 import pytest
 
 from logbook_agent.model.record import run_state
@@ -18,13 +16,6 @@ from logbook_agent.store.spool import Spool
 from tests.executors.conftest import Place, sh, wait_for
 
 SECRET = "hf_" + "Q7x" * 12
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 def files_with(folder: Path, needle: bytes) -> list[str]:
@@ -41,7 +32,7 @@ def test_success(place: Place) -> None:
     assert done.exit.code == 0
     assert done.duration_s is not None
     assert [row.metrics["tflops"].samples for row in done.rows] == [(1.5,)]
-    assert done.host.name == os.uname().nodename
+    assert done.host.name == place.host
     assert done.software["logbook-agent"]
     assert done.child is not None
     assert sorted(place.log(run).splitlines()) == [b"RESULT tflops=1.5 mode=a", b"oops"]
@@ -80,13 +71,13 @@ def test_stop_ends_the_grandchildren_too(place: Place) -> None:
     run = place.send(*sh("sleep 60 & echo $! > grandchild; (sleep 61; true) & echo RESULT tflops=2; wait"))
     wait_for(lambda: b"RESULT" in place.follow(run, 0).output)
     grandchild = int((place.folder / "grandchild").read_text())
-    assert not is_gone(grandchild)
+    assert not place.is_gone(grandchild)
     place.executor.stop(place.spool(run))
     done = place.ended(run)
     assert done.exit is not None
     assert done.exit.interrupted
     assert len(done.rows) == 1
-    assert wait_for(lambda: is_gone(grandchild))
+    assert wait_for(lambda: place.is_gone(grandchild))
 
 
 @pytest.mark.slow
@@ -160,7 +151,8 @@ def test_a_lost_reply_starts_no_second_attempt(place: Place, monkeypatch: pytest
     [spool] = place.book.spools()
     run = place.book.runs("MOE-000")[0]
     place.until(run, "running")
-    assert spool.claim() is None, "the worker holds it"
+    if place.executor.place is None:
+        assert spool.claim() is None, "the worker holds it"
     # Whoever comes with a claim of its own all the same starts nothing either.
     other = Spool(folder=place.folder / "elsewhere", within=place.folder)
     other.make()
@@ -198,7 +190,7 @@ def test_taking_in_again_changes_nothing(place: Place) -> None:
 def test_a_changed_log_is_told(place: Place) -> None:
     run = place.send(*sh("echo RESULT tflops=1"))
     place.until(run, "ended")
-    with (place.spool(run).folder / "output.log").open("ab") as log:
+    with (place.left(run) / "output.log").open("ab") as log:
         log.write(b"more\n")
     assert place.collected(run).problems == ("the log was changed after the run: its digest is another",)
 

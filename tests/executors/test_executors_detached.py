@@ -15,8 +15,7 @@ import pytest
 from logbook_agent.store.book import Book
 from tests.conftest import Cli
 from tests.e2e.e2e_support import LOGBOOK, logbook
-from tests.executors.conftest import wait_for
-from tests.executors.test_executors_contract import is_gone
+from tests.executors.conftest import is_gone, wait_for
 from tests.recipes.sweep_support import runs_of, write_recipe
 
 GO = "until [ -e go ]; do sleep 0.02; done"

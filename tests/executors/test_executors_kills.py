@@ -19,8 +19,7 @@ from logbook_agent.store.book import Book
 from tests.breadth import STRESS
 from tests.conftest import Cli
 from tests.e2e.e2e_support import logbook
-from tests.executors.conftest import wait_for
-from tests.executors.test_executors_contract import is_gone
+from tests.executors.conftest import is_gone, wait_for
 from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
 
 KILLS = 50 if STRESS else 3

@@ -23,8 +23,8 @@ from logbook_agent.running.worker.process import write_end
 from logbook_agent.running.worker.sealing import sealed, unsealed
 from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
-from tests.executors.conftest import Place, sh, wait_for
-from tests.executors.test_executors_contract import SECRET, is_gone
+from tests.executors.conftest import Place, is_gone, sh, wait_for
+from tests.executors.test_executors_contract import SECRET
 
 WAITS = "echo RESULT tflops=2; until [ -e go ]; do sleep 0.02; done; echo RESULT tflops=3"
 # Submits a run and dies at once, as the shell of a client may.
