@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Launch
+from logbook_agent.text.commands.known import Found, known
 from logbook_agent.text.words import command_line, env_word, split_env_word, split_env_words
 
 ENV_TEMPLATE = "-e {key}={value}"
@@ -44,13 +44,16 @@ class Launcher:
 class Launched:
     """A command behind a launcher: `argv` starts here, `launch.command` runs there.
 
-    `local_env` holds for the launcher's own process, `remote_env` for the command.
+    `local_env` holds for the launcher's own process, `remote_env` for the command. `submits`: the launcher returns
+    before the command has ended. `syncs`: as far as is known, it brings the files of this folder there.
     """
 
     argv: tuple[str, ...]
     launch: Launch
     local_env: dict[str, str] = field(default_factory=dict)
     remote_env: dict[str, str] = field(default_factory=dict)
+    submits: bool = False
+    syncs: bool = True
 
 
 def launchers_from(table: Mapping[str, object]) -> dict[str, Launcher]:
@@ -166,14 +169,14 @@ def _as_shell_text(word: str) -> str:
 
 
 def recognise(argv: Sequence[str], launchers: Mapping[str, Launcher]) -> Launched | None:
-    """The launcher that `argv`, as typed by hand, begins with: a configured one or `dev_tpu.py`."""
+    """The launcher that `argv`, as typed by hand, begins with: a configured one, `dev_tpu.py` or `iris`."""
     local_env, words = split_env_words(argv)
     for launcher in launchers.values():
         found = _matched(launcher, words)
         if found is not None:
             break
     else:
-        found = dev_tpu(words)
+        found = known(words)
     if found is None or not found.command:
         return None
     launch = Launch(
@@ -182,7 +185,9 @@ def recognise(argv: Sequence[str], launchers: Mapping[str, Launcher]) -> Launche
         prefix=(*argv[: len(argv) - len(words)], *words[: found.prefix]),
         command=found.command,
     )
-    return Launched(argv=words, launch=launch, local_env=local_env, remote_env=found.env)
+    return Launched(
+        argv=words, launch=launch, local_env=local_env, remote_env=found.env, submits=found.submits, syncs=found.syncs
+    )
 
 
 def _matched(launcher: Launcher, words: Sequence[str]) -> Found | None:
@@ -244,52 +249,3 @@ def _split(text: str) -> tuple[str, ...]:
         return tuple(shlex.split(text))
     except ValueError:
         return (text,)
-
-
-class Found(NamedTuple):
-    """A launcher's command line in its parts; `prefix` counts the words before the remote command."""
-
-    name: str
-    target: str | None
-    prefix: int
-    command: tuple[str, ...]
-    env: dict[str, str]
-
-
-def remote_part(words: Sequence[str]) -> int | None:
-    """Where the remote command begins; None when `words` are not of this shape."""
-    found = dev_tpu(words)
-    return None if found is None or not found.command else found.prefix
-
-
-def dev_tpu(words: Sequence[str]) -> Found | None:
-    """The parts of such a command line, local environment words already taken off; None for any other."""
-    if "--" not in words:
-        return None
-    script = next((i for i, w in enumerate(words) if w.rpartition("/")[2] == "dev_tpu.py"), None)
-    if script is None or "--" not in words[script:] or "execute" not in words[script:]:
-        return None
-    execute = words.index("execute", script)
-    end = words.index("--", script)
-    if execute > end:
-        return None
-    options = list(words[script + 1 : end])
-    env = [split_env_word(v) for v in _values(list(words[execute + 1 : end]), ("-e", "--env"))]
-    return Found(
-        name="dev_tpu",
-        target=next(_values(options, ("--tpu-name",)), None),
-        prefix=end + 1,
-        command=tuple(words[end + 1 :]),
-        env=dict(pair for pair in env if pair is not None),
-    )
-
-
-def _values(options: Sequence[str], names: tuple[str, ...]) -> Iterator[str]:
-    """Values of an option in any of its spellings: `-e V`, `-eV`, `--env V`, `--env=V`."""
-    for i, word in enumerate(options):
-        for name in names:
-            joined = f"{name}=" if name.startswith("--") else name
-            if word == name and i + 1 < len(options):
-                yield options[i + 1]
-            elif word.startswith(joined) and word != name and word.startswith("--") == name.startswith("--"):
-                yield word[len(joined) :]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from logbook_agent.text.commands.launchers import remote_part
+from logbook_agent.text.commands.known import remote_part
 from logbook_agent.text.words import split_env_word
 
 # Syntax in front of a command; `for NAME in WORDS` and `case` hold no command at all.

@@ -1,0 +1,130 @@
+"""Launchers that are recognised without any settings: `... dev_tpu.py ... execute ... -- CMD`, which runs a command on
+a TPU and waits for it, and `... iris ... job run ... -- CMD`, which submits one to a cluster."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from logbook_agent.text.words import split_env_word
+
+# Options of `iris job run` without a value; `-e` has two, all others have one.
+_IRIS_SWITCHES = frozenset(
+    {"--no-wait", "--enable-extra-resources", "--terminate-on-exit", "--no-terminate-on-exit", "--help"}
+)
+_IRIS_ENV = ("-e", "--env-vars")
+
+
+class Found(NamedTuple):
+    """A launcher's command line in its parts; `prefix` counts the words before the remote command. `submits`: it
+    returns before that has ended."""
+
+    name: str
+    target: str | None
+    prefix: int
+    command: tuple[str, ...]
+    env: dict[str, str]
+    submits: bool = False
+    syncs: bool = True
+
+
+class IrisLine(NamedTuple):
+    """A command line `BASE job run OPTIONS -- CMD`: `base` counts its words up to `job`, `prefix` those up to CMD.
+    `name` is what it calls the job itself."""
+
+    base: int
+    prefix: int
+    cluster: str | None
+    env: dict[str, str]
+    name: str | None
+    is_waited_for: bool
+
+
+def known(words: Sequence[str]) -> Found | None:
+    """The parts of a command line of either launcher, local environment words already taken off; None for any other."""
+    found = dev_tpu(words)
+    line = iris(words) if found is None else None
+    if line is None:
+        return found
+    return Found(
+        name="iris",
+        target=line.cluster,
+        prefix=line.prefix,
+        command=tuple(words[line.prefix :]),
+        env=line.env,
+        submits=not line.is_waited_for,
+    )
+
+
+def remote_part(words: Sequence[str]) -> int | None:
+    """Where the remote command begins; None when `words` are of neither launcher."""
+    found = known(words)
+    return None if found is None or not found.command else found.prefix
+
+
+def dev_tpu(words: Sequence[str]) -> Found | None:
+    """The parts of a command line of `dev_tpu.py execute`."""
+    if "--" not in words:
+        return None
+    script = next((i for i, w in enumerate(words) if w.rpartition("/")[2] == "dev_tpu.py"), None)
+    if script is None or "--" not in words[script:] or "execute" not in words[script:]:
+        return None
+    execute = words.index("execute", script)
+    end = words.index("--", script)
+    if execute > end:
+        return None
+    options = list(words[script + 1 : end])
+    env = [split_env_word(v) for v in _values(list(words[execute + 1 : end]), ("-e", "--env"))]
+    return Found(
+        name="dev_tpu",
+        target=next(_values(options, ("--tpu-name",)), None),
+        prefix=end + 1,
+        command=tuple(words[end + 1 :]),
+        env=dict(pair for pair in env if pair is not None),
+        syncs="--no-sync" not in words[execute:end],
+    )
+
+
+def _values(options: Sequence[str], names: tuple[str, ...]) -> Iterator[str]:
+    """Values of an option in any of its spellings: `-e V`, `-eV`, `--env V`, `--env=V`."""
+    for i, word in enumerate(options):
+        for name in names:
+            joined = f"{name}=" if name.startswith("--") else name
+            if word == name and i + 1 < len(options):
+                yield options[i + 1]
+            elif word.startswith(joined) and word != name and word.startswith("--") == name.startswith("--"):
+                yield word[len(joined) :]
+
+
+def joins_words(script: str) -> bool:
+    """Whether this `dev_tpu.py` joins the words of a command without quoting, as its older generation does."""
+    return posixpath.basename(posixpath.dirname(script)) == "ray"
+
+
+def iris(words: Sequence[str]) -> IrisLine | None:
+    """The parts of a command line of `iris job run`, started by itself or by `uv run`."""
+    place = next((i for i, word in enumerate(words) if posixpath.basename(word) == "iris"), None)
+    if place is None or "--" not in words[place:] or (place and posixpath.basename(words[0]) != "uv"):
+        return None
+    end = words.index("--", place)
+    base = next((i for i in range(place + 1, end) if words[i] == "job"), end)
+    if list(words[base + 1 : base + 2]) != ["run"]:
+        return None
+    env: dict[str, str] = {}
+    name, is_waited_for, at = None, True, base + 2
+    while at < len(words) and words[at] != "--":
+        option, equals, value = words[at].partition("=")
+        is_waited_for = is_waited_for and option != "--no-wait"
+        if option in _IRIS_ENV:
+            env |= dict([words[at + 1 : at + 3]]) if at + 2 < len(words) else {}
+            at += 3
+            continue
+        has_value = not equals and option not in _IRIS_SWITCHES
+        if option == "--job-name":
+            name = value if equals else "".join(words[at + 1 : at + 2])
+        at += 2 if has_value else 1
+    if at + 1 >= len(words):
+        return None
+    cluster = next(_values(list(words[place + 1 : base]), ("--cluster", "--config")), None)
+    return IrisLine(base=base, prefix=at + 1, cluster=cluster, env=env, name=name, is_waited_for=is_waited_for)
