@@ -152,6 +152,10 @@ def _summary(result: RunResult, data: dict[str, Any]) -> list[str]:
     for run_data in data["runs"]:
         label = f" [{run_data['label']}]" if run_data["label"] else ""
         count, predicted = len(run_data["rows"]), run_data.get("predictions", [])
+        if run_data["state"] == "submitted":
+            wait = f"wait for it: logbook wait {data['id']}; its output: logbook tail {data['id']} -f"
+            lines.append(f"{data['id']} run {run_data['run']}{label}: submitted; {wait}")
+            continue
         warm = f", {WARM_UP}" if run_data["discarded"] else ""
         took = f" in {run_data['duration_s']:.2f} s" if run_data["duration_s"] is not None else ""
         lines.append(

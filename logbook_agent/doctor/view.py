@@ -105,6 +105,6 @@ def _is_running(examination: Examination, entry_id: str) -> bool:
     if not any(markers.glob(f"{entry_id}.*")):
         return False
     try:
-        return examination.book.record(entry_id).state in ("running", "orphaned")
+        return examination.book.record(entry_id).state in ("running", "submitted", "orphaned")
     except StoreError:
         return False

@@ -103,16 +103,18 @@ def run(
         (tell or workspace.warnings.append)(line)
     # Numbers below 1 are those of warm-ups.
     plan = [(c, number) for c in commands for number in range(1 - request.discard, request.repeat + 1)]
+    # A submission that was typed returns before its command has ended.
+    is_sent = request.detach or (request.is_single and request.on is None and commands[0].submits)
     with series(workspace, book, lambda: earlier or _new_entry(workspace, book, request, commands[0]), display) as made:
         for command, repeat in plan:
-            if request.detach:
+            if is_sent:
                 made.send(command, request.config, timeout_s=request.timeout_s)
                 break
             is_warm_up, numbered = repeat < 1, repeat if request.repeat > 1 and repeat > 0 else None
             timeout_s = request.timeout_s
             if made.make(command, request.config, repeat=numbered, timeout_s=timeout_s, discarded=is_warm_up) is None:
                 break
-    is_first = bool(made.runs) and made.runs[0].run == 1 and not request.detach
+    is_first = bool(made.runs) and made.runs[0].run == 1 and not is_sent
     if is_first and request.predicting is None and (why := unmeasured(made.runs, book.header.metrics)) is not None:
         workspace.warnings.append(why)
     if book.header.closing is not None:

@@ -315,6 +315,18 @@ def _single(table: Table) -> list[str]:
     return [md.escape(line) for line in (*lines, *table.notes)]
 
 
+def _unfinished(run: Run) -> dict[str, str]:
+    """What is to be said of a run that nobody saw the end of, by its state."""
+    return {
+        "running": f"running since {run.started}",
+        "submitted": f"submitted at {run.started}; it has not begun",
+        "orphaned": f"its tool is gone, the command still runs (pid {run.child.pid if run.child else '?'})",
+        "interrupted": "interrupted: tool and command are gone; the output read until then is kept",
+        "lost": "lost: its worker vanished; the output read until then is kept",
+        "never-started": "never started",
+    }
+
+
 def _outcome(status: RunStatus, *, alone: bool) -> list[str]:
     """What is to be said of one run beyond its rows; nothing when it simply finished with rows."""
     run = status.run
@@ -322,14 +334,7 @@ def _outcome(status: RunStatus, *, alone: bool) -> list[str]:
     if not status.counts:
         name = f"{name}, {WARM_UP}" if name else WARM_UP
     subject = f"{md.escape(name)}: " if name else ""
-    if status.state in ("running", "orphaned", "interrupted", "lost", "never-started") and run.ended is None:
-        what = {
-            "running": f"running since {run.started}",
-            "orphaned": f"its tool is gone, the command still runs (pid {run.child.pid if run.child else '?'})",
-            "interrupted": "interrupted: tool and command are gone; the output read until then is kept",
-            "lost": "lost: its worker vanished; the output read until then is kept",
-            "never-started": "never started",
-        }[status.state]
+    if run.ended is None and (what := _unfinished(run).get(status.state)) is not None:
         return [subject + what]
     if status.state == "finished" and (run.rows or run.predictions):
         return []

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from logbook_agent.store.spool import Heartbeat
 
 # Whoever waits for a run waits while it is in one of these.
-GOING: tuple[State, ...] = ("running", "orphaned")
+GOING: tuple[State, ...] = ("running", "submitted", "orphaned")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

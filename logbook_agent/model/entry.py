@@ -25,6 +25,7 @@ SETTABLE_STATES: tuple[SettableState, ...] = ("planned", "blocked", "abandoned",
 
 State = Literal[
     "planned",
+    "submitted",
     "running",
     "finished",
     "failed",
@@ -61,7 +62,9 @@ _SETTLED: frozenset[State] = frozenset(
     {"finished", "failed", "timeout", "interrupted", "lost", "never-started", ABANDONED, "noted"}
 )
 # In the order of how much they want attention.
-OPEN: tuple[State, ...] = ("running", "orphaned", "lost", "never-started", "interrupted", "blocked", "planned")
+OPEN: tuple[State, ...] = (
+    *("running", "submitted", "orphaned", "lost", "never-started", "interrupted", "blocked", "planned"),
+)
 
 # What an entry may say of an earlier one, each a field of `Entry`; and what the page of that one calls it, if it does.
 RELATIONS = ("continues", "completes", "supersedes")

@@ -15,9 +15,10 @@ from logbook_agent.model.entry import NEXT_ACTION, Entry, PlannedCommand, State
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
 
-# What is left of an unfinished run: its tool, only its child, nothing, it was never started, or another machine has it.
+# What is left of an unfinished run: its tool, only its child, nothing, it was never started, another machine has it, or
+# it was submitted and has not begun there.
 # Of one that a worker makes, nothing is "lost" where it is "gone" of one that its tool makes.
-Life = Literal["tool", "child", "gone", "lost", "unstarted", "elsewhere"]
+Life = Literal["tool", "child", "gone", "lost", "unstarted", "elsewhere", "sent"]
 
 # The label of the fresh runs that a sweep makes of the case that came out best.
 CONFIRMATION = "confirmation"
@@ -32,7 +33,7 @@ _Place = tuple[str | None, tuple[tuple[str, str], ...], int]
 
 # Worst first: the state of an entry is the worst among the latest attempts at each of its commands.
 _SEVERITY: tuple[State, ...] = (
-    *("orphaned", "running", "lost", "never-started", "interrupted"),
+    *("orphaned", "running", "submitted", "lost", "never-started", "interrupted"),
     *("failed", "timeout", "finished"),
 )
 
@@ -99,6 +100,7 @@ _LEFT: dict[Life, State] = {
     "lost": "lost",
     "unstarted": "never-started",
     "elsewhere": "running",
+    "sent": "submitted",
 }
 
 

@@ -217,7 +217,8 @@ class Run:
     `rows` are what was measured; `predictions` stand apart, so that nothing takes one for a measurement.
 
     `discarded`: a warm-up, kept and never counted. `planned` is the place (from 0) of the entry's planned command that
-    this run executed. `executor` names what started the worker; None: the tool made the run itself.
+    this run executed. `executor` names what started the worker; None: the tool made the run itself. `job` is what an
+    engine or a launcher calls it.
     """
 
     format: int = 1
@@ -233,6 +234,7 @@ class Run:
     timeout_s: float | None = None
     launcher: Launch | None = None
     executor: str | None = None
+    job: str | None = None
     env: Env = field(default_factory=Env)
     config: dict[str, Scalar] = field(default_factory=dict)
     code: Code | None = None

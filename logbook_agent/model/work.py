@@ -29,11 +29,11 @@ class Began:
 class End:
     """How a command ended, what it printed, measured and predicted. `problems` are all of the worker's, those of its
     facts first. `contention` covers the time from the facts to the end. `output` is None where no command was
-    started."""
+    started. `duration_s` is None where only a launcher saw the end, and does not say."""
 
     format: int = 1
     ended: str
-    duration_s: float
+    duration_s: float | None
     exit: Exit
     peak_memory_bytes: int | None = None
     contention: Contention | None = None

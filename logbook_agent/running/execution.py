@@ -120,6 +120,7 @@ def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int) -> Wor
         cwd=str(command.cwd),
         env=command.env,
         is_carried=command.is_carried,
+        syncs=command.syncs,
         timeout_s=plan.timeout_s,
         log_bytes=config.log_bytes,
         root=str(book.root),

@@ -27,6 +27,8 @@ _SECONDS = {None: 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0
 _SHELL_WORDS = frozenset(
     {"cd", "source", ".", "export", "alias", "for", "while", "if", "eval", "exec", "set", "ulimit", "unset"}
 )
+# The kind of executors that are launchers, and what follows submissions to a known launcher that were typed.
+LAUNCHES, TYPED = "command", "typed"
 # The in-house benchmark, which `logbook bench` runs with this Python.
 PROGRAM = "bench-core"
 # What it takes as its first word: another one would take an ID for nothing.
@@ -41,7 +43,8 @@ class Command:
 
     `env` is set for the process; `far_env` is what a launcher sets on the other side; `planned` is the
     place of the planned command that this one executes. `executor` has it executed; None: this process, or a worker
-    on this machine.
+    on this machine. `submits`: its launcher returns before it has ended; `syncs`: the launcher brings the files of this
+    folder there, as far as is known.
     """
 
     argv: tuple[str, ...]
@@ -53,6 +56,8 @@ class Command:
     far_env: dict[str, str] = field(default_factory=dict)
     launch: Launch | None = None
     executor: str | None = None
+    submits: bool = False
+    syncs: bool = True
     planned: int | None = None
 
     @property
@@ -66,7 +71,7 @@ class Command:
 
     def facts(self, find: Callable[[], T]) -> T | None:
         """What is found here of its machine and code; None where an executor has it run elsewhere."""
-        return find() if self.executor is None else None
+        return find() if self.executor is None or self.submits else None
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -89,15 +94,6 @@ def prepare(
     `search_first`, then on PATH. Raises UsageError, CommandNotFound (127) or NotExecutable (126)."""
     folder = _folder(workspace, cwd)
     leading, words = ({}, (" ".join(argv),)) if shell else split_env_words(argv)
-    executor = _executor(workspace, on)
-    if executor is not None:
-        on = None
-    if shell and on is not None:
-        raise UsageError(
-            "--shell and --on cannot be combined",
-            cause="a launcher takes words, not shell text",
-            hint="write the shell out: --on NAME -- bash -lc '...'",
-        )
     if not " ".join(words).strip():
         raise UsageError(
             "no command to run",
@@ -105,15 +101,16 @@ def prepare(
             hint="add one: -- python bench.py --quant-mode none",
         )
     local, far, launch = {**env, **leading}, {}, None
-    launched = None if shell or executor is not None else _launched(workspace, argv, words, local, on)
+    executor, launched = _carried(workspace, argv, words, local, on, shell=shell)
     if launched is not None:
         words, far, launch = launched.argv, launched.remote_env, launched.launch
         local = {**launched.local_env, **(env if on is None else {})}
+    is_elsewhere = executor is not None and launched is None
     found_in = {**workspace.environ, **local}
     if search_first is not None and launched is None:
         found_in["PATH"] = f"{search_first}{os.pathsep}{found_in.get('PATH', '')}"
     # On another machine it is looked for there.
-    executable = "/bin/sh" if shell else "" if executor is not None else resolve(words, found_in, folder)
+    executable = "/bin/sh" if shell else "" if is_elsewhere else resolve(words, found_in, folder)
     workspace.learn_secrets({**local, **far}, words)
     return Command(
         argv=words,
@@ -125,17 +122,44 @@ def prepare(
         far_env=far,
         launch=launch,
         executor=executor,
+        submits=launched is not None and launched.submits,
+        syncs=launched is None or launched.syncs,
     )
 
 
-def _executor(workspace: Workspace, on: str | None) -> str | None:
-    """The executor that `--on` names; None for a launcher, and without it. Raises UsageError for one that the user has
-    not confirmed."""
-    if on is None:
-        return None
-    from logbook_agent.running.executors.settings import is_declared, named
+def _carried(
+    workspace: Workspace,
+    argv: Sequence[str],
+    words: Sequence[str],
+    env: Mapping[str, str],
+    on: str | None,
+    *,
+    shell: bool,
+) -> tuple[str | None, Launched | None]:
+    """The executor that `--on` names, or that a typed submission needs, and the launcher that carries the command.
+    Raises UsageError for an executor that the user has not confirmed."""
+    found = None
+    if on is not None:
+        from logbook_agent.running.executors.settings import is_declared, named
 
-    return named(workspace, on).name if is_declared(workspace, on) else None
+        found = named(workspace, on) if is_declared(workspace, on) else None
+    if found is not None and found.kind != LAUNCHES:
+        return found.name, None
+    if shell:
+        if on is None:
+            return None, None
+        raise UsageError(
+            "--shell and --on cannot be combined",
+            cause="a launcher takes words, not shell text",
+            hint="write the shell out: --on NAME -- bash -lc '...'",
+        )
+    if found is None:
+        launched = _launched(workspace, argv, words, env, on)
+        return TYPED if launched is not None and launched.submits else None, launched
+    from logbook_agent.running.executors.templates import submission
+
+    launched = submission(found, words, env, workspace.redactor)
+    return found.name if launched.submits else None, launched
 
 
 def _launched(

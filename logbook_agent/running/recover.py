@@ -43,7 +43,7 @@ def finish(workspace: Workspace, book: Book, stamp_of_backup: str, entry_id: str
 
 def from_log(workspace: Workspace, book: Book, run: Run, exit: Exit, why: str) -> Run:
     """The record of a run whose end nobody saw, with what its log holds. `why` is said as a problem."""
-    reader, output, last = _read_log(book.log_path(run.entry, run.run), book.root, workspace.redactor)
+    reader, output, last = read_log(book.log_path(run.entry, run.run), book.root, workspace.redactor)
     reading = reader.finish(
         declared=book.header.metrics, axes=book.header.case_keys, argv_flags=flags(run.argv), config=run.config
     )
@@ -58,7 +58,7 @@ def from_log(workspace: Workspace, book: Book, run: Run, exit: Exit, why: str) -
     )
 
 
-def _read_log(path: Path, within: Path, redactor: Redactor) -> tuple[ResultReader, Output | None, str | None]:
+def read_log(path: Path, within: Path, redactor: Redactor) -> tuple[ResultReader, Output | None, str | None]:
     """What was printed up to the end of the tool, as far as it reached the log. Streams are not told apart."""
     reader, splitter, collector = ResultReader(lambda plain: redacted(plain, redactor)), LineSplitter(), LineCollector()
     excerpt = Excerpt(HEAD_LINES, TAIL_LINES, redactor.text)

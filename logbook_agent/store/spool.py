@@ -46,7 +46,7 @@ LOCK, WORK, BEGAN = "worker.lock", "work.json", "began.json"
 HEARTBEAT, FINAL, ERRORS = "heartbeat.json", "final.json", "worker.err"
 SENT, SEEN, CLOSED = "sent.json", "seen.json", "closed"
 # What is left of a run on another machine, by the stage that it was last seen in; it goes on in the others.
-_LEFT: dict[str, Life] = {"orphaned": "child", "lost": "lost", "never-started": "unstarted"}
+_LEFT: dict[str, Life] = {"sent": "sent", "orphaned": "child", "lost": "lost", "never-started": "unstarted"}
 # Whoever only looks holds a lock for an instant; whoever wants it waits so long.
 _LOOK_S = 0.5
 _PAUSE_S = 0.002
@@ -75,11 +75,19 @@ class SeriesEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """Where a run was submitted to: the `folder` of its worker's spool there, and the `job` that an engine calls it."""
+    """Where a run was submitted to: the `folder` of its worker's spool there, and the `job` that an engine calls it.
+
+    Where no worker of ours runs: the `name` that the job was given (`is_typed`: by the user), `at` which time (seconds
+    since the epoch), and a signature of what was typed.
+    """
 
     format: int = 1
-    folder: str
+    folder: str = ""
     job: str | None = None
+    name: str = ""
+    is_typed: bool = False
+    at: float = 0.0
+    signed: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +255,7 @@ class Spool:
         if self.has(SENT):
             with contextlib.suppress(StoreError):
                 seen = self.seen()
-                return "tool" if seen is None else _LEFT.get(seen.stage, "tool")
+                return "sent" if seen is None else _LEFT.get(seen.stage, "tool")
         holder = self.holder()
         if holder is not None and holder[1] not in (None, this_host()):
             return "tool" if self._has_end() else "elsewhere"

@@ -20,6 +20,8 @@ from docs_github import Served, confirms_host, is_needed, serving
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 600
+# Stand-ins for the programs of clusters; a document that names this folder has them.
+FAKES = REPOSITORY / "tests/executors/fakes"
 
 _FENCE = re.compile(r"(?P<indent> *)(?P<ticks>`{3,})(?P<info>.*)")
 _TITLE = re.compile(r"\btitle=(\S+)")
@@ -140,12 +142,15 @@ def environment(home: Path) -> dict[str, str]:
 
 def run_document(text: str, home: Path) -> list[tuple[Command, str]]:
     """Every command with what it printed, run by one shell in `home`/work. The home reads `~` in outputs."""
+    before = f"{FAKES}{os.pathsep}" if "tests/executors/fakes" in text else ""
     there = serving(home, confirms_host=confirms_host(text)) if is_needed(text) else contextlib.nullcontext()
     with there as served:
-        return _run_steps(steps(text), home, served)
+        return _run_steps(steps(text), home, served, before)
 
 
-def _run_steps(found: list[File | Command], home: Path, served: Served | None) -> list[tuple[Command, str]]:
+def _run_steps(
+    found: list[File | Command], home: Path, served: Served | None, before: str
+) -> list[tuple[Command, str]]:
     folder = home / "work"
     folder.mkdir(exist_ok=True)
     script = []
@@ -159,10 +164,11 @@ def _run_steps(found: list[File | Command], home: Path, served: Served | None) -
             # $? is handed on, so that a document can show it with `echo $?`.
             command = served.there(step.text) if served else step.text
             script.append(f"eval {_quoted(command)}\n_s=$?; printf '\\n{_MARK}\\n'; (exit $_s)")
+    bare = environment(home)
     done = subprocess.run(
         ["bash", "-c", "\n".join(script)],
         cwd=folder,
-        env=environment(home) | dict(served.environment if served else {}),
+        env=bare | {"PATH": before + bare["PATH"]} | dict(served.environment if served else {}),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

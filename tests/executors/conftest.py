@@ -27,6 +27,7 @@ from tests.conftest import Cli
 from tests.executors.double import Threads
 
 LONG_S = 30.0
+FAKES = Path(__file__).parent / "fakes"
 
 
 @dataclass

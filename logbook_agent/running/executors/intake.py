@@ -23,7 +23,7 @@ from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, move, pieces_of, remove_tree
 from logbook_agent.store.reading import LOG
-from logbook_agent.store.spool import ERRORS, FINAL, Spool
+from logbook_agent.store.spool import ERRORS, FINAL, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 
 _KEPT = (LOG, "changes.diff", "files")
@@ -82,6 +82,8 @@ def _taken(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: Stag
         return None
     began = _began(spool)
     known = with_facts(run, began) if began is not None else run
+    sent = _sent(spool)
+    known = dataclasses.replace(known, job=sent.job) if sent is not None and sent.job is not None else known
     if stage not in OVER:
         if known != run:
             book.write_run(known)
@@ -114,6 +116,13 @@ def _began(spool: Spool) -> Began | None:
     """The facts before the command started; None where they are unknown, or cannot be read."""
     try:
         return spool.began()
+    except StoreError:
+        return None
+
+
+def _sent(spool: Spool) -> Sent | None:
+    try:
+        return spool.sent()
     except StoreError:
         return None
 

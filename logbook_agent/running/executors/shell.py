@@ -69,13 +69,22 @@ class Here:
         return run_program(words, self.environ, stdin=stdin, timeout_s=timeout_s)
 
 
-def run_program(argv: Sequence[str], environ: Mapping[str, str], *, stdin: bytes, timeout_s: float) -> ShellAnswer:
+def run_program(
+    argv: Sequence[str], environ: Mapping[str, str], *, stdin: bytes, timeout_s: float, cwd: str | None = None
+) -> ShellAnswer:
     """Run a program of this machine to its end. Raises NoAnswer when it cannot be started or takes too long."""
     # What it starts in the background may hold its stderr open for long: a file ends with nobody.
     with tempfile.TemporaryFile() as errors:
         try:
             done = subprocess.run(
-                argv, input=stdin, env=environ, stdout=subprocess.PIPE, stderr=errors, timeout=timeout_s, check=False
+                argv,
+                input=stdin,
+                env=environ,
+                cwd=cwd,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                timeout=timeout_s,
+                check=False,
             )
         except FileNotFoundError:
             return ShellAnswer(code=127, err=f"{argv[0]}: not found")

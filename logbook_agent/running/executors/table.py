@@ -9,14 +9,23 @@ from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors.contract import Executor
 from logbook_agent.running.executors.local import Local
+from logbook_agent.running.prepare import LAUNCHES, TYPED
 from logbook_agent.store.workspace import Workspace
 
 if TYPE_CHECKING:
     from logbook_agent.running.executors.settings import Declared
 
+
+def _typed(workspace: Workspace) -> Executor:
+    from logbook_agent.running.executors.typed import Typed
+
+    return Typed(workspace.environ)
+
+
 # Those that need no settings.
 EXECUTORS: dict[str, Callable[[Workspace], Executor]] = {
     "local": lambda workspace: Local(workspace.environ),
+    TYPED: _typed,
 }
 
 
@@ -26,8 +35,15 @@ def _ssh(workspace: Workspace, declared: Declared) -> Executor:
     return ssh(workspace, declared)
 
 
+def _command(workspace: Workspace, declared: Declared) -> Executor:
+    from logbook_agent.running.executors.command import submitter
+
+    return submitter(workspace, declared)
+
+
 # What `kind` may be in the settings.
 KINDS: dict[str, Callable[[Workspace, Declared], Executor]] = {
+    LAUNCHES: _command,
     "ssh": _ssh,
 }
 

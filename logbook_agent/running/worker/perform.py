@@ -23,6 +23,7 @@ from logbook_agent.running.launch.process import Job, Outcome
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.prepare import resolve
 from logbook_agent.running.provenance.load import counters, until_now
+from logbook_agent.running.provenance.machine import host_facts
 from logbook_agent.running.provenance.snapshot import Provenance, code_snapshot, snapshot
 from logbook_agent.running.results.lines import LineSplitter
 from logbook_agent.running.results.reader import ResultReader, ResultReading
@@ -123,6 +124,8 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> 
 def facts_before(work: Work, place: Workplace) -> Provenance:
     """Everything about this machine and the code that is recorded of a run, as it is now. Writes nothing."""
     cwd, root, environ = Path(work.cwd), Path(work.root), {**place.environ, **work.env}
+    if work.is_carried and not work.syncs:
+        return Provenance(code=None, host=host_facts())  # which code is there, nobody knows
     if work.is_carried:
         return code_snapshot(cwd=cwd, root=root, argv=work.argv, environ=environ)
     return snapshot(

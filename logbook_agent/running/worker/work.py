@@ -41,6 +41,7 @@ class Work:
     cwd: str
     env: dict[str, str] = field(default_factory=dict)
     is_carried: bool = False
+    syncs: bool = True
     timeout_s: float | None = None
     log_bytes: int
     root: str

@@ -117,7 +117,8 @@ def iris(words: Sequence[str]) -> IrisLine | None:
         option, equals, value = words[at].partition("=")
         is_waited_for = is_waited_for and option != "--no-wait"
         if option in _IRIS_ENV:
-            env |= dict([words[at + 1 : at + 3]]) if at + 2 < len(words) else {}
+            if at + 2 < len(words):
+                env[words[at + 1]] = words[at + 2]
             at += 3
             continue
         has_value = not equals and option not in _IRIS_SWITCHES

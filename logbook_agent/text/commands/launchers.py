@@ -139,7 +139,20 @@ def wrap(launcher: Launcher, argv: Sequence[str], env: Mapping[str, str], target
         prefix=(*(f"{k}={v}" for k, v in local_env.items()), *spliced[:prefix]),
         command=command,
     )
-    return Launched(argv=tuple(spliced), launch=launch, local_env=local_env, remote_env=remote_env)
+    return _launched(spliced, launch, local_env, remote_env)
+
+
+def _launched(words: Sequence[str], launch: Launch, local_env: dict[str, str], remote_env: dict[str, str]) -> Launched:
+    """With what is known of such a launcher, whoever configured it."""
+    way = known(words)
+    return Launched(
+        argv=tuple(words),
+        launch=launch,
+        local_env=local_env,
+        remote_env=remote_env,
+        submits=way is not None and way.submits,
+        syncs=way is None or way.syncs,
+    )
 
 
 def _env_words(launcher: Launcher, env: Mapping[str, str]) -> tuple[str, ...]:
@@ -185,9 +198,7 @@ def recognise(argv: Sequence[str], launchers: Mapping[str, Launcher]) -> Launche
         prefix=(*argv[: len(argv) - len(words)], *words[: found.prefix]),
         command=found.command,
     )
-    return Launched(
-        argv=words, launch=launch, local_env=local_env, remote_env=found.env, submits=found.submits, syncs=found.syncs
-    )
+    return _launched(words, launch, local_env, found.env)
 
 
 def _matched(launcher: Launcher, words: Sequence[str]) -> Found | None:

@@ -1,0 +1,323 @@
+"""Jobs of a launcher that submits a command and is asked for its end: no worker of ours runs there.
+
+What a worker would have found is taken from the launcher: the state of the job, its exit code and duration, and its
+log, in which the rows stand. Facts of the machine it ran on stay unknown.
+
+A job gets a name that nobody else has, and the name is on disk before anything is submitted. So a submission whose
+answer was lost is found again by its name, and never sent twice.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from logbook_agent.model.codec import CodecError, decode, encode
+from logbook_agent.model.errors import StoreError, ToolError
+from logbook_agent.model.run import Code, Host
+from logbook_agent.model.work import Began
+from logbook_agent.running.executors.contract import OVER, Followed, Stage
+from logbook_agent.running.executors.joblogs import end_of, keep_log
+from logbook_agent.running.executors.jobstate import Fate, JobState, told
+from logbook_agent.running.executors.local import log_from
+from logbook_agent.running.executors.settings import Declared
+from logbook_agent.running.executors.shell import NoAnswer, ShellAnswer, run_program
+from logbook_agent.running.executors.templates import JobTemplates, completed, filled
+from logbook_agent.running.prepare import resolve
+from logbook_agent.running.provenance.git import code_facts
+from logbook_agent.running.worker.perform import keep_code
+from logbook_agent.running.worker.sealing import unsealed
+from logbook_agent.running.worker.work import Work
+from logbook_agent.store.files import write_atomic
+from logbook_agent.store.parse import parse_json
+from logbook_agent.store.reading import LOG
+from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, WORK, Heartbeat, Seen, Sent, Spool
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.times import stamp
+from logbook_agent.text.words import split_env_words
+
+# A submission without an answer may still be on its way for so long. The clocks of two machines, or of one at two
+# times, may differ by the second.
+_SETTLE_S = 300.0
+_SLACK_S = 24 * 3600.0
+_GONE = "gone"
+# A job is asked about after this, and no more often than this part of its age.
+_FIRST_S, _PER_AGE = 1.0, 20.0
+# Whoever only looks waits no longer for an answer.
+_LOOK_S = 30.0
+_STAGES: dict[Fate, Stage] = {
+    "waiting": "sent",
+    "running": "running",
+    "succeeded": "ended",
+    "failed": "ended",
+    "killed": "ended",
+    "lost": "lost",
+    "never-started": "never-started",
+}
+
+
+class Submitter:
+    """Starts jobs by the templates of the settings, with the variables of `environ`. `place` is the executor's name."""
+
+    def __init__(self, templates: JobTemplates, *, place: str, environ: Mapping[str, str]) -> None:
+        self._given, self.place, self._environ = templates, place, environ
+        self.pace_s = templates.poll_s
+
+    # -- the contract --------------------------------------------------------------------------------
+
+    def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
+        """As `Executor.start`; an answer that was lost is no error: `follow` finds the job by its name."""
+        if spool.has(FINAL) or spool.sent() is not None:
+            return
+        if self._given.is_synchronous:
+            raise ToolError(f"{self.place} submits nothing", cause="it runs a command and waits for it")
+        if work.timeout_s is not None:
+            raise ToolError(
+                f"{self.place} cannot end a job after {work.timeout_s:g} s",
+                cause="--timeout is for commands that a worker of ours watches",
+                hint="leave it out, or give the launcher's own limit among its options",
+            )
+        templates = self._templates(work)
+        plain = json.dumps(encode(work), ensure_ascii=False).encode("utf-8", "replace")
+        write_atomic(spool.folder / WORK, plain, within=spool.within)
+        spool.write_began(self._began(spool, work, templates))
+        sent = self._sent(work)
+        if sent.is_typed and self._found(work, templates, sent) is not None:
+            raise ToolError(
+                f"a job {sent.name} is there already",
+                cause="its output could not be told from that of the new one",
+                hint="choose another --job-name, or leave it out",
+            )
+        spool.write_sent(sent)
+        job = self._submit(unsealed(work, {**self._environ, **secrets}), templates, sent)
+        if job is not None:
+            spool.write_sent(dataclasses.replace(sent, job=job))
+
+    def follow(self, spool: Spool, offset: int | None = None) -> Followed:
+        """As `Executor.follow`. The launcher is asked every `poll_s` seconds; while it does not answer, what was known
+        last stands."""
+        sent = spool.sent()
+        if sent is None:
+            return Followed(stage="sent" if spool.is_held() else "never-started")
+        seen = spool.seen()
+        stage: Stage = next((one for one in _STAGES.values() if seen is not None and one == seen.stage), "sent")
+        trouble = None
+        if spool.has(FINAL):
+            stage = "ended"
+        elif stage not in OVER and not self._is_fresh(spool, sent):
+            try:
+                stage = self._look(spool, sent, with_log=offset is not None)
+            except ToolError as error:
+                trouble = error.message + (f" ({error.cause})" if error.cause else "")
+        output = b"" if offset is None else log_from(spool, offset)
+        return Followed(stage=stage, output=output, heartbeat=spool.heartbeat(), trouble=trouble)
+
+    def stop(self, spool: Spool) -> None:
+        """As `Executor.stop`. Raises ToolError when the launcher does not answer, or cannot stop a job."""
+        sent = spool.sent()
+        if sent is None or spool.has(FINAL):
+            return
+        work = self._work(spool)
+        templates = self._templates(work)
+        job = sent.job or self._found(work, templates, sent)
+        if job is None or not templates.stop:
+            raise ToolError(
+                f"{self.place} cannot stop {sent.name}",
+                cause="no such job is there yet" if templates.stop else "its settings have no template for stop",
+            )
+        self._checked(self._run(work, filled(templates.stop, id=job)))
+
+    def collect(self, spool: Spool) -> None:
+        """As `Executor.collect`. Raises ToolError while the launcher does not give the log and the end of the job."""
+        sent = spool.sent()
+        if sent is None or sent.job is None or spool.has(FINAL):
+            return
+        work = self._work(spool)
+        templates = self._templates(work)
+        job = self._asked(work, templates, sent.job)
+        if _STAGES[job.fate] not in OVER:
+            raise ToolError(f"{sent.job} goes on again: {job.said}", cause=f"{self.place} said that it had ended")
+        if job.fate in ("lost", "never-started"):
+            if job.fate == "lost" and job.state != _GONE:
+                self._bring_log(spool, work, templates, sent)
+            write_atomic(spool.folder / ERRORS, f"{sent.job}: {job.said}\n".encode(), within=spool.within)
+            return
+        problems = self._bring_log(spool, work, templates, sent)
+        spool.write_end(end_of(spool, work, job, problems))
+
+    def hello(self) -> dict[str, Any]:
+        """As `Executor.hello`: nothing is known of the machines behind a launcher. Raises ToolError when it does not
+        answer, UsageError where there is no such program."""
+        if self._given.is_synchronous:
+            own, words = split_env_words(self._given.program)
+            resolve(words, {**self._environ, **own}, Path.cwd())
+        elif self._given.find:
+            _, words = split_env_words(filled(self._given.find, name="hello"))
+            own, _ = split_env_words(self._given.find)
+            answer = run_program(words, {**self._environ, **own}, stdin=b"", timeout_s=self._given.timeout_s)
+            self._checked(answer)
+        return {}
+
+    # -- submitting ------------------------------------------------------------------------------------
+
+    def _templates(self, work: Work) -> JobTemplates:
+        return self._given
+
+    def _work(self, spool: Spool) -> Work:
+        """The work that was submitted, without its secrets."""
+        text = spool.read(WORK)
+        try:
+            work = None if text is None else decode(Work, parse_json(text, spool.folder / WORK))
+        except CodecError as error:
+            raise StoreError(f"{spool.folder / WORK}: {error}", cause="another version wrote it") from error
+        if work is None:
+            raise StoreError(f"{spool.folder.name} does not hold its work", cause="its client was cut off")
+        return work
+
+    def _sent(self, work: Work) -> Sent:
+        name = f"{work.entry}-{work.run:02d}-{uuid.uuid4().hex[:8]}".lower()
+        return Sent(name=name, at=time.time())
+
+    def _named(self, work: Work, templates: JobTemplates, sent: Sent) -> list[str]:
+        """The submission with the name of its job."""
+        _, words = split_env_words(templates.submit)
+        place = next((place for place, word in enumerate(words) if "{name}" in word), None)
+        argv = [work.executable, *work.argv[1:]]
+        return argv if place is None else [*argv[:place], *filled((words[place],), name=sent.name), *argv[place:]]
+
+    def _submit(self, work: Work, templates: JobTemplates, sent: Sent) -> str | None:
+        """The job that was submitted; None where it is open whether there is one. Raises ToolError when certainly none
+        was."""
+        try:
+            answer = self._run(work, self._named(work, templates, sent))
+        except NoAnswer:
+            answer = None
+        if answer is not None and answer.code == 0:
+            found = re.search(templates.id, f"{answer.out.decode('utf-8', 'replace').strip()}\n{answer.err}")
+            if found is not None:
+                return found[1]
+        if not templates.find:
+            if answer is not None and answer.code != 0:
+                raise ToolError(f"{self.place} did not take the job", cause=answer.said)
+            return None
+        try:
+            job = self._found(work, templates, sent)
+        except ToolError:
+            return None
+        if job is None and answer is not None and answer.code != 0:
+            raise ToolError(f"{self.place} did not take the job", cause=answer.said)
+        return job
+
+    def _found(self, work: Work, templates: JobTemplates, sent: Sent) -> str | None:
+        """The job of this name; None where there is none. Raises ToolError when that cannot be asked."""
+        if not templates.find:
+            return None
+        answer = self._checked(self._run(work, filled(templates.find, name=sent.name), most_s=_LOOK_S))
+        pattern = templates.found.replace("{name}", re.escape(sent.name))
+        found = re.search(pattern, answer.out.decode("utf-8", "replace"))
+        return None if found is None else found[1]
+
+    def _began(self, spool: Spool, work: Work, templates: JobTemplates) -> Began:
+        """What is known before the job starts: the code, where it is sent along, and nothing of the machine."""
+        code: Code | None = None
+        problems: tuple[str, ...] = ()
+        if templates.syncs:
+            found = code_facts(Path(work.cwd), Path(work.root), work.argv, environ=self._environ)
+            code = keep_code(
+                found.code,
+                found.diff,
+                found.untracked,
+                folder=spool.folder,
+                within=spool.within,
+                redactor=spool.redactor(),
+            )
+            problems = found.problems
+        return Began(started=_now(), host=Host(), code=code, problems=problems)
+
+    # -- asking --------------------------------------------------------------------------------------
+
+    def _is_fresh(self, spool: Spool, sent: Sent) -> bool:
+        """Whether the launcher was asked a moment ago."""
+        if not spool.has(HEARTBEAT):
+            return False
+        now = time.time()
+        # A job that has just been submitted is asked about sooner.
+        pause_s = min(self.pace_s, max(_FIRST_S, (now - sent.at) / _PER_AGE))
+        return 0 <= now - (spool.folder / HEARTBEAT).stat().st_mtime < pause_s
+
+    def _look(self, spool: Spool, sent: Sent, *, with_log: bool) -> Stage:
+        """Ask for the stage of a job and keep it."""
+        work = self._work(spool)
+        templates = self._templates(work)
+        if sent.job is None:
+            job = self._found(work, templates, sent)
+            if job is None:
+                return self._missing(spool, templates, sent)
+            sent = dataclasses.replace(sent, job=job)
+            spool.write_sent(sent)
+        assert sent.job is not None  # noqa: S101
+        found = self._asked(work, templates, sent.job)
+        stage = _STAGES[found.fate]
+        if with_log and stage in ("running", "ended"):
+            self._bring_log(spool, work, templates, sent)
+        size = (spool.folder / LOG).stat().st_size if spool.has(LOG) else 0
+        spool.write_heartbeat(Heartbeat(at=_now(), last=found.said, bytes=size))
+        spool.write_seen(Seen(stage=stage))
+        return stage
+
+    def _missing(self, spool: Spool, templates: JobTemplates, sent: Sent) -> Stage:
+        """The stage of a submission that no job is known of."""
+        if spool.is_held() or abs(time.time() - sent.at) < _SETTLE_S:
+            return "sent"
+        stage: Stage = "never-started" if templates.find else "lost"
+        why = f"no job {sent.name} came" if templates.find else "the launcher did not say what it calls the job"
+        write_atomic(spool.folder / ERRORS, f"{why}\n".encode(), within=spool.within)
+        spool.write_seen(Seen(stage=stage))
+        return stage
+
+    def _asked(self, work: Work, templates: JobTemplates, job: str) -> JobState:
+        """What the launcher tells of a job. Raises ToolError when it tells nothing."""
+        answer = self._run(work, filled(templates.state, id=job), most_s=_LOOK_S)
+        if answer.code != 0 and templates.gone and re.search(templates.gone, answer.err) is not None:
+            return JobState(state=_GONE, fate="lost", reason=answer.said)
+        text = self._checked(answer).out.decode("utf-8", "replace")
+        found = told(text, templates.facts, templates.states)
+        if found is None:
+            raise ToolError(f"{self.place} does not tell the state of {job}", cause="its answer cannot be read")
+        return found
+
+    def _bring_log(self, spool: Spool, work: Work, templates: JobTemplates, sent: Sent) -> list[str]:
+        """Bring the log of a job up to date, redacted; what is wrong with it. Raises ToolError."""
+        since = str(round(max(0.0, time.time() - sent.at) + _SLACK_S))
+        answer = self._checked(self._run(work, filled(templates.logs, id=sent.job or "", since=since)))
+        return keep_log(spool, work, answer.out, templates)
+
+    def _run(self, work: Work, argv: Sequence[str], *, most_s: float = float("inf")) -> ShellAnswer:
+        """Run the launcher as the user did. Raises NoAnswer when it does not come to its end in time."""
+        own, words = split_env_words(argv)
+        hidden = {place.removeprefix("env.") for place in work.hidden}
+        env = {name: value for name, value in work.env.items() if name not in hidden}
+        environ = {**self._environ, **env, **own}
+        return run_program(words, environ, stdin=b"", timeout_s=min(most_s, self._given.timeout_s), cwd=work.cwd)
+
+    def _checked(self, answer: ShellAnswer) -> ShellAnswer:
+        if answer.code != 0:
+            raise ToolError(f"{self.place} does not answer", cause=answer.said)
+        return answer
+
+
+def submitter(workspace: Workspace, declared: Declared) -> Submitter:
+    """The executor of these settings. Raises UsageError where they do not fit."""
+    templates = completed(declared.name, declared.read(JobTemplates))
+    return Submitter(templates, place=declared.name, environ=workspace.environ)
+
+
+def _now() -> str:
+    return stamp(datetime.now(UTC))

@@ -1,0 +1,231 @@
+"""What a launcher that submits and polls is called with: templates of words, from the settings or ready-made.
+
+A template is a list of words, never shell text. `{id}`, `{name}` and `{since}` may stand inside a word; `{command}`
+and `{env}` are words of their own and become as many words as it takes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from logbook_agent.model.errors import UsageError
+from logbook_agent.running.executors.jobstate import FACTS, FATES
+from logbook_agent.running.executors.settings import Declared
+from logbook_agent.text.commands.known import joins_words
+from logbook_agent.text.commands.launchers import Launched, Launcher, wrap
+from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.words import split_env_words
+
+Words = tuple[str, ...]
+PRESETS = ("iris", "dev-tpu")
+_DEV_TPU = "dev-tpu"
+_KNOWN = {
+    "submit": ("name", "env", "command"),
+    "find": ("name",),
+    "state": ("id",),
+    "logs": ("id", "since"),
+    "stop": ("id",),
+    "env": ("key", "value"),
+}
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobTemplates:
+    """The settings of an executor of kind `command`.
+
+    `program` and `options` complete a `preset`. `submit` starts a job; the word with `{name}` in it names the job.
+    `id` is found in what that prints, `found` in what `find` prints, where `{name}` stands for the name. `state` prints
+    JSON, in which `facts` says where what stands, or a line whose last word is the state; `states` says what each one
+    means, `gone` what is printed of a job that is not there. `line` takes off what `logs` puts before each line; it
+    gives no more than `log_lines`. `secrets` are variables that may be handed to it with their values. `syncs`: it
+    sends the files of this folder along. A job is asked about every `poll_s` seconds; an answer takes at most
+    `timeout_s`.
+    """
+
+    preset: str | None = None
+    program: Words = ()
+    options: Words = ()
+    submit: Words = ()
+    env: Words = ("-e", "{key}={value}")
+    id: str = r"(\S+)\s*\Z"
+    find: Words = ()
+    found: str = r"(\S*{name}\S*)"
+    state: Words = ()
+    facts: dict[str, str] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
+    gone: str = ""
+    logs: Words = ()
+    line: str = ""
+    log_lines: int | None = None
+    stop: Words = ()
+    secrets: Words = ()
+    syncs: bool = False
+    poll_s: float = 10.0
+    timeout_s: float = 120.0
+
+    @property
+    def is_synchronous(self) -> bool:
+        """Whether the launcher runs a command and waits for it."""
+        return self.preset == _DEV_TPU
+
+
+def completed(name: str, given: JobTemplates) -> JobTemplates:
+    """The templates of these settings, those of the preset included. Raises UsageError where they cannot work."""
+    where = f"executor {name!r}"
+    if given.preset is not None and given.preset not in PRESETS:
+        raise UsageError(f"{where}: no preset {given.preset!r}", cause=f"there are {', '.join(PRESETS)}")
+    if given.preset is not None and not given.program:
+        example = '["uv", "run", "iris", "--cluster=NAME"]'
+        if given.is_synchronous:
+            example = '["uv", "run", "scripts/iris/dev_tpu.py", "--config", "CONFIG", "--tpu-name", "NAME"]'
+        raise UsageError(
+            f"{where} has no program",
+            cause=f"the preset {given.preset} needs the words that start it",
+            hint=f"write: program = {example}",
+        )
+    if given.preset == "iris":
+        ready = dataclasses.replace(given, **_said(iris(given.program, given.options)))
+        given = dataclasses.replace(ready, **_said(given))
+    if given.is_synchronous:
+        submit = (*given.program, "execute", *given.options, "{env}", "--", "{command}")
+        return dataclasses.replace(given, submit=submit, syncs="--no-sync" not in given.options)
+    _check(where, given)
+    return given
+
+
+def _said(templates: JobTemplates) -> dict[str, Any]:
+    """The settings that are not left at their defaults."""
+    plain = JobTemplates()
+    names = [one.name for one in dataclasses.fields(JobTemplates)]
+    return {name: getattr(templates, name) for name in names if getattr(templates, name) != getattr(plain, name)}
+
+
+def iris(program: Words, options: Words = ()) -> JobTemplates:
+    """Jobs of an Iris cluster; `program` are the words up to `job`."""
+    fates = {
+        "SUCCEEDED": "succeeded",
+        "FAILED": "failed",
+        "KILLED": "killed",
+        "WORKER_FAILED": "lost",
+        "UNSCHEDULABLE": "never-started",
+        "PENDING": "waiting",
+        "BUILDING": "waiting",
+        "RUNNING": "running",
+    }
+    spelled = {text: fate for state, fate in fates.items() for text in (f"JOB_STATE_{state}", state.lower())}
+    log_lines = 100_000
+    return JobTemplates(
+        program=program,
+        submit=(*program, "job", "run", "--no-wait", "--job-name={name}", *options, "{env}", "--", "{command}"),
+        env=("-e", "{key}", "{value}"),
+        id=r"(?m)(?:Job submitted: |^)(/[^/\s]+/\S+)",
+        find=(*program, "job", "list", "--json"),
+        found=r'"job_id": *"(/[^"/]+/{name})"',
+        state=(*program, "job", "summary", "--json", "{id}"),
+        facts={
+            "state": "state",
+            "exit_code": "tasks.*.exit_code",
+            "duration_ms": "tasks.*.duration_ms",
+            "peak_memory_mb": "tasks.*.memory_peak_mb",
+            "reason": "error",
+        },
+        states=spelled,
+        gone="not found",
+        logs=(*program, "job", "logs", "--since-seconds", "{since}", "--max-lines", str(log_lines), "--tail", "{id}"),
+        line=r"\[[\d:. -]+\] task=\S+ \| ",
+        log_lines=log_lines,
+        stop=(*program, "job", "stop", "{id}"),
+        syncs=True,
+    )
+
+
+def _check(where: str, given: JobTemplates) -> None:
+    for key in ("submit", "state", "logs", "id"):
+        if not getattr(given, key):
+            raise UsageError(f"{where} has no {key}", hint=f"docs/how-to/launchers.md describes {key}")
+    for key, allowed in _KNOWN.items():
+        names = [name for word in getattr(given, key) for name in _PLACEHOLDER.findall(word)]
+        if unknown := [name for name in names if name not in allowed]:
+            known = ", ".join(f"{{{name}}}" for name in allowed)
+            raise UsageError(
+                f"{where}: {key} has the unknown placeholder {{{unknown[0]}}}", hint=f"placeholders of {key}: {known}"
+            )
+    if given.submit.count("{command}") != 1:
+        raise UsageError(f"{where}: submit needs {{command}} once, as a word of its own")
+    for key in ("id", "found", "line", "gone"):
+        try:
+            re.compile(getattr(given, key).replace("{name}", "x"))
+        except re.error as error:
+            raise UsageError(f"{where}: {key} is no pattern", cause=str(error)) from None
+    if wrong := next((fate for fate in given.states.values() if fate not in FATES), None):
+        raise UsageError(f"{where}: states has the unknown meaning {wrong!r}", hint=f"meanings: {', '.join(FATES)}")
+    if wrong := next((fact for fact in given.facts if fact not in FACTS), None):
+        raise UsageError(f"{where}: facts has the unknown fact {wrong!r}", hint=f"facts: {', '.join(FACTS)}")
+    place = name_place(given)
+    if place is not None and any("{env}" in word or "{command}" in word for word in given.submit[:place]):
+        raise UsageError(f"{where}: the word with {{name}} must stand before {{env}} and {{command}}")
+    if given.find and place is None:
+        raise UsageError(f"{where}: find is of no use without {{name}} in submit")
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+
+def name_place(templates: JobTemplates) -> int | None:
+    """Which word of the submission names the job; None where none does."""
+    return next((place for place, word in enumerate(templates.submit) if "{name}" in word), None)
+
+
+def submission(found: Declared, argv: Sequence[str], env: Mapping[str, str], redactor: Redactor) -> Launched:
+    """The submission of a command as it is recorded: without the name of the job, which differs from run to run.
+
+    Raises UsageError where the settings do not fit, and where a secret would be handed to the launcher.
+    """
+    templates = completed(found.name, found.read(JobTemplates))
+    own, argv = split_env_words(argv)
+    env = {**env, **own}
+    _check_secrets(found.name, templates, argv, env, redactor)
+    words = [word for word in templates.submit if "{name}" not in word]
+    command = tuple(argv)
+    if templates.is_synchronous:
+        script = next((word for word in words if word.endswith("dev_tpu.py")), "")
+        if command[:2] in (("bash", "-c"), ("bash", "-lc")):
+            command = ("exec", *command)  # which it refuses as they stand
+        if joins_words(script):
+            # One word, which the shell there takes apart again.
+            command = (shlex.join(command),)
+    launcher = Launcher(name=found.name, template=shlex.join(words), env_template=shlex.join(templates.env))
+    done = wrap(launcher, command, env)
+    if command != tuple(argv):
+        launch = dataclasses.replace(done.launch, command=tuple(argv))
+        done = dataclasses.replace(done, launch=launch)
+    return dataclasses.replace(done, submits=not templates.is_synchronous, syncs=templates.syncs)
+
+
+def _check_secrets(
+    name: str, templates: JobTemplates, argv: Sequence[str], env: Mapping[str, str], redactor: Redactor
+) -> None:
+    hidden = [key for key, value in env.items() if redactor.named(key, value) != value and key not in templates.secrets]
+    if hidden:
+        raise UsageError(
+            f"{hidden[0]} holds a secret, and executor {name!r} would hand it to its launcher",
+            cause="launchers keep what they are given, where others may read it",
+            hint=f'set it where the command runs, or allow it in your settings: secrets = ["{hidden[0]}"]',
+        )
+    if redactor.argv(argv) != tuple(argv):
+        raise UsageError(
+            "the command holds a secret",
+            cause=f"executor {name!r} would hand it to its launcher, which keeps it where others may read it",
+            hint="pass it by the name of a variable that is set where the command runs",
+        )
+
+
+def filled(words: Words, **values: str) -> list[str]:
+    """The words with what stands for their placeholders."""
+    return [_PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), word) for word in words]
