@@ -149,3 +149,17 @@ def test_seconds_that_no_system_can_wait(started: Cli, folder: Path, key: str, s
     assert answer.code == 2
     assert answer.error["message"] == f"logbook.toml: github.{key} must be a number of seconds"
     assert answer.error["hint"].endswith("; the most is 86400")
+
+
+def test_a_secret_where_a_time_belongs_is_not_shown_and_the_entry_is_named(
+    two: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "fzQ8xk2Lm9vT4wR7pZc6"
+    monkeypatch.setenv("FUZZ_API_KEY", secret)
+    (two / "entries" / "MOE-000.yaml").write_text(ENTRY.replace("2026-02-10T10:43:00+00:00", secret))
+    there, warnings = listed(cli)
+    assert there == ["MOE-001"]
+    assert "a secret rule hides a value that MOE-000 needs: opened is $FUZZ_API_KEY" in warnings[0]
+    for words in (("list",), ("show", "MOE-000"), ("status",), ("search", "x"), ("render",), ("doctor", "--json")):
+        answer = cli(*words)
+        assert secret not in answer.out + answer.err, words

@@ -96,7 +96,7 @@ def test_a_rule_that_hides_what_a_record_needs_is_named(started: Cli, folder: Pa
     (folder / "logbook.toml").write_text("[[secret_rules]]\nid = 'x'\nregex = '-000'\n")
     answer = started("note", "--title", "one")
     assert answer.code == 3, answer
-    assert "hides a value that a record needs" in answer.err
+    assert "hides a value that MOE[redacted:x] needs: id is MOE[redacted:x]" in answer.err
     assert "logbook.toml" in answer.err
 
 

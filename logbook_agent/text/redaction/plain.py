@@ -214,18 +214,20 @@ def clean_record(record: _R, redactor: Redactor) -> _R:
     try:
         done = decode(type(record), safe)
     except CodecError as error:
-        raise _too_much(str(error)) from error
+        raise _too_much(safe, str(error)) from error
     for name in _NEEDED:
         if getattr(done, name, None) != getattr(record, name, None):
-            raise _too_much(f"{name} is {getattr(done, name)}")
+            raise _too_much(safe, f"{name} is {getattr(done, name)}")
     return done
 
 
-def _too_much(what: str) -> RecordError:
+def _too_much(safe: Any, what: str) -> RecordError:
+    """`safe`: the record without secrets, which says what it is called."""
+    name = next((safe[key] for key in ("id", "entry", "topic") if key in safe), "a record")
     return RecordError(
-        f"a secret rule hides a value that a record needs: {what}",
-        cause="a rule of [[secret_rules]] in logbook.toml matches more than a secret",
-        hint="make it narrower, or remove it from logbook.toml",
+        f"a secret rule hides a value that {name} needs: {what}",
+        cause="a secret stands there, or what a rule of [[secret_rules]] in logbook.toml takes for one",
+        hint="take the secret out, or make the rule narrower",
     )
 
 
