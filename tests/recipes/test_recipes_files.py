@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import sys
 from collections.abc import Mapping
 
@@ -46,11 +47,20 @@ COUNTS = {
     "dp-ep": (2 * 2 * 4, 0, 4, 0),
     "null-routing-ep": (2 * 5 + 2, 2, 1 + 1, 1),
 }
+# What a scale has more or fewer of; a method that counts them says something else than what a small sweep does.
+COUNTED = re.compile(
+    r"\b(two|three|four|five|six|nine|ten|\d+) [\w-]*\s?(batches|shapes|values|fractions|widths)\b", re.IGNORECASE
+)
 NOWHERE = Environment(devices=(), software={}, host="")
 # name: its stages with their runs, at full scale and at the tiny one.
 ON_FOUR = [name for name in COUNTS if name not in ("ep-none", "ep-forms", "dp-ep", "null-routing-ep", "overlap-topk")]
 """Those for one device, which have scales for four."""
 STAGES = {"int8": {"int8-ab": (2 * 6, 2 * 6), "int8-topk": ((5 + 5) * 8, 5 + 5)}}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_a_method_holds_at_every_scale(name: str) -> None:
+    assert COUNTED.search(chosen(name, None).recipe.method) is None
 
 
 def chosen(name: str, scale: str | None) -> SweepPlan:
