@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from logbook_agent.findings.cases import cases, code_names, short, without_mended
+from logbook_agent.findings.concluded import conclusions
 from logbook_agent.model.entry import Design, Entry, PlannedCommand
 from logbook_agent.model.header import Metric
 from logbook_agent.model.load import machine_text
@@ -284,7 +285,7 @@ def result_section(record: Record, table: Table | None, render_table: RenderTabl
         more = len(problems) - _SHOWN_PROBLEMS
         shown = [md.escape(p) for p in problems[:_SHOWN_PROBLEMS]]
         notes.append("Recorded with problems:\n" + md.items(shown + ([f"and {more} more"] if more > 0 else [])))
-    notes += further
+    notes += [*conclusions(record), *further]
     if table is None:
         return md.items(notes)
     if len(table.rows) == 1:
