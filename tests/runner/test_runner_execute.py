@@ -19,6 +19,7 @@ from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError
 from logbook_agent.model.run import Exit
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.process import Graces, Job, Outcome, exit_status
+from logbook_agent.running.launch.signals import StopRequests
 
 QUICK = Graces(interrupt_s=0.4, terminate_s=0.4, kill_s=2.0, drain_s=0.3)
 
@@ -316,6 +317,16 @@ def test_a_signal_to_the_tool_ends_the_group(number: signal.Signals) -> None:
     assert tool.process.returncode == 130, said
     assert "interrupted=True" in said
     assert wait_until(lambda: not any(map(is_running, tool.pids)))
+
+
+def test_one_signal_for_the_tool_and_its_command() -> None:
+    """As engines send it: the command has ended by it when the tool sees it."""
+    script = f"(sleep 0.1; kill -TERM {os.getpid()}) > /dev/null 2>&1 & kill -TERM $$"
+    job = Job(argv=("/bin/sh", "-c", script), cwd=Path.cwd(), env=dict(os.environ))
+    with StopRequests() as stops:
+        # No time passes: it may come as late as it likes.
+        outcome = execute(job, Recorder(), stops=stops, clock=lambda: 0.0, graces=QUICK)
+    assert outcome.exit == Exit(signal="SIGTERM", interrupted=True)
 
 
 @pytest.mark.slow

@@ -21,6 +21,9 @@ _DOUBLE_S = 0.2
 _READ_BYTES = 64 * 1024
 # How long nothing has to come before `idle` is called.
 _IDLE_S = 0.15
+# A signal that ended the child may be for the tool, too, which then sees it a little later.
+_SAME_SIGNAL_S = 0.05
+_STOPS = ("SIGINT", "SIGTERM", "SIGHUP")
 # How often a child is looked for that closed its output, where no signal tells of its end.
 _POLL_S = 0.02
 # What is still read of a pipe when its time is over: more than it can hold, and not endless.
@@ -110,14 +113,16 @@ class _Loop:
         asked = self._stops.take()
         # One request may come as two signals (to the tool and to its group): those belong together.
         again = asked and self._stops.last == signal.SIGINT and now - self._asked_at >= _DOUBLE_S
-        if asked and self._ended is None and not self._timeout:
+        # An engine sends its signal to the tool and the command at once: who is quicker does not matter.
+        is_same = asked and self._ended is not None and self._ended.exit.signal == signal.Signals(self._stops.last).name
+        if asked and (self._ended is None or is_same) and not self._timeout:
             self._interrupted = True
         if asked:
             self._asked_at = now
         if self._deadline is not None and now >= self._deadline and self._ended is None:
             # Only the first cause counts: a child that takes its time after Ctrl-C has not timed out.
             self._timeout = self._timeout or not self._ladder.begun
-        if (again and self._ladder.begun) or (asked and self._ended is not None):
+        if (again and self._ladder.begun) or (asked and self._ended is not None and not is_same):
             # Also who waits for left-over output or for the group is told to stop waiting.
             self._ladder.hurry(now)
         if self._timeout or self._interrupted:
@@ -131,6 +136,8 @@ class _Loop:
                 return False
         elif self._ladder.begun:
             return True  # asked to stop after the child's own end
+        elif self._ended.exit.signal in _STOPS and now - self._ended_at < _SAME_SIGNAL_S:
+            return False
         return self._open == 0 or now - self._ended_at >= self._graces.drain_s
 
     def _wait_s(self, now: float) -> float:
