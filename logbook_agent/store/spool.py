@@ -92,10 +92,11 @@ class Sent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """The stage that a run on another machine was in when it last changed."""
+    """The stage that a run on another machine was in when it last changed, and what its engine said of it then."""
 
     format: int = 1
     stage: str
+    said: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +181,7 @@ class Spool:
         self._write(SENT, sent, durable=True)
 
     def write_seen(self, seen: Seen) -> None:
-        self._write(SEEN, seen, durable=False)
+        self._write(SEEN, clean_record(seen, self.redactor()), durable=False)
 
     def write_heartbeat(self, beat: Heartbeat) -> None:
         self._write(HEARTBEAT, clean_record(beat, self.redactor()), durable=False)

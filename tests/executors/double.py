@@ -22,6 +22,8 @@ class Threads:
     """What it has started is known to the process alone, so all of its instances share it."""
 
     running: dict[Path, StopRequests] = {}
+    pace_s = 0.5
+    place = None
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ

@@ -8,12 +8,14 @@ Paths may begin with `~`. The standard library is all that is needed.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import gzip
 import json
 import os
 import sys
 import tarfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,7 +41,7 @@ def main(args: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="far", description="What a client of the logbook asks of this machine.")
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("hello")
-    for name in ("put", "start", "follow", "stop", "fetch", "drop"):
+    for name in ("put", "start", "follow", "close", "stop", "fetch", "drop"):
         verb = verbs.add_parser(name)
         verb.add_argument("folder", type=lambda text: Path(os.path.expanduser(text)))  # noqa: PTH111
         if name == "follow":
@@ -118,14 +120,43 @@ def _follow(given: argparse.Namespace) -> None:
         return
     spool = _spool(folder)
     if spool.has(CLOSED):
-        _say(stage="never-started", said="it never arrived there")
+        _say(stage="never-started", said="it never arrived there", is_closed=True)
         return
     stage = stage_of(spool)
     found = {name: _plain(spool, file) for name, file in (("began", BEGAN), ("heartbeat", HEARTBEAT))}
     size = (folder / LOG).stat().st_size if spool.has(LOG) else 0
-    _say(stage=stage, size=size, is_begun=spool.has(LOCK), **found)
+    _say(stage=stage, size=size, silent_s=_silent_s(folder), **(_end(spool) if stage == "ended" else {}), **found)
     if given.offset is not None:
         sys.stdout.buffer.write(log_from(spool, given.offset))
+
+
+def _silent_s(folder: Path) -> float | None:
+    """How long nothing was heard of a worker, by the clock of this machine; None: never was."""
+    signs = [(folder / name).stat().st_mtime for name in (LOCK, BEGAN, HEARTBEAT) if (folder / name).exists()]
+    return round(time.time() - max(signs), 3) if signs else None
+
+
+def _end(spool: Spool) -> dict[str, Any]:
+    """What an engine had to do with the end of a run: it complains in the file of the worker."""
+    with contextlib.suppress(LogbookError):
+        end = spool.end()
+        return {"is_interrupted": end is not None and end.exit.interrupted, "complaint": spool.read(ERRORS)}
+    return {}
+
+
+def _close(given: argparse.Namespace) -> None:
+    """Let no worker begin any more, where none has; whether nothing more is to come."""
+    folder: Path = given.folder
+    spool = _spool(folder)
+    # On a disk that machines share, this shows what others have written.
+    list(folder.iterdir())
+    claim = spool.claim()
+    is_closed = claim is not None and not spool.has(FINAL)
+    if is_closed and not spool.has(BEGAN):
+        (folder / CLOSED).touch()
+    if claim is not None:
+        os.close(claim)
+    _say(closed=is_closed)
 
 
 def _stop(given: argparse.Namespace) -> None:

@@ -135,12 +135,14 @@ def _changed(end: End, digest: str | None) -> list[str]:
 
 
 def _errors(spool: Spool, workspace: Workspace) -> str:
-    """The last line that the worker itself complained in, without secrets."""
+    """The last line that the worker itself complained in, else what its engine said of it, without secrets."""
     try:
         lines = (spool.read(ERRORS) or "").strip().splitlines()
+        seen = spool.seen()
     except StoreError:
         return ""
-    return workspace.redactor.text(lines[-1])[:_ERROR_CHARS] if lines else ""
+    said = lines[-1] if lines else (seen.said if seen is not None else None) or ""
+    return workspace.redactor.text(said)[:_ERROR_CHARS]
 
 
 # -- files -----------------------------------------------------------------------------------------

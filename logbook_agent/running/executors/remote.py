@@ -102,18 +102,18 @@ class Remote:
         before = spool.seen()
         if before is not None and before.stage in OVER:
             output = b"" if offset is None else log_from(spool, offset)
-            return Followed(stage=_stage(before.stage), output=output)
+            return Followed(stage=stage_named(before.stage), output=output, said=before.said)
         # While a client submits it, it may not have come yet; afterwards, what has not come is not to come.
         words = ["follow", sent.folder, *([] if spool.is_held() else ["--close"])]
         try:
             head, output = self.ask([*words, *([] if offset is None else ["--offset", str(offset)])])
+            stage, said = self.judged(spool, sent, head)
         except ToolError as error:
-            known: Stage = _stage(before.stage) if before is not None else "sent"
+            known: Stage = stage_named(before.stage) if before is not None else "sent"
             return Followed(stage=known, trouble=_told(error), heartbeat=spool.heartbeat())
-        stage: Stage = self.judged(sent, head)
         heartbeat = _read(Heartbeat, head.get("heartbeat"))
-        self._mirror(spool, stage, head, heartbeat)
-        return Followed(stage=stage, output=output, heartbeat=heartbeat, said=head.get("said"))
+        self._mirror(spool, stage, said, head, heartbeat)
+        return Followed(stage=stage, output=output, heartbeat=heartbeat, said=said)
 
     def stop(self, spool: Spool) -> None:
         """As `Executor.stop`. Raises ToolError when the machine does not answer."""
@@ -145,9 +145,9 @@ class Remote:
         """Ask the worker there to end its command."""
         self.ask(["stop", sent.folder])
 
-    def judged(self, sent: Sent, head: Mapping[str, Any]) -> Stage:
-        """How far a run is by what its far spool tells."""
-        return _stage(head.get("stage"))
+    def judged(self, spool: Spool, sent: Sent, head: Mapping[str, Any]) -> tuple[Stage, str | None]:
+        """How far a run is by what its far spool tells, and what the engine says of it. Raises ToolError."""
+        return stage_named(head.get("stage")), head.get("said")
 
     # -- what is carried there -------------------------------------------------------------------------
 
@@ -228,7 +228,9 @@ class Remote:
             raise ToolError(f"{words[0]} failed on {self.place or 'this host'}", cause=answer.said)
         return head, rest
 
-    def _mirror(self, spool: Spool, stage: Stage, head: Mapping[str, Any], heartbeat: Heartbeat | None) -> None:
+    def _mirror(
+        self, spool: Spool, stage: Stage, said: str | None, head: Mapping[str, Any], heartbeat: Heartbeat | None
+    ) -> None:
         """Keep in the client's spool what was seen there."""
         began = _read(Began, head.get("began"))
         known = spool.began() if spool.has(BEGAN) else None
@@ -238,7 +240,7 @@ class Remote:
             spool.write_heartbeat(heartbeat)
         before = spool.seen()
         if before is None or before.stage != stage:
-            spool.write_seen(Seen(stage=stage))
+            spool.write_seen(Seen(stage=stage, said=said))
 
 
 def elsewhere(work: Work, repository: Repository | None, tree: str | None) -> Work:
@@ -287,7 +289,8 @@ def _read(kind: type[Any], plain: object) -> Any:
 _STAGES: tuple[Stage, ...] = ("sent", "running", "ended", "orphaned", "lost", "never-started", "elsewhere")
 
 
-def _stage(text: object) -> Stage:
+def stage_named(text: object) -> Stage:
+    """A stage as another machine calls it."""
     return next((stage for stage in _STAGES if stage == text), "elsewhere")
 
 

@@ -28,7 +28,7 @@ from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.sealing import environ_of, redactor_of, unsealed
 from logbook_agent.running.worker.work import Stream, Work, Workplace
 from logbook_agent.store.parse import parse_json
-from logbook_agent.store.spool import BEGAN, FINAL, WORK, Heartbeat, Spool, name_holder
+from logbook_agent.store.spool import BEGAN, CLOSED, FINAL, WORK, Heartbeat, Spool, name_holder
 from logbook_agent.text.times import stamp
 
 HEARTBEAT_S = 5.0
@@ -76,6 +76,8 @@ def _work(spool: Spool, lock: int | None) -> int:
             f"{spool.folder.name} was started already",
             cause="another worker holds it" if held is None else "there is a run in it",
         )
+    if spool.has(CLOSED):
+        raise ToolError(f"{spool.folder.name} is closed", cause="its client gave it up before this worker began")
     text = spool.read(WORK)
     where = spool.folder / WORK if text is not None else "standard input"
     try:
