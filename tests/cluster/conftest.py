@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.cluster import ray_engine, slurm_engine
+from tests.cluster import ray_engine, slurm_engine, slurm_place
+from tests.conftest import Cli
 
 
 @pytest.fixture(scope="session")
@@ -40,3 +42,9 @@ def slurm(slurm_once: slurm_engine.Slurm, monkeypatch: pytest.MonkeyPatch) -> It
     monkeypatch.setenv("PATH", str(slurm_once.bin), prepend=os.pathsep)
     yield slurm_once
     slurm_once.recover()
+
+
+@pytest.fixture
+def queue(slurm: slurm_engine.Slurm, started: Cli, folder: Path, tmp_path: Path) -> slurm_place.SlurmPlace:
+    """A logbook whose executor is Slurm."""
+    return slurm_place.slurm_place(folder, tmp_path / "shared")

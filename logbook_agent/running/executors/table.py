@@ -41,10 +41,17 @@ def _command(workspace: Workspace, declared: Declared) -> Executor:
     return submitter(workspace, declared)
 
 
+def _slurm(workspace: Workspace, declared: Declared) -> Executor:
+    from logbook_agent.running.executors.slurm import slurm
+
+    return slurm(workspace, declared)
+
+
 # What `kind` may be in the settings.
 KINDS: dict[str, Callable[[Workspace, Declared], Executor]] = {
     LAUNCHES: _command,
     "ssh": _ssh,
+    "slurm": _slurm,
 }
 
 

@@ -1,0 +1,219 @@
+"""Workers as jobs of Slurm: the script of a job becomes the worker of a far spool, on a disk that the nodes share.
+
+The far spool is the truth. What `squeue` and `sacct` say are hints, asked only while nothing is heard of the worker; a
+job carries the name of its far spool, so that one whose submission was not answered is found again. No submission is
+sent twice: a far spool whose job is not there is closed, and a worker that would come later refuses it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, ClassVar
+
+from logbook_agent.model.codec import encode
+from logbook_agent.model.errors import ToolError, UsageError
+from logbook_agent.running.executors.contract import Stage
+from logbook_agent.running.executors.remote import Places, Remote, stage_named
+from logbook_agent.running.executors.settings import Declared
+from logbook_agent.running.executors.shell import Here, Shell, as_text
+from logbook_agent.running.executors.ssh import Ssh
+from logbook_agent.running.worker.work import Work
+from logbook_agent.store.spool import ERRORS, Sent, Spool
+from logbook_agent.store.workspace import Workspace
+
+# A worker gives a sign every few seconds; one that was heard of since then lives, whatever Slurm says.
+FRESH_S = 20.0
+# Slurm ended it, for reasons of its own: the run is to be made again.
+_TAKEN = frozenset(("BOOT_FAIL", "NODE_FAIL", "PREEMPTED"))
+_OVER = _TAKEN | {"CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "OUT_OF_MEMORY", "REVOKED", "TIMEOUT"}
+# The same as slurmstepd writes it where it passes the signal on.
+_SAID_TAKEN = ("DUE TO PREEMPTION", "DUE TO NODE FAILURE", "DUE TO JOB REQUEUE")
+_SCRIPT = """\
+#!/bin/sh
+if [ "${{SLURM_RESTART_COUNT:-0}}" != 0 ]; then
+  echo "Slurm started job $SLURM_JOB_ID again; a run has one attempt" >&2
+  exit 125
+fi
+# Else every srun of the command would have an empty environment.
+unset SLURM_EXPORT_ENV
+exec {worker}
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlurmSettings(Places):
+    """`host`: a login node as ssh takes it, and `ssh_options` further words for ssh; None: Slurm's commands are here.
+    `options` are words for sbatch. `folder` lies on a file system that the nodes share with the login node."""
+
+    host: str | None = None
+    ssh_options: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlurmJob:
+    """What Slurm says of a job: its `state` in capitals, why it waits, and its nodes."""
+
+    number: str
+    state: str
+    reason: str = ""
+    nodes: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in _OVER
+
+    @property
+    def said(self) -> str:
+        """`job 12 is PENDING (Resources)`."""
+        why = f" ({self.reason})" if self.reason not in ("", "None") and not self.is_over else ""
+        return f"job {self.number} is {self.state}{why}" + (f" on {self.nodes}" if self.nodes else "")
+
+
+class Slurm(Remote):
+    """Starts workers by `sbatch`."""
+
+    hands_over: ClassVar[bool] = False
+
+    def __init__(self, *, shell: Shell, settings: SlurmSettings, environ: Mapping[str, str]) -> None:
+        super().__init__(shell=shell, places=settings, environ=environ, secrets={})
+        self.options = settings.options
+
+    @property
+    def place(self) -> str:
+        """The login node, as the settings name it: which node it will be, the worker says."""
+        return self.shell.host or "slurm"
+
+    # -- what Slurm does in its own way ----------------------------------------------------------------
+
+    def launch(self, spool: Spool, sent: Sent, work: Work, secrets: Mapping[str, str]) -> None:
+        """As `Remote.launch`. A submission that failed may have arrived all the same: Slurm is asked."""
+        made, _ = self.ask(["put", sent.folder], stdin=json.dumps({"work": encode(work)}).encode())
+        if not made.get("made"):
+            return
+        answer = self.shell.run(self._sbatch(str(made["folder"])), stdin=self._script(sent.folder).encode())
+        number = answer.out.decode("utf-8", "replace").strip().partition(";")[0]
+        job = SlurmJob(number=number, state="PENDING") if answer.code == 0 and number.isdigit() else self.job(sent)
+        if job is not None:
+            spool.write_sent(dataclasses.replace(sent, job=job.number))
+        elif self._close(sent):
+            raise ToolError(f"sbatch did not submit {name_of(sent.folder)}", cause=answer.said)
+
+    def end(self, sent: Sent) -> None:
+        """As `Remote.end`: TERM to the worker, and KILL after Slurm's KillWait."""
+        job = self.job(sent)
+        if job is None or job.is_over:
+            return
+        answer = self.shell.run(["scancel", job.number])
+        if answer.code != 0:
+            raise ToolError(f"job {job.number} cannot be cancelled", cause=answer.said, hint=f"scancel {job.number}")
+
+    def judged(self, spool: Spool, sent: Sent, head: Mapping[str, Any]) -> tuple[Stage, str | None]:
+        """How far a run is. Slurm is asked only while nothing was heard of its worker for a while."""
+        stage, has_begun = stage_named(head.get("stage")), head.get("began") is not None
+        if stage == "ended":
+            return ("lost", None) if _was_taken(head) else ("ended", None)
+        if head.get("is_closed"):
+            return stage, head.get("said")
+        alive: Stage = "running" if has_begun else "sent"
+        silent_s = head.get("silent_s")
+        # While a client submits it, there need be no job yet.
+        if spool.is_held() or (has_begun and silent_s is not None and abs(silent_s) < FRESH_S):
+            return alive, None
+        job = self.job(sent)
+        said = job.said if job is not None else "Slurm does not know its job"
+        if job is not None and not job.is_over:
+            return alive, said
+        if not self._close(sent):
+            return alive, None  # it began or ended meanwhile
+        taken = job is not None and job.state in _TAKEN
+        return ("lost" if has_begun or taken else "never-started"), said
+
+    # -- Slurm's commands ----------------------------------------------------------------------------
+
+    def _sbatch(self, folder: str) -> list[str]:
+        """Submits the script of standard input. What the settings say comes first, so that it changes nothing here.
+
+        `--export=NONE`: a job would take the variables of this process along, with its secrets, and Slurm would keep
+        them on its disk. It has those of a login on its node instead.
+        """
+        return [
+            "sbatch",
+            "--parsable",
+            *self.options,
+            "--no-requeue",
+            "--export=NONE",
+            f"--job-name={name_of(folder)}",
+            f"--chdir={folder}",
+            "--input=/dev/null",
+            f"--output={folder}/{ERRORS}",
+            "--open-mode=append",
+        ]
+
+    def _script(self, folder: str) -> str:
+        words = [self.places.python, "-P", self.code_folder, "worker", folder, "--with-parent"]
+        return _SCRIPT.format(worker=as_text(words))
+
+    def job(self, sent: Sent) -> SlurmJob | None:
+        """What Slurm says of the job of a far spool; None when it has none of this name, or has forgotten it. Raises
+        ToolError when it does not answer."""
+        name = f"--name={name_of(sent.folder)}"
+        answer = self.shell.run(["squeue", "--noheader", "--states=all", name, "--format=%A|%T|%r|%N"])
+        if answer.code != 0:
+            raise ToolError("squeue does not answer", cause=answer.said, hint="squeue")
+        if found := jobs_of(answer.out.decode("utf-8", "replace")):
+            return found[-1]
+        # Many a cluster keeps no accounts, and then this fails.
+        words = ["--noheader", "--parsable2", "--allocations", "--starttime=now-30days", name]
+        answer = self.shell.run(["sacct", *words, "--format=JobIDRaw,State,Reason,NodeList"])
+        found = jobs_of(answer.out.decode("utf-8", "replace")) if answer.code == 0 else []
+        return found[-1] if found else None
+
+    def _close(self, sent: Sent) -> bool:
+        """Have no worker begin in a far spool any more, or go on being waited for; False where it has ended, or one
+        is at work."""
+        return bool(self.ask(["close", sent.folder])[0].get("closed"))
+
+
+def name_of(folder: str) -> str:
+    """What the job of a far spool is called."""
+    return PurePosixPath(folder).name
+
+
+def jobs_of(text: str) -> list[SlurmJob]:
+    """Jobs from lines `number|state|reason|nodes` of squeue or sacct, of which the last is the newest."""
+    found = []
+    for line in text.splitlines():
+        number, *rest = line.strip().split("|")
+        if len(rest) == 3 and rest[0]:
+            # sacct: `CANCELLED by 1000`.
+            found.append(SlurmJob(number=number, state=rest[0].split()[0], reason=rest[1], nodes=rest[2]))
+    return found
+
+
+def _was_taken(head: Mapping[str, Any]) -> bool:
+    """Whether Slurm ended the command for reasons of its own. The worker saw a request to stop, as from anybody."""
+    complaint = head.get("complaint") or ""
+    return bool(head.get("is_interrupted")) and any(text in complaint for text in _SAID_TAKEN)
+
+
+def slurm(workspace: Workspace, declared: Declared) -> Slurm:
+    """The executor of such settings. Raises UsageError."""
+    settings = declared.read(SlurmSettings)
+    if set("%\\") & set(settings.folder):
+        raise UsageError(
+            f"executor {declared.name!r} has the folder {settings.folder}",
+            cause="Slurm takes % and \\ in the name of an output file for something else",
+            hint=f"choose another folder in {declared.file}",
+        )
+    environ = workspace.environ
+    shell: Shell = (
+        Here(environ=environ)
+        if settings.host is None
+        else Ssh(host=settings.host, options=settings.ssh_options, environ=environ)
+    )
+    return Slurm(shell=shell, settings=settings, environ=environ)
