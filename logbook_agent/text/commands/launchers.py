@@ -74,7 +74,7 @@ def _launcher(name: str, given: object) -> Launcher:
         if key not in _KEYS:
             raise UsageError(f"{where} has the unknown key {key!r}", hint=f"keys: {', '.join(sorted(_KEYS))}")
         if not isinstance(value, str):
-            raise UsageError(f"{where}: {key} is not text", cause=f"it is {value!r}")
+            raise UsageError(f"{where}: {key} is not text", cause=f"it is {value!r}", hint=_EXAMPLE)
     if "template" not in given:
         raise UsageError(f"{where} has no template", hint=_EXAMPLE)
     launcher = Launcher(name=name, **given)
@@ -87,7 +87,7 @@ def _check(launcher: Launcher, where: str) -> None:
         try:
             shlex.split(text)
         except ValueError as error:
-            raise UsageError(f"{where}: its {what} is not shell text", cause=str(error)) from None
+            raise UsageError(f"{where}: its {what} is not shell text", cause=str(error), hint=_EXAMPLE) from None
     names = _ANY_PLACEHOLDER.findall(launcher.template)
     unknown = [n for n in names if n not in ("name", "env", "command")]
     if unknown:
