@@ -47,11 +47,12 @@ def prediction(config: dict[str, Any], target: str, calibration: str | None) -> 
         "low": None if time is None else 0.8 * time,
         "high": None if time is None else 1.3 * time,
         "bound": None if time is None else 0.4 * time,
-        "terms": {} if time is None else {"grouped_matmul": 0.7 * time, "send": 0.3 * time},
+        "terms": {} if time is None else {"matmul": 0.0, "grouped_matmul": 0.7 * time, "send": 0.3 * time},
         "fits": config.get("tokens", 0) < 10**6,
         "vmem": "not checked",
         "program": f"{config.get('topk', 2)} {config.get('ep_impl')}",
         "unknown": [],
+        "cautions": ["nothing was run", *(["it sends to all"] if config.get("ep_impl") == "all_to_all" else [])],
         "refused": "unsupported: ragged is not compiled here" if time is None else None,
     }
 

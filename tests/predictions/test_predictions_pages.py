@@ -13,12 +13,13 @@ B = ("--devices", "4", "--topk", "2", "--ep-impl", "all_to_all")
 PREDICT = ("predict", "--title", "psum against all_to_all", "--", "--aot", "v5p-8", *A, "--", "--ep-impl", "all_to_all")
 PREDICTED = """\
 - Predicted:
-  - A: predicted 8 ms (6.4 to 10.4), at least 3.2 ms; fits into HBM, VMEM not checked; libtpu 0.0.42.1, \
-calibration seeds; model 1, 4 x TPU v5 of v5p-8
+  - all of these: fits into HBM, VMEM not checked; libtpu 0.0.42.1, calibration seeds; model 1, 4 x TPU v5 of v5p-8
+    - note: nothing was run
+  - A: predicted 8 ms (6.4 to 10.4), at least 3.2 ms
     - of this: grouped_matmul 5.6 ms, send 2.4 ms
-  - B: predicted 12 ms (9.6 to 15.6), at least 4.8 ms; fits into HBM, VMEM not checked; libtpu 0.0.42.1, \
-calibration seeds; model 1, 4 x TPU v5 of v5p-8
+  - B: predicted 12 ms (9.6 to 15.6), at least 4.8 ms
     - of this: grouped_matmul 8.4 ms, send 3.6 ms
+    - note: it sends to all
   - B against A: loses, 0.67 times as fast by the model (from 1.2 on a direction is claimed)
 """
 CHECKED = """\

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.predictions.rows import pairs_of, predicted_rows
-from logbook_agent.findings.predictions.words import outcome_text, predicted_text, seconds_text, short_text, terms_text
+from logbook_agent.findings.predictions.words import outcome_text, predicted_parts, seconds_text, short_text, terms_text
 from logbook_agent.model.record import Record
 from logbook_agent.text import markdown as md
 
 if TYPE_CHECKING:
+    from bench_core.accounting.prediction import Prediction
     from logbook_agent.findings.predictions.checked import Check, Checks, Direction
 
 # A page of an entry stays as short as a person can read.
@@ -35,15 +36,16 @@ NOTHING = Beside()
 
 
 def predicted_section(record: Record) -> str:
-    """Every prediction of an entry with its terms, and what the rows claim against one another."""
+    """Every prediction of an entry with its terms, and what the rows claim against one another. What all of them share
+    is said once, in front."""
     found = predicted_rows(record)
-    lines = []
+    shared = _shared([one.said for one in found]) if len(found) > 1 else _NOT_SHARED
+    lines = [_lines_of("all of these: " + "; ".join(shared.parts), [], shared.notes)] if shared.parts else []
     for one in found[:_SHOWN]:
         said = one.said
-        line = md.escape(f"{one.name}: {predicted_text(said)}" if one.name else predicted_text(said))
-        below = [f"of this: {terms}"] if (terms := terms_text(said)) else []
-        below += [f"note: {md.one_line(caution)}" for caution in said.cautions[:_SHOWN_CAUTIONS]]
-        lines.append(f"{line}\n{md.items(list(map(md.escape, below)))}" if below else line)
+        text = "; ".join(part for part in predicted_parts(said) if part not in shared.parts)
+        notes = [note for note in said.cautions if not shared.parts or note not in shared.notes]
+        lines.append(_lines_of(f"{one.name}: {text}" if one.name else text, _terms(said), notes))
     if (more := len(found) - _SHOWN) > 0:
         lines.append(f"and {more:,} more predictions: `logbook show {record.id} --json`")
     pairs = pairs_of(record, found)
@@ -52,6 +54,38 @@ def predicted_section(record: Record) -> str:
         for p in pairs[:_SHOWN]
     ]
     return md.items(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shared:
+    """What several predictions have in common: parts of their texts, and notes."""
+
+    parts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+_NOT_SHARED = _Shared()
+
+
+def _shared(said: Sequence[Prediction]) -> _Shared:
+    """Behind the times, which are those of each. Without a shared part there are no shared notes either."""
+    parts = [dict.fromkeys(predicted_parts(one)[1:]) for one in said]
+    notes = [dict.fromkeys(one.cautions) for one in said]
+    return _Shared(
+        parts=tuple(part for part in parts[0] if all(part in own for own in parts)),
+        notes=tuple(note for note in notes[0] if all(note in own for own in notes)),
+    )
+
+
+def _terms(said: Prediction) -> list[str]:
+    return [f"of this: {terms}"] if (terms := terms_text(said)) else []
+
+
+def _lines_of(text: str, below: Sequence[str], notes: Sequence[str]) -> str:
+    """An item of a list, with what stands below it."""
+    below = [*below, *(f"note: {md.one_line(note)}" for note in notes[:_SHOWN_CAUTIONS])]
+    line = md.escape(text)
+    return f"{line}\n{md.items(list(map(md.escape, below)))}" if below else line
 
 
 def headline(record: Record) -> str | None:

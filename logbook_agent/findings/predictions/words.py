@@ -39,6 +39,11 @@ def short_text(said: Prediction) -> str:
 
 def predicted_text(said: Prediction) -> str:
     """`predicted 7.9 ms (6.1 to 10.3), at least 3.0 ms; VMEM not checked; libtpu 0.0.42.1, calibration NAME; ...`."""
+    return "; ".join(predicted_parts(said))
+
+
+def predicted_parts(said: Prediction) -> list[str]:
+    """The parts of this text: the times, then what predictions of one entry mostly share."""
     times = f"predicted {short_text(said)}"
     if said.bound is not None:
         times += f", at least {seconds_text(said.bound)[0]}" if said.bound > 0 else ""
@@ -54,14 +59,14 @@ def predicted_text(said: Prediction) -> str:
         shown = ", ".join(said.unknown[:_SHOWN_UNKNOWN])
         more = len(said.unknown) - _SHOWN_UNKNOWN
         parts.append(f"operations that the model does not know: {shown}" + (f" and {more} more" if more > 0 else ""))
-    return "; ".join(cut_line(part, _REFUSED_CHARS) for part in parts)
+    return [cut_line(part, _REFUSED_CHARS) for part in parts]
 
 
 def terms_text(said: Prediction) -> str:
-    """`grouped matmuls 4.1 ms, collectives 2.3 ms`: what the estimate adds up from, the largest first; empty where
-    that is not told."""
-    ordered = sorted(said.terms.items(), key=lambda term: -term[1])
-    return ", ".join(f"{cut_line(name, 60)} {seconds_text(value)[0] if value else '0'}" for name, value in ordered)
+    """`grouped_matmul 4.1 ms, send 2.3 ms`: what the estimate adds up from, the largest first, without what is 0; empty
+    where that is not told."""
+    ordered = sorted(((name, value) for name, value in said.terms.items() if value), key=lambda term: -term[1])
+    return ", ".join(f"{cut_line(name, 60)} {seconds_text(value)[0]}" for name, value in ordered)
 
 
 def outcome_text(outcome: Outcome) -> str:
