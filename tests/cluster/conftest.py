@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster import ray_engine, slurm_engine, slurm_place
+from tests.cluster import ray_engine, slurm_engine, slurm_place, ssh_place
 from tests.conftest import Cli
 
 
@@ -48,3 +48,13 @@ def slurm(slurm_once: slurm_engine.Slurm, monkeypatch: pytest.MonkeyPatch) -> It
 def queue(slurm: slurm_engine.Slurm, started: Cli, folder: Path, tmp_path: Path) -> slurm_place.SlurmPlace:
     """A logbook whose executor is Slurm."""
     return slurm_place.slurm_place(folder, tmp_path / "shared")
+
+
+@pytest.fixture
+def box(started: Cli, folder: Path, tmp_path: Path) -> Iterator[ssh_place.SshPlace]:
+    """A logbook whose executor is a machine behind ssh."""
+    if why := ssh_place.why_not():
+        pytest.skip(f"no ssh here: {why}")
+    place = ssh_place.ssh_place(folder, tmp_path / "ssh")
+    yield place
+    place.cut()

@@ -7,10 +7,11 @@ import signal
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.running.executors.contract import Followed
-from logbook_agent.running.executors.local import log_from, stage_of
+from logbook_agent.running.executors.local import hello, log_from, stage_of
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.worker.process import make
 from logbook_agent.running.worker.sealing import environ_of, unsealed
@@ -27,6 +28,9 @@ class Threads:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
+
+    def hello(self) -> dict[str, Any]:
+        return hello(self._environ)
 
     def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
         if spool.has(BEGAN) or spool.has(FINAL) or spool.folder in self.running:
@@ -45,7 +49,7 @@ class Threads:
 
         threading.Thread(target=run, daemon=True).start()
 
-    def follow(self, spool: Spool, offset: int | None = None) -> Followed:
+    def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
         output = b"" if offset is None else log_from(spool, offset)
         return Followed(stage=stage_of(spool), output=output, heartbeat=spool.heartbeat())
 

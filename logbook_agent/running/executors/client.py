@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import select
+import time
 
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.run import Exit, Host, Run
@@ -25,6 +26,8 @@ from logbook_agent.store.workspace import Workspace
 # How often a run is looked at: soon at first, then ever more seldom.
 FIRST_S = 0.02
 _GROWTH = 1.3
+# A machine that is slow to ask may take so long to answer; a request to stop waits for that.
+_WAIT_S = 10.0
 
 
 def send(workspace: Workspace, book: Book, plan: RunPlan, name: str) -> Run:
@@ -68,7 +71,8 @@ def attend(workspace: Workspace, book: Book, run: Run, display: Display, stops: 
     pause_s, offset = FIRST_S, 0 if display.shows_output else None
     told: set[str | None] = {None}
     while spool.folder.is_dir():
-        followed = executor.follow(spool, offset)
+        asked = time.monotonic()
+        followed = executor.follow(spool, offset, wait_s=_WAIT_S)
         if offset is not None and followed.output:
             offset += len(followed.output)
             display.output("stdout", followed.output)
@@ -88,7 +92,8 @@ def attend(workspace: Workspace, book: Book, run: Run, display: Display, stops: 
         beat = followed.heartbeat
         display.tick(beat.last if beat is not None else None, beat.bytes if beat is not None else 0)
         # A signal ends the wait: a request to stop, or that a worker of this process has ended.
-        if select.select([stops.wakeup], [], [], pause_s)[0]:
+        left_s = max(0.0, asked + pause_s - time.monotonic())
+        if select.select([stops.wakeup], [], [], left_s)[0]:
             stops.clear_wakeup()
         pause_s = min(executor.pace_s, pause_s * _GROWTH)
     display.done()

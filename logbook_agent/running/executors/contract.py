@@ -56,8 +56,9 @@ class Executor(Protocol):
         `follow` tells.
         """
 
-    def follow(self, spool: Spool, offset: int | None = None) -> Followed:
-        """How far the run is, with the output from this byte of the log on; None: without output."""
+    def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
+        """How far the run is, with the output from this byte of the log on; None: without output. Where asking is
+        costly, the answer may take `wait_s`, unless there is new output or the run is over."""
 
     def stop(self, spool: Spool) -> None:
         """Ask the worker to end its command: INT to its process group, then TERM, then KILL. Returns at once; does

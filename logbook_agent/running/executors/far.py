@@ -22,12 +22,15 @@ from typing import Any
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import LogbookError
+from logbook_agent.running.executors.contract import OVER
 from logbook_agent.running.executors.local import Local, hello, log_from, stage_of
 from logbook_agent.running.worker import process
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.reading import LOG
 from logbook_agent.store.spool import BEGAN, CLOSED, ERRORS, FINAL, HEARTBEAT, LOCK, WORK, Spool
 
+# How often is looked for news while somebody waits for them.
+_LOOK_S = 0.1
 _FETCHED = (BEGAN, LOG, "changes.diff", ERRORS, FINAL)
 
 
@@ -46,6 +49,7 @@ def main(args: Sequence[str] | None = None) -> None:
         verb.add_argument("folder", type=lambda text: Path(os.path.expanduser(text)))  # noqa: PTH111
         if name == "follow":
             verb.add_argument("--offset", type=int)
+            verb.add_argument("--wait", type=float, default=0.0, metavar="SECONDS")
             verb.add_argument("--close", action="store_true", help="what has not come by now is not to come")
     given = parser.parse_args(words)
     call: Callable[[Any], None] = globals()[f"_{given.verb}"]
@@ -122,7 +126,11 @@ def _follow(given: argparse.Namespace) -> None:
     if spool.has(CLOSED):
         _say(stage="never-started", said="it never arrived there", is_closed=True)
         return
-    stage = stage_of(spool)
+    deadline = time.monotonic() + given.wait
+    while (stage := stage_of(spool)) not in OVER and time.monotonic() < deadline:
+        if given.offset is not None and log_from(spool, given.offset):
+            break
+        time.sleep(_LOOK_S)
     found = {name: _plain(spool, file) for name, file in (("began", BEGAN), ("heartbeat", HEARTBEAT))}
     size = (folder / LOG).stat().st_size if spool.has(LOG) else 0
     _say(stage=stage, size=size, silent_s=_silent_s(folder), **(_end(spool) if stage == "ended" else {}), **found)

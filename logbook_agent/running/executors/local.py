@@ -76,7 +76,8 @@ class Local:
         with contextlib.suppress(BrokenPipeError), process.stdin as pipe:
             pipe.write(json.dumps(encode(work)).encode())
 
-    def follow(self, spool: Spool, offset: int | None = None) -> Followed:
+    def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
+        """As `Executor.follow`, at once."""
         stage = stage_of(spool)
         return Followed(
             stage=stage,

@@ -11,6 +11,7 @@ import dataclasses
 import io
 import json
 import tarfile
+import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ _UNPACK = 'mkdir -p "$0.$$" && tar -xzf - -C "$0.$$" && mv -T "$0.$$" "$0" || { 
 # What Python says when it cannot find what it is to run, and a shell when it finds no Python.
 _NO_FILE, _NO_PROGRAM = 2, 127
 _FETCH_S = 600.0
+_SILENCE_S = 5.0
 # What is brought into the client's spool; the end comes last.
 _BROUGHT = (BEGAN, LOG, "changes.diff", ERRORS)
 
@@ -65,6 +67,8 @@ class Remote:
 
     def __init__(self, *, shell: Shell, places: Places, environ: Mapping[str, str], secrets: Mapping[str, str]) -> None:
         self.shell, self.places, self.environ, self.secrets = shell, places, environ, secrets
+        # Since when, by the monotonic clock, the machine does not answer, and what it was that failed.
+        self._silence: tuple[float, NoAnswer] | None = None
 
     @property
     def place(self) -> str | None:
@@ -92,7 +96,7 @@ class Remote:
             if error.is_certain:
                 raise
 
-    def follow(self, spool: Spool, offset: int | None = None) -> Followed:
+    def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
         """As `Executor.follow`; while the machine does not answer, what was known last, and why."""
         if spool.has(FINAL):
             return Followed(stage="ended", output=b"" if offset is None else log_from(spool, offset))
@@ -105,8 +109,10 @@ class Remote:
             return Followed(stage=stage_named(before.stage), output=output, said=before.said)
         # While a client submits it, it may not have come yet; afterwards, what has not come is not to come.
         words = ["follow", sent.folder, *([] if spool.is_held() else ["--close"])]
+        words += [] if offset is None else ["--offset", str(offset)]
+        words += ["--wait", f"{wait_s:g}"] if wait_s else []
         try:
-            head, output = self.ask([*words, *([] if offset is None else ["--offset", str(offset)])])
+            head, output = self.ask(words)
             stage, said = self.judged(spool, sent, head)
         except ToolError as error:
             known: Stage = stage_named(before.stage) if before is not None else "sent"
@@ -204,7 +210,7 @@ class Remote:
     def far(self, words: list[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
         """Run `far.py` there. Its code is brought first where it is not there."""
         argv = [self.places.python, "-P", self.code_folder, *words]
-        answer = self.shell.run(argv, stdin=stdin, timeout_s=timeout_s)
+        answer = self._run(argv, stdin=stdin, timeout_s=timeout_s)
         if answer.code == _NO_FILE and not answer.out:
             self.provide(self.code_folder, worker_code())
             answer = self.shell.run(argv, stdin=stdin, timeout_s=timeout_s)
@@ -214,6 +220,18 @@ class Remote:
                 cause=answer.said,
                 hint="name a Python 3.11 or later that is there: python = '/path/to/python3'",
             )
+        return answer
+
+    def _run(self, argv: list[str], *, stdin: bytes, timeout_s: float) -> ShellAnswer:
+        """As `Shell.run`; a machine that did not answer is left in peace for a moment."""
+        if self._silence is not None and time.monotonic() < self._silence[0] + _SILENCE_S:
+            raise self._silence[1]
+        try:
+            answer = self.shell.run(argv, stdin=stdin, timeout_s=timeout_s)
+        except NoAnswer as error:
+            self._silence = (time.monotonic(), error)
+            raise
+        self._silence = None
         return answer
 
     def ask(self, words: list[str], *, stdin: bytes = b"") -> tuple[dict[str, Any], bytes]:

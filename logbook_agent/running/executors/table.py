@@ -47,6 +47,7 @@ def _slurm(workspace: Workspace, declared: Declared) -> Executor:
     return slurm(workspace, declared)
 
 
+_MADE = "the executor named"
 # What `kind` may be in the settings.
 KINDS: dict[str, Callable[[Workspace, Declared], Executor]] = {
     LAUNCHES: _command,
@@ -70,7 +71,12 @@ def executor_named(workspace: Workspace, name: str) -> Executor:
         return EXECUTORS[name](workspace)
     from logbook_agent.running.executors.settings import named
 
-    return made(workspace, named(workspace, name))
+    # One for all that is asked in an invocation: it remembers whether its machine answers.
+    key = (_MADE, name)
+    if key not in workspace.made:
+        workspace.made[key] = made(workspace, named(workspace, name))
+    found: Executor = workspace.made[key]
+    return found
 
 
 def made(workspace: Workspace, declared: Declared) -> Executor:

@@ -1,0 +1,101 @@
+"""Another machine behind ssh: an `sshd` of ours that speaks to each client by pipes, so that nothing listens."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from logbook_agent.running.executors.shell import private_folder
+from tests.executors.conftest import Place
+
+NAME = "box"
+_SSHD = """HostKey {folder}/host
+AuthorizedKeysFile {folder}/user.pub
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+PidFile none
+LogLevel ERROR
+AcceptEnv NOTHING
+"""
+_SSH = """Host {name}
+  ProxyCommand {sshd} -i -f {folder}/sshd_config
+  IdentityFile {folder}/user
+  IdentitiesOnly yes
+  StrictHostKeyChecking no
+  UserKnownHostsFile /dev/null
+  LogLevel ERROR
+"""
+
+
+def why_not() -> str | None:
+    """Why this machine cannot have one; None when it can."""
+    missing = [name for name in ("ssh", "ssh-keygen") if shutil.which(name) is None]
+    return f"no {missing[0]}" if missing else None if _sshd() else "no sshd: apt-get install openssh-server"
+
+
+def _sshd() -> str | None:
+    return shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+
+
+@dataclass
+class SshPlace(Place):
+    """`far` is the folder of the other machine's spools, code and trees."""
+
+    far: Path = Path()
+
+    def sessions(self) -> list[psutil.Process]:
+        """The daemons that serve clients of this place."""
+        return [p for p in psutil.process_iter(["cmdline"]) if f"{self.far.parent}/sshd_config" in _words(p)]
+
+    def clients(self) -> list[psutil.Process]:
+        """The ssh processes that hold connections to it."""
+        return [p for p in psutil.process_iter(["cmdline"]) if f"{self.far.parent}/ssh_config" in _words(p)]
+
+    def cut(self) -> None:
+        """Kill the daemons and the connections, both, in the middle of whatever they do."""
+        for process in (*self.sessions(), *self.clients()):
+            try:
+                process.kill()
+                process.wait(5)
+            except psutil.Error:
+                continue
+
+
+def _words(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
+
+
+def ssh_place(folder: Path, engine: Path, *more: str) -> SshPlace:
+    """One in a folder that has a logbook; `engine` is a folder for the daemon, `more` are lines of settings."""
+    engine.mkdir()
+    Path("/run/sshd").mkdir(exist_ok=True) if os.getuid() == 0 else None
+    for name in ("host", "user"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", engine / name], check=True, timeout=30)
+    (engine / "sshd_config").write_text(_SSHD.format(folder=engine))
+    (engine / "ssh_config").write_text(_SSH.format(name=NAME, sshd=_sshd(), folder=engine))
+    far = engine / "far"
+    lines = [
+        f"[executors.{NAME}]",
+        'kind = "ssh"',
+        f'host = "{NAME}"',
+        f'options = ["-F", "{engine}/ssh_config"]',
+        f'python = "{sys.executable}"',
+        f'folder = "{far}"',
+        'secrets = ["HF_TOKEN"]',
+        *(more or ("sync = false",)),
+    ]
+    file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("\n".join(lines) + "\n")
+    private_folder(os.environ)
+    return SshPlace(NAME, folder, far=far)
