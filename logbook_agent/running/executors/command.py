@@ -100,7 +100,7 @@ class Submitter:
         if job is not None:
             spool.write_sent(dataclasses.replace(sent, job=job))
 
-    def follow(self, spool: Spool, offset: int | None = None) -> Followed:
+    def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
         """As `Executor.follow`. The launcher is asked every `poll_s` seconds; while it does not answer, what was known
         last stands."""
         sent = spool.sent()
