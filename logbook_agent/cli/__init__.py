@@ -45,6 +45,7 @@ SUBCOMMANDS = (
     Subcommand("cancel", "attend", "End the runs of an entry."),
     Subcommand("collect", "attend", "Take detached runs that have ended into the logbook."),
     Subcommand("executors", "executors", "List the machines that `--on` may name, and check each."),
+    Subcommand("lease", "lease", "Request, list, renew or release devices of an allocator."),
     Subcommand("plan", "entries", "Write down an experiment to be run later with `run --id`."),
     Subcommand("note", "entries", "Add an entry without a command: note, decision or incident."),
     Subcommand("edit", "entries", "Change the prose, confidence or state of an entry."),

@@ -13,6 +13,7 @@ from logbook_agent.cli.output import LineDisplay, columns, emit, say
 from logbook_agent.cli.predict import CalibrationOption, PredictOption, check_calibration
 from logbook_agent.cli.sweep_plan import plan_data, plan_text, stages_plan_data, stages_plan_text
 from logbook_agent.model.errors import UsageError
+from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.sweeps.chosen import Chosen, ChosenStages, common_scales, has_stages, list_recipes
 from logbook_agent.sweeps.prepare import SweepRequest, prepare_sweep
@@ -43,6 +44,7 @@ def sweep_command(
         bool, Option("--retry-failed", help="Retry failed runs; the new runs count instead of them.")
     ] = False,
     on: Annotated[Text, Option("--on", metavar="NAME", help="Run on this executor or launcher.")] = None,
+    hold: Annotated[bool, Option("--hold", help="Keep the lease of the executor when all is done.")] = False,
     detach: DetachOption = False,
     predict: PredictOption = None,
     calibration: CalibrationOption = None,
@@ -79,23 +81,37 @@ def sweep_command(
     def carry_out(display: LineDisplay) -> int:
         if predict is not None:
             return _predict(space, request, common, display, (predict, calibration), dry_run=dry_run)
-        return _made(space, request, common, display, staged=staged)
+        return _made(space, request, common, display, staged=staged, hold=hold)
 
     if dry_run and predict is None:
         return _dry_run(space, request, common.as_json, staged=staged)
     return carried_out(space, "sweep", carry_out, detach=detach, as_json=common.as_json)
 
 
-def _made(space: Workspace, request: SweepRequest, common: Common, display: LineDisplay, *, staged: bool) -> int:
+def _made(
+    space: Workspace, request: SweepRequest, common: Common, display: LineDisplay, *, staged: bool, hold: bool
+) -> int:
     tell = None if common.as_json else _warn
     if staged:
         done = sweep_stages(space, request, display, tell=tell)
+        if not hold and done.stopped is None:
+            _release(space, done.stages[-1].result.series.book, request)
         text = stages_result_text(done, naming(space, done.stages[0].result.series.book))
         emit("sweep", done.data(), text, as_json=common.as_json, warnings=space.warnings)
         return done.exit_status
     result = sweep(space, request, display, tell=tell)
+    if not hold and not result.interrupted:
+        _release(space, result.series.book, request)
     emit("sweep", result.data(), result_text(result), as_json=common.as_json, warnings=space.warnings)
     return result.exit_status
+
+
+def _release(space: Workspace, book: Book, request: SweepRequest) -> None:
+    """End the lease of the executor that the runs were made on."""
+    if request.on is not None:
+        from logbook_agent.entries.leases import release_after
+
+        release_after(space, book, request.on)
 
 
 def _predict(

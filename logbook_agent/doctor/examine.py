@@ -7,6 +7,7 @@ from typing import Any
 
 from logbook_agent.doctor.finding import Check, Examination, Finding
 from logbook_agent.doctor.ids import check_aliases, check_names, check_voids
+from logbook_agent.doctor.leases import check_leases
 from logbook_agent.doctor.leftovers import check_index, check_lock, check_logs, check_temporary_files
 from logbook_agent.doctor.merges import check_merges
 from logbook_agent.doctor.records import check_header, check_records
@@ -30,6 +31,7 @@ CHECKS: tuple[Check, ...] = (
     check_detached,
     check_unfinished,
     check_markers,
+    check_leases,
     check_lock,
     check_logs,
     check_view,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -105,7 +106,8 @@ def run(
     plan = [(c, number) for c in commands for number in range(1 - request.discard, request.repeat + 1)]
     # A submission that was typed returns before its command has ended.
     is_sent = request.detach or (request.is_single and request.on is None and commands[0].submits)
-    with series(workspace, book, lambda: earlier or _new_entry(workspace, book, request, commands[0]), display) as made:
+    found = functools.partial(_found_or_new, workspace, book, request, commands[0], earlier)
+    with series(workspace, book, found, display, on=request.on) as made:
         for command, repeat in plan:
             if is_sent:
                 made.send(command, request.config, timeout_s=request.timeout_s)
@@ -124,6 +126,12 @@ def run(
     if made.is_cut_off and (len(plan) > 1 or not made.runs):
         workspace.warnings.append(_rest(made, commands, len(commands) * request.repeat))
     return RunResult(book=book, entry=made.entry, runs=tuple(made.runs), exit_status=made.exit_status)
+
+
+def _found_or_new(
+    workspace: Workspace, book: Book, request: RunRequest, command: Command, earlier: Entry | None
+) -> Entry:
+    return earlier or _new_entry(workspace, book, request, command)
 
 
 def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: Command) -> Entry:

@@ -71,6 +71,7 @@ class Series:
             timeout_s=timeout_s,
             config=dict(config),
         )
+        self._check_lease(command)
         for run in make_runs(self.workspace, self.book, plan, self.display, self._stops):
             self.runs.append(run)
         run = self.runs[-1]
@@ -81,8 +82,16 @@ class Series:
         """Submit one run and return it as it goes on."""
         self._say_if_busy(command)
         plan = RunPlan(command=command, entry_id=self.entry.id, timeout_s=timeout_s, config=dict(config))
+        self._check_lease(command)
         self.runs.append(submit(self.workspace, self.book, plan))
         return self.runs[-1]
+
+    def _check_lease(self, command: Command) -> None:
+        """Raises UsageError where a run needs a lease that is not there."""
+        if command.lease is not None:
+            from logbook_agent.entries.leases import check_lease
+
+            check_lease(self.workspace, self.book, command.lease)
 
     def _say_if_busy(self, command: Command) -> None:
         """Before the first run of an invocation: that others use the machine, and what to do."""
@@ -132,6 +141,7 @@ def series(
     found: Callable[[], Entry],
     display: Display,
     *,
+    on: str | None = None,
     another: str | None = None,
     advice: str = ADVICE,
 ) -> Iterator[Series]:
@@ -140,8 +150,13 @@ def series(
 
     With `another`, how to start another one: what comes next follows from the runs there are, so one process at a time
     makes them, and those whose tool died are closed first. Raises Locked when another process does, StoreError when a
-    command of an earlier one still runs. `advice`: what to do where the machine is busy.
+    command of an earlier one still runs. `advice`: what to do where the machine is busy. `on`: the executor; UsageError
+    where it needs a lease that is not active.
     """
+    if on is not None:
+        from logbook_agent.entries.leases import check_executor
+
+        check_executor(workspace, book, on)
     with StopRequests() as stops, contextlib.ExitStack() as stack:
         entry = found()
         if another is not None:

@@ -100,6 +100,7 @@ def header_of(workspace: Workspace, request: StartRequest) -> Header:
             *(Criterion(text=clean(s)) for s in request.stops),
         ),
         matrix=(*data.get("matrix", ()), *map(parse_axis, request.matrix)),
+        device_hours=data.get("device_hours"),
         command_templates=(*data.get("command_templates", ()), *map(parse_template, request.command_templates)),
     )
 

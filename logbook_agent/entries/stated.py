@@ -24,7 +24,7 @@ from logbook_agent.text.near import nearest
 _METRIC = re.compile(r"[A-Za-z_][\w./-]*")
 _FILE_KEYS = (
     *("topic", "title", "prefix", "zone", "goal", "summary", "metrics", "constraints", "links"),
-    *("baseline", "stop_criteria", "matrix", "command_templates"),
+    *("baseline", "stop_criteria", "matrix", "command_templates", "device_hours"),
 )
 
 
@@ -166,6 +166,10 @@ def read_header_file(path: Path) -> dict[str, Any]:
 def _part(key: str, value: Any) -> Any:
     if key == "baseline":
         return checked_baseline(decode(Baseline, _dates_as_text(value), "baseline"))
+    if key == "device_hours":
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+            raise CodecError("device_hours: expected a number above zero")
+        return float(value)
     if key not in _ITEMS:
         if not isinstance(value, str):
             raise CodecError(f"{key}: expected text, got {type(value).__name__}")

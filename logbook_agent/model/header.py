@@ -207,7 +207,8 @@ class Closing:
 class Header:
     """logbook.yaml. `opened` is UTC, ISO 8601; `zone` is the IANA zone times are shown in.
 
-    `summary`: where the thread stands, in one's own words, for those who were not there.
+    `summary`: where the thread stands, in one's own words, for those who were not there. `device_hours`: what all
+    leases together may take.
     """
 
     format: int = FORMAT
@@ -226,6 +227,7 @@ class Header:
     stop_criteria: tuple[Criterion, ...] = ()
     matrix: tuple[MatrixAxis, ...] = ()
     command_templates: tuple[CommandTemplate, ...] = ()
+    device_hours: float | None = None
     issue: ExperimentIssue | None = None
     snapshots: tuple[Snapshot, ...] = ()
     closing: Closing | None = None

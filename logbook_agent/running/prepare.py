@@ -43,8 +43,8 @@ class Command:
 
     `env` is set for the process; `far_env` is what a launcher sets on the other side; `planned` is the
     place of the planned command that this one executes. `executor` has it executed; None: this process, or a worker
-    on this machine. `submits`: its launcher returns before it has ended; `syncs`: the launcher brings the files of this
-    folder there, as far as is known.
+    on this machine. `lease`: the allocator whose lease it needs. `submits`: its launcher returns before it
+    has ended; `syncs`: the launcher brings the files of this folder there, as far as is known.
     """
 
     argv: tuple[str, ...]
@@ -56,6 +56,7 @@ class Command:
     far_env: dict[str, str] = field(default_factory=dict)
     launch: Launch | None = None
     executor: str | None = None
+    lease: str | None = None
     submits: bool = False
     syncs: bool = True
     planned: int | None = None
@@ -101,7 +102,7 @@ def prepare(
             hint="add one: -- python bench.py --quant-mode none",
         )
     local, far, launch = {**env, **leading}, {}, None
-    executor, launched = _carried(workspace, argv, words, local, on, shell=shell)
+    executor, launched, lease = _carried(workspace, argv, words, local, on, shell=shell)
     if launched is not None:
         words, far, launch = launched.argv, launched.remote_env, launched.launch
         local = {**launched.local_env, **(env if on is None else {})}
@@ -122,6 +123,7 @@ def prepare(
         far_env=far,
         launch=launch,
         executor=executor,
+        lease=lease,
         submits=launched is not None and launched.submits,
         syncs=launched is None or launched.syncs,
     )
@@ -135,8 +137,9 @@ def _carried(
     on: str | None,
     *,
     shell: bool,
-) -> tuple[str | None, Launched | None]:
-    """The executor that `--on` names, or that a typed submission needs, and the launcher that carries the command.
+) -> tuple[str | None, Launched | None, str | None]:
+    """The executor that `--on` names, or that a typed submission needs, the launcher that carries the command,
+    and the allocator whose lease it needs.
     Raises UsageError for an executor that the user has not confirmed."""
     found = None
     if on is not None:
@@ -144,10 +147,10 @@ def _carried(
 
         found = named(workspace, on) if is_declared(workspace, on) else None
     if found is not None and found.kind != LAUNCHES:
-        return found.name, None
+        return found.name, None, found.lease
     if shell:
         if on is None:
-            return None, None
+            return None, None, None
         raise UsageError(
             "--shell and --on cannot be combined",
             cause="a launcher takes words, not shell text",
@@ -155,11 +158,11 @@ def _carried(
         )
     if found is None:
         launched = _launched(workspace, argv, words, env, on)
-        return TYPED if launched is not None and launched.submits else None, launched
+        return TYPED if launched is not None and launched.submits else None, launched, None
     from logbook_agent.running.executors.templates import submission
 
     launched = submission(found, words, env, workspace.redactor)
-    return found.name if launched.submits else None, launched
+    return found.name if launched.submits else None, launched, found.lease
 
 
 def _launched(

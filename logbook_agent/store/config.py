@@ -23,6 +23,8 @@ LEAST_PAUSE_S = 1.0
 _MOST_S = 86_400
 _TEXT = ("root", "logbook", "templates", "zone")
 _SIZES = ("log_bytes", "logbook_bytes")
+# Tables of tables, and a kind that one may have.
+_TABLES = {"executors": "ssh", "allocators": "command"}
 _LISTS = ("require", "env", "secrets", "packages")
 # The values of these variables are recorded and published; a pulled repository must not ask for all of them.
 _NAMED_ENOUGH = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2}", re.ASCII)
@@ -66,8 +68,9 @@ class Config:
     `require`: fields that `run` and `plan` demand. `env`: patterns of further variables that matter.
     `secrets`: names of further variables whose values are redacted; `secret_rules`: shapes of further secrets.
     `packages`: further packages whose versions are recorded. `launchers`: prefixes for `--on`; `executors`: what else
-    it may name, as written. `log_bytes`: size limit of one output.log. `logbook_bytes`: what `prune` leaves of all logs
-    of a logbook. `github`: where the issue is, and how it is spoken to.
+    it may name, as written, and `allocators`, which lend what those need. `log_bytes`: size limit of one output.log.
+    `logbook_bytes`: what `prune` leaves of all logs of a logbook. `github`: where the issue is, and how it is spoken
+    to.
     """
 
     file: Path | None = None
@@ -82,6 +85,7 @@ class Config:
     packages: tuple[str, ...] = ()
     launchers: dict[str, Any] = field(default_factory=dict)
     executors: dict[str, Any] = field(default_factory=dict)
+    allocators: dict[str, Any] = field(default_factory=dict)
     log_bytes: int = 256 * 1024 * 1024
     logbook_bytes: int = 4 * 1024 * 1024 * 1024
     github: GitHubConfig = field(default_factory=GitHubConfig)
@@ -175,8 +179,8 @@ def _config_of(table: dict[str, Any], file: Path) -> Config:
             raise SettingError(f"env: {wide!r} names too many variables", example)
         if key == "launchers" and not isinstance(value, dict):
             raise SettingError("launchers must be tables", 'write: [launchers.NAME] template = "... {command}"')
-        if key == "executors" and not (isinstance(value, dict) and all(isinstance(v, dict) for v in value.values())):
-            raise SettingError("executors must be tables", 'write: [executors.NAME] kind = "ssh"')
+        if key in _TABLES and not (isinstance(value, dict) and all(isinstance(v, dict) for v in value.values())):
+            raise SettingError(f"{key} must be tables", f'write: [{key}.NAME] kind = "{_TABLES[key]}"')
         if key in _SIZES and (not isinstance(value, int) or value <= 0):
             raise SettingError(f"{key} must be a positive number", f"write: {key} = 268435456")
         if key == "secret_rules":

@@ -16,7 +16,8 @@ from logbook_agent.store.files import locked, make_folder, write_atomic
 from logbook_agent.store.reading import read_text
 
 MOST_BYTES = 1024 * 1024
-_HOSTS, _EXECUTORS, _CONFIRMED = "confirmed_hosts", "executors", "confirmed_executors"
+_HOSTS, _CONFIRMED = "confirmed_hosts", "confirmed_executors"
+_EXECUTORS, _ALLOCATORS = "executors", "allocators"
 _LIST = r"""(?m)^{name}[ \t]*=[ \t]*\[(?:"[^"\n]*"|'[^'\n]*'|[^\]"'#])*\]"""
 _FIRST_LINE = "# The settings of logbook-agent for this user.\n"
 
@@ -25,11 +26,12 @@ Hosts = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserConfig:
-    """`confirmed_hosts`: hosts that a token may go to, as they stand in addresses. `executors`: tables of executors;
-    `confirmed_executors`: digests of those of projects that may be used, too."""
+    """`confirmed_hosts`: hosts that a token may go to, as they stand in addresses. `executors`, `allocators`: their
+    tables; `confirmed_executors`: digests of those of projects that may be used, too."""
 
     confirmed_hosts: Hosts = ()
     executors: dict[str, Any] = field(default_factory=dict)
+    allocators: dict[str, Any] = field(default_factory=dict)
     confirmed_executors: tuple[str, ...] = ()
 
 
@@ -108,19 +110,22 @@ def _table(text: str, path: Path) -> dict[str, Any]:
 
 
 def _config_of(table: Mapping[str, Any], path: Path) -> UserConfig:
-    names = (_HOSTS, _EXECUTORS, _CONFIRMED)
+    names = (_HOSTS, _EXECUTORS, _ALLOCATORS, _CONFIRMED)
     unknown = next((key for key in table if key not in names), None)
     if unknown is not None:
         raise _bad(path, f"unknown setting {unknown!r}", f"the settings are: {', '.join(names)}")
-    hosts, confirmed, executors = table.get(_HOSTS, []), table.get(_CONFIRMED, []), table.get(_EXECUTORS, {})
+    hosts, confirmed = table.get(_HOSTS, []), table.get(_CONFIRMED, [])
     for name, found, example in ((_HOSTS, hosts, "ghe.example.org"), (_CONFIRMED, confirmed, "sha256:...")):
         if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
             raise _bad(path, f"{name} must be a list of strings", f'write: {name} = ["{example}"]')
-    if not isinstance(executors, dict) or not all(isinstance(one, dict) for one in executors.values()):
-        raise _bad(path, f"{_EXECUTORS} must be tables", 'write: [executors.NAME] kind = "ssh"')
+    for name in (_EXECUTORS, _ALLOCATORS):
+        found = table.get(name, {})
+        if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
+            raise _bad(path, f"{name} must be tables", f'write: [{name}.NAME] kind = "command"')
     return UserConfig(
         confirmed_hosts=tuple(dict.fromkeys(_host(host, path) for host in hosts)),
-        executors=executors,
+        executors=table.get(_EXECUTORS, {}),
+        allocators=table.get(_ALLOCATORS, {}),
         confirmed_executors=tuple(confirmed),
     )
 

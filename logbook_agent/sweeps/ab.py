@@ -109,7 +109,7 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     def found() -> Entry:
         return found_or_new(workspace, book, request, axis)
 
-    with series(workspace, book, found, display, another="leave --id out", advice=_ADVICE) as made:
+    with series(workspace, book, found, display, on=request.run.on, another="leave --id out", advice=_ADVICE) as made:
         return _Rounds(made, request, axis, commands).carry_out()
 
 

@@ -62,7 +62,8 @@ def sweep(
     def found() -> Entry:
         return prepared.entry or _found_or_new(workspace, book, request, chosen, known)
 
-    with series(workspace, book, found, display, another=onward(workspace, request, book, "--new")) as made:
+    again = onward(workspace, request, book, "--new")
+    with series(workspace, book, found, display, on=request.on, another=again) as made:
         return _Sweep(made, chosen, request).carry_out()
 
 

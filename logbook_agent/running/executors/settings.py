@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import UsageError
@@ -21,18 +21,28 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.near import nearest
 
 T = TypeVar("T")
+Section = Literal["executors", "allocators"]
+_DESCRIBED: dict[Section, str] = {"executors": "docs/how-to/ssh.md", "allocators": "docs/how-to/leases.md"}
 LOCAL = "local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
-    """One table `[executors.NAME]`: its kind, the other settings as written, and the file that it stands in."""
+    """One table `[executors.NAME]`: its kind, the other settings as written, and the file that it stands in; or one
+    table `[allocators.NAME]`. `lease`: the allocator whose lease a run there needs."""
 
     name: str
     kind: str
     table: Mapping[str, Any]
     file: Path | None = None
     is_confirmed: bool = True
+    section: Section = "executors"
+    lease: str | None = None
+
+    @property
+    def what(self) -> str:
+        """`executor 'box'`."""
+        return f"{self.section.removesuffix('s')} {self.name!r}"
 
     def read(self, settings: type[T]) -> T:
         """The settings as a value of this class. Raises UsageError for an unknown or missing one, or a wrong type."""
@@ -40,8 +50,8 @@ class Declared:
             return decode(settings, dict(self.table))
         except CodecError as error:
             raise UsageError(
-                f"executor {self.name!r}: {error}",
-                cause=f"[executors.{self.name}] in {self.file} is not valid",
+                f"{self.what}: {error}",
+                cause=f"[{self.section}.{self.name}] in {self.file} is not valid",
                 hint="docs/reference/settings.md lists its settings",
             ) from None
 
@@ -51,54 +61,64 @@ def is_declared(workspace: Workspace, name: str) -> bool:
     return name in workspace.config.executors or name in load_user_config(workspace.environ).executors
 
 
-def declared(workspace: Workspace) -> dict[str, Declared]:
+def declared(workspace: Workspace, section: Section = "executors") -> dict[str, Declared]:
     """All of them by name; the user's own table is taken where the project has one of the same name."""
     user, config = load_user_config(workspace.environ), workspace.config
     own_file = user_config_file(workspace.environ)
     is_confirmed = digest(workspace) in user.confirmed_executors
+    here, own = getattr(config, section), getattr(user, section)
     found = {
-        name: _declared(name, table, config.file, is_confirmed=is_confirmed) for name, table in config.executors.items()
+        name: _declared(section, name, table, config.file, is_confirmed=is_confirmed) for name, table in here.items()
     }
-    found |= {name: _declared(name, table, own_file, is_confirmed=True) for name, table in user.executors.items()}
+    found |= {name: _declared(section, name, table, own_file, is_confirmed=True) for name, table in own.items()}
     return dict(sorted(found.items()))
 
 
-def named(workspace: Workspace, name: str) -> Declared:
+def named(workspace: Workspace, name: str, section: Section = "executors") -> Declared:
     """The executor of this name. Raises UsageError when there is none, or the user has not confirmed it."""
-    there = declared(workspace)
+    there, one = declared(workspace, section), section.removesuffix("s")
     if name not in there:
         near = nearest(name, tuple(there))
         raise UsageError(
-            f"no executor {name!r}",
+            f"no {one} {name!r}",
             cause=f"the settings name {', '.join(there) or 'none'}",
-            hint=f"--on {near}" if near else "describe it: docs/how-to/ssh.md",
+            hint=f"did you mean {near}?" if near else f"describe it: {_DESCRIBED[section]}",
         )
     found = there[name]
     if not found.is_confirmed:
         raise UsageError(
-            f"executor {name!r} is not confirmed",
+            f"{found.what} is not confirmed",
             cause=f"{found.file} came with the project or was changed since, and decides where commands and secrets go",
-            hint="read its [executors], then: logbook executors --confirm",
+            hint=f"read its [{section}], then: logbook executors --confirm",
         )
     return found
 
 
 def digest(workspace: Workspace) -> str:
-    """Names the executors of the project's settings as they are now, and the file that they stand in."""
+    """Names the executors and allocators of the project's settings as they are now, and the file that they stand in."""
     config = workspace.config
-    plain = json.dumps([str(config.file), config.executors], sort_keys=True, default=str)
+    tables = [config.executors, *([config.allocators] if config.allocators else [])]
+    plain = json.dumps([str(config.file), *tables], sort_keys=True, default=str)
     return f"sha256:{hashlib.sha256(plain.encode()).hexdigest()}"
 
 
-def _declared(name: str, table: Mapping[str, Any], file: Path | None, *, is_confirmed: bool) -> Declared:
+def _declared(
+    section: Section, name: str, table: Mapping[str, Any], file: Path | None, *, is_confirmed: bool
+) -> Declared:
     kind = table.get("kind")
     if name == LOCAL:
-        raise UsageError(f"[executors.{LOCAL}] in {file}", cause="this name means this machine", hint="rename it")
+        raise UsageError(f"[{section}.{LOCAL}] in {file}", cause="this name means this machine", hint="rename it")
     if not isinstance(kind, str):
         raise UsageError(
-            f"[executors.{name}] in {file} has no kind",
-            cause="the kind says how runs get there",
-            hint='write: kind = "ssh"',
+            f"[{section}.{name}] in {file} has no kind",
+            cause="the kind says how it is spoken to",
+            hint='write: kind = "command"',
         )
-    rest = {key: value for key, value in table.items() if key != "kind"}
-    return Declared(name=name, kind=kind, table=rest, file=file, is_confirmed=is_confirmed)
+    lease = table.get("lease") if section == "executors" else None
+    if not isinstance(lease, str | None):
+        raise UsageError(f"[{section}.{name}] in {file}: lease is not text", hint='write: lease = "ALLOCATOR"')
+    own = ("kind", "lease") if section == "executors" else ("kind",)
+    rest = {key: value for key, value in table.items() if key not in own}
+    return Declared(
+        name=name, kind=kind, table=rest, file=file, is_confirmed=is_confirmed, section=section, lease=lease
+    )

@@ -1,0 +1,28 @@
+"""Leases that nobody needs any more and that may still hold devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from logbook_agent.doctor.finding import Examination, Finding
+from logbook_agent.model.errors import StoreError
+from logbook_agent.store.leases import has_leases, leases
+
+
+def check_leases(examination: Examination) -> Iterator[Finding]:
+    """Each is named with what to type; allocators are not asked."""
+    book, now = examination.book, examination.workspace.now()
+    if not has_leases(book):
+        return
+    try:
+        found = leases(book)
+    except StoreError as error:
+        yield Finding("error", "lease", None, error.message, error.hint or error.cause)
+        return
+    for lease in found:
+        if not lease.is_open or not (lease.given_up or lease.is_overdue(now)):
+            continue
+        why = "its release did not come to an end" if lease.given_up else f"its time was over at {lease.until}"
+        message = f"the lease {lease.id} of {lease.allocator!r} is still {lease.state}: {why}"
+        mend = f"logbook lease release {lease.allocator}; how it stands: logbook lease list"
+        yield Finding("warning", "lease", None, message, mend)
