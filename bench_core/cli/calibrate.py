@@ -4,7 +4,7 @@ import itertools
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -40,9 +40,10 @@ class MeasuredRow:
 
     @property
     def told(self) -> str:
-        """`row 1: 0.0164 s, 6 calls of 0.0163 to 0.0168 s`."""
+        """`row 1: 0.0164 s, the median of 6 calls of 0.0163 to 0.0168 s`."""
+        count = len(self.samples)
         ends = f"{min(self.samples):.6g} to {max(self.samples):.6g} s"
-        return f"{self.name}: {self.time_s:.6g} s, {len(self.samples)} calls of {ends}"
+        return f"{self.name}: {self.time_s:.6g} s" + (f", the median of {count} calls of {ends}" if count > 1 else "")
 
 
 def calibrate(rows: Path, out: Path | None) -> None:
@@ -64,17 +65,27 @@ def calibrate(rows: Path, out: Path | None) -> None:
         wrong = "it is a folder" if out.is_dir() else "it is the file with the rows"
     if wrong:
         raise UsageError(f"--out {out} cannot be written", cause=wrong, hint="name another file")
-    found = _calibrated(_read(rows), rows.name, out.stem)
+    found, fitted = _calibrated(_read(rows), rows.name, out.stem)
     out.write_text(json.dumps(found.json(), indent=2) + "\n", encoding="utf-8")
-    typer.echo(
-        f"{out}: {found.matmul_factor:.3f} for plain matmuls, {found.routed_factor:.3f} for grouped ones and HBM "
-        f"traffic, from {len(found.rows)} rows",
-        err=True,
+    for line in _said(found, fitted, out):
+        typer.echo(line, err=True)
+
+
+def _said(found: Calibration, fitted: Sequence[float], out: Path) -> Iterator[str]:
+    """The factors beside those that are shipped, and the rows beside what the factors give: whether they make sense is
+    for the reader to see."""
+    shipped = calibration.seeds()
+    yield (
+        f"{out}: {found.matmul_factor:.3f} for plain matmuls ({shipped.matmul_factor:.3f} on the published rows), "
+        f"{found.routed_factor:.3f} for grouped ones and HBM traffic ({shipped.routed_factor:.3f}), "
+        f"from {len(found.rows)} rows"
     )
+    for row, time_s in zip(found.rows, fitted, strict=True):
+        yield f"  {row}; with these factors {time_s:.6g} s"
 
 
-def _calibrated(measured: list[MeasuredRow], name: str, title: str) -> Calibration:
-    """The calibration called `title` of the rows of the file `name`."""
+def _calibrated(measured: list[MeasuredRow], name: str, title: str) -> tuple[Calibration, list[float]]:
+    """The calibration called `title` of the rows of the file `name`, and the seconds that it gives for each of them."""
     kinds, versions = {row.device_kind for row in measured}, {row.libtpu for row in measured}
     if len(kinds) > 1 or len(versions) > 1:
         raise _unusable(name, f"they are of {' and '.join(sorted(kinds))} with libtpu {' and '.join(sorted(versions))}")
@@ -90,7 +101,7 @@ def _calibrated(measured: list[MeasuredRow], name: str, title: str) -> Calibrati
     factors = fit(parts, [row.time_s for row in measured])
     shipped, rates = calibration.seeds(), slice_rates(target)
     assert rates is not None  # noqa: S101  _parts has asked
-    return Calibration(
+    found = Calibration(
         name=f"{title} ({len(measured)} rows, libtpu {libtpu})",
         model=MODEL,
         libtpu=libtpu,
@@ -108,6 +119,7 @@ def _calibrated(measured: list[MeasuredRow], name: str, title: str) -> Calibrati
         tiles=tuple(sorted({str(tile) for row in measured if (tile := tile_of(row.case)) is not None})),
         rows=tuple(row.told for row in measured),
     )
+    return found, [found.estimate(part) for part in parts]
 
 
 def _refuse_other_libtpu(libtpu: str, name: str) -> None:

@@ -92,7 +92,9 @@ def _folder(book: Book) -> Path:
 def _free_name(book: Book, name: str | None) -> str:
     known = calibrations(book)
     if name is None:
-        return next(n for n in (f"calibration-{i}" for i in range(1, len(known) + 2)) if n not in known)
+        # The rows of one that failed stay with the entry that says why.
+        taken = {n.removesuffix(".json").removesuffix(".rows") for n in names_in(_folder(book), within=book.root)}
+        return next(n for n in (f"calibration-{i}" for i in range(1, len(taken) + 2)) if n not in taken)
     if _NAME.fullmatch(name) is None:
         raise UsageError(
             f"--name {name!r} is not a valid name",

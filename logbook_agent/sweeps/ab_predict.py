@@ -67,7 +67,8 @@ def _verdict(made: PredictedCases, pair: PredictedPair) -> str:
 def _without_pairs(made: PredictedCases) -> str:
     if None not in made.by_key.values() and len({one.run.run for one in made.by_key.values() if one is not None}) == 1:
         return "same program: the values say how a call is timed, which a prediction tells nothing of"
-    return "no prediction: nothing can be said of the values"
+    why = next(iter(made.missing.values()), "nothing can be said of the values")
+    return f"no prediction: {why}"
 
 
 def predict_ab(
@@ -112,6 +113,8 @@ def predict_ab(
 def _next(request: AbRequest, axis: AbAxis, made: PredictedCases) -> str:
     """The A/B of the values that may be worth a device; where none is, what to do instead."""
     entry = made.series.entry.id
+    if made.missing.keys() == made.by_key.keys():
+        return f"logbook show {entry}"
     words = {pair.outcome.word.value for pair in made.pairs}
     if made.pairs and words.isdisjoint(_WORTH):
         return f"nothing to run: no value can win by the model ({', '.join(sorted(words))}); logbook show {entry}"

@@ -16,14 +16,17 @@ from logbook_agent.findings.predictions.words import short_text
 from logbook_agent.model.entry import PREDICTION, Entry, Predicting
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
-from logbook_agent.model.run import Scalar
+from logbook_agent.model.run import Run, Scalar
 from logbook_agent.running.execution import Display
 from logbook_agent.running.prepare import PROGRAM, bench_folder, predict_argv, prepare
 from logbook_agent.store import root as books
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.markdown import cut_line
 
 _MEASURES = "hillclimb"
+_ERROR = "error: "
+_SHOWN_CHARS = 300
 # Options of hillclimb that say how a call is timed or shown, which a prediction has no use for.
 _NOT_PREDICTED = ("--stage-timing", "--profile", "--list", "--coordinator", "--process-id", "--timeout")
 
@@ -55,12 +58,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictedCases:
-    """The runs just made, what they predict, and by key the prediction of each case (None: none was made)."""
+    """The runs just made, what they predict, and by key the prediction of each case (None: none was made), and why none
+    was made of the others."""
 
     series: Series
     found: tuple[Predicted, ...]
     pairs: tuple[PredictedPair, ...]
     by_key: Mapping[str, Predicted | None]
+    missing: Mapping[str, str]
 
 
 def check_predictable(argv: Sequence[str], *, shell: bool, what: str) -> None:
@@ -121,18 +126,28 @@ def predict_cases(
                 if run is None:
                     break
                 made_of[same] = run.run
-                said = "; ".join(short_text(row.said) for row in run.predictions) or "nothing was predicted"
-                display.progress(f"[{number}/{len(wanted)}] {one.name}: predicted {said}")
+                said = "; ".join(f"predicted {short_text(row.said)}" for row in run.predictions) or _nothing(run)
+                display.progress(f"[{number}/{len(wanted)}] {one.name}: {said}")
             run_of[one.key] = made_of[same]
     record = book.record(made.entry.id)
     found = predicted_rows(record)
     by_run = {one.run.run: one for one in reversed(found)}
+    runs = {status.run.run: status.run for status in record.runs}
+    by_key = {one.key: by_run.get(run_of.get(one.key, 0)) for one in wanted}
     return PredictedCases(
         series=made,
         found=tuple(found),
         pairs=tuple(pairs_of(record, found)),
-        by_key={one.key: by_run.get(run_of.get(one.key, 0)) for one in wanted},
+        by_key=by_key,
+        missing={key: _nothing(runs.get(run_of.get(key, 0))) for key, one in by_key.items() if one is None},
     )
+
+
+def _nothing(run: Run | None) -> str:
+    """`nothing was predicted: --aot v9 is not known`: the error that the command printed, where it did."""
+    lines = (run.output.error_tail or run.output.tail) if run is not None and run.output is not None else ()
+    said = next((line.removeprefix(_ERROR) for line in lines if line.startswith(_ERROR)), None)
+    return f"nothing was predicted: {cut_line(said, _SHOWN_CHARS)}" if said else "nothing was predicted"
 
 
 def _timeless(argv: Sequence[str]) -> list[str]:

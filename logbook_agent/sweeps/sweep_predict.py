@@ -43,9 +43,14 @@ class SweepPrediction:
     result: SweepResult | None = None
 
     @property
+    def is_empty(self) -> bool:
+        """Whether no case has a prediction, not even one that says why there is no estimate: the request is wrong."""
+        return all(choice.prediction is None for choice in self.choices)
+
+    @property
     def left(self) -> tuple[Choice, ...]:
         """The cases that are run."""
-        return tuple(choice for choice in self.choices if choice.runs)
+        return tuple(choice for choice in self.choices if choice.runs and not self.is_empty)
 
     def data(self) -> dict[str, Any]:
         return {
@@ -69,6 +74,8 @@ class SweepPrediction:
         ]
         lines += [f"  {choice.text}" for choice in self.choices]
         repeats = plan.recipe.repeats
+        if self.is_empty:
+            return [*lines, "no case has a prediction, so none chooses what runs: leave --predict out to run all cases"]
         lines.append(
             f"{len(self.left)} of {len(self.choices)} cases are left: {len(self.left) * repeats} runs instead of"
             f" {len(self.choices) * repeats}"
@@ -193,7 +200,7 @@ def _predicted(
     return SweepPrediction(
         chosen=chosen,
         target=target,
-        choices=choices(plan, said, deciding(chosen, prepared.book)),
+        choices=choices(plan, said, deciding(chosen, prepared.book), missing=made.missing),
         programs=len({p.program for p in said.values() if p is not None and p.program is not None}),
         entry=made.series.entry.id if prepared.book is book else None,
         exit_status=made.series.exit_status,

@@ -138,3 +138,13 @@ def test_what_is_refused(moe: Cli, folder: Path) -> None:
 def test_values_that_only_say_how_a_call_is_timed(moe: Cli) -> None:
     done = moe("ab", "--predict", "v5p-8", "--axis", "iters=3,5", "--", "bench-core", "hillclimb", "--iters", "{axis}")
     assert "same program: the values say how a call is timed, which a prediction tells nothing of" in done.out
+
+
+def test_why_nothing_was_predicted(moe: Cli) -> None:
+    done = moe("ab", "--predict", "nope", "--axis", "topk=2,4", "--", "bench-core", "hillclimb", "--topk", "{axis}")
+    assert (done.code, done.out) == (
+        2,
+        "MOE-000: predicted for nope, nothing was run\n"
+        "no prediction: nothing was predicted: --aot nope is not known\n"
+        "next: logbook show MOE-000\n",
+    )

@@ -156,3 +156,14 @@ def test_a_winner_says_that_cases_were_left_out(forms: Cli, folder: Path) -> Non
     done = forms("sweep", "best", "--predict", "v5p-8")
     assert "no winner: " in done.out
     assert "; 1 case left out, as predicted not to win" in done.out
+
+
+def test_a_wrong_request_runs_no_case(forms: Cli, folder: Path) -> None:
+    """What was to choose the cases has chosen none, so an hour of device time is not spent on all of them."""
+    done = forms("sweep", "forms", "--predict", "nope")
+    assert (done.code, done.out) == (2, "nothing to run; see MOE-000: logbook show MOE-000\n")
+    assert "  topk=2 ep_impl=ring: no prediction; nothing was predicted: --aot nope is not known\n" in done.err
+    assert "no case has a prediction, so none chooses what runs: leave --predict out to run all cases\n" in done.err
+    assert not (folder / "logbooks/moe/entries/MOE-001.yaml").exists()
+    data = forms("sweep", "forms", "--predict", "nope", "--dry-run", "--json").data
+    assert (data["exit_status"], data["runs"]) == (2, 0)

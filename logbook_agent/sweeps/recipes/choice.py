@@ -32,6 +32,9 @@ _WORK = (
 _LEFT_OUT: tuple[ChoiceWord, ...] = ("cannot win", "same program", "does not fit", "not needed")
 
 
+_NOTHING_MISSING: Mapping[str, str] = {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
     """What becomes of a case: `word`, and a clause for the reader. `prediction` is None where none was made."""
@@ -54,9 +57,15 @@ class Choice:
         return f"{self.name}: {'; '.join(part for part in (self.word, predicted, self.why) if part)}"
 
 
-def choices(plan: SweepPlan, predictions: Mapping[str, Prediction | None], metric: Metric | None) -> tuple[Choice, ...]:
+def choices(
+    plan: SweepPlan,
+    predictions: Mapping[str, Prediction | None],
+    metric: Metric | None,
+    *,
+    missing: Mapping[str, str] = _NOTHING_MISSING,
+) -> tuple[Choice, ...]:
     """What becomes of each case of a plan, in its order; `predictions` by the key of the case, `metric` says which case
-    is the best."""
+    is the best, `missing` why there is no prediction."""
     found: dict[str, Choice] = {}
     why_all = _why_none_is_judged(plan, metric)
     for group in compared_groups(plan):
@@ -65,6 +74,8 @@ def choices(plan: SweepPlan, predictions: Mapping[str, Prediction | None], metri
         why = why_all or _why_not_ranked(plan, cases, metric)
         for choice in _of_group(plan, cases, said, why):
             found[choice.case.key] = choice
+    for key in missing.keys() & found.keys():
+        found[key] = dataclasses.replace(found[key], why=missing[key])
     return tuple(_with_kept_controls(plan, found)[case.key] for case in plan.cases)
 
 
