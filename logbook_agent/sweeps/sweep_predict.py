@@ -48,6 +48,12 @@ class SweepPrediction:
         return all(choice.prediction is None for choice in self.choices)
 
     @property
+    def hangs_on_vmem(self) -> bool:
+        """Whether cases were left out because of others of which nobody knows whether their kernels fit."""
+        open_ = any(c.prediction is not None and c.prediction.vmem == "not checked" for c in self.left)
+        return open_ and any(choice.word == "cannot win" for choice in self.choices)
+
+    @property
     def left(self) -> tuple[Choice, ...]:
         """The cases that are run."""
         return tuple(choice for choice in self.choices if choice.runs and not self.is_empty)
@@ -80,6 +86,12 @@ class SweepPrediction:
             f"{len(self.left)} of {len(self.choices)} cases are left: {len(self.left) * repeats} runs instead of"
             f" {len(self.choices) * repeats}"
         )
+        if self.hangs_on_vmem:
+            scale = f" --scale {self.chosen.scale}" if self.chosen.scale else ""
+            lines.append(
+                "VMEM is not checked: where a case fails for it, those that were left out because of it may be the"
+                f" best: logbook sweep {plan.recipe.name}{scale} --new runs all"
+            )
         return lines
 
 

@@ -42,6 +42,8 @@ and from 1.2 on a direction is claimed
   topk=8 ep_impl=all_to_all: cannot win; predicted 48 ms (38.4 to 62.4); 1.60 times as long as topk=8 ep_impl=ring, \
 and from 1.2 on a direction is claimed
 4 of 6 cases are left: 8 runs instead of 12
+VMEM is not checked: where a case fails for it, those that were left out because of it may be the best: logbook sweep \
+forms --new runs all
 """
 
 
