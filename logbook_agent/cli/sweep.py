@@ -45,6 +45,7 @@ def sweep_command(
     ] = False,
     on: Annotated[Text, Option("--on", metavar="NAME", help="Run on this executor or launcher.")] = None,
     hold: Annotated[bool, Option("--hold", help="Keep the lease of the executor when all is done.")] = False,
+    parallel: Annotated[int, Option("--parallel", metavar="N", help="Make at most N runs at once, with --on.")] = 1,
     detach: DetachOption = False,
     predict: PredictOption = None,
     calibration: CalibrationOption = None,
@@ -72,7 +73,14 @@ def sweep_command(
             hint="leave one of them out",
         )
     request = SweepRequest(
-        recipe=recipe, scale=scale, sets=tuple(sets or ()), on=on, resume=resume, new=new, retry_failed=retry_failed
+        recipe=recipe,
+        scale=scale,
+        sets=tuple(sets or ()),
+        on=on,
+        parallel=parallel,
+        resume=resume,
+        new=new,
+        retry_failed=retry_failed,
     )
     staged = recipe is not None and resume is None and has_stages(space, recipe)
     if predict is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import Locked
@@ -77,6 +77,39 @@ class Series:
         run = self.runs[-1]
         self.is_interrupted = self.is_interrupted or (run.exit is not None and run.exit.interrupted)
         return run if is_made(run) else None
+
+    def make_all(
+        self,
+        wanted: Sequence[tuple[Command, Mapping[str, Scalar], int | None, str | None]],
+        *,
+        at_most: int,
+        timeout_s: float | None = None,
+    ) -> Iterator[tuple[int, Run]]:
+        """Have an executor make runs at once, each of a command with its config, repeat and pin; those that were made,
+        with their places, as they end."""
+        from logbook_agent.running.executors.many import Pinned, make_all
+
+        plans = [
+            Pinned(
+                plan=RunPlan(
+                    command=command, entry_id=self.entry.id, repeat=repeat, timeout_s=timeout_s, config=dict(config)
+                ),
+                pin=pin,
+            )
+            for command, config, repeat, pin in wanted
+        ]
+        name = next(filter(None, (command.executor for command, *_ in wanted)))
+        for place, run in make_all(self.workspace, self.book, plans, name, at_most, self.display, self._stops):
+            self.runs.append(run)
+            if time.monotonic() - self._refreshed > _REFRESH_S:
+                self.refresh()
+            if is_made(run):
+                yield place, run
+        self.is_interrupted = (
+            self.is_interrupted
+            or self._stops.count > 0
+            or any(run.exit is not None and run.exit.interrupted for run in self.runs)
+        )
 
     def send(self, command: Command, config: Mapping[str, Scalar], *, timeout_s: float | None = None) -> Run:
         """Submit one run and return it as it goes on."""

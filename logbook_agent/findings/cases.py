@@ -117,8 +117,10 @@ def short(digest: str) -> str:
 def _facts(run: Run, row: Row, code: str | None) -> dict[str, str]:
     software = {n.lower().replace("_", "-"): version for n, version in (run.software | row.software).items()}
     software.pop(_TOOL, None)
-    # Rows were measured where they say, else on this host, unless a launcher ran them elsewhere.
-    found = {"commit": code, "launcher": run.through or None, "host": row.host or run.own_host.name}
+    # Rows were measured where they say, else on this host, unless a launcher ran them elsewhere. Of equal machines one
+    # is as good as another.
+    host = run.pool or row.host or run.own_host.name
+    found = {"commit": code, "launcher": run.through or None, "host": host}
     return {
         **{name: value for name, value in found.items() if value is not None},
         **{f"env:{name}": value for name, value in run.env.variables.items()},

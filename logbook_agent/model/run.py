@@ -218,7 +218,8 @@ class Run:
 
     `discarded`: a warm-up, kept and never counted. `planned` is the place (from 0) of the entry's planned command that
     this run executed. `executor` names what started the worker; None: the tool made the run itself. `job` is what an
-    engine or a launcher calls it.
+    engine or a launcher calls it. `pool`: what machines go by that the user declared to be equal, this one's among
+    them.
     """
 
     format: int = 1
@@ -234,6 +235,7 @@ class Run:
     timeout_s: float | None = None
     launcher: Launch | None = None
     executor: str | None = None
+    pool: str | None = None
     job: str | None = None
     env: Env = field(default_factory=Env)
     config: dict[str, Scalar] = field(default_factory=dict)

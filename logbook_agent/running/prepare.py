@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
 from logbook_agent.model.run import Contention, Launch
@@ -20,6 +20,9 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.launchers import Launched, launchers_from, recognise, wrap
 from logbook_agent.text.near import nearest
 from logbook_agent.text.words import split_env_word, split_env_words
+
+if TYPE_CHECKING:
+    from logbook_agent.running.executors.settings import Declared
 
 T = TypeVar("T")
 _DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h|d)?")
@@ -141,11 +144,7 @@ def _carried(
     """The executor that `--on` names, or that a typed submission needs, the launcher that carries the command,
     and the allocator whose lease it needs.
     Raises UsageError for an executor that the user has not confirmed."""
-    found = None
-    if on is not None:
-        from logbook_agent.running.executors.settings import is_declared, named
-
-        found = named(workspace, on) if is_declared(workspace, on) else None
+    found = _declared(workspace, on)
     if found is not None and found.kind != LAUNCHES:
         return found.name, None, found.lease
     if shell:
@@ -163,6 +162,21 @@ def _carried(
 
     launched = submission(found, words, env, workspace.redactor)
     return found.name if launched.submits else None, launched, found.lease
+
+
+def _declared(workspace: Workspace, on: str | None) -> Declared | None:
+    """The executor that `--on` names; None for a launcher, and without it."""
+    if on is None:
+        return None
+    from logbook_agent.running.executors.settings import is_declared, named
+
+    return named(workspace, on) if is_declared(workspace, on) else None
+
+
+def executor_named_by(workspace: Workspace, on: str | None) -> str | None:
+    """The executor that `--on` names, as far as it has workers of ours."""
+    found = _declared(workspace, on)
+    return found.name if found is not None and found.kind != LAUNCHES else None
 
 
 def _launched(

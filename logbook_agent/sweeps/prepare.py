@@ -13,7 +13,7 @@ from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
-from logbook_agent.running.prepare import Command, own_benchmark, prepare
+from logbook_agent.running.prepare import Command, executor_named_by, own_benchmark, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
@@ -33,15 +33,17 @@ LEFT_OUT = "Left out"
 class SweepRequest:
     """Which recipe, at which scale, with which values; `resume` is an entry to go on with, `new` forbids to.
 
-    `retry_failed` makes failed runs again. For a stage of another recipe: `is_stage`, and then a sweep that is there
-    is kept, finished or not; `before` are the recipes of the stages before it. `without` are the keys of cases that are
-    left out, `why` says why in Markdown, and `predicted_in` is the entry that this follows from.
+    `retry_failed` makes failed runs again; at most `parallel` runs are made at once. For a stage of another recipe:
+    `is_stage`, and then a sweep that is there is kept, finished or not; `before` are the recipes of the stages before
+    it. `without` are the keys of cases that are left out, `why` says why in Markdown, and `predicted_in` is the entry
+    that this follows from.
     """
 
     recipe: str | None = None
     scale: str | None = None
     sets: tuple[str, ...] = ()
     on: str | None = None
+    parallel: int = 1
     resume: str | None = None
     new: bool = False
     retry_failed: bool = False
@@ -237,8 +239,18 @@ def check_commands(workspace: Workspace, request: SweepRequest, chosen: Chosen) 
         first.setdefault("/bin/sh" if chosen.recipe.command.shell else planned.argv[0], planned)
     for planned in first.values():
         prepared_run(workspace, chosen, planned, request.on)
+    check_parallel_sweep(workspace, request)
     for command in (*chosen.recipe.setup, *chosen.recipe.teardown):
-        prepare(workspace, command.argv, shell=command.shell)
+        prepare(workspace, command.argv, on=executor_named_by(workspace, request.on), shell=command.shell)
+
+
+def check_parallel_sweep(workspace: Workspace, request: SweepRequest) -> None:
+    """Raises UsageError where the runs of this sweep cannot be made at once."""
+    if request.parallel == 1:
+        return
+    from logbook_agent.running.executors.many import check_parallel
+
+    check_parallel(workspace, executor_named_by(workspace, request.on), request.parallel)
 
 
 def prepared_run(

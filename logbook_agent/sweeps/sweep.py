@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from logbook_agent.entries.series import Series, series
 from logbook_agent.findings.tried.keys import how_it_failed
@@ -20,7 +20,7 @@ from logbook_agent.model.record import (
 from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
 from logbook_agent.running.execution import Display
-from logbook_agent.running.prepare import prepare
+from logbook_agent.running.prepare import executor_named_by, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.chosen import Chosen
@@ -85,7 +85,7 @@ class _Sweep:
     def __init__(self, made: Series, chosen: Chosen, request: SweepRequest) -> None:
         self._series, self._workspace, self._book, self._entry = made, made.workspace, made.book, made.entry
         self._chosen, self._plan, self._recipe = chosen, chosen.plan, chosen.recipe
-        self._on, self._retry = request.on, request.retry_failed
+        self._on, self._retry, self._parallel = request.on, request.retry_failed, request.parallel
 
     def carry_out(self) -> SweepResult:
         """Setup, every run that is missing, confirmation, teardown; then rows are held against the plan."""
@@ -118,24 +118,46 @@ class _Sweep:
 
     def _measure(self, progress: Progress) -> None:
         """The runs that are missing, and fresh ones of the best case: that it came out best may have been luck."""
-        tally = progress.tally
-        for left, planned in zip(reversed(range(len(progress.todo))), progress.todo, strict=True):
-            repeat = planned.repeat if self._recipe.repeats > 1 else None
-            run = self._run(planned, planned.case.label, repeat)
-            if run is None:
-                return
+        tally, left = progress.tally, len(progress.todo)
+        for planned, run in self._runs(progress.todo):
+            left -= 1
             tally.add(planned.case.key, run)
             self._series.display.progress(self._line(tally, planned, run, left))
+        if self._series.is_cut_off:
+            return
         progress = self._progress()
         best = progress.best
         if best is None:
             return
         planned = self._plan.run(self._plan.by_key[best.key], repeat=1, place=0)
         for _ in range(progress.unconfirmed):
-            run = self._run(planned, CONFIRMATION, None)
-            if run is None:
+            fresh = self._run(planned, CONFIRMATION, None)
+            if fresh is None:
                 return
-            self._series.display.progress(f"confirmation {best.label}: {_said(tally, run)}")
+            self._series.display.progress(f"confirmation {best.label}: {_said(tally, fresh)}")
+
+    def _runs(self, todo: Sequence[PlannedRun]) -> Iterator[tuple[PlannedRun, Run]]:
+        """The runs that are missing, as they end; one that was cut off is the last."""
+        repeats = self._recipe.repeats > 1
+        if self._parallel == 1:
+            for planned in todo:
+                made = self._run(planned, planned.case.label, planned.repeat if repeats else None)
+                if made is None:
+                    return
+                yield planned, made
+            return
+        wanted = [
+            (
+                prepared_run(self._workspace, self._chosen, planned, self._on, planned.case.label),
+                planned.config,
+                planned.repeat if repeats else None,
+                # What is compared is made on one machine: the runs of a round.
+                f"round {planned.repeat}",
+            )
+            for planned in todo
+        ]
+        for place, run in self._series.make_all(wanted, at_most=self._parallel, timeout_s=self._recipe.timeout_s):
+            yield todo[place], self._kept(run)
 
     def _run(self, planned: PlannedRun, label: str | None, repeat: int | None) -> Run | None:
         command = prepared_run(self._workspace, self._chosen, planned, self._on, label)
@@ -156,7 +178,8 @@ class _Sweep:
             if label == SETUP and (not good or self._series.is_stopped()):
                 return False
             name = f"{label}: {command.label}" if command.label else label
-            ready = prepare(self._workspace, command.argv, shell=command.shell, label=name)
+            on = executor_named_by(self._workspace, self._on)
+            ready = prepare(self._workspace, command.argv, on=on, shell=command.shell, label=name)
             self._series.display.progress(name)
             run = self._series.make(ready, {}, always=label == TEARDOWN)
             good = good and run is not None and not ended_badly(run)
@@ -169,7 +192,7 @@ class _Sweep:
             parts.append(f"best so far {best.value:.6g} ({best.label})")
         took_s = [r.duration_s for r in self._series.runs if not is_own(r) and r.duration_s is not None]
         if left and took_s:
-            parts.append(f"about {length(left * median(took_s))} left")
+            parts.append(f"about {length(left * median(took_s) / self._parallel)} left")
         return "; ".join(parts)
 
     def _result(self, problems: Sequence[str]) -> SweepResult:

@@ -3,17 +3,19 @@ and attending it to its end."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import select
 import time
+from collections.abc import Sequence
 
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.run import Exit, Host, Run
 from logbook_agent.running.execution import Display, RunPlan, beside_others, planned_run, work_of
-from logbook_agent.running.executors.contract import OVER, PIECE_BYTES
+from logbook_agent.running.executors.contract import OVER, PIECE_BYTES, Batch, Executor, Submission
 from logbook_agent.running.executors.intake import drop, take_in
-from logbook_agent.running.executors.table import executor_named, executor_of
+from logbook_agent.running.executors.table import executor_named, executor_of, pool_of
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.worker.sealing import sealed
 from logbook_agent.store import records
@@ -36,25 +38,57 @@ def send(workspace: Workspace, book: Book, plan: RunPlan, name: str) -> Run:
     Whatever happens to this process meanwhile, at most one worker is started, and its spool tells whether one was.
     """
     executor = executor_named(workspace, name)
+    with contextlib.ExitStack() as stack:
+        item, run = _submission(workspace, book, plan, name, executor, stack)
+        try:
+            executor.start(item.spool, item.claim, item.work, item.secrets)
+        except ToolError as error:
+            run = _never_started(book, item.spool, run, error)
+    return run
+
+
+def send_all(
+    workspace: Workspace, book: Book, plans: Sequence[tuple[RunPlan, str | None]], name: str, at_most: int
+) -> list[Run]:
+    """Record runs and submit them as a batch, each with its pin, to be made at most so many at a time."""
+    executor = executor_named(workspace, name)
+    if not isinstance(executor, Batch):
+        raise AssertionError(f"{name} takes no batches")
+    with contextlib.ExitStack() as stack:
+        found = [(_submission(workspace, book, plan, name, executor, stack), pin) for plan, pin in plans]
+        items = [dataclasses.replace(item, pin=pin) for (item, _), pin in found]
+        runs = [run for (_, run), _ in found]
+        try:
+            executor.start_all(items, at_most)
+        except ToolError as error:
+            runs = [_never_started(book, item.spool, run, error) for item, run in zip(items, runs, strict=True)]
+    return runs
+
+
+def _submission(
+    workspace: Workspace, book: Book, plan: RunPlan, name: str, executor: Executor, stack: contextlib.ExitStack
+) -> tuple[Submission, Run]:
+    """A run with its spool, which is held until `stack` is left, and with its record."""
     work, secrets = sealed(work_of(workspace, book, plan, book.new_run(plan.entry_id)), workspace.redactor)
     spool = book.spool(work.entry, work.run)
     spool.make()
-    with spool.claimed() as claim:
-        if claim is None:
-            raise StoreError(f"{spool.folder} is in use", cause="another process made it", hint="logbook doctor")
-        run = dataclasses.replace(planned_run(workspace, plan, work.run), executor=name)
-        if executor.place is None:
-            run = beside_others(workspace, book, dataclasses.replace(run, host=Host(name=this_host())))
-        else:
-            run = dataclasses.replace(run, host=Host(name=executor.place))
-        run = book.write_run(run)
-        try:
-            executor.start(spool, claim, work, secrets)
-        except ToolError as error:
-            said = f"never started: {error.message}" + (f" ({error.cause})" if error.cause else "")
-            run = dataclasses.replace(run, exit=Exit(never_started=True), problems=(*run.problems, said))
-            run = book.write_run(run)
-            drop(book, spool)
+    claim = stack.enter_context(spool.claimed())
+    if claim is None:
+        raise StoreError(f"{spool.folder} is in use", cause="another process made it", hint="logbook doctor")
+    run = dataclasses.replace(planned_run(workspace, plan, work.run), executor=name, pool=pool_of(workspace, name))
+    if executor.place is None:
+        run = beside_others(workspace, book, dataclasses.replace(run, host=Host(name=this_host())))
+    else:
+        run = dataclasses.replace(run, host=Host(name=executor.place))
+    return Submission(spool=spool, claim=claim, work=work, secrets=secrets), book.write_run(run)
+
+
+def _never_started(book: Book, spool: Spool, run: Run, error: ToolError) -> Run:
+    """The record of a run that the executor refused."""
+    said = f"never started: {error.message}" + (f" ({error.cause})" if error.cause else "")
+    run = dataclasses.replace(run, exit=Exit(never_started=True), problems=(*run.problems, said))
+    run = book.write_run(run)
+    drop(book, spool)
     return run
 
 
@@ -78,7 +112,7 @@ def attend(workspace: Workspace, book: Book, run: Run, display: Display, stops: 
             display.output("stdout", followed.output)
         # The rest of a long output first.
         if followed.stage in OVER and not (followed.output and offset is not None):
-            trouble = _taken_in(workspace, book, spool)
+            trouble = taken_in(workspace, book, spool)
             if trouble is None:
                 break
         else:
@@ -100,7 +134,7 @@ def attend(workspace: Workspace, book: Book, run: Run, display: Display, stops: 
     return records.read_run(book.run_folder(run.entry, run.run) / "run.json", book.redactor)
 
 
-def _taken_in(workspace: Workspace, book: Book, spool: Spool) -> str | None:
+def taken_in(workspace: Workspace, book: Book, spool: Spool) -> str | None:
     """Take in a run that is over; why not, where its machine does not answer, which may pass."""
     try:
         take_in(workspace, book, spool)

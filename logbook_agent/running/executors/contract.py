@@ -5,9 +5,9 @@ Every executor passes the tests of `tests/executors/test_executors_contract.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import Heartbeat, Spool
@@ -66,3 +66,25 @@ class Executor(Protocol):
 
     def collect(self, spool: Spool) -> None:
         """Bring all files of a run that is over into its spool."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A run of a batch, as the arguments of `Executor.start`. Those of one `pin` are made one after another, in their
+    order and on one machine."""
+
+    spool: Spool
+    claim: int
+    work: Work
+    secrets: Mapping[str, str]
+    pin: str | None = None
+
+
+@runtime_checkable
+class Batch(Protocol):
+    """What an executor may do beside: start many runs at once. Each is then followed, stopped and collected by
+    itself."""
+
+    def start_all(self, items: Sequence[Submission], at_most: int) -> None:
+        """Start a worker for each, at most so many at a time. As `Executor.start`: at most one for a spool, ever, and a
+        ToolError when certainly none was started."""

@@ -20,7 +20,7 @@ from logbook_agent.store.workspace import Workspace
 # What makes the runs of a command that returns before they end, unless another executor is named.
 DETACHED = "local"
 # A run whose worker vanished is made again so often; one that failed is not.
-_LOST_AGAIN = 2
+LOST_AGAIN = 2
 # A command that outlived its tool by a moment is waited for; one that goes on is the user's to stop.
 _ORPHAN_S = 5.0
 _PAUSE_S = 0.05
@@ -34,7 +34,7 @@ def make_runs(workspace: Workspace, book: Book, plan: RunPlan, display: Display,
         return
     from logbook_agent.running.executors.client import make
 
-    for left in reversed(range(1 + _LOST_AGAIN)):
+    for left in reversed(range(1 + LOST_AGAIN)):
         run = make(workspace, book, plan, name, display, stops)
         yield run
         if run.exit is None or not run.exit.lost or not left or stops.count > 0:

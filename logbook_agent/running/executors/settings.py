@@ -29,12 +29,14 @@ LOCAL = "local"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
     """One table `[executors.NAME]`: its kind, the other settings as written, and the file that it stands in; or one
-    table `[allocators.NAME]`. `lease`: the allocator whose lease a run there needs."""
+    table `[allocators.NAME]`. `lease`: the allocator whose lease a run there needs. `is_equivalent`: its machines are
+    declared to be equal, so that runs of different ones may be compared."""
 
     name: str
     kind: str
     table: Mapping[str, Any]
     file: Path | None = None
+    is_equivalent: bool = False
     is_confirmed: bool = True
     section: Section = "executors"
     lease: str | None = None
@@ -117,8 +119,20 @@ def _declared(
     lease = table.get("lease") if section == "executors" else None
     if not isinstance(lease, str | None):
         raise UsageError(f"[{section}.{name}] in {file}: lease is not text", hint='write: lease = "ALLOCATOR"')
-    own = ("kind", "lease") if section == "executors" else ("kind",)
+    equivalent = table.get("equivalent", False) if section == "executors" else False
+    if not isinstance(equivalent, bool):
+        raise UsageError(
+            f"[{section}.{name}] in {file}: equivalent must be true or false", hint="write: equivalent = true"
+        )
+    own = ("kind", "lease", "equivalent") if section == "executors" else ("kind",)
     rest = {key: value for key, value in table.items() if key not in own}
     return Declared(
-        name=name, kind=kind, table=rest, file=file, is_confirmed=is_confirmed, section=section, lease=lease
+        name=name,
+        kind=kind,
+        table=rest,
+        file=file,
+        is_equivalent=equivalent,
+        is_confirmed=is_confirmed,
+        section=section,
+        lease=lease,
     )

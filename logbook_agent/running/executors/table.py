@@ -79,6 +79,15 @@ def executor_named(workspace: Workspace, name: str) -> Executor:
     return found
 
 
+def pool_of(workspace: Workspace, name: str) -> str | None:
+    """What the equal machines of an executor go by in records; None where they are not declared to be equal."""
+    if name in EXECUTORS:
+        return None
+    from logbook_agent.running.executors.settings import named
+
+    return name if named(workspace, name).is_equivalent else None
+
+
 def made(workspace: Workspace, declared: Declared) -> Executor:
     """The executor of such settings. Raises UsageError for a kind that this version does not have."""
     make = KINDS.get(declared.kind)

@@ -1,0 +1,149 @@
+"""Many runs at once, on the machines of one executor.
+
+Runs with the same pin are compared with one another, so they are made on one machine, one after another and in their
+order. Where that cannot be had, the machines must be declared to be equal.
+"""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.run import Run
+from logbook_agent.running.execution import Display, RunPlan
+from logbook_agent.running.executors.client import send, send_all, taken_in
+from logbook_agent.running.executors.contract import OVER, Batch, Executor
+from logbook_agent.running.executors.making import LOST_AGAIN
+from logbook_agent.running.executors.table import executor_named, executor_of, pool_of
+from logbook_agent.running.launch.signals import StopRequests
+from logbook_agent.store import records
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+
+# How long a look at all of them is apart from the next.
+_PAUSE_S = 0.5
+# So many are submitted together: each holds a file open until it is.
+_TOGETHER = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pinned:
+    """A run to be made, and what it is pinned to."""
+
+    plan: RunPlan
+    pin: str | None = None
+
+
+def check_parallel(workspace: Workspace, name: str | None, at_most: int) -> None:
+    """Raises UsageError where runs cannot be made at once without sharing a machine or falling apart."""
+    if at_most < 1:
+        raise UsageError(
+            f"--parallel {at_most} is not a number of runs", cause="it is below 1", hint="write: --parallel 2"
+        )
+    if at_most == 1:
+        return
+    if name is None:
+        raise UsageError(
+            "--parallel needs an executor with several machines",
+            cause="runs at once would share this machine, and measure one another",
+            hint="add: --on NAME; logbook executors lists them",
+        )
+    executor = executor_named(workspace, name)
+    if isinstance(executor, Batch) or pool_of(workspace, name) is not None:
+        return
+    raise UsageError(
+        f"{name} cannot make several runs at once",
+        cause="runs that are compared must be made on one machine, and it cannot keep them there",
+        hint=f"where its machines are equal, and no two runs share one: equivalent = true in [executors.{name}]",
+    )
+
+
+def make_all(
+    workspace: Workspace,
+    book: Book,
+    wanted: Sequence[Pinned],
+    name: str,
+    at_most: int,
+    display: Display,
+    stops: StopRequests,
+) -> Iterator[tuple[int, Run]]:
+    """Have runs made, at most so many at a time, and yield each with its place in `wanted` when it has ended. One that
+    was lost is yielded, too, and made again. A request to stop ends those that are being made, and a worker that cannot
+    start ends the series."""
+    executor = executor_named(workspace, name)
+    batch = _Batches(workspace, book, wanted, name, at_most, executor)
+    told: set[str | None] = {None}
+    is_ending = False
+    while batch.going or (batch.todo and not is_ending):
+        if not is_ending:
+            batch.submit()
+        if (stops.take() or is_ending) and not batch.is_stopped:
+            is_ending = batch.is_stopped = True
+            for run in batch.going.values():
+                executor_of(workspace, run).stop(book.spool(run.entry, run.run))
+        for place, run in list(batch.going.items()):
+            ended, trouble = _ended(workspace, book, run, executor)
+            if trouble not in told:
+                told.add(trouble)
+                display.progress(f"{run.entry} run {run.run}: {trouble}")
+            if ended is None:
+                continue
+            again = batch.over(place, ended, is_ending=is_ending)
+            is_ending = is_ending or (ended.exit is not None and ended.exit.never_started)
+            yield place, ended
+            if again:
+                display.progress(f"{ended.entry} run {ended.run} was lost; it is made again")
+        if batch.going and select.select([stops.wakeup], [], [], _PAUSE_S)[0]:
+            stops.clear_wakeup()
+
+
+def _ended(workspace: Workspace, book: Book, run: Run, executor: Executor) -> tuple[Run | None, str | None]:
+    """The run with its end, and what there is to be said of it."""
+    spool = book.spool(run.entry, run.run)
+    said = None
+    if run.exit is None and spool.folder.is_dir():
+        followed = executor.follow(spool)
+        said = followed.trouble
+        if followed.stage not in OVER:
+            return None, said
+        said = taken_in(workspace, book, spool)
+        if said is not None:
+            return None, said
+    return records.read_run(book.run_folder(run.entry, run.run) / "run.json", book.redactor), said
+
+
+class _Batches:
+    """Which runs are being made, and which are still to be."""
+
+    def __init__(
+        self, workspace: Workspace, book: Book, wanted: Sequence[Pinned], name: str, at_most: int, executor: Executor
+    ) -> None:
+        self._workspace, self._book, self._wanted, self._name = workspace, book, wanted, name
+        self._at_most, self._is_batch = at_most, isinstance(executor, Batch)
+        self._lost = [0] * len(wanted)
+        self.todo = list(range(len(wanted)))
+        self.going: dict[int, Run] = {}
+        self.is_stopped = False
+
+    def submit(self) -> None:
+        """Submit what may be submitted now."""
+        if not self._is_batch:
+            while self.todo and len(self.going) < self._at_most:
+                place = self.todo.pop(0)
+                self.going[place] = send(self._workspace, self._book, self._wanted[place].plan, self._name)
+        elif self.todo and not self.going:
+            together, self.todo = self.todo[:_TOGETHER], self.todo[_TOGETHER:]
+            plans = [(self._wanted[place].plan, self._wanted[place].pin) for place in together]
+            runs = send_all(self._workspace, self._book, plans, self._name, self._at_most)
+            self.going = dict(zip(together, runs, strict=True))
+
+    def over(self, place: int, run: Run, *, is_ending: bool) -> bool:
+        """A run has ended; whether it is made again."""
+        del self.going[place]
+        if run.exit is None or not run.exit.lost or is_ending or self._lost[place] >= LOST_AGAIN:
+            return False
+        self._lost[place] += 1
+        self.todo.append(place)
+        return True

@@ -1,0 +1,88 @@
+"""Sweeps whose runs are made at once, by an executor that has several machines."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.running.executors.table import EXECUTORS
+from tests.conftest import Cli
+from tests.executors.double import Threads
+from tests.recipes.sweep_support import runs_of, write_recipe
+
+RECIPE = """
+name: spread
+question: Does it matter?
+command: [bash, bench.sh, "{x}"]
+axes: {x: [1, 2, 3, 4]}
+repeats: 2
+order: shuffled
+metrics: [tflops]
+confirm: 0
+"""
+BENCH = 'echo start $1 >> order; sleep 0.3; echo "RESULT x=$1 tflops=$1"; echo end $1 >> order\n'
+
+
+class Pool(Threads):
+    """As many machines as one asks for; runs of one pin one after another."""
+
+    place = "pool"
+
+    def start_all(self, submissions, at_most):  # type: ignore[no-untyped-def]
+        free = threading.Semaphore(at_most)
+        pins: dict[str | None, list] = {}
+        for one in submissions:
+            pins.setdefault(one.pin, []).append((one, os.dup(one.claim)))
+
+        def machine(mine: list) -> None:
+            for one, claim in mine:
+                with free:
+                    self.start(one.spool, claim, one.work, one.secrets)
+                    os.close(claim)
+                    while self.follow(one.spool).stage in ("sent", "running"):
+                        time.sleep(0.01)
+
+        for mine in pins.values():
+            threading.Thread(target=machine, args=(mine,), daemon=True).start()
+
+
+@pytest.fixture
+def pool(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cli]:
+    file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('[executors.pool]\nkind = "ssh"\nhost = "nowhere.invalid"\n')
+    EXECUTORS["pool"] = lambda workspace: Pool(workspace.environ)
+    yield started
+    del EXECUTORS["pool"]
+
+
+@pytest.mark.slow
+def test_rounds_are_made_at_once_and_each_on_one_machine(pool: Cli, folder: Path) -> None:
+    write_recipe(folder, RECIPE, bench=BENCH, name="spread")
+    answer = pool("sweep", "spread", "--on", "pool", "--parallel", "2")
+    assert answer.code == 0, answer.err
+    runs = runs_of(folder)
+    assert sorted((run.config["x"], run.repeat) for run in runs) == [(x, r) for x in (1, 2, 3, 4) for r in (1, 2)]
+    going, most = 0, 0
+    for line in (folder / "order").read_text().splitlines():
+        going += 1 if line.startswith("start") else -1
+        most = max(most, going)
+    assert most == 2
+
+
+def test_what_cannot_be_made_at_once(started: Cli, folder: Path) -> None:
+    write_recipe(folder, RECIPE, bench=BENCH, name="spread")
+    alone = started("sweep", "spread", "--parallel", "2")
+    assert alone.code == 2
+    assert "runs at once would share this machine" in alone.err
+    file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('[executors.box]\nkind = "ssh"\nhost = "nowhere.invalid"\n')
+    one = started("sweep", "spread", "--on", "box", "--parallel", "2")
+    assert one.code == 2
+    assert "equivalent = true in [executors.box]" in one.err
