@@ -20,14 +20,12 @@ _MOST_BYTES = 1000
 def signature(environ: Mapping[str, str], text: str) -> str:
     """A signature of a text with the key of this user, which is made with the first one. Raises UsageError where there
     is no place for a key, StoreError where it cannot be read or written."""
-    key = _key(environ, make=True)
-    assert key is not None  # noqa: S101
-    return _signed(key, text)
+    return _signed(key_of(environ, make=True) or "", text)
 
 
 def is_signed(environ: Mapping[str, str], text: str, found: str) -> bool:
     """Whether this user signed a text."""
-    key = _key(environ, make=False)
+    key = key_of(environ, make=False)
     return key is not None and hmac.compare_digest(_signed(key, text), found)
 
 
@@ -35,8 +33,9 @@ def _signed(key: str, text: str) -> str:
     return hmac.new(key.encode(), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
 
-def _key(environ: Mapping[str, str], *, make: bool) -> str | None:
-    """The key, which lies beside the user's settings and leaves this machine as little as they do."""
+def key_of(environ: Mapping[str, str], *, make: bool) -> str | None:
+    """The key, which lies beside the user's settings and leaves this machine as little as they do; None where there is
+    none, and none is to be made."""
     settings = user_config_file(environ)
     if settings is None:
         if not make:

@@ -74,11 +74,22 @@ class SeriesEnd:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HiddenValue:
+    """A secret of so many characters that was handed over, what it is `shown` as, and its keyed digest. `is_word`: no
+    blank is in it."""
+
+    shown: str
+    chars: int
+    is_word: bool
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
     """Where a run was submitted to: the `folder` of its worker's spool there, and the `job` that an engine calls it.
 
     Where no worker of ours runs: the `name` that the job was given (`is_typed`: by the user), `at` which time (seconds
-    since the epoch), and a signature of what was typed.
+    since the epoch), a signature of what was typed, and digests of the secret `values` in it.
     """
 
     format: int = 1
@@ -88,6 +99,7 @@ class Sent:
     is_typed: bool = False
     at: float = 0.0
     signed: str | None = None
+    values: tuple[HiddenValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

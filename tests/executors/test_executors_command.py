@@ -22,7 +22,9 @@ from logbook_agent.running.executors.templates import JobTemplates, completed
 from logbook_agent.running.executors.templates import iris as iris_templates
 from logbook_agent.running.executors.typed import Typed
 from logbook_agent.store.book import Book
+from logbook_agent.store.known_values import hidden_values, without_values
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.redaction.secrets import Secret
 from tests.breadth import STRESS
 from tests.conftest import Cli
 from tests.e2e.e2e_support import LOGBOOK
@@ -40,7 +42,8 @@ poll_s = 0.05
 """
 TYPED = ("uv", "run", "iris", "--cluster=marin", "job", "run", "--no-wait", "--cpu", "2", "--memory", "8GB")
 KILLS, CASES = (50, 20) if STRESS else (3, 3)
-SECRET = "hf_" + "Q7x" * 12
+# Of no shape that is known.
+SECRET = "0aZ-" + "Q7x" * 12
 
 
 @pytest.fixture
@@ -92,7 +95,7 @@ def sh(script: str) -> tuple[str, ...]:
 
 @pytest.mark.slow
 def test_a_typed_submission_is_submitted_then_collected(iris: Cli, folder: Path, tmp_path: Path, quick: None) -> None:
-    script = "until [ -e $GO ]; do sleep 0.02; done; echo RESULT tflops=2.5 key=$WANDB_API_KEY; exit 3"
+    script = "until [ -e $GO ]; do sleep 0.02; done; echo RESULT tflops=2.5; echo I have $WANDB_API_KEY; exit 3"
     go = tmp_path / "go"
     words = (*TYPED, "-e", "WANDB_API_KEY", SECRET, "-e", "GO", str(go), "--", *sh(script))
     done = iris("run", "--", *words)
@@ -119,6 +122,7 @@ def test_a_typed_submission_is_submitted_then_collected(iris: Cli, folder: Path,
     assert job["job"] == run.job
     assert job["job"].split("/")[2].startswith("moe-000-01-")
     assert job["env"]["WANDB_API_KEY"] == SECRET, "the job had it"
+    assert "$WANDB_API_KEY" in (folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text()
     kept = [path for path in (folder / "logbooks").rglob("*") if path.is_file()]
     assert [path for path in kept if SECRET.encode() in path.read_bytes()] == []
 
@@ -334,3 +338,18 @@ def test_a_sweep_of_jobs_whose_client_is_killed(iris: Cli, folder: Path, tmp_pat
     assert len(cases) == len(set(cases)) == 2 * CASES
     names = {job["job"] for job in jobs(tmp_path)}
     assert {run.job for run in runs_of(folder) if run.job} == names, "no job without a run"
+
+
+def test_a_value_is_known_by_its_digest(tmp_path: Path) -> None:
+    environ = {"XDG_CONFIG_HOME": str(tmp_path)}
+    secrets = [
+        Secret(name="A", value="a+b/c==" * 3),
+        Secret(name="B", value="two words"),
+        Secret(name="C", value="a+b/c==a"),
+    ]
+    found = hidden_values(environ, secrets)
+    assert not any(secret.value in repr(found) for secret in secrets)
+    text = f'x={"a+b/c==" * 3} "two words" a+b/c==a, a+b/c==A\n'
+    assert without_values(environ, found, text) == 'x=$A "$B" $C, a+b/c==A\n'
+    assert without_values({"XDG_CONFIG_HOME": str(tmp_path / "other")}, found, text) == text
+    assert hidden_values({}, []) == ()

@@ -10,6 +10,7 @@ answer was lost is found again by its name, and never sent twice.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import re
 import time
@@ -36,10 +37,12 @@ from logbook_agent.running.worker.perform import keep_code
 from logbook_agent.running.worker.sealing import unsealed
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import write_atomic
+from logbook_agent.store.known_values import hidden_values, without_values
 from logbook_agent.store.parse import parse_json
 from logbook_agent.store.reading import LOG
 from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, WORK, Heartbeat, Seen, Sent, Spool
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.redaction.secrets import secrets_in
 from logbook_agent.text.times import stamp
 from logbook_agent.text.words import split_env_words
 
@@ -88,7 +91,9 @@ class Submitter:
         plain = json.dumps(encode(work), ensure_ascii=False).encode("utf-8", "replace")
         write_atomic(spool.folder / WORK, plain, within=spool.within)
         spool.write_began(self._began(spool, work, templates))
-        sent = self._sent(work)
+        whole = unsealed(work, {**self._environ, **secrets})
+        found = (*secrets_in(whole.env, work.secret_names), *spool.redactor().secrets_in_argv(whole.argv))
+        sent = dataclasses.replace(self._sent(work), values=hidden_values(self._environ, found))
         if sent.is_typed and self._found(work, templates, sent) is not None:
             raise ToolError(
                 f"a job {sent.name} is there already",
@@ -96,7 +101,7 @@ class Submitter:
                 hint="choose another --job-name, or leave it out",
             )
         spool.write_sent(sent)
-        job = self._submit(unsealed(work, {**self._environ, **secrets}), templates, sent)
+        job = self._submit(whole, templates, sent)
         if job is not None:
             spool.write_sent(dataclasses.replace(sent, job=job))
 
@@ -297,7 +302,8 @@ class Submitter:
         """Bring the log of a job up to date, redacted; what is wrong with it. Raises ToolError."""
         since = str(round(max(0.0, time.time() - sent.at) + _SLACK_S))
         answer = self._checked(self._run(work, filled(templates.logs, id=sent.job or "", since=since)))
-        return keep_log(spool, work, answer.out, templates)
+        hide = functools.partial(without_values, self._environ, sent.values)
+        return keep_log(spool, work, answer.out, templates, hide)
 
     def _run(self, work: Work, argv: Sequence[str], *, most_s: float = float("inf")) -> ShellAnswer:
         """Run the launcher as the user did. Raises NoAnswer when it does not come to its end in time."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from logbook_agent.model.run import Exit
@@ -55,13 +55,14 @@ def merged(before: list[bytes], now: list[bytes]) -> list[bytes]:
     return [*before, GAP, *now]
 
 
-def keep_log(spool: Spool, work: Work, raw: bytes, templates: JobTemplates) -> list[str]:
-    """Add what a launcher gave to the log in the spool, redacted; what is wrong with it."""
+def keep_log(spool: Spool, work: Work, raw: bytes, templates: JobTemplates, hide: Callable[[str], str]) -> list[str]:
+    """Add what a launcher gave to the log in the spool, redacted; what is wrong with it. `hide` takes out the secrets
+    that were handed over."""
     lines = cleaned(raw, templates.line)
     problems = []
     if templates.log_lines is not None and len(lines) >= templates.log_lines:
         problems.append(f"the log has its last {len(lines)} lines alone: the launcher gives no more")
-    text = spool.redactor().text(b"".join(lines).decode("utf-8", "surrogateescape"))
+    text = spool.redactor().text(hide(b"".join(lines).decode("utf-8", "surrogateescape")))
     now = lines_of(text.encode("utf-8", "surrogateescape"))
     path = spool.folder / LOG
     before = read_bytes(path, within=spool.within, limit=_LOG_BYTES) if spool.has(LOG) else b""
