@@ -75,9 +75,16 @@ def predict(
 
 def target_of(words: Sequence[str]) -> str:
     """The slice that is predicted for. Raises UsageError where the words name none."""
-    target = flags([PROGRAM, *_first_side(words)[0]]).get("aot")
+    first = _first_side(words)[0]
+    target = flags([PROGRAM, *first]).get("aot")
     if not words:
         predict_argv(words)
+    if sum(word == AOT or word.startswith(f"{AOT}=") for word in first) > 1:
+        raise UsageError(
+            f"{AOT} is given twice",
+            cause="an entry predicts for one slice",
+            hint="leave one of them out, or make an entry of each",
+        )
     if not target:
         raise UsageError(
             "no TPU named to predict for",

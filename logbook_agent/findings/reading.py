@@ -92,9 +92,8 @@ def headline(record: Record, header: Header, answered: Sequence[Answered] = ()) 
         reasons = dict.fromkeys(row.failed.reason for row in last.run.rows if row.failed is not None)
         if reasons:
             return f"{last.state}: {' / '.join(reasons)}"
-        output = last.run.output
-        said = (output.error_tail or output.tail)[-1:] if output is not None else ()
-        return f"{last.state}" + (f": {_cut(said[0], 120)}" if said else "")
+        said = last.run.output.last_words if last.run.output is not None else ""
+        return f"{last.state}" + (f": {_cut(said, 120)}" if said else "")
     return _cut(record.entry.text("Result") or "", 120) or None
 
 

@@ -209,6 +209,14 @@ class Output:
     log_bytes: int | None = None
     truncated: bool = False
 
+    @property
+    def last_words(self) -> str:
+        """The line that says why a command failed: the last one, but of an error in three lines (`error: ...`, cause,
+        next) the first. Empty where it printed nothing."""
+        lines = self.error_tail or self.tail
+        error = next((line for line in lines[-3:] if line.startswith("error: ")), None)
+        return error or (lines[-1] if lines else "")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:

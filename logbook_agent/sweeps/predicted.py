@@ -145,9 +145,10 @@ def predict_cases(
 
 def _nothing(run: Run | None) -> str:
     """`nothing was predicted: --aot v9 is not known`: the error that the command printed, where it did."""
-    lines = (run.output.error_tail or run.output.tail) if run is not None and run.output is not None else ()
-    said = next((line.removeprefix(_ERROR) for line in lines if line.startswith(_ERROR)), None)
-    return f"nothing was predicted: {cut_line(said, _SHOWN_CHARS)}" if said else "nothing was predicted"
+    said = run.output.last_words if run is not None and run.output is not None else ""
+    if not said.startswith(_ERROR):
+        return "nothing was predicted"
+    return f"nothing was predicted: {cut_line(said.removeprefix(_ERROR), _SHOWN_CHARS)}"
 
 
 def _timeless(argv: Sequence[str]) -> list[str]:

@@ -148,3 +148,13 @@ def test_why_nothing_was_predicted(moe: Cli) -> None:
         "no prediction: nothing was predicted: --aot nope is not known\n"
         "next: logbook show MOE-000\n",
     )
+
+
+def test_an_entry_predicts_for_one_slice(moe: Cli) -> None:
+    error = moe("predict", "--json", "--", "--aot", "v5p-8", "--topk", "2", "--aot=v6e-8").error
+    assert error["message"] == "--aot is given twice"
+
+
+def test_why_it_failed_is_the_error_and_not_what_to_do_next(moe: Cli) -> None:
+    assert moe("predict", "--title", "wrong", "--", "--aot", "nope").code == 2
+    assert moe("list").out.splitlines()[-1].endswith("wrong  failed: error: --aot nope is not known")

@@ -167,11 +167,10 @@ def how_it_failed(run: Run) -> str:
         how = "ended by its time limit" + (f" of {run.timeout_s:g} s" if run.timeout_s is not None else "")
     else:
         how = ended.signal or f"exit code {ended.code}"
-    output = run.output
-    said = ((output.error_tail or output.tail) if output is not None else ())[-1:]
+    said = run.output.last_words if run.output is not None else ""
     # What Python says of the signal that ended it is no reason.
-    told = said and said[0].strip() and not (ended.timeout and said[0].strip() == "KeyboardInterrupt")
-    return cut_line(f"{how}: {said[0]}" if told else how, _REASON_CHARACTERS)
+    told = said.strip() and not (ended.timeout and said.strip() == "KeyboardInterrupt")
+    return cut_line(f"{how}: {said}" if told else how, _REASON_CHARACTERS)
 
 
 def contradicts(mine: Mapping[str, Scalar], theirs: Mapping[str, Scalar]) -> bool:
