@@ -41,7 +41,7 @@ def request(workspace: Workspace, book: Book, name: str, *, ttl_s: float | None 
                 id=new_id(book, name),
                 allocator=name,
                 devices=asked.devices,
-                requested=_text(now),
+                requested=now.astimezone(UTC).isoformat(timespec="milliseconds"),
                 until=_text(now + timedelta(seconds=ttl_s)),
             ),
         )

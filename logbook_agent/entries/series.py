@@ -99,7 +99,8 @@ class Series:
             for command, config, repeat, pin in wanted
         ]
         name = next(filter(None, (command.executor for command, *_ in wanted)))
-        for place, run in make_all(self.workspace, self.book, plans, name, at_most, self.display, self._stops):
+        made = make_all(self.workspace, self.book, plans, name, at_most, self.display, self._stops, self._check_lease)
+        for place, run in made:
             self.runs.append(run)
             if time.monotonic() - self._refreshed > _REFRESH_S:
                 self.refresh()

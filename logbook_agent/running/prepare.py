@@ -32,6 +32,8 @@ _SHELL_WORDS = frozenset(
 )
 # The kind of executors that are launchers, and what follows submissions to a known launcher that were typed.
 LAUNCHES, TYPED = "command", "typed"
+# The preset of a launcher that waits for the end of its command.
+WAITS = "dev-tpu"
 # The in-house benchmark, which `logbook bench` runs with this Python.
 PROGRAM = "bench-core"
 # What it takes as its first word: another one would take an ID for nothing.
@@ -177,6 +179,12 @@ def executor_named_by(workspace: Workspace, on: str | None) -> str | None:
     """The executor that `--on` names, as far as it has workers of ours."""
     found = _declared(workspace, on)
     return found.name if found is not None and found.kind != LAUNCHES else None
+
+
+def executor_at_once(workspace: Workspace, on: str | None) -> str | None:
+    """The executor that `--on` names, as far as it can have several runs at once."""
+    found = _declared(workspace, on)
+    return None if found is None or found.table.get("preset") == WAITS else found.name
 
 
 def _launched(

@@ -13,7 +13,7 @@ from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
-from logbook_agent.running.prepare import Command, executor_named_by, own_benchmark, prepare
+from logbook_agent.running.prepare import Command, executor_at_once, executor_named_by, own_benchmark, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
@@ -250,7 +250,7 @@ def check_parallel_sweep(workspace: Workspace, request: SweepRequest) -> None:
         return
     from logbook_agent.running.executors.many import check_parallel
 
-    check_parallel(workspace, executor_named_by(workspace, request.on), request.parallel)
+    check_parallel(workspace, executor_at_once(workspace, request.on), request.parallel)
 
 
 def prepared_run(

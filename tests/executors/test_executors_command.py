@@ -314,6 +314,20 @@ def test_templates_that_cannot_work(table: dict[str, Any], said: str) -> None:
 
 
 @pytest.mark.slow
+def test_several_jobs_at_once(iris: Cli, folder: Path, tmp_path: Path) -> None:
+    write_recipe(folder, bench='echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"; sleep 0.5\n')
+    assert "equivalent = true in [executors.cluster]" in iris("sweep", "demo", "--on", "cluster", "--parallel", "4").err
+    settings = tmp_path / "config/logbook-agent/config.toml"
+    settings.write_text(SETTINGS + "equivalent = true\n")
+    done = iris("sweep", "demo", "--on", "cluster", "--parallel", "4")
+    assert done.code == 0, done.err
+    spans = sorted((job["started"], job["ended"]) for job in jobs(tmp_path))
+    together = [sum(a <= at < b for a, b in spans) for at, _ in spans]
+    assert 1 < max(together) <= 4
+    assert sum(len(run.rows) for run in runs_of(folder)) == len(spans) == 9, "one row for each job"
+
+
+@pytest.mark.slow
 @pytest.mark.wide
 def test_a_sweep_of_jobs_whose_client_is_killed(iris: Cli, folder: Path, tmp_path: Path) -> None:
     """At random instants, again and again: one row for each case, and a record of every job."""

@@ -209,9 +209,9 @@ def test_a_development_tpu(cloud: Cli, folder: Path, tmp_path: Path) -> None:
     assert "cannot be renewed" in cloud("lease", "renew", "dev").err
     assert "released" in cloud("lease", "release", "dev").out
     assert not (tmp_path / "fake_dev_tpu/mine.json").exists()
-    cloud("lease", "request", "dev", "--for", "1s")
-    wait_for(lambda: "active" in cloud("lease", "list").out.splitlines()[1])
+    cloud("lease", "request", "dev", "--for", "2s")
     assert wait_for(lambda: "released" in cloud("lease", "list").out.splitlines()[1]), "its time to live is over"
+    assert not (tmp_path / "fake_dev_tpu/mine.json").exists()
 
 
 def test_a_damaged_lease_is_told(started: Cli, folder: Path) -> None:

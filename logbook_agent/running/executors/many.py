@@ -7,7 +7,7 @@ order. Where that cannot be had, the machines must be declared to be equal.
 from __future__ import annotations
 
 import select
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.model.errors import UsageError
@@ -18,6 +18,7 @@ from logbook_agent.running.executors.contract import OVER, Batch, Executor
 from logbook_agent.running.executors.making import LOST_AGAIN
 from logbook_agent.running.executors.table import executor_named, executor_of, pool_of
 from logbook_agent.running.launch.signals import StopRequests
+from logbook_agent.running.prepare import Command
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -68,12 +69,13 @@ def make_all(
     at_most: int,
     display: Display,
     stops: StopRequests,
+    check: Callable[[Command], None] = lambda command: None,
 ) -> Iterator[tuple[int, Run]]:
     """Have runs made, at most so many at a time, and yield each with its place in `wanted` when it has ended. One that
     was lost is yielded, too, and made again. A request to stop ends those that are being made, and a worker that cannot
-    start ends the series."""
+    start ends the series. What `check` raises before a run is submitted ends it, too; runs that go on do so."""
     executor = executor_named(workspace, name)
-    batch = _Batches(workspace, book, wanted, name, at_most, executor)
+    batch = _Batches(workspace, book, wanted, name, at_most, executor, check)
     told: set[str | None] = {None}
     is_ending = False
     while batch.going or (batch.todo and not is_ending):
@@ -118,9 +120,16 @@ class _Batches:
     """Which runs are being made, and which are still to be."""
 
     def __init__(
-        self, workspace: Workspace, book: Book, wanted: Sequence[Pinned], name: str, at_most: int, executor: Executor
+        self,
+        workspace: Workspace,
+        book: Book,
+        wanted: Sequence[Pinned],
+        name: str,
+        at_most: int,
+        executor: Executor,
+        check: Callable[[Command], None],
     ) -> None:
-        self._workspace, self._book, self._wanted, self._name = workspace, book, wanted, name
+        self._workspace, self._book, self._wanted, self._name, self._check = workspace, book, wanted, name, check
         self._at_most, self._is_batch = at_most, isinstance(executor, Batch)
         self._lost = [0] * len(wanted)
         self.todo = list(range(len(wanted)))
@@ -131,9 +140,11 @@ class _Batches:
         """Submit what may be submitted now."""
         if not self._is_batch:
             while self.todo and len(self.going) < self._at_most:
+                self._check(self._wanted[self.todo[0]].plan.command)
                 place = self.todo.pop(0)
                 self.going[place] = send(self._workspace, self._book, self._wanted[place].plan, self._name)
         elif self.todo and not self.going:
+            self._check(self._wanted[self.todo[0]].plan.command)
             together, self.todo = self.todo[:_TOGETHER], self.todo[_TOGETHER:]
             plans = [(self._wanted[place].plan, self._wanted[place].pin) for place in together]
             runs = send_all(self._workspace, self._book, plans, self._name, self._at_most)
