@@ -60,7 +60,9 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _hello(_: argparse.Namespace) -> None:
-    """Which machine this is."""
+    """Which machine this is. One that cannot make runs says why."""
+    if (trouble := process.unfit()) is not None:
+        sys.exit(trouble)
     _say(**hello(os.environ))
 
 
@@ -72,7 +74,7 @@ def _put(given: argparse.Namespace) -> None:
         return
     path = spool.folder / WORK
     path.write_text(json.dumps(encode(work)))
-    _say(made=True, folder=str(spool.folder))
+    _say(made=True, folder=str(spool.folder), python=sys.executable)
 
 
 def _start(given: argparse.Namespace) -> None:

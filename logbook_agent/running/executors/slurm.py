@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -19,7 +20,7 @@ from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.running.executors.contract import Stage
 from logbook_agent.running.executors.remote import Places, Remote, stage_named
 from logbook_agent.running.executors.settings import Declared
-from logbook_agent.running.executors.shell import Here, Shell, as_text
+from logbook_agent.running.executors.shell import Here, Shell
 from logbook_agent.running.executors.ssh import Ssh
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import ERRORS, Sent, Spool
@@ -95,7 +96,9 @@ class Slurm(Remote):
         made, _ = self.ask(["put", sent.folder], stdin=json.dumps({"work": encode(work)}).encode())
         if not made.get("made"):
             return
-        answer = self.shell.run(self._sbatch(str(made["folder"])), stdin=self._script(sent.folder).encode())
+        # Whole paths, as they are on the login node: a node may have another home, and other programs first.
+        folder, python = str(made["folder"]), str(made["python"])
+        answer = self.shell.run(self._sbatch(folder), stdin=self._script(folder, python).encode())
         number = answer.out.decode("utf-8", "replace").strip().partition(";")[0]
         job = SlurmJob(number=number, state="PENDING") if answer.code == 0 and number.isdigit() else self.job(sent)
         if job is not None:
@@ -154,9 +157,10 @@ class Slurm(Remote):
             "--open-mode=append",
         ]
 
-    def _script(self, folder: str) -> str:
-        words = [self.places.python, "-P", self.code_folder, "worker", folder, "--with-parent"]
-        return _SCRIPT.format(worker=as_text(words))
+    def _script(self, folder: str, python: str) -> str:
+        code = PurePosixPath(folder).parents[1] / PurePosixPath(self.code_folder).relative_to(self.places.folder)
+        words = [python, "-P", str(code), "worker", folder, "--with-parent"]
+        return _SCRIPT.format(worker=shlex.join(words))
 
     def job(self, sent: Sent) -> SlurmJob | None:
         """What Slurm says of the job of a far spool; None when it has none of this name, or has forgotten it. Raises

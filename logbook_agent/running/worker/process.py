@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import importlib.util
 import os
 import signal
 import sys
@@ -50,12 +51,22 @@ def main(args: Sequence[str] | None = None) -> int:
     own_session()
     if options.with_parent:
         stop_with_parent()
+    if (trouble := unfit()) is not None:
+        print(trouble, file=sys.stderr)
+        return ToolError.exit_code
     spool = Spool(folder=options.folder.absolute(), within=options.folder.absolute().parent)
     try:
         return _work(spool, options.lock)
     except LogbookError as error:
         print(spool.redactor().text(f"{error.message}{f' ({error.cause})' if error.cause else ''}"), file=sys.stderr)
         return error.exit_code
+
+
+def unfit() -> str | None:
+    """Why this Python cannot make runs, before one begins; None when it can."""
+    if importlib.util.find_spec("re2") is not None:
+        return None
+    return f"{sys.executable} has no google-re2, which finds secrets: pip install google-re2, or name another python"
 
 
 def stop_with_parent() -> None:
