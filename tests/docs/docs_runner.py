@@ -20,6 +20,8 @@ from docs_github import Served, confirms_host, is_needed, serving
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 600
+# What needs a real engine: tests/cluster runs it.
+ENGINES = frozenset({"slurm.md"})
 # Stand-ins for the programs of clusters; a document that names this folder has them.
 FAKES = REPOSITORY / "tests/executors/fakes"
 
@@ -202,6 +204,17 @@ def _shaped(text: str, *, measured: bool) -> str:
     for pattern, word in _SHAPES:
         text = pattern.sub(word, text)
     return _MEASURED.sub("NUMBER", text) if measured else text
+
+
+def disagreements(path: Path, home: Path) -> list[str]:
+    """Run a document; each command that does not print what it says, with both."""
+    ran = run_document(path.read_text(encoding="utf-8"), Path(os.path.realpath(home)))
+    return [
+        f"{path.relative_to(REPOSITORY)}:{command.line}: $ {command.text}\n--- the document says\n"
+        f"{command.expected}\n--- it printed\n{output}"
+        for command, output in ran
+        if not agrees(command.expected, output, measured=command.measured)
+    ]
 
 
 def update(path: Path) -> int:
