@@ -238,3 +238,12 @@ def test_predictions_spend_no_budget(moe: Cli, folder: Path) -> None:
     assert moe(*PREDICT).code == 0
     assert moe(*PREDICT).code == 0
     assert moe("criteria", "--json").data["criteria"][0]["computed"]["state"] == "unmet"
+
+
+def test_a_tie_is_no_direction(moe: Cli, clock: FixedClock) -> None:
+    assert moe(*PREDICT).code == 0
+    clock.tick()
+    measure(moe, *A)
+    assert moe("bench", "--env", f"DOUBLE_SLOWER={1.05 / 1.5}", "--", "hillclimb", *B, "--iters", "3").code == 0
+    [direction] = moe("predictions", "--json").data["directions"]
+    assert (direction["word"], direction["measured_ratio"], direction["right"]) == ("loses", pytest.approx(1.0), False)

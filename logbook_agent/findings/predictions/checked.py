@@ -129,9 +129,12 @@ class Direction:
 
     @property
     def right(self) -> bool | None:
-        """Whether a claimed direction is the measured one; None where none was claimed, or measured."""
+        """Whether a claimed direction is the measured one, which a tie is not; None where none was claimed, or
+        measured."""
         found = self.measured
-        return None if found is None or not self.is_claim else (found > 1) == (self.word == "wins")
+        if found is None or not self.is_claim:
+            return None
+        return found > 1 if self.word == "wins" else found < 1
 
     @property
     def counts(self) -> bool:
