@@ -148,7 +148,7 @@ def test_a_run_on_an_executor(iris: Cli, folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", ["reply-lost", "slow,reply-lost"])
+@pytest.mark.parametrize("fault", ["reply-lost", pytest.param("slow,reply-lost", marks=pytest.mark.wide)])
 def test_a_lost_reply_starts_no_second_job(
     fault: str, iris: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -264,6 +264,7 @@ def test_a_secret_is_not_handed_to_a_launcher(iris: Cli, folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 @pytest.mark.parametrize("test", ["test_failure_with_its_code", "test_taking_in_again_changes_nothing"])
 def test_it_keeps_the_contract(test: str, iris: Cli, folder: Path) -> None:
     """As far as that can be seen without a worker: the job runs in a copy of the folder, on a machine unknown."""
@@ -314,6 +315,7 @@ def test_templates_that_cannot_work(table: dict[str, Any], said: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_several_jobs_at_once(iris: Cli, folder: Path, tmp_path: Path) -> None:
     write_recipe(folder, bench='echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"; sleep 0.5\n')
     assert "equivalent = true in [executors.cluster]" in iris("sweep", "demo", "--on", "cluster", "--parallel", "4").err

@@ -15,7 +15,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.leases import leases, write_lease
 from tests.conftest import Cli, FixedClock
 from tests.executors.conftest import FAKES, wait_for
-from tests.recipes.sweep_support import write_recipe
+from tests.recipes.sweep_support import RECIPE, write_recipe
 
 SETTINGS = """
 [allocators.slice]
@@ -118,6 +118,7 @@ def test_a_lost_reply_holds_nothing_that_is_not_known(
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_a_stockout_is_told(cloud: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_ALLOC_FAULTS", "stockout")
     done = cloud("lease", "request", "slice")
@@ -192,9 +193,9 @@ def test_the_budget_is_checked_before_each_run(cloud: Cli, folder: Path, clock: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hold", [False, True])
+@pytest.mark.parametrize("hold", [False, pytest.param(True, marks=pytest.mark.wide)])
 def test_a_sweep_releases_its_lease(hold: bool, cloud: Cli, folder: Path, tmp_path: Path) -> None:
-    write_recipe(folder)
+    write_recipe(folder, RECIPE.replace("size: [1, 2, 3, 4]", "size: [1]"))
     cloud("lease", "request", "slice")
     assert cloud("sweep", "demo", "--on", "cluster", *(["--hold"] if hold else [])).code == 0
     assert len(there(tmp_path)) == (1 if hold else 0)
