@@ -1,0 +1,196 @@
+"""Runs behind a real ssh when connections, sessions, clients, disks and hosts fail. `LOGBOOK_STRESS` has 50 instants."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from logbook_agent.model.record import plan_runs, run_state
+from tests.breadth import STRESS
+from tests.cluster.ssh_place import SshPlace, ssh_place
+from tests.conftest import Cli
+from tests.e2e.e2e_support import LOGBOOK, logbook
+from tests.executors.conftest import is_gone, sh, wait_for
+from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
+
+INSTANTS = 50 if STRESS else 4
+CASES = 40 if STRESS else 8
+TEXT = RECIPE.replace("size: [1, 2, 3, 4]", f"size: [{', '.join(map(str, range(1, CASES // 2 + 1)))}]")
+
+
+def test_connection_and_session_killed(box: SshPlace) -> None:
+    run = box.send(*sh("for i in 1 2 3 4 5 6; do echo $i; sleep 0.4; done; echo RESULT tflops=1.5; exit 4"))
+    for _ in range(3):
+        wait_for(lambda: box.follow(run, 0).output)
+        box.cut()
+    done = box.ended(run)
+    assert done.exit is not None
+    assert done.exit.code == 4
+    assert box.log(run) == b"1\n2\n3\n4\n5\n6\nRESULT tflops=1.5\n"
+    assert len(done.rows) == 1
+
+
+def test_a_sweep_whose_client_and_connection_are_killed(box: SshPlace, started: Cli, folder: Path) -> None:
+    write_recipe(folder, TEXT, bench='sleep 0.2; echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"\n')
+    chance = random.Random(INSTANTS)
+    words = ["sweep", "demo", "--on", "box"]
+    for _ in range(INSTANTS):
+        client = subprocess.Popen([*LOGBOOK, *words], cwd=folder, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        time.sleep(chance.uniform(0.3, 3.0))
+        if chance.random() < 0.5:
+            box.cut()
+        client.send_signal(signal.SIGKILL)
+        client.wait()
+    done = logbook(*words, cwd=folder)
+    assert done.returncode == 0, done.stderr.decode()
+    runs = runs_of(folder)
+    counted = [run for run in plan_runs(runs) if run.label != "confirmation"]
+    cases = [(run.config["size"], run.config["mode"]) for run in counted]
+    assert len(cases) == len(set(cases)) == CASES
+    assert all(len(run.rows) == 1 and run.exit is not None and run.exit.code == 0 for run in counted)
+    cut_off = [run for run in runs if run.exit is None or run.exit.is_cut_off]
+    assert all(run.exit is not None and (run.exit.lost or run.exit.never_started) for run in cut_off), "each is named"
+    assert box.book.spools() == []
+    assert workers(box) == []
+
+
+def workers(box: SshPlace) -> list[psutil.Process]:
+    """Workers of the far side that live."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if any(str(box.far) in word for word in process.cmdline()) and not is_gone(process.pid):
+                found.append(process)
+    return found
+
+
+def test_a_worker_that_is_killed_is_lost(box: SshPlace) -> None:
+    run = box.send(*sh("echo RESULT tflops=2; exec sleep 60"))
+    wait_for(lambda: b"RESULT" in box.follow(run, 0).output)
+    [worker] = [p for p in workers(box) if "worker" in p.cmdline()]
+    for process in (worker, *worker.children(recursive=True)):
+        process.kill()
+    done = box.ended(run)
+    assert run_state(done, box.book.life) == "lost"
+    assert len(done.rows) == 1
+    assert "its worker vanished" in done.problems[-1]
+
+
+def test_no_host(started: Cli) -> None:
+    file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('[executors.box]\nkind = "ssh"\nhost = "127.0.0.1"\noptions = ["-p", "1"]\nsync = false\n')
+    answer = started("run", "--on", "box", "--", "true")
+    assert answer.code != 0
+    assert "127.0.0.1 does not answer" in answer.err
+    assert "Connection refused" in answer.err
+    assert started("list", "--json").data[0]["state"] == "never-started"
+    checked = started("executors", "box", "--json")
+    assert checked.code == 1
+    assert "does not answer" in checked.data["executors"][0]["problem"]
+
+
+def test_a_project_cannot_choose_where_commands_go(started: Cli, folder: Path) -> None:
+    (folder / "logbook.toml").write_text('[executors.box]\nkind = "ssh"\nhost = "nowhere.invalid"\n')
+    answer = started("run", "--on", "box", "--", "true")
+    assert answer.code == 2
+    assert "is not confirmed" in answer.err
+    assert started("list", "--json").data == []
+    assert "not confirmed" in started("executors").out
+    started("executors", "--confirm", "--offline")
+    assert started("executors", "--offline", "--json").data["executors"][1]["is_confirmed"]
+    (folder / "logbook.toml").write_text('[executors.box]\nkind = "ssh"\nhost = "elsewhere.invalid"\n')
+    assert "is not confirmed" in started("run", "--on", "box", "--", "true").err
+
+
+@pytest.fixture
+def synced(started: Cli, git: Callable[..., str], folder: Path, tmp_path: Path) -> Iterator[SshPlace]:
+    """One that brings the working tree along, which is a git repository."""
+    place = ssh_place(folder, tmp_path / "ssh", "sync = true")
+    yield place
+    place.cut()
+
+
+def test_the_code_that_was_synced_is_named(synced: SshPlace, started: Cli, folder: Path) -> None:
+    (folder / "bench.py").write_text("print('RESULT tflops=2')\n")
+    (folder / "link.py").symlink_to("bench.py")
+    assert started("run", "--on", "box", "--", sys.executable, "link.py").code == 0
+    (folder / "bench.py").write_text("print('RESULT tflops=3')\n")
+    assert started("run", "--on", "box", "--", sys.executable, "link.py").code == 0
+    first, second = (runs_of(folder, entry)[0] for entry in ("MOE-000", "MOE-001"))
+    assert [run.rows[0].metrics["tflops"].samples for run in (first, second)] == [(2,), (3,)]
+    assert first.code is not None
+    assert second.code is not None
+    assert first.code.synced != second.code.synced
+    assert first.code.commit is not None
+    assert sorted(path.name for path in (synced.far / "trees").iterdir()) == sorted(
+        [str(first.code.synced), str(second.code.synced)]
+    )
+    assert first.host.name == os.uname().nodename
+
+
+def test_without_sync_the_far_tree_says_what_it_is(box: SshPlace, git: Callable[..., str], tmp_path: Path) -> None:
+    """A checkout with another commit lies there."""
+    there = tmp_path / "there"
+    git("clone", "-q", ".", str(there))
+    git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "other", cwd=there)
+    file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
+    file.write_text(file.read_text() + f'tree = "{there}"\n')
+    done = box.ended(box.send("pwd"))
+    assert box.log(done) == f"{there}\n".encode()
+    assert done.code is not None
+    assert done.code.commit == git("rev-parse", "HEAD", cwd=there)
+    assert done.code.commit != git("rev-parse", "HEAD")
+    assert done.code.synced is None
+
+
+def test_an_end_that_cannot_be_read_is_not_made_up(box: SshPlace) -> None:
+    run = box.send(*sh("echo RESULT tflops=1"))
+    box.until(run, "ended")
+    (box.left(run) / "final.json").write_text("{")
+    answer = logbook("collect", cwd=box.folder)
+    assert b"not collected" in answer.stderr
+    assert box.read(run).exit is None
+    assert box.read(run).rows == ()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can mount a small disk")
+def test_a_full_disk_there(box: SshPlace) -> None:
+    box.far.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "none", box.far], check=True)
+    try:
+        run = box.send(*sh("yes 0123456789 | head -c 20000000; echo; echo RESULT tflops=1"))
+        time.sleep(1)
+        # Room again, as somebody would make it: the worker waits for it to write how the command ended.
+        subprocess.run(["mount", "-o", "remount,size=64m", box.far], check=True)
+        done = box.ended(run)
+    finally:
+        box.cut()
+        wait_for(lambda: not workers(box))
+        subprocess.run(["umount", "-l", box.far], check=True)
+    assert done.exit is not None
+    assert done.exit.code == 0
+    assert len(done.rows) == 1, "what was printed is read as it comes, whatever the disk does"
+    assert any("log" in problem for problem in done.problems)
+
+
+def test_following_costs_little(box: SshPlace) -> None:
+    """Eight runs for five seconds each, waited for by one client."""
+    runs = [box.send(*sh("sleep 5")) for _ in range(8)]
+    client = psutil.Popen([*LOGBOOK, "wait", "--json"], cwd=box.folder, stdout=subprocess.PIPE)
+    began = time.monotonic()
+    out, _ = client.communicate(timeout=60)
+    assert time.monotonic() - began < 30
+    assert json.loads(out)["going"] == []
+    assert all((exit := box.read(run).exit) is not None and exit.code == 0 for run in runs)
