@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,9 @@ class Threads:
     def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
         output = b"" if offset is None else log_from(spool, offset)
         return Followed(stage=stage_of(spool), output=output, heartbeat=spool.heartbeat())
+
+    def look(self, spools: Sequence[Spool]) -> None:
+        """Nothing to do: to follow a run costs nothing."""
 
     def stop(self, spool: Spool) -> None:
         stops = self.running[spool.folder]

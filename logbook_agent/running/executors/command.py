@@ -124,6 +124,9 @@ class Submitter:
         output = b"" if offset is None else log_from(spool, offset)
         return Followed(stage=stage, output=output, heartbeat=spool.heartbeat(), trouble=trouble)
 
+    def look(self, spools: Sequence[Spool]) -> None:
+        """Nothing to do: a launcher tells of one job at a time."""
+
     def stop(self, spool: Spool) -> None:
         """As `Executor.stop`. Raises ToolError when the launcher does not answer, or cannot stop a job."""
         sent = spool.sent()

@@ -60,6 +60,10 @@ class Executor(Protocol):
         """How far the run is, with the output from this byte of the log on; None: without output. Where asking is
         costly, the answer may take `wait_s`, unless there is new output or the run is over."""
 
+    def look(self, spools: Sequence[Spool]) -> None:
+        """Ask how far these runs are, all at once where each question is costly: the next `follow` of each without
+        output may answer from that. Trouble is left for `follow` to tell."""
+
     def stop(self, spool: Spool) -> None:
         """Ask the worker to end its command: INT to its process group, then TERM, then KILL. Returns at once; does
         nothing for a run that is over."""

@@ -44,6 +44,7 @@ def main(args: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="far", description="What a client of the logbook asks of this machine.")
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("hello")
+    verbs.add_parser("look")
     for name in ("put", "start", "follow", "close", "stop", "fetch", "drop"):
         verb = verbs.add_parser(name)
         verb.add_argument("folder", type=lambda text: Path(os.path.expanduser(text)))  # noqa: PTH111
@@ -113,8 +114,21 @@ def _made(folder: Path) -> tuple[Spool | None, Work, dict[str, str]]:
 
 def _follow(given: argparse.Namespace) -> None:
     """How far a run is."""
-    folder: Path = given.folder
-    if given.close:
+    _say(**_state(given.folder, close=given.close, offset=given.offset, wait_s=given.wait))
+    if given.offset is not None and given.folder.is_dir():
+        sys.stdout.buffer.write(log_from(_spool(given.folder), given.offset))
+
+
+def _look(_: argparse.Namespace) -> None:
+    """How far many runs are, by their folders; standard input says of each whether it is closed."""
+    wanted: dict[str, bool] = json.loads(sys.stdin.buffer.read())
+    _say(**{text: _state(Path(os.path.expanduser(text)), close=close) for text, close in wanted.items()})  # noqa: PTH111
+
+
+def _state(folder: Path, *, close: bool, offset: int | None = None, wait_s: float = 0.0) -> dict[str, Any]:
+    """How far a run is, at last when `wait_s` have passed: sooner when its log reaches beyond `offset`, or it is
+    over. `close`: what has not come by now is not to come."""
+    if close:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             folder.mkdir(mode=0o700)
@@ -122,22 +136,19 @@ def _follow(given: argparse.Namespace) -> None:
         except FileExistsError:
             pass
     if not folder.is_dir():
-        _say(stage="sent")
-        return
+        return {"stage": "sent"}
     spool = _spool(folder)
     if spool.has(CLOSED):
-        _say(stage="never-started", said="it never arrived there", is_closed=True)
-        return
-    deadline = time.monotonic() + given.wait
+        return {"stage": "never-started", "said": "it never arrived there", "is_closed": True}
+    deadline = time.monotonic() + wait_s
     while (stage := stage_of(spool)) not in OVER and time.monotonic() < deadline:
-        if given.offset is not None and log_from(spool, given.offset):
+        if offset is not None and log_from(spool, offset):
             break
         time.sleep(_LOOK_S)
     found = {name: _plain(spool, file) for name, file in (("began", BEGAN), ("heartbeat", HEARTBEAT))}
     size = (folder / LOG).stat().st_size if spool.has(LOG) else 0
-    _say(stage=stage, size=size, silent_s=_silent_s(folder), **(_end(spool) if stage == "ended" else {}), **found)
-    if given.offset is not None:
-        sys.stdout.buffer.write(log_from(spool, given.offset))
+    end = _end(spool) if stage == "ended" else {}
+    return {"stage": stage, "size": size, "silent_s": _silent_s(folder), **end, **found}
 
 
 def _silent_s(folder: Path) -> float | None:

@@ -6,10 +6,12 @@ that comes later is kept beside it, as late.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from logbook_agent.model.errors import LogbookError, StoreError
@@ -17,13 +19,13 @@ from logbook_agent.model.run import Exit, Run
 from logbook_agent.model.work import Began, End
 from logbook_agent.running.execution import with_end, with_facts
 from logbook_agent.running.executors.contract import OVER, Stage
-from logbook_agent.running.executors.table import executor_of
+from logbook_agent.running.executors.table import executor_named, executor_of
 from logbook_agent.running.recover import from_log
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, move, pieces_of, remove_tree
 from logbook_agent.store.reading import LOG
-from logbook_agent.store.spool import ERRORS, FINAL, Sent, Spool
+from logbook_agent.store.spool import ERRORS, FINAL, SENT, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 
 _KEPT = (LOG, "changes.diff", "files")
@@ -34,8 +36,9 @@ _ABANDONED_S = 60.0
 
 def collect(workspace: Workspace, book: Book) -> list[Run]:
     """Take in whatever there is; the runs that have ended by it. What cannot be taken in is warned about, and stays."""
-    found = []
-    for spool in book.spools():
+    found, spools = [], book.spools()
+    _look(workspace, book, spools)
+    for spool in spools:
         try:
             run = take_in(workspace, book, spool)
         except LogbookError as error:
@@ -45,6 +48,21 @@ def collect(workspace: Workspace, book: Book) -> list[Run]:
         if run is not None:
             found.append(run)
     return found
+
+
+def _look(workspace: Workspace, book: Book, spools: Sequence[Spool]) -> None:
+    """Have each executor ask for all of its runs at once. What is wrong is told when each is taken in."""
+    together: dict[str, list[Spool]] = {}
+    for spool in spools:
+        with contextlib.suppress(LogbookError):
+            name = spool.name
+            # Nothing but what was sent elsewhere is costly to ask for.
+            if name is not None and spool.has(SENT):
+                run = records.read_run(book.run_folder(*name) / "run.json")
+                together.setdefault(run.executor or "", []).append(spool)
+    for executor, its in together.items():
+        with contextlib.suppress(LogbookError):
+            executor_named(workspace, executor).look(its)
 
 
 def take_in(workspace: Workspace, book: Book, spool: Spool) -> Run | None:

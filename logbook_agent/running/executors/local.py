@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +84,9 @@ class Local:
             output=b"" if offset is None else log_from(spool, offset),
             heartbeat=_heartbeat(spool),
         )
+
+    def look(self, spools: Sequence[Spool]) -> None:
+        """Nothing to do: to follow a run costs nothing."""
 
     def stop(self, spool: Spool) -> None:
         stage = stage_of(spool)
