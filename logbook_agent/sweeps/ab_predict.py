@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +13,14 @@ from logbook_agent.findings.predictions.rows import PredictedPair
 from logbook_agent.findings.predictions.words import outcome_text
 from logbook_agent.model.entry import Predicting
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import metric_named
 from logbook_agent.running.execution import Display
+from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab_axis import AbAxis, check_command, described, parse_axis
 from logbook_agent.sweeps.ab_prepare import AbRequest, checked
 from logbook_agent.sweeps.predicted import Asked, Predictable, PredictedCases, check_predictable, predict_cases
+from logbook_agent.sweeps.recipes.choice import why_not_ranked
 from logbook_agent.text.lists import list_text
 from logbook_agent.text.words import assignments
 
@@ -26,12 +30,14 @@ _WORTH = ("wins", "undecided", "no prediction")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbPrediction:
-    """The predictions just made, what they say of each value against the base, and what to type next."""
+    """The predictions just made, what they say of each value against the base, and what to type next. `unranked`: why
+    their times do not tell which value is better by the metrics of the A/B; empty where they do."""
 
     made: PredictedCases
     axis: AbAxis
     target: str
     next: str
+    unranked: str
 
     def data(self) -> dict[str, Any]:
         entry, made = self.made.series.entry, self.made
@@ -47,6 +53,7 @@ class AbPrediction:
                 for one in made.found
             ],
             "pairs": [pair_data(made.found, pair) for pair in made.pairs],
+            "unranked": self.unranked or None,
             "next": self.next,
             "view": str(made.series.book.view_path),
         }
@@ -57,6 +64,7 @@ class AbPrediction:
         lines = [f"{made.series.entry.id}: predicted for {self.target}, nothing was run"]
         lines += [f"  {line}" for line in predicted_lines(made.found, ())]
         lines += [_verdict(made, pair) for pair in made.pairs] or [_without_pairs(made)]
+        lines += [self.unranked] if self.unranked else []
         return "\n".join([*lines, f"next: {self.next}"])
 
 
@@ -107,21 +115,31 @@ def predict_ab(
         timeout_s=run.timeout_s,
     )
     made = predict_cases(workspace, book, wanted, asked, display)
-    return AbPrediction(made=made, axis=axis, target=target, next=_next(request, axis, made))
+    unranked = _unranked(request, book, made)
+    then = _next(request, axis, made, worth=(*_WORTH, *(["loses"] if unranked else [])))
+    return AbPrediction(made=made, axis=axis, target=target, next=then, unranked=unranked)
 
 
-def _next(request: AbRequest, axis: AbAxis, made: PredictedCases) -> str:
-    """The A/B of the values that may be worth a device; where none is, what to do instead."""
+def _unranked(request: AbRequest, book: Book, made: PredictedCases) -> str:
+    declared, configs = book.header.metrics, [one.row.config for one in made.found]
+    asked = [m for m in declared if m.primary]
+    if request.metrics is not None:
+        asked = [metric_named(name, declared) for name in request.metrics]
+    return next((why for metric in asked if (why := why_not_ranked(configs, metric))), "")
+
+
+def _next(request: AbRequest, axis: AbAxis, made: PredictedCases, worth: Collection[str]) -> str:
+    """The A/B of the values that may be worth a device, which a word among `worth` says; where none is, what to do
+    instead."""
     entry = made.series.entry.id
     if made.missing.keys() == made.by_key.keys():
         return f"logbook show {entry}"
     words = {pair.outcome.word.value for pair in made.pairs}
-    if made.pairs and words.isdisjoint(_WORTH):
+    if made.pairs and words.isdisjoint(worth):
         return f"nothing to run: no value can win by the model ({', '.join(sorted(words))}); logbook show {entry}"
-    worth = [_axis_value(made, pair.other, axis) for pair in made.pairs if pair.outcome.word.value in _WORTH] or list(
-        axis.values[1:]
-    )
-    values = [axis.values[0], *(v for v in axis.values[1:] if axis.key(v) in {axis.key(w) for w in worth})]
+    left = [_axis_value(made, pair.other, axis) for pair in made.pairs if pair.outcome.word.value in worth]
+    keys = {axis.key(value) for value in left or axis.values[1:]}
+    values = [axis.values[0], *(v for v in axis.values[1:] if axis.key(v) in keys)]
     run = request.run
     options = ["--axis", f"{axis.name}={list_text(values)}", "--continues", entry]
     options += ["--repeat", str(request.repeat)] if request.repeat is not None and not request.pilot else []

@@ -158,3 +158,19 @@ def test_an_entry_predicts_for_one_slice(moe: Cli) -> None:
 def test_why_it_failed_is_the_error_and_not_what_to_do_next(moe: Cli) -> None:
     assert moe("predict", "--title", "wrong", "--", "--aot", "nope").code == 2
     assert moe("list").out.splitlines()[-1].endswith("wrong  failed: error: --aot nope is not known")
+
+
+def test_a_value_that_takes_longer_may_win_by_another_metric(moe: Cli) -> None:
+    """Of other work a time does not rank rates, and of nothing else it says anything."""
+    words = ("--axis", "topk=2,4", "--", "bench-core", "hillclimb", "--devices", "4", "--topk", "{axis}")
+    done = moe("ab", "--predict", "v5p-8", "--metric", "tflops", *words)
+    assert "topk=2 → topk=4: loses, 0.50 times" in done.out
+    assert done.out.splitlines()[-2:] == [
+        "cases that differ in topk do different work, so a time does not rank them by tflops",
+        "next: logbook ab --axis topk=2,4 --continues MOE-000 --metric tflops -- bench-core hillclimb --devices 4 "
+        "--topk '{axis}'",
+    ]
+    data = moe("ab", "--predict", "v5p-8", "--metric", "hbm_bytes", "--json", *words).data
+    assert data["unranked"] == "a predicted time says nothing of hbm_bytes"
+    data = moe("ab", "--predict", "v5p-8", "--metric", "time_s", "--json", *words).data
+    assert (data["unranked"], data["next"][:15]) == (None, "nothing to run:")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from bench_core.accounting.prediction import DECIDES, Word, outcome
 from logbook_agent.findings.predictions.words import short_text
 from logbook_agent.model.header import Metric
-from logbook_agent.model.values import canonical
+from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.sweeps.recipes.expand import PlannedCase, SweepPlan, compared_groups, describe
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def choices(
     for group in compared_groups(plan):
         cases = [plan.cases[index] for index in group]
         said = {case.key: predictions.get(case.key) for case in cases}
-        why = why_all or _why_not_ranked(plan, cases, metric)
+        why = why_all or (why_not_ranked([plan.config(case) for case in cases], metric) if metric is not None else "")
         for choice in _of_group(plan, cases, said, why):
             found[choice.case.key] = choice
     for key in missing.keys() & found.keys():
@@ -96,15 +96,15 @@ def _why_none_is_judged(plan: SweepPlan, metric: Metric | None) -> str:
         return "the recipe compares nothing and chooses no best case"
     if metric is None:
         return "neither the recipe nor the logbook names a metric to win by"
-    if metric.name != _TIME and metric.name not in _RATES:
-        return f"a predicted time says nothing of {metric.name}"
-    return ""
+    return why_not_ranked((), metric)
 
 
-def _why_not_ranked(plan: SweepPlan, cases: Sequence[PlannedCase], metric: Metric | None) -> str:
-    if metric is None or metric.name == _TIME:
+def why_not_ranked(configs: Sequence[Mapping[str, Scalar]], metric: Metric) -> str:
+    """Why the predicted times of cases with these configs do not rank them by a metric; empty where they do."""
+    if metric.name == _TIME:
         return ""
-    configs = [plan.config(case) for case in cases]
+    if metric.name not in _RATES:
+        return f"a predicted time says nothing of {metric.name}"
     differs = [key for key in _WORK if len({canonical(config.get(key)) for config in configs}) > 1]
     if not differs:
         return ""
