@@ -210,6 +210,7 @@ def test_a_development_tpu(cloud: Cli, folder: Path, tmp_path: Path) -> None:
     assert "cannot be renewed" in cloud("lease", "renew", "dev").err
     assert "released" in cloud("lease", "release", "dev").out
     assert not (tmp_path / "fake_dev_tpu/mine.json").exists()
+    assert list((folder / "logbooks/moe/open").iterdir()) == []
     cloud("lease", "request", "dev", "--for", "2s")
     assert wait_for(lambda: "released" in cloud("lease", "list").out.splitlines()[1]), "its time to live is over"
     assert not (tmp_path / "fake_dev_tpu/mine.json").exists()

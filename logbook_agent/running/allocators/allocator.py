@@ -23,7 +23,7 @@ from logbook_agent.running.executors.settings import Declared
 from logbook_agent.running.executors.shell import ShellAnswer, run_program
 from logbook_agent.running.executors.templates import filled
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import create_log
+from logbook_agent.store.files import create_log, remove_tree
 from logbook_agent.store.processes import alive
 from logbook_agent.store.reading import LOG
 from logbook_agent.store.spool import Spool, name_holder
@@ -247,6 +247,8 @@ class DevTpu:
             time.sleep(_PAUSE_S)
         if answer.code != 0 and self._run("status", most_s=_LOOK_S).code == 0:
             raise ToolError("dev_tpu.py did not release the TPU", cause=answer.said)
+        if not spool.is_held():
+            remove_tree(spool.folder, within=spool.within)
 
     def _run(self, verb: str, *, most_s: float = float("inf")) -> ShellAnswer:
         words = [*self._settings.program, verb]
