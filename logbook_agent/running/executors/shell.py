@@ -15,6 +15,7 @@ from logbook_agent.model.errors import ToolError
 
 # A word that begins so lies in the home of whoever runs the program there.
 HOME = "~/"
+_SAID_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +30,7 @@ class ShellAnswer:
     def said(self) -> str:
         """The last line that it complained in, else its exit code."""
         lines = self.err.strip().splitlines()
-        return lines[-1].strip() if lines else f"exit code {self.code}"
+        return lines[-1].strip()[:_SAID_CHARS] if lines else f"exit code {self.code}"
 
 
 class NoAnswer(ToolError):
