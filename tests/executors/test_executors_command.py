@@ -23,6 +23,7 @@ from logbook_agent.running.executors.templates import iris as iris_templates
 from logbook_agent.running.executors.typed import Typed
 from logbook_agent.store.book import Book
 from logbook_agent.store.known_values import hidden_values, without_values
+from logbook_agent.store.spool import Sent
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.secrets import Secret
 from tests.breadth import STRESS
@@ -369,3 +370,14 @@ def test_a_value_is_known_by_its_digest(tmp_path: Path) -> None:
     assert without_values(environ, found, text) == 'x=$A "$B" $C, a+b/c==A\n'
     assert without_values({"XDG_CONFIG_HOME": str(tmp_path / "other")}, found, text) == text
     assert hidden_values({}, []) == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("age_s", "stage"), [(10.0, "sent"), (1000.0, "never-started"), (-1e6, "never-started")])
+def test_a_submission_that_never_came(age_s: float, stage: str, iris: Cli, folder: Path) -> None:
+    """Its client was killed before it could submit; a clock that jumps changes nothing for good."""
+    place = Through("cluster", folder)
+    iris("run", "--detach", "--on", "cluster", "--", "true")
+    [spool] = place.book.spools()
+    spool.write_sent(Sent(name="moe-000-01-nowhere", at=time.time() - age_s))
+    assert place.executor.follow(spool).stage == stage
