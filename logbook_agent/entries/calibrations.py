@@ -66,13 +66,16 @@ def calibrate(
     """Fit a calibration on the rows of the references, `ID` or `ID/RUN`, in an entry of its own; and its name. Nothing
     is written when they do not fit."""
     book = workspace.book(entry_of(references[0]))
-    name = _free_name(book, name)
+    _free_name(book, name)
     rows = _rows(workspace, book, references)
     predict_argv(["--calibrate"])
     folder = _folder(book)
     make_folder(folder, within=book.root)
     data = workspace.redacted({"rows": rows})
-    write_atomic(folder / f"{name}{_ROWS}", f"{json.dumps(data, indent=1)}\n".encode(), within=book.root)
+    with book.lock():
+        # Two that are made at once get two names.
+        name = _free_name(book, name)
+        write_atomic(folder / f"{name}{_ROWS}", f"{json.dumps(data, indent=1)}\n".encode(), within=book.root)
     words = ["--calibrate", workspace.shown(folder / f"{name}{_ROWS}")]
     words += ["--out", workspace.shown(folder / f"{name}.json")]
     title = prose.title or f"Calibration {name} on {', '.join(references)}"
