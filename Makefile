@@ -53,6 +53,7 @@ format: setup  ## put the code into shape
 
 stress: setup  ## the store under writers, kills and failing disks, and every property with many examples, for long
 	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/stress tests/executors/test_executors_kills.py
+	@LOGBOOK_STRESS=5 LOGBOOK_WIDE=1 $(BIN)/python -m pytest -q tests/executors/test_executors_command.py -k killed
 	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/cluster -k kills
 	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q -n auto --dist worksteal -m hypothesis
 
