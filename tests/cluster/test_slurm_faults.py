@@ -9,6 +9,7 @@ import pytest
 
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Run
+from logbook_agent.running.executors.intake import collect
 from tests.cluster.slurm_engine import Slurm
 from tests.cluster.slurm_place import SlurmPlace, processes_inside, slurm_place
 from tests.conftest import Cli
@@ -162,3 +163,32 @@ def test_a_job_that_is_requeued_all_the_same(slurm: Slurm, queue: SlurmPlace) ->
     assert done.exit.lost
     time.sleep(1)
     assert (queue.folder / "started").read_text() == "x\n"
+
+
+def test_a_head_that_forgot_a_job(slurm: Slurm, queue: SlurmPlace) -> None:
+    """It is killed before it has written down what it was given; the node ends what it does not know."""
+    run = queue.send(*sh(WAITS))
+    printed(queue, run)
+    slurm.order("kill", "slurmctld")
+    slurm.order("start", "slurmctld")
+    if slurm.state(job_of(queue, run)):
+        slurm.ask("scancel", job_of(queue, run))  # it was quick enough this time
+    done = over(queue, run)
+    assert done.exit is not None
+    assert done.exit.is_cut_off
+    assert len(done.rows) == 1
+
+
+def test_an_end_that_cannot_be_read(slurm: Slurm, queue: SlurmPlace) -> None:
+    """Nothing is made up, and nothing lost by looking."""
+    run = queue.send(*sh("echo RESULT tflops=1"))
+    final = wait_for(lambda: next(queue.left(run).glob("final.json"), None))
+    text = final.read_text()
+    final.write_text(text[: len(text) // 2])
+    job = job_of(queue, run)
+    wait_for(lambda: slurm.state(job) in ("COMPLETED", ""))
+    wait_for(lambda: queue.follow(run).stage == "lost", within_s=PATIENCE_S)
+    workspace = queue.workspace
+    assert collect(workspace, workspace.book()) == []
+    assert "final.json" in workspace.warnings[0]
+    assert queue.read(run).exit is None

@@ -171,8 +171,10 @@ def _close(given: argparse.Namespace) -> None:
     spool = _spool(folder)
     # On a disk that machines share, this shows what others have written.
     list(folder.iterdir())
-    claim = spool.claim()
-    is_closed = claim is not None and not spool.has(FINAL)
+    claim, has_ended = spool.claim(), False
+    with contextlib.suppress(LogbookError):
+        has_ended = spool.end() is not None
+    is_closed = claim is not None and not has_ended
     if is_closed and not spool.has(BEGAN):
         (folder / CLOSED).touch()
     if claim is not None:
