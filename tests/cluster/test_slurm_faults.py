@@ -48,7 +48,7 @@ def test_a_job_that_waits_says_why(slurm: Slurm, started: Cli, folder: Path, tmp
     said = wait_for(lambda: place.follow(second).said)
     assert said == f"job {job_of(place, second)} is PENDING (Resources)"
     assert place.follow(second).stage == "sent"
-    assert run_state(place.read(second), place.book.life) == "running"
+    assert run_state(place.read(second), place.book.life) == "submitted"
     place.executor.stop(place.spool(second))
     done = over(place, second)
     assert run_state(done, place.book.life) == "never-started"
