@@ -101,15 +101,16 @@ class Remote:
 
     def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
         """As `Executor.follow`; while the machine does not answer, what was known last, and why."""
+        before = spool.seen()
+        # First: an attempt that an engine cut off is lost, though its worker wrote an end.
+        if before is not None and before.stage in OVER:
+            output = b"" if offset is None else log_from(spool, offset)
+            return Followed(stage=stage_named(before.stage), output=output, said=before.said)
         if spool.has(FINAL):
             return Followed(stage="ended", output=b"" if offset is None else log_from(spool, offset))
         sent = spool.sent()
         if sent is None:
             return Followed(stage="sent" if spool.is_held() else "never-started")
-        before = spool.seen()
-        if before is not None and before.stage in OVER:
-            output = b"" if offset is None else log_from(spool, offset)
-            return Followed(stage=stage_named(before.stage), output=output, said=before.said)
         # While a client submits it, it may not have come yet; afterwards, what has not come is not to come.
         words = ["follow", sent.folder, *([] if spool.is_held() else ["--close"])]
         words += [] if offset is None else ["--offset", str(offset)]
