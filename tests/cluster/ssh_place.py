@@ -22,7 +22,7 @@ UsePAM no
 PasswordAuthentication no
 PidFile none
 LogLevel ERROR
-AcceptEnv NOTHING
+SetEnv HOME={folder}/home
 """
 _SSH = """Host {name}
   ProxyCommand {sshd} -i -f {folder}/sshd_config
@@ -75,15 +75,29 @@ def _words(process: psutil.Process) -> str:
         return ""
 
 
-def ssh_place(folder: Path, engine: Path, *more: str) -> SshPlace:
-    """One in a folder that has a logbook; `engine` is a folder for the daemon, `more` are lines of settings."""
-    engine.mkdir()
-    Path("/run/sshd").mkdir(exist_ok=True) if os.getuid() == 0 else None
+def program(name: str) -> str:
+    """Where a program lies."""
+    found = shutil.which(name)
+    assert found is not None
+    return found
+
+
+def daemon(engine: Path) -> Path:
+    """A folder with what a daemon and its clients need."""
+    (engine / "home").mkdir(parents=True)
+    if os.getuid() == 0:
+        Path("/run/sshd").mkdir(exist_ok=True)
     for name in ("host", "user"):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", engine / name], check=True, timeout=30)
+        words = [program("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-f", str(engine / name)]
+        subprocess.run(words, check=True, timeout=30)
     (engine / "sshd_config").write_text(_SSHD.format(folder=engine))
     (engine / "ssh_config").write_text(_SSH.format(name=NAME, sshd=_sshd(), folder=engine))
-    far = engine / "far"
+    return engine
+
+
+def ssh_place(folder: Path, engine: Path, *more: str) -> SshPlace:
+    """One in a folder that has a logbook; `engine` is a folder for the daemon, `more` are lines of settings."""
+    far = daemon(engine) / "far"
     lines = [
         f"[executors.{NAME}]",
         'kind = "ssh"',

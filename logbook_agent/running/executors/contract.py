@@ -92,3 +92,11 @@ class Batch(Protocol):
     def start_all(self, items: Sequence[Submission], at_most: int) -> None:
         """Start a worker for each, at most so many at a time. As `Executor.start`: at most one for a spool, ever, and a
         ToolError when certainly none was started."""
+
+
+@runtime_checkable
+class Installs(Protocol):
+    """What an executor may do beside: make an environment for its workers."""
+
+    def install(self) -> None:
+        """Make it, or bring it up to date. Raises ToolError."""

@@ -13,6 +13,7 @@ import dataclasses
 import gzip
 import json
 import os
+import subprocess
 import sys
 import tarfile
 import time
@@ -23,7 +24,7 @@ from typing import Any
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.running.executors.contract import OVER
-from logbook_agent.running.executors.local import Local, hello, log_from, stage_of
+from logbook_agent.running.executors.local import Local, hello, log_from, stage_of, worker_words
 from logbook_agent.running.worker import process
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.reading import LOG
@@ -43,7 +44,8 @@ def main(args: Sequence[str] | None = None) -> None:
         os._exit(code)
     parser = argparse.ArgumentParser(prog="far", description="What a client of the logbook asks of this machine.")
     verbs = parser.add_subparsers(dest="verb", required=True)
-    verbs.add_parser("hello")
+    asked = verbs.add_parser("hello")
+    asked.add_argument("--starts", action="store_true", help="workers are started by `start`")
     verbs.add_parser("look")
     for name in ("put", "start", "follow", "close", "stop", "fetch", "drop"):
         verb = verbs.add_parser(name)
@@ -60,9 +62,14 @@ def main(args: Sequence[str] | None = None) -> None:
         sys.exit(error.message if isinstance(error, LogbookError) else f"{type(error).__name__}: {error}")
 
 
-def _hello(_: argparse.Namespace) -> None:
+def _hello(given: argparse.Namespace) -> None:
     """Which machine this is. One that cannot make runs says why."""
-    if (trouble := process.unfit()) is not None:
+    trouble = process.unfit()
+    own = worker_words()[0]
+    if given.starts and own != sys.executable:
+        done = subprocess.run([own, "-c", "import re2"], capture_output=True, check=False)
+        trouble = None if done.returncode == 0 else f"{own} has no google-re2"
+    if trouble is not None:
         sys.exit(trouble)
     _say(**hello(os.environ))
 

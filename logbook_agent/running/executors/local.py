@@ -30,6 +30,8 @@ from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, Heartbeat, Spool, na
 # How long a worker may take to say who it is.
 _NAMED_S = 10.0
 _PAUSE_S = 0.02
+# The Python of an environment of ours on another machine, below the folder of an executor.
+VENV_PYTHON = "venv/bin/python"
 # Processes of ours that may still run: an object that is forgotten would complain of them.
 _started: list[subprocess.Popen[bytes]] = []
 
@@ -123,11 +125,12 @@ def hello(environ: Mapping[str, str]) -> dict[str, Any]:
 def worker_words() -> list[str]:
     """What starts a worker of this very code."""
     # -P: a folder that a user works in may hold modules of any name.
-    python = [sys.executable, "-P"]
     carried = Path(logbook_agent.__file__).parents[1]
     # Where the code was brought to another machine, a main file lies beside the package.
-    is_carried = (carried / "__main__.py").is_file()
-    return [*python, str(carried), "worker"] if is_carried else [*python, "-m", "logbook_agent.worker"]
+    if not (carried / "__main__.py").is_file():
+        return [sys.executable, "-P", "-m", "logbook_agent.worker"]
+    own = carried.parents[1] / VENV_PYTHON
+    return [str(own) if own.is_file() else sys.executable, "-P", str(carried), "worker"]
 
 
 def stage_of(spool: Spool) -> Stage:

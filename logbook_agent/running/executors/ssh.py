@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import metadata
+from typing import Any
 
+from logbook_agent.model.errors import ToolError
 from logbook_agent.running.executors.remote import Places, Remote
 from logbook_agent.running.executors.settings import Declared
 from logbook_agent.running.executors.shell import NoAnswer, ShellAnswer, as_text, private_folder, run_program
@@ -14,6 +17,7 @@ from logbook_agent.store.workspace import Workspace
 
 # What ssh exits with when it has no connection, and a program there may, too.
 _NO_CONNECTION = 255
+_INSTALL_S = 600.0
 # Said before a command is sent.
 _BEFORE = (
     "ssh: connect to host",
@@ -70,9 +74,32 @@ class Ssh:
         )
 
 
-def ssh(workspace: Workspace, declared: Declared) -> Remote:
+class Detached(Remote):
+    """Workers that are started there at once."""
+
+    def hello(self) -> dict[str, Any]:
+        """As `Executor.hello`."""
+        return self.ask(["hello", "--starts"])[0]
+
+    def install(self) -> None:
+        """Make an environment of our own there, with what a worker needs, in the version that is used here. Raises
+        ToolError."""
+        folder = f"{self.places.folder}/venv"
+        needed = f"google-re2=={metadata.version('google-re2')}"
+        pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", needed]
+        for words in ([self.places.python, "-m", "venv", folder], [f"{folder}/bin/python", *pip]):
+            answer = self.shell.run(words, timeout_s=_INSTALL_S)
+            if answer.code != 0:
+                raise ToolError(
+                    f"no environment could be made on {self.place or 'this host'}",
+                    cause=answer.said,
+                    hint=f"make it by hand there: {needed}, and name its Python: python = '...'",
+                )
+
+
+def ssh(workspace: Workspace, declared: Declared) -> Detached:
     """The executor of such settings."""
     settings = declared.read(SshSettings)
     shell = Ssh(host=settings.host, options=settings.options, environ=workspace.environ)
     values = {name: workspace.environ[name] for name in settings.secrets if name in workspace.environ}
-    return Remote(shell=shell, places=settings, environ=workspace.environ, secrets=values)
+    return Detached(shell=shell, places=settings, environ=workspace.environ, secrets=values)

@@ -1,0 +1,33 @@
+"""docs/how-to/ssh.md does what it says, with a real ssh."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cluster import ssh_place
+from tests.conftest import REPOSITORY
+
+
+def test_the_page_about_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its `ssh box` is one that reads the configuration of the test's machine."""
+    if why := ssh_place.why_not():
+        pytest.skip(f"no ssh here: {why}")
+    engine = ssh_place.daemon(tmp_path / "ssh")
+    own = tmp_path / "bin"
+    own.mkdir()
+    real = ssh_place.program("ssh")
+    (own / "ssh").write_text(f'#!/bin/sh\nexec {real} -F {engine}/ssh_config "$@"\n')
+    (own / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{own}:{os.environ['PATH']}")
+    monkeypatch.syspath_prepend(REPOSITORY / "tests/docs")
+    page = REPOSITORY / "docs/how-to/ssh.md"
+    (tmp_path / "page").mkdir()
+    try:
+        wrong = importlib.import_module("docs_runner").disagreements(page, tmp_path / "page")
+    finally:
+        ssh_place.SshPlace("box", tmp_path, far=engine / "far").cut()
+    assert not wrong, "\n\n".join(wrong)
