@@ -11,12 +11,9 @@ from logbook_agent.cli.output import emit
 from logbook_agent.model.codec import decode
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Device
-from logbook_agent.running.executors.check import Checked, check
-from logbook_agent.running.executors.contract import Installs
+from logbook_agent.running.executors.check import Checked, check, install_on
 from logbook_agent.running.executors.settings import LOCAL, declared, digest
-from logbook_agent.running.executors.table import executor_named
 from logbook_agent.store.user_config import confirm_executors
-from logbook_agent.store.workspace import Workspace
 
 
 def executors_command(
@@ -48,23 +45,12 @@ def executors_command(
         if not names:
             raise UsageError("--install needs names", cause="it writes to other machines", hint="name the executors")
         for name in names:
-            _install(space, name)
+            install_on(space, name)
     chosen = [name for name in (LOCAL, *there) if not names or name in names]
     found = [check(space, name, there.get(name), offline=offline) for name in chosen]
     data = {"executors": [one.data() for one in found]}
     emit("executors", data, "\n".join(map(_text, found)), as_json=common.as_json, warnings=space.warnings)
     return 1 if any(one.problem for one in found) else 0
-
-
-def _install(space: Workspace, name: str) -> None:
-    executor = executor_named(space, name)
-    if not isinstance(executor, Installs):
-        raise UsageError(
-            f"nothing can be installed on {name}",
-            cause="it runs on this machine, or its launcher decides what is there",
-            hint="leave --install out",
-        )
-    executor.install()
 
 
 def _text(one: Checked) -> str:

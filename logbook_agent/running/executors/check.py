@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from logbook_agent.model.errors import LogbookError
+from logbook_agent.model.errors import LogbookError, UsageError
+from logbook_agent.running.executors.contract import Installs
 from logbook_agent.running.executors.settings import LOCAL, Declared
 from logbook_agent.running.executors.table import executor_named, made
 from logbook_agent.store.workspace import Workspace
@@ -54,3 +55,15 @@ def check(workspace: Workspace, name: str, declared: Declared | None, *, offline
         version=answer.get("version"),
         devices=tuple(answer.get("devices", ())),
     )
+
+
+def install_on(workspace: Workspace, name: str) -> None:
+    """Make an environment for the workers of an executor. Raises ToolError, and UsageError where it has none."""
+    executor = executor_named(workspace, name)
+    if not isinstance(executor, Installs):
+        raise UsageError(
+            f"nothing can be installed on {name}",
+            cause="it runs on this machine, or its launcher decides what is there",
+            hint="leave --install out",
+        )
+    executor.install()
