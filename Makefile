@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup emulator quickstart tutorial test test-fast test-wide test-cluster check check-devices stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-planning calibrate aot aot-forms predict-seeds wheel
+.PHONY: help setup emulator quickstart tutorial test test-fast test-wide test-cluster check check-devices stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-planning bench-ray calibrate aot aot-forms predict-seeds wheel
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -100,6 +100,10 @@ gpu-compile: $(if $(GPU_PYTHON),,setup)  ## the kernels for GPUs compiled for an
 
 bench-noise: setup  ## how far two runs of one case of the MoE benchmark lie apart (five minutes)
 	@JAX_PLATFORMS=cpu $(BIN)/python benchmarks/moe_noise.py
+
+bench-ray: setup  ## what a batch of 200 runs on Ray costs against bare tasks (three minutes)
+	@scripts/cluster_ray
+	@$(BIN)/python benchmarks/ray_batch.py
 
 bench-planning: setup  ## how well the first pairs of an A/B say how many it takes (ten minutes)
 	@$(BIN)/python benchmarks/planning.py

@@ -72,8 +72,10 @@ HOMES = {
     "yaml": {"store"},
     "psutil": {"store"},
     "github": {"issue"},
-    "requests": {"issue"},
-    "urllib3": {"issue"},
+    "requests": {"issue", "running"},
+    "urllib3": {"issue", "running"},
+    # On a cluster alone.
+    "ray": {"running"},
     "markdown_it": {"text"},
     "re2": {"text"},
 }

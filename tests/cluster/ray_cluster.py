@@ -2,8 +2,8 @@
 
 `scripts/cluster_ray python -m tests.cluster.ray_cluster` starts both, prints one line of JSON when they are ready, and
 ends them with all that they started when its standard input ends. Commands on standard input, each answered by a line:
-`kill node`, `kill head`, `start node`, `start head`, and `mend` for what was killed. Never `ray stop`, which ends
-processes by their names.
+`kill node`, `kill head`, `start node`, `start head`, and `mend` for what was killed. With `-- COMMAND`, both last as
+long as that command, which runs beside them. Never `ray stop`, which ends processes by their names.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from tests.cluster import namespace
 
 HEAD, NODE, DASHBOARD = "127.0.0.1", "127.0.0.2", 8265
 _PORT = 6379
+# Both nodes are one machine to their agents, of which the first takes the usual port.
+_AGENT = 52366
 _START_S = 120.0
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 # What each part offers beside its processors, so that a test can say where a run is to go.
@@ -52,22 +54,26 @@ class Cluster:
             words += [f"--dashboard-host={HEAD}", f"--dashboard-port={DASHBOARD}", "--disable-usage-stats"]
         else:
             words += [f"--address={HEAD}:{_PORT}", f"--node-ip-address={NODE}"]
-        log = (self._folder / f"{name}.log").open("ab")
-        with log:
-            self._parts[name] = subprocess.Popen(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd=self._folder,
-                start_new_session=True,
-                preexec_fn=end_with_parent,
-            )
-        deadline = time.monotonic() + _START_S
+            words += [f"--dashboard-agent-listen-port={_AGENT}"]
+        # Ray takes what stands there, and a node of anybody on this machine, for a head that still runs.
+        if name == "head":
+            (self._folder / "ray/ray_current_cluster").unlink(missing_ok=True)
+        deadline, log = time.monotonic() + _START_S, self._folder / f"{name}.log"
         while not (found := self._up(name)):
-            if self._parts[name].poll() is not None or time.monotonic() > deadline:
-                said = (self._folder / f"{name}.log").read_text(errors="replace")[-2000:]
-                raise RuntimeError(f"the {name} of Ray did not start: {said}")
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"the {name} of Ray did not start: {log.read_text(errors='replace')[-2000:]}")
+            # It may refuse to start while it sees processes of one that was killed just now.
+            if name not in self._parts or self._parts[name].poll() is not None:
+                with log.open("ab") as output:
+                    self._parts[name] = subprocess.Popen(
+                        words,
+                        stdin=subprocess.DEVNULL,
+                        stdout=output,
+                        stderr=output,
+                        cwd=self._folder,
+                        start_new_session=True,
+                        preexec_fn=end_with_parent,
+                    )
             time.sleep(0.2)
         self._earlier |= found
 
@@ -93,16 +99,17 @@ class Cluster:
     def kill(self, name: str) -> None:
         """End a part at once, as a machine ends that is switched off: its processes of Ray, and nothing beside them.
         What its workers started is left to notice it."""
-        held = psutil.Process(self._parts.pop(name).pid)
-        victims = [held]
-        for child in held.children():
-            victims.append(child)
-            if "raylet" in child.name():
-                victims += child.children()
+        held, victims = self._parts.pop(name), []
+        # A node whose head is gone ends by itself after a while.
+        with contextlib.suppress(psutil.NoSuchProcess):
+            victims = [psutil.Process(held.pid)]
+            for child in victims[0].children():
+                victims += [child, *(child.children() if "raylet" in child.name() else ())]
         for victim in victims:
             with contextlib.suppress(psutil.NoSuchProcess):
                 victim.send_signal(signal.SIGKILL)
         psutil.wait_procs(victims, timeout=10)
+        held.wait(10)
 
 
 def end_with_parent() -> None:
@@ -124,7 +131,8 @@ def end_descendants() -> None:
         time.sleep(0.02)
 
 
-def main() -> int:
+def main(words: list[str]) -> int:
+    home = os.environ.get("HOME", "/")
     try:
         namespace.enter()
     except OSError as error:
@@ -134,10 +142,14 @@ def main() -> int:
     # A stop is an end like that of the input.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     folder = Path(tempfile.mkdtemp(prefix="lb-ray-"))
+    # Nothing is left in the home of whoever runs the tests.
+    os.environ["HOME"] = str(folder)
     cluster = Cluster(folder)
     try:
         cluster.start("head")
         cluster.start("node")
+        if words[:1] == ["--"]:
+            return subprocess.run(words[1:], check=False, env={**os.environ, "HOME": home}).returncode
         ready = {"address": f"http://{HEAD}:{DASHBOARD}", "folder": str(folder), "pid": os.getpid()}
         print(json.dumps(ready), flush=True)
         for line in sys.stdin:
@@ -151,4 +163,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

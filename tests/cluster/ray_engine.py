@@ -14,6 +14,12 @@ from tests.cluster import namespace
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PYTHON = REPOSITORY / ".venv-ray/bin/python"
+# Variables that hold secrets on its nodes.
+SECRET_NAMES = ("HF_TOKEN", "NODE_API_KEY")
+
+
+def secret(name: str) -> str:
+    return f"hf_{name.lower()}" + "Q7x" * 10
 
 
 @dataclass
@@ -72,7 +78,9 @@ def started(environ: Mapping[str, str]) -> Iterator[Ray]:
     with subprocess.Popen(
         [PYTHON, "-m", "tests.cluster.ray_cluster"],
         cwd=REPOSITORY,
-        env=dict(environ) | {"PATH": f"{PYTHON.parent}{os.pathsep}{environ['PATH']}"},
+        env=dict(environ)
+        | {name: secret(name) for name in SECRET_NAMES}
+        | {"PATH": f"{PYTHON.parent}{os.pathsep}{environ['PATH']}"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -21,7 +21,7 @@ from docs_github import Served, confirms_host, is_needed, serving
 REPOSITORY = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 600
 # What needs a real engine: tests/cluster runs it.
-ENGINES = frozenset({"slurm.md", "ssh.md"})
+ENGINES = frozenset({"ray.md", "slurm.md", "ssh.md"})
 # Stand-ins for the programs of clusters; a document that names this folder has them.
 FAKES = REPOSITORY / "tests/executors/fakes"
 

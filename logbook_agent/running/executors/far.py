@@ -25,7 +25,7 @@ from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.running.executors.contract import OVER
 from logbook_agent.running.executors.local import Local, hello, log_from, stage_of, worker_words
-from logbook_agent.running.worker import process
+from logbook_agent.running.worker import nursery, process
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.reading import LOG
 from logbook_agent.store.spool import BEGAN, CLOSED, ERRORS, FINAL, HEARTBEAT, LOCK, WORK, Spool
@@ -42,6 +42,9 @@ def main(args: Sequence[str] | None = None) -> None:
         code = process.main(words[1:])
         sys.stderr.flush()
         os._exit(code)
+    if words == ["nursery"]:
+        nursery.main()
+        return
     parser = argparse.ArgumentParser(prog="far", description="What a client of the logbook asks of this machine.")
     verbs = parser.add_subparsers(dest="verb", required=True)
     asked = verbs.add_parser("hello")

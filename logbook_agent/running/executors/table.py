@@ -47,12 +47,19 @@ def _slurm(workspace: Workspace, declared: Declared) -> Executor:
     return slurm(workspace, declared)
 
 
+def _ray(workspace: Workspace, declared: Declared) -> Executor:
+    from logbook_agent.running.executors.ray import ray
+
+    return ray(workspace, declared)
+
+
 _MADE = "the executor named"
 # What `kind` may be in the settings.
 KINDS: dict[str, Callable[[Workspace, Declared], Executor]] = {
     LAUNCHES: _command,
     "ssh": _ssh,
     "slurm": _slurm,
+    "ray": _ray,
 }
 
 
