@@ -10,6 +10,8 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
+
 from logbook_agent.model.record import plan_runs
 from logbook_agent.store.book import Book
 from logbook_agent.store.spool import Spool
@@ -78,20 +80,27 @@ def strike(chance: random.Random, slurm: Slurm, place: SlurmPlace, book: Book, w
     return True
 
 
-def test_a_sweep_under_kills(slurm: Slurm, queue: SlurmPlace, started: Cli) -> None:
+@pytest.mark.parametrize("at_once", [(), ("--parallel", "3")], ids=["one by one", "three at once"])
+def test_a_sweep_under_kills(slurm: Slurm, queue: SlurmPlace, started: Cli, at_once: tuple[str, ...]) -> None:
     folder = queue.folder
     write_recipe(folder, TEXT, bench=BENCH)
+    if at_once:
+        file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
+        file.write_text(f"{file.read_text()}equivalent = true\n")
     chance, book = random.Random(KILLS), Book(folder / "logbooks", "moe")
-    left = [KINDS[place % len(KINDS)] for place in range(KILLS)]
+    # Three at once are done before long.
+    left = [KINDS[place % len(KINDS)] for place in range(KILLS // 3 if at_once else KILLS)]
     chance.shuffle(left)
-    words = ("sweep", "demo", "--on", queue.name)
+    words = ("sweep", "demo", "--on", queue.name, *at_once)
     deadline = time.monotonic() + (3600 if STRESS else 400)
     while True:
         assert time.monotonic() < deadline, (left, slurm.ask("squeue"))
         if not book.series("MOE-000").is_held():
+            if at_once and words[1] == "--resume" and started("list", "--json").data[0]["state"] == "finished":
+                break
             done = logbook(*words, "--detach", cwd=folder)
             assert done.returncode == 0, done.stderr.decode()
-            words = ("sweep", "--resume", "MOE-000")
+            words = ("sweep", "--resume", "MOE-000", *at_once)
         if not left:
             if started("wait", "MOE-000").code == 0:
                 break
