@@ -103,7 +103,8 @@ def measure(rounds: int) -> Samples:
 def main(args: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Runs of a batch against bare tasks of Ray.")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--save", type=Path, metavar="FILE")
+    # Resolved now: the measurement works in a folder of its own.
+    parser.add_argument("--save", type=lambda text: Path(text).resolve(), metavar="FILE")
     options = parser.parse_args(args)
     samples = measure(options.rounds)
     for name, values in samples.items():
