@@ -18,6 +18,8 @@ CALLS: dict[str, list[str]] = {
     "wait": ["wait", "MOE-000", "--json"],
     "tail": ["tail", "MOE-000", "--json"],
     "collect": ["collect", "--json"],
+    "executors": ["executors", "--json"],
+    "lease": ["lease", "list", "--json"],
     "plan": ["plan", "--title", "x", "--command", "true", "--json"],
     "note": ["note", "--title", "x", "--json"],
     "edit": ["edit", "MOE-000", "--next", "x", "--json"],

@@ -75,7 +75,10 @@ def test_ordinary_output_of_every_kind_is_fast() -> None:
 
 
 # Assignments that documents show as examples of secrets.
-EXAMPLES = ("password=VALUE", "password=12345678")
+EXAMPLES = (
+    *("password=VALUE", "password=12345678"),
+    *("WANDB_API_KEY 6f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c", "hf_abcdefghijklmnopqrstuvwxyz012345"),
+)
 
 
 @pytest.mark.slow

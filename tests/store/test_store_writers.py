@@ -28,6 +28,10 @@ WRITERS = {
     "store/files.py": "the one place",
     "store/index_file.py": "SQLite opens the index itself, after its files were looked at",
     "running/worker/perform.py": "the temporary folder of $LOGBOOK_RESULT_FILE",
+    "running/worker/nursery.py": "/dev/null",
+    "running/executors/far.py": "on the other machine: its spools, where no logbook is",
+    "running/executors/ray_coordinator.py": "on a node of Ray: the standard library alone is there",
+    "running/executors/shell.py": "what a program complained of, and the folder of ssh's sockets",
     "sweeps/predicted.py": "the temporary folder of a logbook that a dry run predicts in",
 }
 READERS = {
@@ -38,6 +42,8 @@ READERS = {
     "running/provenance/load.py": "/proc and /sys",
     "running/provenance/snapshot.py": "the environment of the command",
     "running/provenance/git.py": "the files that the user's command names",
+    "running/executors/carried.py": "the user's working tree, and this package",
+    "running/executors/ray_plan.py": "this package",
     "pages/templating/environment.py": "links within the folder of templates are resolved first",
     "pages/templating/confined_child.py": "/proc",
     "entries/stated.py": "--from names the file",
@@ -56,7 +62,8 @@ def called(node: ast.Call) -> tuple[str, str]:
 
 def opens(node: ast.Call, *, to_write: bool) -> bool:
     owner, name = called(node)
-    if name != "open" or owner == "Logbook":
+    # An archive in memory is no file.
+    if name != "open" or owner == "Logbook" or any(keyword.arg == "fileobj" for keyword in node.keywords):
         return False
     if owner == "os" and name == "open":
         # Whatever the flags are called: who calls it is on one of the two lists.
