@@ -36,7 +36,10 @@ test-wide: emulator  ## what `make test` leaves out of its wide sets, and what t
 test-cluster: setup  ## the tests against real engines, each in a network of its own (scripts/cluster_*)
 	@scripts/cluster_ray
 	@scripts/cluster_slurm install || true
-	@$(BIN)/python -m pytest tests/cluster
+	@command -v sshd >/dev/null || [ -x /usr/sbin/sshd ] || apt-get install -y -qq openssh-server || true
+	@for engine in ssh slurm ray; do \
+	  $(BIN)/python -m pytest tests/cluster/test_$${engine}_*.py || exit 1; \
+	  LOGBOOK_WIDE=1 $(BIN)/python -m pytest tests/cluster/test_$${engine}_contract.py || exit 1; done
 
 check: setup  ## style, types, layers
 	@$(BIN)/ruff format --check .

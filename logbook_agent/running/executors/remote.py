@@ -103,7 +103,8 @@ class Remote:
         """As `Executor.follow`; while the machine does not answer, what was known last, and why."""
         before = spool.seen()
         # First: an attempt that an engine cut off is lost, though its worker wrote an end.
-        if before is not None and before.stage in OVER:
+        # What it printed lies there until it is brought here.
+        if before is not None and before.stage in OVER and (offset is None or spool.has(LOG)):
             output = b"" if offset is None else log_from(spool, offset)
             return Followed(stage=stage_named(before.stage), output=output, said=before.said)
         if spool.has(FINAL):
