@@ -36,8 +36,8 @@ class Pool(Threads):
     def start_all(self, submissions, at_most):  # type: ignore[no-untyped-def]
         free = threading.Semaphore(at_most)
         pins: dict[str | None, list] = {}
-        for one in submissions:
-            pins.setdefault(one.pin, []).append((one, os.dup(one.claim)))
+        for place, one in enumerate(submissions):
+            pins.setdefault(one.pin or str(place), []).append((one, os.dup(one.claim)))
 
         def machine(mine: list) -> None:
             for one, claim in mine:
@@ -62,17 +62,40 @@ def pool(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 @pytest.mark.slow
+def test_on_equal_machines_the_runs_of_a_round_are_spread(pool: Cli, folder: Path) -> None:
+    file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
+    text = RECIPE.replace("repeats: 2\norder: shuffled\n", "")
+    write_recipe(folder, text, bench=BENCH, name="spread")
+    most = {}
+    for name, more in (("pinned", ""), ("equal", "equivalent = true\n")):
+        file.write_text(f'[executors.pool]\nkind = "ssh"\nhost = "nowhere.invalid"\n{more}')
+        EXECUTORS.pop("pool", None)
+        EXECUTORS["pool"] = lambda workspace: Pool(workspace.environ)
+        answer = pool("sweep", "spread", "--new", "--on", "pool", "--parallel", "2")
+        assert answer.code == 0, answer.err
+        most[name] = at_once(folder)
+        (folder / "order").unlink()
+    assert most == {"pinned": 1, "equal": 2}
+    assert {run.pool for run in runs_of(folder, "MOE-001")} == {"pool"}
+
+
+def at_once(folder: Path) -> int:
+    """How many runs went on at the same time, at most."""
+    going, most = 0, 0
+    for line in (folder / "order").read_text().splitlines():
+        going += 1 if line.startswith("start") else -1
+        most = max(most, going)
+    return most
+
+
+@pytest.mark.slow
 def test_rounds_are_made_at_once_and_each_on_one_machine(pool: Cli, folder: Path) -> None:
     write_recipe(folder, RECIPE, bench=BENCH, name="spread")
     answer = pool("sweep", "spread", "--on", "pool", "--parallel", "2")
     assert answer.code == 0, answer.err
     runs = runs_of(folder)
     assert sorted((run.config["x"], run.repeat) for run in runs) == [(x, r) for x in (1, 2, 3, 4) for r in (1, 2)]
-    going, most = 0, 0
-    for line in (folder / "order").read_text().splitlines():
-        going += 1 if line.startswith("start") else -1
-        most = max(most, going)
-    assert most == 2
+    assert at_once(folder) == 2
 
 
 def test_what_cannot_be_made_at_once(started: Cli, folder: Path) -> None:

@@ -146,7 +146,9 @@ class _Batches:
         elif self.todo and not self.going:
             self._check(self._wanted[self.todo[0]].plan.command)
             together, self.todo = self.todo[:_TOGETHER], self.todo[_TOGETHER:]
-            plans = [(self._wanted[place].plan, self._wanted[place].pin) for place in together]
+            # On equal machines, each run may be made on any.
+            pinned = pool_of(self._workspace, self._name) is None
+            plans = [(self._wanted[place].plan, self._wanted[place].pin if pinned else None) for place in together]
             runs = send_all(self._workspace, self._book, plans, self._name, self._at_most)
             self.going = dict(zip(together, runs, strict=True))
 

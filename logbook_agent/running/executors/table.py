@@ -88,10 +88,10 @@ def executor_named(workspace: Workspace, name: str) -> Executor:
 
 def pool_of(workspace: Workspace, name: str) -> str | None:
     """What the equal machines of an executor go by in records; None where they are not declared to be equal."""
-    if name in EXECUTORS:
-        return None
-    from logbook_agent.running.executors.settings import named
+    from logbook_agent.running.executors.settings import is_declared, named
 
+    if not is_declared(workspace, name):
+        return None
     return name if named(workspace, name).is_equivalent else None
 
 
