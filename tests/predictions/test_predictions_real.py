@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import Any
@@ -89,7 +90,10 @@ def test_a_calibration_and_a_prediction_with_it(book: Cli) -> None:
     assert done.code == 0, done.err
     assert book("predict", "--calibration", "one-chip", "--", "--aot", "v5p-8", *one).code == 0
     [row] = recorded(book, "MOE-005")
-    assert row["prediction"]["calibration"] == "one-chip (2 rows, libtpu " + row["prediction"]["libtpu"] + ")"
+    name, _, digest = row["prediction"]["calibration"].rpartition(", ")
+    assert name == "one-chip (2 rows, libtpu " + row["prediction"]["libtpu"] + ")"
+    # Of its file: one that was changed has another name.
+    assert re.fullmatch(r"[0-9a-f]{8}", digest)
     # It was fitted on a measurement of the same case, so it is not counted.
     assert book("predictions", "--json").data["tally"]["made_late"] == 1
 
