@@ -15,8 +15,13 @@ from pathlib import Path
 
 import logbook_agent
 from logbook_agent.model.errors import StoreError, ToolError
+from logbook_agent.model.run import Code
+from logbook_agent.running.provenance.git import code_facts
 from logbook_agent.running.provenance.git_calls import read_git
+from logbook_agent.running.worker.perform import keep_code
+from logbook_agent.running.worker.work import Work
 from logbook_agent.store.repository import Repository
+from logbook_agent.store.spool import Spool
 
 # The rooms that a worker uses, and what starts it.
 _ROOMS = ("model", "text", "store", "running")
@@ -67,6 +72,21 @@ def worker_code() -> Files:
     rooms = [top / "__init__.py", top / "worker.py", *(p for room in _ROOMS for p in (top / room).rglob("*.py"))]
     contents = {f"logbook_agent/{path.relative_to(top).as_posix()}": path.read_bytes() for path in rooms}
     return _files({**contents, "__main__.py": _MAIN}, frozenset(), {})
+
+
+def code_here(work: Work, spool: Spool, environ: Mapping[str, str]) -> tuple[Code | None, tuple[str, ...]]:
+    """The code of this machine, which goes along with the work, and what was wrong with finding it. Its diff and small
+    untracked files are kept in the client's spool."""
+    found = code_facts(Path(work.cwd), Path(work.root), work.argv, environ=environ)
+    kept = keep_code(
+        found.code,
+        found.diff,
+        found.untracked,
+        folder=spool.folder,
+        within=spool.within,
+        redactor=spool.redactor(),
+    )
+    return kept, found.problems
 
 
 def tree_of(repository: Repository, root: Path, environ: Mapping[str, str]) -> Files:

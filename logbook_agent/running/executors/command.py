@@ -24,6 +24,7 @@ from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.run import Code, Host
 from logbook_agent.model.work import Began
+from logbook_agent.running.executors.carried import code_here
 from logbook_agent.running.executors.contract import OVER, Followed, Stage
 from logbook_agent.running.executors.joblogs import end_of, keep_log
 from logbook_agent.running.executors.jobstate import Fate, JobState, told
@@ -32,8 +33,6 @@ from logbook_agent.running.executors.settings import Declared
 from logbook_agent.running.executors.shell import NoAnswer, ShellAnswer, run_program
 from logbook_agent.running.executors.templates import JobTemplates, completed, filled
 from logbook_agent.running.prepare import resolve
-from logbook_agent.running.provenance.git import code_facts
-from logbook_agent.running.worker.perform import keep_code
 from logbook_agent.running.worker.sealing import unsealed
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import write_atomic
@@ -237,16 +236,7 @@ class Submitter:
         code: Code | None = None
         problems: tuple[str, ...] = ()
         if templates.syncs:
-            found = code_facts(Path(work.cwd), Path(work.root), work.argv, environ=self._environ)
-            code = keep_code(
-                found.code,
-                found.diff,
-                found.untracked,
-                folder=spool.folder,
-                within=spool.within,
-                redactor=spool.redactor(),
-            )
-            problems = found.problems
+            code, problems = code_here(work, spool, self._environ)
         return Began(started=_now(), host=Host(), code=code, problems=problems)
 
     # -- asking --------------------------------------------------------------------------------------

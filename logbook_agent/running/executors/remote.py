@@ -23,12 +23,10 @@ from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.run import Code
 from logbook_agent.model.work import Began
-from logbook_agent.running.executors.carried import Files, tree_of, worker_code
+from logbook_agent.running.executors.carried import Files, code_here, tree_of, worker_code
 from logbook_agent.running.executors.contract import OVER, Followed, Stage
 from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.shell import NoAnswer, Shell, ShellAnswer
-from logbook_agent.running.provenance.git import code_facts
-from logbook_agent.running.worker.perform import keep_code
 from logbook_agent.running.worker.sealing import OWN
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import make_folder, write_atomic
@@ -200,15 +198,7 @@ class Remote:
         tree = tree_of(repository, Path(work.root), self.environ)
         folder = f"{self.places.folder}/trees/{tree.digest}"
         self.provide(folder, tree)
-        found = code_facts(Path(work.cwd), Path(work.root), work.argv, environ=self.environ)
-        code = keep_code(
-            found.code,
-            found.diff,
-            found.untracked,
-            folder=spool.folder,
-            within=spool.within,
-            redactor=spool.redactor(),
-        )
+        code, _ = code_here(work, spool, self.environ)
         code = dataclasses.replace(code or Code(), synced=tree.digest)
         return dataclasses.replace(elsewhere(work, repository, folder), code=code)
 

@@ -106,11 +106,6 @@ def as_text(argv: Sequence[str]) -> str:
     )
 
 
-def without_secrets(environ: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
-    """The environment of a program that needs none of these variables."""
-    return {name: value for name, value in environ.items() if name not in names}
-
-
 def private_folder(environ: Mapping[str, str]) -> Path:
     """A folder of this user alone, for sockets."""
     runtime = environ.get("XDG_RUNTIME_DIR", "")
