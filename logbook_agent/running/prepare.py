@@ -197,7 +197,7 @@ def _launched(
     if name not in launchers:
         raise UsageError(
             f"no executor or launcher {name!r}",
-            cause=f"launchers in the settings: {', '.join(launchers) or 'none'}",
+            cause=f"no executor of the settings has this name; their launchers: {', '.join(launchers) or 'none'}",
             hint="logbook executors lists the executors; docs/how-to/launchers.md describes launchers",
         )
     return wrap(launchers[name], words, env, target or None)
