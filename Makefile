@@ -134,9 +134,11 @@ rules:  ## write the table of the redaction rules from rules.toml
 	@python3 scripts/redaction_rules
 
 constraints:  ## pin all dependencies anew (needs uv)
-	uv pip compile pyproject.toml --extra bench --group dev --universal --python-version 3.11 \
+	uv pip compile pyproject.toml --extra bench --extra plot --extra serve --extra pandas --extra polars --extra parquet --group dev --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/dev.txt
 	uv pip compile pyproject.toml --extra tpu --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/tpu.txt
 	uv pip compile pyproject.toml --extra ray --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/ray.txt
+	uv pip compile pyproject.toml --extra mlflow --extra trackio --extra wandb --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/exports.txt
