@@ -219,6 +219,7 @@ def header_values(header: Header) -> dict[str, Any]:
         "metrics": [metric_text(m) for m in header.metrics if m.primary],
         "secondary_metrics": [metric_text(m) for m in header.metrics if not m.primary],
         "constraints": list(header.constraints),
+        "device_hours": None if header.device_hours is None else f"{header.device_hours:g}",
         "links": _links(header),
         "baseline": None
         if baseline is None

@@ -181,6 +181,8 @@ def test_a_run_needs_its_lease(cloud: Cli, folder: Path, monkeypatch: pytest.Mon
 def test_the_budget_is_checked_before_each_run(cloud: Cli, folder: Path, clock: FixedClock) -> None:
     book = book_of(folder)
     book.change_header(lambda header: dataclasses.replace(header, device_hours=3.0))
+    cloud("render")
+    assert "- Budget: 3 device hours over all leases\n" in book.view_path.read_text()
     asked = cloud("lease", "request", "slice")
     assert "may take all leases to 4.00 of 3 device hours" in asked.err
     words = ("run", "--on", "cluster", "--", "sh", "-c", "echo RESULT tflops=1")
