@@ -1,0 +1,79 @@
+"""A plot as data: axes, series of points with their intervals, and what is said of each point.
+
+Everything in it was found by `findings`; a drawing of it decides nothing. Equal records give equal figures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+# How a series is drawn. `line`: points joined in their order; `points`: not joined; `steps`: a value holds until the
+# next point; `band`: the area from `low` to `high`; `rule`: a level (one point) or the straight pieces between points,
+# such as a noise floor or a roofline.
+Shape = Literal["line", "points", "steps", "band", "rule"]
+
+
+class FigureKind(StrEnum):
+    SWEEP = "sweep"
+    PAIRS = "pairs"
+    RATIOS = "ratios"
+    BEST = "best"
+    CONTROLS = "controls"
+    CROSSOVER = "crossover"
+    ROOFLINE = "roofline"
+    PREDICTED = "predicted"
+    NOISE = "noise"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlotPoint:
+    """One mark. `x` is a number, or on an axis of names a name. `low` and `high` bound the interval that the note of
+    the figure names; None without one. `n`: how many runs (or what the note counts) stand behind it. `said`: one line
+    that says all this of the point. `entry`: the ID of the entry that it is of."""
+
+    x: float | str
+    y: float
+    low: float | None = None
+    high: float | None = None
+    n: int = 1
+    said: str = ""
+    entry: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlotSeries:
+    name: str
+    shape: Shape
+    points: tuple[PlotPoint, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlotAxis:
+    """`unit` is empty where there is none. `names`: the points lie at names, in the order of their first mention."""
+
+    name: str
+    unit: str = ""
+    log: bool = False
+    names: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return f"{self.name} ({self.unit})" if self.unit else self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """`key` is stable while the entry is: it names files and anchors (`moe-i8-003-sweep-tflops`; lower-case letters,
+    digits and `-` alone). `note` states n, what the intervals are and what is left out. `entries`: the IDs that it
+    draws from."""
+
+    key: str
+    kind: FigureKind
+    title: str
+    x: PlotAxis
+    y: PlotAxis
+    series: tuple[PlotSeries, ...]
+    note: str
+    entries: tuple[str, ...]
