@@ -111,6 +111,12 @@ def _shown(text: str) -> str:
     return text.translate(_CONTROLS)
 
 
+def draws() -> bool:
+    """Whether stdout is a terminal that shows blocks and lines: what is piped stays plain text."""
+    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and encoding == "utf8"
+
+
 def columns(rows: Sequence[Sequence[str]]) -> str:
     """Rows as aligned columns, the last one ragged."""
     if not rows:

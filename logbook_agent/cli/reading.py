@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, JsonOption, LogbookOption, RootOption, Text, workspace
-from logbook_agent.cli.output import clean, columns, emit
-from logbook_agent.findings.read import read
+from logbook_agent.cli.output import clean, columns, draws, emit
+from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.reading import listed, search, shown
 from logbook_agent.findings.status import status
 from logbook_agent.model.errors import UsageError
@@ -18,6 +19,9 @@ from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.store.files import pieces_of
 from logbook_agent.text.markdown import one_line
 from logbook_agent.text.times import minute
+
+# How many blocks a sparkline has: of an entry's runs, and of a thread's entries.
+_SPARK, _SPARK_STATUS = 12, 40
 
 
 def list_command(
@@ -36,10 +40,19 @@ def list_command(
     found = read(space, book)
     space.warnings += found.unreadable
     lines = listed(found.summaries, state=state, kind=kind, last=last)
-    emit("list", lines, _lines(lines, book.header.zone), as_json=common.as_json, warnings=space.warnings)
+    drawn = _sparklines(found) if draws() and not common.as_json else {}
+    emit("list", lines, _lines(lines, book.header.zone, drawn), as_json=common.as_json, warnings=space.warnings)
 
 
-def _lines(lines: list[dict[str, Any]], zone: str) -> str:
+def _sparklines(found: Findings) -> dict[str, str]:
+    """By entry the course of the first primary metric that its runs measured more than once."""
+    from logbook_agent.text.spark import spark
+
+    drawn = {s["id"]: (spark(own["values"], _SPARK) for own in s["history"].values()) for s in found.summaries}
+    return {entry_id: text for entry_id, texts in drawn.items() if (text := next(filter(None, texts), ""))}
+
+
+def _lines(lines: list[dict[str, Any]], zone: str, drawn: Mapping[str, str]) -> str:
     if not lines:
         return "no entries"
     rows = [
@@ -47,6 +60,7 @@ def _lines(lines: list[dict[str, Any]], zone: str) -> str:
             e["id"],
             minute(e["opened"], zone),
             e["state"],
+            *([drawn.get(e["id"], "")] if drawn else []),
             one_line(e["title"])[:60],
             one_line(e["result"] or "")[:90],
         ]
@@ -114,15 +128,34 @@ def status_command(logbook: LogbookOption = None, root: RootOption = None, as_js
     The one call to make when all context is lost. Example: logbook status --json
     """
     space = workspace(logbook, root)
-    data = status(space, space.book())
-    emit("status", data, "" if as_json else _status_text(data), as_json=as_json, warnings=space.warnings)
+    book = space.book()
+    found = read(space, book)
+    data = status(space, book, found)
+    text = "" if as_json else _status_text(data, _courses(found) if draws() else {})
+    emit("status", data, text, as_json=as_json, warnings=space.warnings)
 
 
-def _status_text(data: dict[str, Any]) -> str:
-    """The answer as YAML: the shortest text that still shows its structure."""
+def _status_text(data: dict[str, Any], drawn: Mapping[str, str]) -> str:
+    """The answer as YAML: the shortest text that still shows its structure; behind it what is drawn."""
     from logbook_agent.store.records import dump_yaml
 
-    return dump_yaml(_said(data)).rstrip()
+    return dump_yaml(_said({**data, "course": dict(drawn)})).rstrip()
+
+
+def _courses(found: Findings) -> dict[str, str]:
+    """By primary metric how it went over the entries that count: `▁▃█ ▅  1.5 .. 3.2 TF/s, 5 entries`."""
+    from logbook_agent.findings.history import of_thread
+    from logbook_agent.model.units import format_value, known
+    from logbook_agent.text.spark import spark
+
+    drawn = {}
+    for metric in (m for m in found.header.metrics if m.primary):
+        values, unit = of_thread(found.thread, metric)
+        if text := spark(values, _SPARK_STATUS):
+            there = [v for v in values[-_SPARK_STATUS:] if v is not None]
+            low, high = (format_value(v, decimals=known(metric.name).decimals) for v in (min(there), max(there)))
+            drawn[metric.name] = f"{text}  {low} .. {high}{f' {unit}' if unit else ''}, {len(there)} entries"
+    return drawn
 
 
 def _said(data: dict[str, Any]) -> dict[str, Any]:

@@ -30,9 +30,10 @@ _TALLY = ("made", "checked", "median_error", "directions_checked", "directions_r
 _STEPS = ((600, 12), (300, 10), (200, 8), (140, 6), (90, 4), (60, 3), (40, 2), (24, 1))
 
 
-def status(workspace: Workspace, book: Book) -> dict[str, Any]:
-    """Scope, baseline, best row, last entries, what is open, next actions, criteria; within the limit."""
-    found = read(workspace, book)
+def status(workspace: Workspace, book: Book, found: Findings | None = None) -> dict[str, Any]:
+    """Scope, baseline, best row, last entries, what is open, next actions, criteria; within the limit. `found`: the
+    logbook as it was just read."""
+    found = read(workspace, book) if found is None else found
     workspace.warnings += [_unreadable(workspace, message) for message in found.unreadable[:3]]
     # Those of the criteria stand with these.
     workspace.warnings += [doubt[:_WARNING_CHARACTERS] for doubt in found.baseline_doubts]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from logbook_agent.findings.claims import claims_of
+from logbook_agent.findings.history import histories
 from logbook_agent.findings.measured import counted_rows, measured, row_counts
 from logbook_agent.findings.predictions.checked import predicted_facts
 from logbook_agent.findings.reading import line_of
@@ -20,7 +21,7 @@ from logbook_agent.text.markdown import lead, one_line
 # No answer shows more of a text than this.
 TEXT_CHARS = 600
 # Of what is stored: a new number whenever `summary_of` says something else of the same entry.
-FORM = 23
+FORM = 24
 
 
 def summary_of(record: Record, header: Header) -> dict[str, Any]:
@@ -46,6 +47,7 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "rows": rows,
         "failed_rows": failed_rows,
         "measured": measured(record, header),
+        "history": histories(record, header),
         "values": values_of(counted_rows(record)),
         **predicted_facts(record),
         "digest": record_digest(record),
