@@ -40,7 +40,7 @@ BACKWARD = ("up grad_lhs", "up grad_rhs", "down grad_lhs", "down grad_rhs", "blo
 @pytest.mark.parametrize(
     ("passes", "levels", "blocks", "what"),
     [
-        ("forward", "product", ["32,16,16,4,2"], FORWARD[:2]),
+        pytest.param("forward", "product", ["32,16,16,4,2"], FORWARD[:2], marks=pytest.mark.wide),
         pytest.param("forward,forward_backward", "product,block", [], FORWARD + BACKWARD, marks=pytest.mark.wide),
     ],
 )

@@ -66,7 +66,7 @@ def test_two_processes_compute_what_one_does(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lost", [1, 0])
+@pytest.mark.parametrize("lost", [1, pytest.param(0, marks=pytest.mark.wide)])
 def test_a_lost_process_is_a_failed_row_and_the_next_case_runs(tmp_path: Path, lost: int) -> None:
     result_file = tmp_path / "rows.json"
     os.environ["LOGBOOK_RESULT_FILE"] = str(result_file)
@@ -92,7 +92,7 @@ def test_a_lost_process_is_a_failed_row_and_the_next_case_runs(tmp_path: Path, l
     assert psutil.wait_procs(members, timeout=60)[1] == []
 
 
-@pytest.mark.slow
+@pytest.mark.wide
 def test_a_host_that_is_gone_is_recorded_by_the_first_one(tmp_path: Path) -> None:
     port = _free_port()
     words = [*LONG, "--topk-list", "1,2", "--devices", "2", "--processes", "2", "--coordinator", f"127.0.0.1:{port}"]

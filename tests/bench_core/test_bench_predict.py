@@ -118,7 +118,7 @@ def test_two_sides(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @needs_libtpu
-@pytest.mark.slow
+@pytest.mark.wide
 def test_cases_of_which_little_can_be_said(bench: Bench) -> None:
     words = [*SIZES, "--aot", "v5e", "--topk-list", "2,8", "--dtype", "float32"]
     found = bench("predict", *words)
@@ -151,7 +151,7 @@ def test_a_kernel_that_is_too_large_for_vmem(bench: Bench) -> None:
 
 
 @needs_libtpu
-@pytest.mark.slow
+@pytest.mark.wide
 def test_factors_are_fitted_to_measured_rows(bench: Bench, tmp_path: Path) -> None:
     """Rows with the times that two factors give are fitted by these."""
     shared = ["--shared-expert-dim", "512"]
@@ -279,7 +279,7 @@ def test_nothing_is_left_behind(predicting: "subprocess.Popen[bytes]", tmp_path:
 
 
 @needs_libtpu
-@pytest.mark.slow
+@pytest.mark.wide
 def test_a_study_is_predicted(bench: Bench) -> None:
     """Rows carry the path as measured ones do; what is said of two paths stands on stderr."""
     sizes = ["--hidden", "256", "--mlp-dim", "256", "--experts", "8", "--batch", "8", "--topk", "2", "--backend", "gmm"]
