@@ -58,21 +58,53 @@ def bests(thread: Thread) -> list[MetricBest]:
 
 
 def _ranked(thread: Thread, metric: Metric) -> list[CaseBest]:
-    """Every case by a metric whose direction is known, the best first, the first measured of equal ones. Of values in
-    several units there are those in the metric's unit, and none where it has no unit."""
+    """Every case by a metric whose direction is known, the best first, the first measured of equal ones."""
+    found: dict[str, list[tuple[Summary, dict[str, Any]]]] = {}
+    for summary, case in _tried(thread, metric):
+        found.setdefault(case["key"], []).append((summary, case))
+    baseline = thread.header.baseline
+    cases = [_case(own, baseline) for own in found.values()]
+    return sorted(cases, key=lambda case: case["value"], reverse=metric.direction == "max")
+
+
+def _tried(thread: Thread, metric: Metric) -> list[tuple[Summary, dict[str, Any]]]:
+    """Every case of every entry by a metric whose direction is known. Of values in several units there are those in the
+    metric's unit, and none where it has no unit."""
     if metric.direction is None:
         return []
     measured = [(s, s["measured"].get(metric.name, {})) for s in thread.counted]
     tried = [(summary, case) for summary, m in measured for case in m.get("trials", ())]
     units = {case["unit"] for _, case in tried} | {unit for _, m in measured for unit in m.get("units", ())}
     kept = common(units, unit_of(metric))
+    return [(summary, case) for summary, case in tried if case["unit"] in kept]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestStep:
+    """The best case of an entry, and of all entries up to it: one that was measured again, with all its runs so far."""
+
+    own: CaseBest
+    so_far: CaseBest
+
+
+def course(thread: Thread, metric: Metric) -> list[BestStep]:
+    """How the best came about, entry by entry that measured a metric; the last one is what `bests` says."""
+    baseline, choose = thread.header.baseline, max if metric.direction == "max" else min
+    by_entry: dict[str, list[tuple[Summary, dict[str, Any]]]] = {}
+    for summary, case in _tried(thread, metric):
+        by_entry.setdefault(summary["id"], []).append((summary, case))
     found: dict[str, list[tuple[Summary, dict[str, Any]]]] = {}
-    for summary, case in tried:
-        if case["unit"] in kept:
+    values: dict[str, float] = {}
+    steps = []
+    for tried in by_entry.values():
+        for summary, case in tried:
             found.setdefault(case["key"], []).append((summary, case))
-    baseline = thread.header.baseline
-    cases = [_case(own, baseline) for own in found.values()]
-    return sorted(cases, key=lambda case: case["value"], reverse=metric.direction == "max")
+        for key in {case["key"]: None for _, case in tried}:
+            values[key] = median([value for _, case in found[key] for value in case["values"]])
+        own = choose(tried, key=lambda one: median(one[1]["values"]))
+        top = choose(values, key=lambda key: values[key])
+        steps.append(BestStep(own=_case([own], baseline), so_far=_case(found[top], baseline)))
+    return steps
 
 
 def _case(own: Sequence[tuple[Summary, dict[str, Any]]], baseline: Baseline | None) -> CaseBest:

@@ -221,6 +221,11 @@ def sides(pair: Pair, metric: str) -> tuple[Runs, Runs]:
     return base, other
 
 
+def runs_behind(group: Group, metric: str) -> list[RunKey]:
+    """The runs that `Numbers.values` are of, in the same order."""
+    return [run for run, _ in _measured(group, metric)[1]]
+
+
 def scatter_of(m: Compared) -> float | None:
     """How far the pairs of a metric scatter, as a standard deviation of logarithms; None where they are too few."""
     if m.layout is None or not m.layout.is_paired or m.judgement is None or m.judgement.effect is None:

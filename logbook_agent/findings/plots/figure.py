@@ -16,15 +16,17 @@ Shape = Literal["line", "points", "steps", "band", "rule"]
 
 
 class FigureKind(StrEnum):
+    """What a figure shows, by which it may be asked for."""
+
     SWEEP = "sweep"
+    CONTROLS = "controls"
     PAIRS = "pairs"
     RATIOS = "ratios"
-    BEST = "best"
-    CONTROLS = "controls"
     CROSSOVER = "crossover"
     ROOFLINE = "roofline"
     PREDICTED = "predicted"
     NOISE = "noise"
+    BEST = "best"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +46,12 @@ class PlotPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlotSeries:
+    """`beside`: it is there for others to be held against, a control, a base or a bound: drawn hollow and dashed."""
+
     name: str
     shape: Shape
     points: tuple[PlotPoint, ...]
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,115 @@
+"""Figures of a whole thread: the best so far, and how far runs of one configuration scatter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from logbook_agent.findings.best import CaseBest, course
+from logbook_agent.findings.plots.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries
+from logbook_agent.findings.plots.sweep import SPREAD
+from logbook_agent.findings.plots.words import counted, is_wide, key, metric_axis, name_of, shown
+from logbook_agent.findings.thread import Thread
+from logbook_agent.model.header import Metric, metric_named
+from logbook_agent.model.stats.noise import noise_floor, pooled_floor
+from logbook_agent.text.markdown import cut_line
+
+_WIDE = 30.0
+_WORD = {"max": "highest", "min": "lowest"}
+
+
+def thread_figures(thread: Thread, metric: str | None) -> Iterator[Figure]:
+    """Those of each primary metric, or of the one asked for."""
+    declared = thread.header.metrics
+    for one in (m for m in declared if m.primary or m.name == metric):
+        if metric in (None, one.name):
+            yield from filter(None, (best(thread, one), noise_floors(thread, one)))
+
+
+def best(thread: Thread, metric: Metric) -> Figure | None:
+    """The best case of every entry, and of all up to it; None of fewer than two entries."""
+    steps = course(thread, metric)
+    if len(steps) < 2 or metric.direction is None:
+        return None
+    values = [case["value"] for step in steps for case in (step.own, step.so_far)]
+    y = metric_axis(metric.name, thread.header.metrics, steps[0].own["unit"], values)
+    names = tuple(step.own["entry"] for step in steps)
+    own = [_point(name, step.own, metric, y.unit) for name, step in zip(names, steps, strict=True)]
+    so_far = [_point(name, step.so_far, metric, y.unit) for name, step in zip(names, steps, strict=True)]
+    # The interval of the best stands with the entry that measured it.
+    so_far = [
+        PlotPoint(x=p.x, y=p.y, n=p.n, said=f"best so far, {p.said}", entry=step.so_far["entry"])
+        for p, step in zip(so_far, steps, strict=True)
+    ]
+    return Figure(
+        key=key("thread", "best", metric.name),
+        kind=FigureKind.BEST,
+        title=f"Best {metric.name} so far",
+        x=PlotAxis(name="entry, in order", names=names),
+        y=y,
+        series=(
+            PlotSeries(name="best of the entry", shape="points", points=tuple(own)),
+            PlotSeries(name="best so far", shape="steps", points=tuple(so_far)),
+        ),
+        note=f"{len(names):,} entries that count today; the {_WORD[metric.direction]} median over runs; {SPREAD}. A "
+        "case that was measured again counts with all its runs, so the best may get worse.",
+        entries=names,
+    )
+
+
+def _point(name: str, case: CaseBest, metric: Metric, unit: str) -> PlotPoint:
+    low, high = (case["low"], case["high"]) if case["runs"] > 1 else (None, None)
+    what = case["label"] or name_of(case["config"])
+    said = f"{case['entry']} {what}: {shown(case['value'], metric.name, unit, low, high)}, n={case['runs']}"
+    return PlotPoint(
+        x=name, y=case["value"], low=low, high=high, n=case["runs"], said=cut_line(said, 240), entry=case["entry"]
+    )
+
+
+def noise_floors(thread: Thread, metric: Metric) -> Figure | None:
+    """How far the runs of each case scatter that has several; None where no case of two entries has."""
+    found: list[tuple[str, str, float, int]] = []
+    for summary in thread.counted:
+        trials = [t for t in summary["measured"].get(metric.name, {}).get("trials", ()) if len(t["values"]) > 1]
+        varied = _varied([t["config"] for t in trials])
+        for number, trial in enumerate(trials, start=1):
+            floor = noise_floor([[value] for value in trial["values"]])
+            if floor is not None and math.isfinite(floor):
+                told = {name: trial["config"][name] for name in varied if name in trial["config"]} | trial["apart"]
+                case = name_of(told) or (f"case {number}" if len(trials) > 1 else "")
+                found.append((summary["id"], case, 100 * floor, len(trial["values"])))
+    pooled = pooled_floor([(floor / 100, runs) for _, _, floor, runs in found])
+    if pooled is None or len(found) < 2:
+        return None
+    points = [
+        PlotPoint(x=_name(entry, case), y=floor, n=runs, said=f"{_name(entry, case)}: runs scatter by {floor:.2f}%, "
+                  f"n={runs}", entry=entry)
+        for entry, case, floor, runs in found
+    ]  # fmt: skip
+    level, entries = 100 * pooled.part, tuple(dict.fromkeys(entry for entry, *_ in found))
+    said = f"pooled over {len(found)} cases: {level:.2f}%, {counted(pooled.freedom, 'degree')} of freedom"
+    rule = (PlotPoint(x=points[0].x, y=level, n=len(found), said=said, entry=entries[0]),)
+    name = metric_named(metric.name, thread.header.metrics).name
+    return Figure(
+        key=key("thread", "noise", metric.name),
+        kind=FigureKind.NOISE,
+        title=f"Noise floors of {name}",
+        x=PlotAxis(name="case", names=tuple(dict.fromkeys(str(p.x) for p in points))),
+        y=PlotAxis(name=f"scatter of {name} between runs", unit="%", log=is_wide([p.y for p in points], _WIDE)),
+        series=(
+            PlotSeries(name=f"pooled {level:.2f}%", shape="rule", points=rule, beside=True),
+            PlotSeries(name="one configuration", shape="points", points=tuple(points)),
+        ),
+        note=f"{counted(len(found), 'case')} with several runs each; the standard deviation of the logarithms of its "
+        "runs, which has no interval here: read it with its n. Where a machine drifted, the drift is in it.",
+        entries=entries,
+    )
+
+
+def _name(entry: str, case: str) -> str:
+    return f"{entry} {case}" if case else entry
+
+
+def _varied(configs: Sequence[Mapping[str, str]]) -> list[str]:
+    keys = dict.fromkeys(name for config in configs for name in config)
+    return [name for name in keys if len({config.get(name) for config in configs}) > 1]
