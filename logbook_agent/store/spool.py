@@ -89,7 +89,8 @@ class Sent:
     """Where a run was submitted to: the `folder` of its worker's spool there, and the `job` that an engine calls it.
 
     Where no worker of ours runs: the `name` that the job was given (`is_typed`: by the user), `at` which time (seconds
-    since the epoch), a signature of what was typed, and digests of the secret `values` in it.
+    since the epoch), and digests of the secret `values` in it. `signed`: a signature of all else, by whoever submitted
+    it.
     """
 
     format: int = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import resource
@@ -203,3 +204,25 @@ def used_s() -> float:
     """The processor time of this process's children that have ended, in seconds."""
     found = resource.getrusage(resource.RUSAGE_CHILDREN)
     return found.ru_utime + found.ru_stime
+
+
+def test_a_spool_that_somebody_else_wrote_removes_nothing(
+    box: SshPlace, started: Cli, folder: Path, tmp_path: Path
+) -> None:
+    """A branch that was pulled says that a run of this executor is in some folder there, which it would be fetched from
+    and removed."""
+    started("run", "--on", "box", "--", "true")
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "output.log").write_text("mine\n")
+    record = folder / "logbooks/moe/runs/MOE-000/01/run.json"
+    data = json.loads(record.read_text()) | {"run": 2, "exit": None, "ended": None, "child": None, "rows": []}
+    forged = record.parents[1] / "02/run.json"
+    forged.parent.mkdir()
+    forged.write_text(json.dumps(data))
+    spool = box.book.spool("MOE-000", 2)
+    spool.folder.mkdir(parents=True)
+    (spool.folder / "sent.json").write_text(json.dumps({"format": 1, "folder": str(precious)}))
+    assert "was not submitted by you" in started("list").err
+    assert "was not submitted by you" in started("cancel", "MOE-000").err
+    assert sorted(file.name for file in precious.iterdir()) == ["output.log"]

@@ -18,6 +18,7 @@ from logbook_agent.model.run import Host, Run
 from logbook_agent.running.execution import RunPlan
 from logbook_agent.running.executors.joblogs import GAP, cleaned, merged
 from logbook_agent.running.executors.jobstate import told
+from logbook_agent.running.executors.submitted import write_sent
 from logbook_agent.running.executors.templates import JobTemplates, completed
 from logbook_agent.running.executors.templates import iris as iris_templates
 from logbook_agent.running.executors.typed import Typed
@@ -252,7 +253,27 @@ def test_what_somebody_else_typed_is_not_run(
     (spool.folder / "work.json").write_text(json.dumps(work))
     (spool.folder / "heartbeat.json").unlink(missing_ok=True)
     done = iris("list")
-    assert "names a program that you did not type" in done.err + done.out
+    assert "was not submitted by you" in done.err + done.out
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.slow
+def test_a_spool_of_somebody_else_chooses_no_program(iris: Cli, folder: Path, tmp_path: Path) -> None:
+    """The program is that of the settings; a branch that was pulled names the PATH on which it is looked for."""
+    iris("run", "--detach", "--on", "cluster", "--", *sh("exec sleep 5"))
+    [spool] = Book(folder / "logbooks", "moe").spools()
+    for name in ("iris", "uv"):
+        trap = tmp_path / "trap" / name
+        trap.parent.mkdir(exist_ok=True)
+        trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\n")
+        trap.chmod(0o755)
+    work = json.loads((spool.folder / "work.json").read_text())
+    work["env"] = {"PATH": f"{tmp_path}/trap:/usr/bin:/bin"}
+    (spool.folder / "work.json").write_text(json.dumps(work))
+    (spool.folder / "heartbeat.json").unlink(missing_ok=True)
+    for command in (["list"], ["cancel", "MOE-000"], ["tail", "MOE-000"]):
+        done = iris(*command)
+        assert "was not submitted by you" in done.err + done.out
     assert not (tmp_path / "sprung").exists()
 
 
@@ -379,5 +400,5 @@ def test_a_submission_that_never_came(age_s: float, stage: str, iris: Cli, folde
     place = Through("cluster", folder)
     iris("run", "--detach", "--on", "cluster", "--", "true")
     [spool] = place.book.spools()
-    spool.write_sent(Sent(name="moe-000-01-nowhere", at=time.time() - age_s))
+    write_sent(spool, Sent(name="moe-000-01-nowhere", at=time.time() - age_s), os.environ)
     assert place.executor.follow(spool).stage == stage

@@ -31,6 +31,7 @@ from logbook_agent.running.executors.jobstate import Fate, JobState, told
 from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.settings import Declared
 from logbook_agent.running.executors.shell import NoAnswer, ShellAnswer, run_program
+from logbook_agent.running.executors.submitted import sent_of, write_sent
 from logbook_agent.running.executors.templates import JobTemplates, completed, filled
 from logbook_agent.running.prepare import resolve
 from logbook_agent.running.worker.sealing import unsealed
@@ -39,7 +40,7 @@ from logbook_agent.store.files import write_atomic
 from logbook_agent.store.known_values import hidden_values, without_values
 from logbook_agent.store.parse import parse_json
 from logbook_agent.store.reading import LOG
-from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, WORK, Heartbeat, Seen, Sent, Spool
+from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, SENT, WORK, Heartbeat, Seen, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.secrets import secrets_in
 from logbook_agent.text.times import stamp
@@ -76,7 +77,7 @@ class Submitter:
 
     def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
         """As `Executor.start`; an answer that was lost is no error: `follow` finds the job by its name."""
-        if spool.has(FINAL) or spool.sent() is not None:
+        if spool.has(FINAL) or spool.has(SENT):
             return
         if self._given.is_synchronous:
             raise ToolError(f"{self.place} submits nothing", cause="it runs a command and waits for it")
@@ -99,15 +100,15 @@ class Submitter:
                 cause="its output could not be told from that of the new one",
                 hint="choose another --job-name, or leave it out",
             )
-        spool.write_sent(sent)
+        write_sent(spool, sent, self._environ)
         job = self._submit(whole, templates, sent)
         if job is not None:
-            spool.write_sent(dataclasses.replace(sent, job=job))
+            write_sent(spool, dataclasses.replace(sent, job=job), self._environ)
 
     def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
         """As `Executor.follow`. The launcher is asked every `poll_s` seconds; while it does not answer, what was known
         last stands."""
-        sent = spool.sent()
+        sent = sent_of(spool, self._environ)
         if sent is None:
             return Followed(stage="sent" if spool.is_held() else "never-started")
         seen = spool.seen()
@@ -128,7 +129,7 @@ class Submitter:
 
     def stop(self, spool: Spool) -> None:
         """As `Executor.stop`. Raises ToolError when the launcher does not answer, or cannot stop a job."""
-        sent = spool.sent()
+        sent = sent_of(spool, self._environ)
         if sent is None or spool.has(FINAL):
             return
         work = self._work(spool)
@@ -143,7 +144,7 @@ class Submitter:
 
     def collect(self, spool: Spool) -> None:
         """As `Executor.collect`. Raises ToolError while the launcher does not give the log and the end of the job."""
-        sent = spool.sent()
+        sent = sent_of(spool, self._environ)
         if sent is None or sent.job is None or spool.has(FINAL):
             return
         work = self._work(spool)
@@ -259,7 +260,7 @@ class Submitter:
             if job is None:
                 return self._missing(spool, templates, sent)
             sent = dataclasses.replace(sent, job=job)
-            spool.write_sent(sent)
+            write_sent(spool, sent, self._environ)
         assert sent.job is not None  # noqa: S101
         found = self._asked(work, templates, sent.job)
         stage = _STAGES[found.fate]

@@ -31,9 +31,10 @@ from logbook_agent.running.executors.ray_plan import PREFIX, STOP, coordinator, 
 from logbook_agent.running.executors.remote import Places, Remote
 from logbook_agent.running.executors.settings import Declared
 from logbook_agent.running.executors.shell import Here, NoAnswer, ShellAnswer
+from logbook_agent.running.executors.submitted import sent_of, write_sent
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.reading import LOG
-from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SEEN, Sent, Spool
+from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SEEN, SENT, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 
 _BROUGHT = (BEGAN, LOG, "changes.diff", ERRORS, FINAL)
@@ -106,7 +107,7 @@ class Ray(Remote):
 
     def start_all(self, items: Sequence[Submission], at_most: int) -> None:
         """As `Batch.start_all`."""
-        new = [item for item in items if not item.spool.has(FINAL) and item.spool.sent() is None]
+        new = [item for item in items if not item.spool.has(FINAL) and not item.spool.has(SENT)]
         if not new:
             return
         for item in new:
@@ -117,7 +118,7 @@ class Ray(Remote):
         cases = []
         for item, work in carried:
             key = f"{work.entry}.{work.run:02d}-{uuid.uuid4().hex[:12]}"
-            item.spool.write_sent(Sent(folder=f"{self.places.folder}/spools/{job}/{key}"))
+            write_sent(item.spool, Sent(folder=f"{self.places.folder}/spools/{job}/{key}"), self.environ)
             cases.append({"key": key, "work": encode(work), "pin": item.pin})
         try:
             self._submit(job, cases, at_most)
@@ -126,8 +127,8 @@ class Ray(Remote):
                 raise
         else:
             for item, _ in carried:
-                if (sent := item.spool.sent()) is not None:
-                    item.spool.write_sent(dataclasses.replace(sent, job=job))
+                if (sent := sent_of(item.spool, self.environ)) is not None:
+                    write_sent(item.spool, dataclasses.replace(sent, job=job), self.environ)
 
     def _submit(self, job: str, cases: list[dict[str, Any]], at_most: int) -> None:
         top = f"{self.places.folder}/"

@@ -27,12 +27,13 @@ from logbook_agent.running.executors.carried import Files, code_here, tree_of, w
 from logbook_agent.running.executors.contract import OVER, Followed, Stage
 from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.shell import NoAnswer, Shell, ShellAnswer
+from logbook_agent.running.executors.submitted import sent_of, write_sent
 from logbook_agent.running.worker.sealing import OWN
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import make_folder, write_atomic
 from logbook_agent.store.reading import LOG, is_inside
 from logbook_agent.store.repository import Repository, repository_of
-from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, Heartbeat, Seen, Sent, Spool
+from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SENT, Heartbeat, Seen, Sent, Spool
 
 # Under another name first: nobody meets half of it.
 _UNPACK = 'mkdir -p "$0.$$" && tar -xzf - -C "$0.$$" && mv -T "$0.$$" "$0" || { rm -rf "$0.$$"; test -d "$0"; }'
@@ -84,13 +85,13 @@ class Remote:
 
     def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
         """As `Executor.start`; an answer that was lost is no error: `follow` finds out what became of it."""
-        if spool.has(FINAL) or spool.sent() is not None:
+        if spool.has(FINAL) or spool.has(SENT):
             return
         self.check_secrets(work)
         carried = self.carry(spool, work)
         name = f"{work.entry}.{work.run:02d}-{uuid.uuid4().hex[:12]}"
         sent = Sent(folder=f"{self.places.folder}/spools/{name}")
-        spool.write_sent(sent)
+        write_sent(spool, sent, self.environ)
         try:
             self.launch(spool, sent, carried, {**self.secrets, **secrets})
         except NoAnswer as error:
@@ -107,7 +108,7 @@ class Remote:
             return Followed(stage=stage_named(before.stage), output=output, said=before.said)
         if spool.has(FINAL):
             return Followed(stage="ended", output=b"" if offset is None else log_from(spool, offset))
-        sent = spool.sent()
+        sent = sent_of(spool, self.environ)
         if sent is None:
             return Followed(stage="sent" if spool.is_held() else "never-started")
         # While a client submits it, it may not have come yet; afterwards, what has not come is not to come.
@@ -129,9 +130,11 @@ class Remote:
         """As `Executor.look`, by one call for all of them."""
         folders: dict[str, bool] = {}
         for spool in spools:
-            sent, seen = spool.sent(), spool.seen()
-            if sent is not None and not spool.has(FINAL) and not (seen is not None and seen.stage in OVER):
-                folders[sent.folder] = not spool.is_held()
+            # What is wrong with one is told when it is asked for.
+            with contextlib.suppress(StoreError):
+                sent, seen = sent_of(spool, self.environ), spool.seen()
+                if sent is not None and not spool.has(FINAL) and not (seen is not None and seen.stage in OVER):
+                    folders[sent.folder] = not spool.is_held()
         if len(folders) < 2:
             return
         with contextlib.suppress(ToolError):
@@ -139,13 +142,13 @@ class Remote:
 
     def stop(self, spool: Spool) -> None:
         """As `Executor.stop`. Raises ToolError when the machine does not answer."""
-        sent = spool.sent()
+        sent = sent_of(spool, self.environ)
         if sent is not None and not spool.has(FINAL):
             self.end(sent)
 
     def collect(self, spool: Spool) -> None:
         """As `Executor.collect`. What was brought is removed there. Raises ToolError."""
-        sent = spool.sent()
+        sent = sent_of(spool, self.environ)
         if sent is None or spool.has(FINAL):
             return
         answer = self.far(["fetch", sent.folder], timeout_s=_FETCH_S)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from logbook_agent.model.errors import ToolError
+from logbook_agent.running.programs import find_program
 
 # A word that begins so lies in the home of whoever runs the program there.
 HOME = "~/"
@@ -73,12 +74,16 @@ class Here:
 def run_program(
     argv: Sequence[str], environ: Mapping[str, str], *, stdin: bytes, timeout_s: float, cwd: str | None = None
 ) -> ShellAnswer:
-    """Run a program of this machine to its end. Raises NoAnswer when it cannot be started or takes too long."""
+    """Run a program of this machine to its end; one without a folder is looked for in absolute folders of PATH alone.
+    Raises NoAnswer when it takes too long."""
+    program = argv[0] if "/" in argv[0] else find_program(argv[0], environ)
+    if program is None:
+        return ShellAnswer(code=127, err=f"{argv[0]}: not found")
     # What it starts in the background may hold its stderr open for long: a file ends with nobody.
     with tempfile.TemporaryFile() as errors:
         try:
             done = subprocess.run(
-                argv,
+                [program, *argv[1:]],
                 input=stdin,
                 env=environ,
                 cwd=cwd,

@@ -22,6 +22,7 @@ from logbook_agent.running.executors.remote import Places, Remote, stage_named
 from logbook_agent.running.executors.settings import Declared
 from logbook_agent.running.executors.shell import Here, Shell
 from logbook_agent.running.executors.ssh import Ssh
+from logbook_agent.running.executors.submitted import write_sent
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import ERRORS, Sent, Spool
 from logbook_agent.store.workspace import Workspace
@@ -102,7 +103,7 @@ class Slurm(Remote):
         number = answer.out.decode("utf-8", "replace").strip().partition(";")[0]
         job = SlurmJob(number=number, state="PENDING") if answer.code == 0 and number.isdigit() else self.job(sent)
         if job is not None:
-            spool.write_sent(dataclasses.replace(sent, job=job.number))
+            write_sent(spool, dataclasses.replace(sent, job=job.number), self.environ)
         elif self._close(sent):
             raise ToolError(f"sbatch did not submit {name_of(sent.folder)}", cause=answer.said)
 

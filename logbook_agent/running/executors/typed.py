@@ -1,21 +1,19 @@
 """Jobs whose submission was typed by hand, such as `uv run iris --cluster=NAME job run --no-wait ... -- CMD`.
 
-Its first words are also what the job is asked about with, by any later command. They lie in the spool, which comes with
-a checkout; so they are signed when they are typed, and only what this user has typed is ever run.
+Its first words are also what the job is asked about with, by any later command. They lie in the spool and are signed
+(`submitted.py`): only what this user has typed is ever run.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping
 
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.running.executors.command import Submitter
 from logbook_agent.running.executors.templates import JobTemplates, filled, iris
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.signing import is_signed, signature
-from logbook_agent.store.spool import Sent, Spool
+from logbook_agent.store.spool import Sent
 from logbook_agent.text.commands import known
 
 _NAME = "--job-name={name}"
@@ -40,9 +38,7 @@ class Typed(Submitter):
                 hint="pass it to iris by a variable",
             )
         sent = super()._sent(work)
-        name = line.name or sent.name
-        signed = signature(self._environ, _text(work))
-        return dataclasses.replace(sent, name=name, is_typed=line.name is not None, signed=signed)
+        return dataclasses.replace(sent, name=line.name or sent.name, is_typed=line.name is not None)
 
     def _named(self, work: Work, templates: JobTemplates, sent: Sent) -> list[str]:
         line = _line(work)
@@ -50,26 +46,9 @@ class Typed(Submitter):
         own = [] if line.name is not None else filled((_NAME,), name=sent.name)
         return [work.executable, *work.argv[1:options], *own, *work.argv[options:]]
 
-    def _work(self, spool: Spool) -> Work:
-        work, sent = super()._work(spool), spool.sent()
-        if sent is None or sent.signed is None or not is_signed(self._environ, _text(work), sent.signed):
-            raise StoreError(
-                f"{spool.folder.name} names a program that you did not type",
-                cause="its spool came from another machine or another user",
-                hint="collect it where it was submitted",
-            )
-        return work
-
 
 def _line(work: Work) -> known.IrisLine:
     line = known.iris(work.argv)
     if line is None:
         raise StoreError(f"{work.entry} run {work.run} is no submission to Iris", cause="its spool was changed")
     return line
-
-
-def _text(work: Work) -> str:
-    """What is signed: all that decides which program runs when the job is asked about."""
-    base = work.argv[: _line(work).base]
-    env = sorted(work.env.items())
-    return json.dumps([work.entry, work.run, work.root, work.cwd, work.executable, base, env])
