@@ -14,6 +14,8 @@ from tests.cluster.slurm_place import SlurmPlace, slurm_place
 from tests.conftest import Cli
 from tests.executors.conftest import sh, wait_for
 from tests.executors.test_executors_contract import SECRET, files_with
+from tests.executors.test_executors_many import RECIPE, at_once
+from tests.recipes.sweep_support import runs_of, write_recipe
 
 
 def test_secrets_go_by_name_alone(slurm: Slurm, queue: SlurmPlace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,3 +120,19 @@ def test_sbatch_refuses(slurm: Slurm, started: Cli, folder: Path, tmp_path: Path
     [problem] = run.problems
     assert problem.startswith("never started: sbatch did not submit MOE-000.01-")
     assert problem.endswith("(sbatch: error: Batch job submission failed: Invalid partition name specified)")
+
+
+@pytest.mark.slow
+def test_the_runs_of_a_round_are_made_in_turn_on_one_node(slurm: Slurm, queue: SlurmPlace, started: Cli) -> None:
+    bench = (
+        'echo "start $LOGBOOK_RUN $SLURMD_NODENAME" >> order; sleep 1; echo "RESULT x=$1 tflops=1"; echo end >> order\n'
+    )
+    write_recipe(queue.folder, RECIPE.replace("[1, 2, 3, 4]", "[1, 2]"), bench=bench, name="spread")
+    answer = started("sweep", "spread", "--on", queue.name, "--parallel", "2")
+    assert answer.code == 0, answer.err
+    assert at_once(queue.folder) == 2
+    rounds = {str(run.run): run.repeat for run in runs_of(queue.folder)}
+    lines = [line.split() for line in (queue.folder / "order").read_text().splitlines() if line.startswith("start")]
+    nodes = {number: {node for _, run, node in lines if rounds[run] == number} for number in (1, 2)}
+    assert sorted(rounds.values()) == [1] * 2 + [2] * 2
+    assert [len(of_round) for of_round in nodes.values()] == [1, 1], "each round on one node"

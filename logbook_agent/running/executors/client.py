@@ -32,12 +32,13 @@ _GROWTH = 1.3
 _WAIT_S = 10.0
 
 
-def send(workspace: Workspace, book: Book, plan: RunPlan, name: str) -> Run:
-    """Record a run and submit it to the executor of this name. One that cannot be started has ended, as never started.
+def send(workspace: Workspace, book: Book, plan: RunPlan, name: str, executor: Executor | None = None) -> Run:
+    """Record a run and submit it to the executor of this name, or to `executor`, which is that one kept to a machine.
+    One that cannot be started has ended, as never started.
 
     Whatever happens to this process meanwhile, at most one worker is started, and its spool tells whether one was.
     """
-    executor = executor_named(workspace, name)
+    executor = executor or executor_named(workspace, name)
     with contextlib.ExitStack() as stack:
         item, run = _submission(workspace, book, plan, name, executor, stack)
         try:

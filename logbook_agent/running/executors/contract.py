@@ -95,6 +95,17 @@ class Batch(Protocol):
 
 
 @runtime_checkable
+class Pins(Protocol):
+    """What an executor may do beside: make a run on the machine of another run."""
+
+    def node_of(self, spool: Spool) -> str | None:
+        """The machine on which a run was made, as its engine calls it; None: unknown."""
+
+    def on_node(self, node: str) -> Executor:
+        """An executor whose workers start on this machine alone, and wait for it."""
+
+
+@runtime_checkable
 class Installs(Protocol):
     """What an executor may do beside: make an environment for its workers."""
 

@@ -14,13 +14,14 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.running.execution import Display, RunPlan
 from logbook_agent.running.executors.client import send, send_all, taken_in
-from logbook_agent.running.executors.contract import OVER, Batch, Executor
+from logbook_agent.running.executors.contract import OVER, Batch, Executor, Pins
 from logbook_agent.running.executors.making import LOST_AGAIN
 from logbook_agent.running.executors.table import executor_named, executor_of, pool_of
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.prepare import Command
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
+from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
 
 # How long a look at all of them is apart from the next.
@@ -52,7 +53,7 @@ def check_parallel(workspace: Workspace, name: str | None, at_most: int) -> None
             hint="add: --on NAME; logbook executors lists them",
         )
     executor = executor_named(workspace, name)
-    if isinstance(executor, Batch) or pool_of(workspace, name) is not None:
+    if isinstance(executor, Batch | Pins) or pool_of(workspace, name) is not None:
         return
     raise UsageError(
         f"{name} cannot make several runs at once",
@@ -86,7 +87,7 @@ def make_all(
             for run in batch.going.values():
                 executor_of(workspace, run).stop(book.spool(run.entry, run.run))
         for place, run in list(batch.going.items()):
-            ended, trouble = _ended(workspace, book, run, executor)
+            ended, trouble = _ended(workspace, book, run, executor, batch.keep_node)
             if trouble not in told:
                 told.add(trouble)
                 display.progress(f"{run.entry} run {run.run}: {trouble}")
@@ -101,8 +102,10 @@ def make_all(
             stops.clear_wakeup()
 
 
-def _ended(workspace: Workspace, book: Book, run: Run, executor: Executor) -> tuple[Run | None, str | None]:
-    """The run with its end, and what there is to be said of it."""
+def _ended(
+    workspace: Workspace, book: Book, run: Run, executor: Executor, keep_node: Callable[[Run, Spool], None]
+) -> tuple[Run | None, str | None]:
+    """The run with its end, and what there is to be said of it. Its spool is shown before it is removed."""
     spool = book.spool(run.entry, run.run)
     said = None
     if run.exit is None and spool.folder.is_dir():
@@ -110,6 +113,8 @@ def _ended(workspace: Workspace, book: Book, run: Run, executor: Executor) -> tu
         said = followed.trouble
         if followed.stage not in OVER:
             return None, said
+        if followed.stage == "ended":
+            keep_node(run, spool)
         said = taken_in(workspace, book, spool)
         if said is not None:
             return None, said
@@ -130,7 +135,11 @@ class _Batches:
         check: Callable[[Command], None],
     ) -> None:
         self._workspace, self._book, self._wanted, self._name, self._check = workspace, book, wanted, name, check
-        self._at_most, self._is_batch = at_most, isinstance(executor, Batch)
+        self._at_most, self._executor = at_most, executor
+        # On equal machines, each run may be made on any.
+        self._has_pins = pool_of(workspace, name) is None
+        # The machine of each pin, once a run of it was made.
+        self._nodes: dict[str, str] = {}
         self._lost = [0] * len(wanted)
         self.todo = list(range(len(wanted)))
         self.going: dict[int, Run] = {}
@@ -138,19 +147,35 @@ class _Batches:
 
     def submit(self) -> None:
         """Submit what may be submitted now."""
-        if not self._is_batch:
-            while self.todo and len(self.going) < self._at_most:
-                self._check(self._wanted[self.todo[0]].plan.command)
-                place = self.todo.pop(0)
-                self.going[place] = send(self._workspace, self._book, self._wanted[place].plan, self._name)
+        if not isinstance(self._executor, Batch):
+            while len(self.going) < self._at_most and (place := self._next()) is not None:
+                plan, node = self._wanted[place].plan, self._nodes.get(self._pin(place) or "")
+                self._check(plan.command)
+                self.todo.remove(place)
+                kept = self._executor.on_node(node) if node is not None and isinstance(self._executor, Pins) else None
+                self.going[place] = send(self._workspace, self._book, plan, self._name, kept)
         elif self.todo and not self.going:
             self._check(self._wanted[self.todo[0]].plan.command)
             together, self.todo = self.todo[:_TOGETHER], self.todo[_TOGETHER:]
-            # On equal machines, each run may be made on any.
-            pinned = pool_of(self._workspace, self._name) is None
-            plans = [(self._wanted[place].plan, self._wanted[place].pin if pinned else None) for place in together]
+            plans = [(self._wanted[place].plan, self._pin(place)) for place in together]
             runs = send_all(self._workspace, self._book, plans, self._name, self._at_most)
             self.going = dict(zip(together, runs, strict=True))
+
+    def _pin(self, place: int) -> str | None:
+        return self._wanted[place].pin if self._has_pins else None
+
+    def _next(self) -> int | None:
+        """The first run of which no other with its pin is being made."""
+        taken = {pin for pin in map(self._pin, self.going) if pin is not None}
+        return next((place for place in self.todo if self._pin(place) not in taken), None)
+
+    def keep_node(self, run: Run, spool: Spool) -> None:
+        """The runs with the pin of one that has ended are made where it was."""
+        pin = next((self._pin(place) for place, going in self.going.items() if going == run), None)
+        if pin is None or pin in self._nodes or not isinstance(self._executor, Pins):
+            return
+        if node := self._executor.node_of(spool):
+            self._nodes[pin] = node
 
     def over(self, place: int, run: Run, *, is_ending: bool) -> bool:
         """A run has ended; whether it is made again."""

@@ -84,6 +84,22 @@ class Slurm(Remote):
     def __init__(self, *, shell: Shell, settings: SlurmSettings, environ: Mapping[str, str]) -> None:
         super().__init__(shell=shell, places=settings, environ=environ, secrets={})
         self.options = settings.options
+        self._settings, self._environ = settings, environ
+
+    def node_of(self, spool: Spool) -> str | None:
+        """As `Pins.node_of`; None too where Slurm does not answer, or has forgotten the job."""
+        sent = spool.sent()
+        try:
+            job = self.job(sent) if sent is not None else None
+        except ToolError:
+            return None
+        return job.nodes or None if job is not None else None
+
+    def on_node(self, node: str) -> Slurm:
+        """As `Pins.on_node`."""
+        options = (*self.options, f"--nodelist={node}")
+        settings = dataclasses.replace(self._settings, options=options)
+        return Slurm(shell=self.shell, settings=settings, environ=self._environ)
 
     @property
     def place(self) -> str:
