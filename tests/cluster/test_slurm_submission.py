@@ -124,9 +124,13 @@ def test_sbatch_refuses(slurm: Slurm, started: Cli, folder: Path, tmp_path: Path
 
 @pytest.mark.slow
 def test_the_runs_of_a_round_are_made_in_turn_on_one_node(slurm: Slurm, queue: SlurmPlace, started: Cli) -> None:
-    bench = (
-        'echo "start $LOGBOOK_RUN $SLURMD_NODENAME" >> order; sleep 1; echo "RESULT x=$1 tflops=1"; echo end >> order\n'
-    )
+    # The first one waits for a second beside it, a minute at most.
+    bench = """
+    echo "start $LOGBOOK_RUN $SLURMD_NODENAME" >> order
+    for i in $(seq 600); do [ $(grep -c start order) -ge 2 ] && break; sleep 0.1; done
+    echo "RESULT x=$1 tflops=1"
+    echo end >> order
+    """
     write_recipe(queue.folder, RECIPE.replace("[1, 2, 3, 4]", "[1, 2]"), bench=bench, name="spread")
     answer = started("sweep", "spread", "--on", queue.name, "--parallel", "2")
     assert answer.code == 0, answer.err
