@@ -68,6 +68,7 @@ SUBCOMMANDS = (
     Subcommand("link", "sync", "Link the experiment issue, or a prior or related one; confirm a host."),
     Subcommand("snapshot", "close", "Tag the pushed commit and tell the issue how to reproduce it."),
     Subcommand("close", "close", "Close a thread: conclusion, limitations, next steps."),
+    Subcommand("report", "report", "Write a page of HTML for each logbook, and an index."),
     Subcommand("render", "view", "Render the whole view again."),
     Subcommand("absorb", "view", "Take hand edits of the view into the entries."),
     Subcommand("doctor", "doctor", "Find problems in the store, and fix those that are safe to fix."),

@@ -40,6 +40,7 @@ CALLS: dict[str, list[str]] = {
     "sync": ["sync", "--create", "--dry-run", "--json"],
     "link": ["link", "acme/moe#7", "--as", "Prior issue", "--json"],
     "close": ["close", "--reopen", "--json"],
+    "report": ["report", "--json"],
     "render": ["render", "--json"],
     "absorb": ["absorb", "--json"],
     "doctor": ["doctor", "--json"],

@@ -1,0 +1,36 @@
+"""`logbook report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from logbook_agent.cli.options import Common, Text
+from logbook_agent.cli.output import emit
+
+
+def report_command(
+    *,
+    out: Annotated[
+        Text, Option("--out", metavar="DIR", help="The folder to write to. [.report in the folder of logbooks]")
+    ] = None,
+    no_logs: Annotated[bool, Option("--no-logs", help="Do not copy the logs of runs beside the pages.")] = False,
+    common: Common,
+) -> None:
+    """Write a page of HTML for each logbook, and an index.
+
+    With -L, the page of that logbook alone; the index has all. The pages need no server and ask nothing of others.
+    Example: logbook report --out public
+    """
+    # Few commands draw or write HTML.
+    from logbook_agent.report.write import write_report
+
+    space = common.space()
+    books = [space.book()] if common.logbook else None
+    folder = (space.cwd / Path(out).expanduser()).absolute() if out is not None else None
+    paths = write_report(space, folder, books, logs=not no_logs)
+    data = {"index": str(paths[0]), "pages": list(map(str, paths[1:]))}
+    text = "\n".join(space.shown(path) for path in paths)
+    emit("report", data, text, as_json=common.as_json, warnings=space.warnings)

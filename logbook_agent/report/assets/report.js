@@ -1,0 +1,150 @@
+// Theme, search, permalinks, printing. Everything that changes is found again by its place, so that sections may be
+// replaced while the page is open: whoever does sends `report:changed`.
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const store = {
+    get: (key) => { try { return localStorage.getItem(key); } catch { return null; } },
+    set: (key, value) => { try { localStorage.setItem(key, value); } catch { /* kept for this page alone */ } },
+  };
+  const known = store.get("logbook-theme");
+  if (known === "light" || known === "dark") root.dataset.theme = known;
+
+  const isDark = () => (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+
+  function switchTheme() {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    store.set("logbook-theme", root.dataset.theme);
+  }
+
+  // -- search: entries and moments of the timeline in which every word occurs ---------------------
+  const texts = new WeakMap();
+  const textOf = (element) => {
+    if (!texts.has(element)) texts.set(element, element.textContent.toLowerCase());
+    return texts.get(element);
+  };
+
+  function search() {
+    const words = document.getElementById("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const entries = document.querySelectorAll(".entry, .entry-card");
+    const shown = new Set();
+    for (const entry of entries) {
+      const text = textOf(entry);
+      entry.hidden = !words.every((word) => text.includes(word));
+      if (!entry.hidden) shown.add(entry.id);
+    }
+    for (const moment of document.querySelectorAll(".moment")) moment.hidden = !shown.has(moment.dataset.of);
+    for (const day of document.querySelectorAll(".day")) {
+      let next = day.nextElementSibling;
+      while (next?.classList.contains("moment") && next.hidden) next = next.nextElementSibling;
+      day.hidden = !next?.classList.contains("moment");
+    }
+    document.getElementById("found").textContent = words.length ? `${shown.size} of ${entries.length}` : "";
+    return shown;
+  }
+
+  function clearSearch() {
+    const field = document.getElementById("search");
+    if (field.value) {
+      field.value = "";
+      search();
+    }
+  }
+
+  // -- permalinks ---------------------------------------------------------------------------------
+  function toTarget() {
+    const id = decodeURIComponent(location.hash.slice(1));
+    const target = id && document.getElementById(id);
+    if (!target) return;
+    if (target.hidden || target.closest("[hidden]")) clearSearch();
+    target.scrollIntoView();
+    const entry = target.closest(".entry");
+    if (entry) {
+      entry.tabIndex = -1;
+      entry.focus({ preventScroll: true });
+    }
+  }
+
+  // -- commands can be copied ---------------------------------------------------------------------
+  function offerCopies(scope) {
+    if (!navigator.clipboard) return;
+    for (const code of scope.querySelectorAll("pre > code.language-bash")) {
+      const block = code.parentElement;
+      if (block.parentElement.classList.contains("copied")) continue;
+      const around = document.createElement("div");
+      const button = document.createElement("button");
+      around.className = "copied";
+      button.type = "button";
+      button.textContent = "Copy";
+      block.replaceWith(around);
+      around.append(block, button);
+    }
+  }
+
+  async function copy(button) {
+    await navigator.clipboard.writeText(button.previousElementSibling.textContent);
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = "Copy"; }, 1500);
+  }
+
+  // -- which section is read, for the list beside it ----------------------------------------------
+  function followSections() {
+    const links = [...document.querySelectorAll(".side a")];
+    const mark = () => {
+      const at = links.findLast((link) => {
+        const section = document.getElementById(link.hash.slice(1));
+        return section && !section.hidden && section.getBoundingClientRect().top < innerHeight / 3;
+      });
+      for (const link of links) {
+        if (link === (at ?? links[0])) link.setAttribute("aria-current", "true");
+        else link.removeAttribute("aria-current");
+      }
+    };
+    let due = 0;
+    addEventListener("scroll", () => { due ||= requestAnimationFrame(() => { due = 0; mark(); }); }, { passive: true });
+    mark();
+  }
+
+  // -- printing shows what is folded --------------------------------------------------------------
+  let unfolded = [];
+  addEventListener("beforeprint", () => {
+    unfolded = [...document.querySelectorAll("details:not([open])")];
+    for (const fold of unfolded) fold.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const fold of unfolded) fold.open = false;
+  });
+
+  addEventListener("keydown", (event) => {
+    const field = document.getElementById("search");
+    const typing = event.target.closest?.("input, select, textarea, dialog[open]");
+    if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      event.preventDefault();
+      field.focus();
+    } else if (event.key === "Escape" && event.target === field) {
+      clearSearch();
+    } else if (event.key === "Enter" && event.target === field) {
+      const [first] = search();
+      if (first && document.getElementById(first).classList.contains("entry")) location.hash = first;
+    }
+  });
+
+  document.addEventListener("report:changed", (event) => {
+    const changed = document.getElementById(event.detail.id);
+    if (changed) offerCopies(changed);
+    if (document.getElementById("search").value) search();
+  });
+
+  document.addEventListener("DOMContentLoaded", () => {
+    document.getElementById("theme").addEventListener("click", switchTheme);
+    document.getElementById("search").addEventListener("input", search);
+    document.addEventListener("click", (event) => {
+      const button = event.target.closest?.(".copied > button");
+      if (button) copy(button);
+    });
+    offerCopies(document);
+    followSections();
+    addEventListener("hashchange", toTarget);
+    toTarget();
+  });
+})();

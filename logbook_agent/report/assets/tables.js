@@ -1,0 +1,82 @@
+// Tables of measured rows sort by a click on a heading, and filter by words, where they have more than a few rows.
+"use strict";
+(() => {
+  const FEW = 2, FILTERED = 8;
+
+  // "3,934 [3,297, 4,418]" sorts as 3934; what begins with no number, as text behind all numbers.
+  function valueOf(cell) {
+    const text = cell?.textContent.trim() ?? "";
+    const number = text.replace(/\u2212/g, "-").match(/^[+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?/i);
+    return { text, number: number ? Number(number[0].replaceAll(",", "")) : NaN };
+  }
+
+  function compare(a, b) {
+    const numbers = !Number.isNaN(a.number) - !Number.isNaN(b.number);
+    if (numbers) return -numbers;
+    if (!Number.isNaN(a.number) && a.number !== b.number) return a.number - b.number;
+    return a.text.localeCompare(b.text, undefined, { numeric: true });
+  }
+
+  function sort(heading) {
+    const table = heading.closest("table");
+    const column = [...heading.parentElement.children].indexOf(heading);
+    const down = heading.getAttribute("aria-sort") === "ascending";
+    for (const other of heading.parentElement.children) other.removeAttribute("aria-sort");
+    heading.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const rows = [...table.tBodies[0].rows].map((row, at) => ({ row, at, value: valueOf(row.cells[column]) }));
+    rows.sort((a, b) => {
+      const empty = (a.value.text === "" || a.value.text === "—") - (b.value.text === "" || b.value.text === "—");
+      return empty || (down ? -1 : 1) * compare(a.value, b.value) || a.at - b.at;
+    });
+    table.tBodies[0].append(...rows.map((one) => one.row));
+  }
+
+  function filter(field) {
+    const table = field.closest(".filter").nextElementSibling.querySelector("table");
+    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const row of table.tBodies[0].rows) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every((word) => text.includes(word));
+      shown += !row.hidden;
+    }
+    field.nextElementSibling.textContent = words.length ? `${shown} of ${table.tBodies[0].rows.length} rows` : "";
+  }
+
+  function prepare(scope) {
+    for (const table of scope.querySelectorAll(".scroll > table")) {
+      const rows = table.tBodies[0]?.rows.length ?? 0;
+      if (rows < FEW || table.dataset.ready) continue;
+      table.dataset.ready = "yes";
+      for (const heading of table.tHead?.rows[0]?.cells ?? []) {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.append(...heading.childNodes);
+        heading.append(button);
+      }
+      if (rows < FILTERED) continue;
+      const line = document.createElement("div");
+      const field = document.createElement("input");
+      const count = document.createElement("output");
+      line.className = "filter";
+      field.type = "search";
+      field.placeholder = "Filter rows";
+      field.setAttribute("aria-label", "Filter the rows of this table: words that must all occur");
+      line.append(field, count);
+      table.parentElement.before(line);
+    }
+  }
+
+  document.addEventListener("click", (event) => {
+    const heading = event.target.closest?.("thead th");
+    if (heading?.querySelector("button")) sort(heading);
+  });
+  document.addEventListener("input", (event) => {
+    if (event.target.closest?.(".filter")) filter(event.target);
+  });
+  document.addEventListener("report:changed", (event) => {
+    const changed = document.getElementById(event.detail.id);
+    if (changed) prepare(changed);
+  });
+  document.addEventListener("DOMContentLoaded", () => prepare(document));
+})();

@@ -1,0 +1,242 @@
+"""What the sections of the whole thread say, as values of their templates."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from markupsafe import Markup
+
+from logbook_agent import __version__
+from logbook_agent.findings.best import CaseBest, MetricBest, bests
+from logbook_agent.findings.cases import cases, without_mended
+from logbook_agent.findings.claims import Claim
+from logbook_agent.findings.measured import baseline_cases
+from logbook_agent.findings.tables.build import tabulate
+from logbook_agent.findings.tables.spec import TableSpec
+from logbook_agent.findings.thread import Summary
+from logbook_agent.model.header import Criterion, Header
+from logbook_agent.model.units import format_value, known
+from logbook_agent.pages.blocks import baseline_text, header_values
+from logbook_agent.report.entry import Around
+from logbook_agent.text.as_html import is_web
+from logbook_agent.text.markdown import escape, one_line
+from logbook_agent.text.times import minute, stamp
+from logbook_agent.text.words import assignments
+
+_SHOWN_CLAIMS = 12
+_SHOWN_ROWS = 500
+_SHOWN_WARNINGS = 10
+_MINUS = "\u2212"
+
+
+def values(around: Around, damaged: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The sections of the thread by name, in the order of the page. `damaged` says what could not be read."""
+    yield "summary", _summary(around, damaged)
+    yield "criteria", {"criteria": [_criterion(around, c) for c in around.findings.header.stop_criteria]}
+    yield "best", {"best": list(_best(around))}
+    yield "plots", {"figures": (), "note": None}
+    yield "open", {"groups": list(_open(around))}
+    yield "timeline", {"days": _days(around)}
+    yield "results", _results(around)
+
+
+def foot(header: Header, now: datetime) -> str:
+    """The last line of a page."""
+    made = f"{minute(stamp(now), header.zone)} ({header.zone})"
+    return f"Made {made} from the records of {header.topic} by logbook-agent {__version__}."
+
+
+def _summary(around: Around, damaged: Sequence[str]) -> dict[str, Any]:
+    findings, header = around.findings, around.findings.header
+    claims = findings.settled
+    doubts = [*findings.doubts, *(f"cannot be read: {message}" for message in damaged[:_SHOWN_WARNINGS])]
+    return {
+        "title": one_line(header.title),
+        "goal": around.html(header.goal) if header.goal else None,
+        "counts": counts(header, findings.summaries),
+        "words": around.html(header.summary) if header.summary else None,
+        "closed": _closed(around),
+        "warnings": doubts,
+        "claims": [claim_values(claim) for claim in claims[:_SHOWN_CLAIMS]],
+        "more_claims": max(0, len(claims) - _SHOWN_CLAIMS),
+        "scope": _scope(around),
+        "links": links(header),
+    }
+
+
+def counts(header: Header, summaries: Sequence[Summary]) -> list[tuple[str, str]]:
+    """The facts below a title, each a name with its number."""
+    runs = sum(s["runs"] for s in summaries)
+    found = [
+        (f"entr{'y' if len(summaries) == 1 else 'ies'}", f"{len(summaries):,}"),
+        (f"run{'s' * (runs != 1)}", f"{runs:,}"),
+    ]
+    if header.stop_criteria:
+        met = sum(c.met for c in header.stop_criteria)
+        found.append(("criteria met", f"{met} of {len(header.stop_criteria)}"))
+    if summaries:
+        found.append(("last entry", minute(summaries[-1]["opened"], header.zone)))
+    return found
+
+
+def claim_values(claim: Claim) -> dict[str, Any]:
+    """A settled claim as a card shows it."""
+    low, high = claim["low"], claim["high"]
+    base, other = claim["runs"]
+    return {
+        **{name: claim[name] for name in ("entry", "verdict", "marks", "metric", "base", "other")},
+        "change": _percent(claim["ratio"]),
+        "span": f"{_percent(low)} to {_percent(high)}" if low is not None else "",
+        "case": assignments(claim["case"]),
+        "runs": f"{base} against {other} runs",
+    }
+
+
+def _percent(ratio: float) -> str:
+    return f"{ratio - 1:+.2%}".replace("-", _MINUS)
+
+
+def _closed(around: Around) -> dict[str, Any] | None:
+    closing = around.findings.header.closing
+    if closing is None:
+        return None
+    return {
+        "at": minute(closing.at, around.findings.header.zone),
+        "conclusion": around.html(closing.conclusion),
+        "limitations": [around.html(text) for text in closing.limitations],
+    }
+
+
+def _scope(around: Around) -> list[tuple[str, list[Markup]]]:
+    """What the thread is about, as labels with texts."""
+    header = around.findings.header
+    told = header_values(header)
+    baseline = [escape(baseline_text(header.baseline, header.metrics))] if header.baseline is not None else []
+    moves = [f"{m['at']}: {m['reason']}; before: {escape(m['before'])}" for m in told["baseline_moves"]]
+    matrix = [" ".join(t for t in (f"`{a.axis}`:", ", ".join(a.values), a.text or "") if t) for a in header.matrix]
+    found = {
+        "Metrics": [*told["metrics"], *told["secondary_metrics"]],
+        "Constraints": header.constraints,
+        "Baseline": baseline,
+        "Baseline moved": moves,
+        "Matrix": matrix,
+    }
+    return [(label, [around.html(text) for text in texts]) for label, texts in found.items()]
+
+
+def links(header: Header) -> list[dict[str, Any]]:
+    """The links of a header; those to http(s) are live."""
+    return [{**link, "live": is_web(link["url"])} for link in header_values(header)["links"]]
+
+
+def _criterion(around: Around, criterion: Criterion) -> dict[str, Any]:
+    judgement, computed = criterion.judgement, criterion.computed
+    why = []
+    if judgement is not None:
+        word = "met" if judgement.met else "not met"
+        why.append(around.line(f"judged {word} by {escape(judgement.by)}: {judgement.evidence}"))
+    if criterion.doubt is not None:
+        why.append(around.line(escape(criterion.doubt)))
+    if computed is not None:
+        evidence = f" [{computed.runs_text}]" if computed.evidence else ""
+        why.append(around.line(escape(f"computed: {computed.state}, {computed.reason}{evidence}")))
+    if criterion.met:
+        word = "met"
+    elif judgement is None and computed is not None:
+        word = "open" if computed.state == "unmet" else computed.state
+    else:
+        word = "not met" if judgement is not None else "open"
+    return {"word": word, "text": around.html(criterion.text), "why": why}
+
+
+def _best(around: Around) -> Iterator[dict[str, Any]]:
+    another = bool(baseline_cases(around.findings.header))
+    for best in bests(around.findings.thread):
+        for case in best.of_baseline.values():
+            yield _case(best, case, [])
+        if best.other is not None:
+            yield _case(best, best.other, ["another case than the baseline's"] if another else [])
+
+
+def _case(best: MetricBest, case: CaseBest, notes: Sequence[str]) -> dict[str, Any]:
+    def told(value: float) -> str:
+        return format_value(value, decimals=known(best.metric.name).decimals)
+
+    config = {**case["config"], **case["apart"]}
+    said = [*(["the baseline"] if case["is_baseline"] else []), *notes, f"among {best.among} cases"]
+    return {
+        "metric": best.metric.name,
+        "value": told(case["value"]),
+        "unit": case["unit"],
+        "range": f"{told(case['low'])} to {told(case['high'])}" if case["runs"] > 1 else "",
+        "runs": case["runs"],
+        "entries": case["entries"],
+        "notes": said,
+        "case": " ".join(t for t in (case["label"], assignments(config)) if t),
+    }
+
+
+def _open(around: Around) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Lists of entries, those that are not empty."""
+    findings = around.findings
+    groups = (
+        ("Waiting", [_line(around, s, None, state=s["state"]) for s in findings.thread.open]),
+        ("Next actions", [_line(around, s, s["next"]) for s in findings.thread.next_actions]),
+        ("Decisions", [_line(around, s, s["decision"]) for s in findings.thread.decisions]),
+        ("Negative results", [_line(around, s, s["negative"]) for s in findings.told.negative]),
+    )
+    return ((label, lines) for label, lines in groups if lines)
+
+
+def _line(around: Around, summary: Summary, text: str | None, *, state: str | None = None) -> dict[str, Any]:
+    later = around.findings.thread.superseded_by(summary["id"])
+    return {
+        "id": summary["id"],
+        "title": one_line(summary["title"]),
+        "text": around.line(text) if text else None,
+        "state": state,
+        "later": later,
+    }
+
+
+def _days(around: Around) -> list[tuple[str, list[dict[str, Any]]]]:
+    zone = around.findings.header.zone
+    told = [(minute(s["opened"], zone), s) for s in around.findings.summaries]
+    return [
+        (day, [_moment(around, when, s) for when, s in group])
+        for day, group in itertools.groupby(told, key=lambda one: one[0][:10])
+    ]
+
+
+def _moment(around: Around, when: str, summary: Summary) -> dict[str, Any]:
+    return {
+        "id": summary["id"],
+        "time": when[11:],
+        "title": one_line(summary["title"]),
+        "state": summary["state"],
+        "result": one_line(summary["result"] or ""),
+    }
+
+
+def _results(around: Around) -> dict[str, Any]:
+    """The rows of all entries that count, in one table."""
+    found = cases(*map(without_mended, around.findings.counting))
+    table = tabulate(found, TableSpec(), declared=around.findings.header.metrics)
+    notes = list(table.notes)
+    if table.constants:
+        notes.insert(0, f"same in all rows: {assignments(table.constants)}")
+    if len(table.rows) > _SHOWN_ROWS:
+        rows = len(table.rows)
+        notes.insert(0, f"the first {_SHOWN_ROWS} of {rows:,} rows; all of them: logbook table --csv")
+    return {
+        "columns": table.columns,
+        "rows": [[_cell(around, text) for text in row] for row in table.rows[:_SHOWN_ROWS]],
+        "notes": notes,
+    }
+
+
+def _cell(around: Around, text: str) -> str | Markup:
+    return around.line(text) if text in around.ids else text

@@ -1,0 +1,114 @@
+"""`logbook report`: the pages as files, with the logs that they link."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from logbook_agent.findings.read import Findings, read
+from logbook_agent.model.errors import NotFound, StoreError, UsageError
+from logbook_agent.report.document import document
+from logbook_agent.report.index import index_document
+from logbook_agent.report.page import page
+from logbook_agent.store.book import Book
+from logbook_agent.store.files import make_folder, pieces_of, write_pieces, write_text
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.as_html import visible
+
+INDEX = "index.html"
+# Below the root, where git ignores it and nothing of it changes the code that an experiment runs.
+OWN = ".report"
+_LOGS = "logs"
+
+
+def write_report(
+    workspace: Workspace, folder: Path | None = None, books: Sequence[Book] | None = None, *, logs: bool = True
+) -> list[Path]:
+    """Write the page of each logbook of `books` (None: of all of the root) and the index over all into a folder (None:
+    `.report` in the root); the paths of what was written, the index first. For `logbook report` and
+    `logbook export --as html`.
+
+    A page is `TOPIC.html`; beside it, where `logs` says so, lie the logs that are on this machine, as
+    `TOPIC/logs/ID-RUN.txt`. Files of an earlier report are replaced, others are left alone. A logbook that cannot be
+    read is said in the index and warned about. Raises NotFound without a logbook, UsageError where `folder` is none,
+    and StoreError.
+    """
+    target = workspace.root / OWN if folder is None else folder
+    all_books = workspace.books()
+    if not all_books:
+        raise NotFound(
+            f"no logbook in {workspace.root}",
+            cause="a report is made of logbooks, and none was started here",
+            hint="start one with: logbook start TOPIC --prefix PREFIX, or name the folder that holds some: --root DIR",
+        )
+    if os.path.lexists(target) and not target.is_dir():
+        raise UsageError(
+            f"{target} is not a folder", cause="a report is a folder of files", hint="logbook report --out DIR"
+        )
+    make_folder(target, within=target)
+    if folder is None:
+        write_text(target / ".gitignore", "*\n", within=target, derived=True)
+    wanted = {book.topic for book in (all_books if books is None else books)}
+    found, damaged, paths = [], [], []
+    for book in all_books:
+        try:
+            findings = read(workspace, book)
+            if book.topic in wanted:
+                paths.append(_write_page(workspace, findings, target, logs=logs))
+            found.append(findings)
+        except StoreError as error:
+            damaged.append(f"{book.topic}: {error.message}")
+    workspace.warnings += [f"left out of the report: {message}" for message in damaged]
+    text = index_document(workspace, found, damaged)
+    write_text(target / INDEX, text, within=target, derived=True)
+    return [target / INDEX, *paths]
+
+
+def _write_page(workspace: Workspace, findings: Findings, target: Path, *, logs: bool) -> Path:
+    book = findings.book
+    path = target / f"{book.topic}.html"
+    made = page(workspace, findings, log_href=_copies(book, target) if logs else _none)
+    text = document(made, above=INDEX)
+    write_text(path, text, within=target, derived=True)
+    return path
+
+
+def _none(entry_id: str, run: int) -> str | None:
+    return None
+
+
+def _copies(book: Book, target: Path) -> Callable[[str, int], str | None]:
+    """What copies the log of a run beside the page, once, and gives its address there; None where there is no log."""
+    folder = target / book.topic / _LOGS
+
+    def href(entry_id: str, run: int) -> str | None:
+        log = book.log_path(entry_id, run)
+        if not os.path.lexists(log):
+            return None
+        name = f"{entry_id}-{run:02d}.txt"
+        copy = folder / name
+        if not _is_newer(copy, log):
+            make_folder(folder, within=target)
+            pieces = (piece.encode("utf-8", "replace") for piece in _readable(log, book.root))
+            write_pieces(copy, pieces, within=target, durable=False, derived=True)
+        return f"{book.topic}/{_LOGS}/{name}"
+
+    return href
+
+
+def _is_newer(copy: Path, log: Path) -> bool:
+    try:
+        return copy.stat().st_mtime_ns > log.stat().st_mtime_ns
+    except OSError:
+        return False
+
+
+def _readable(log: Path, within: Path) -> Iterator[str]:
+    """The text of a log, in which no mark turns the direction of what follows."""
+    import codecs
+
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for piece in pieces_of(log, within=within):
+        yield visible(decoder.decode(piece))
+    yield visible(decoder.decode(b"", final=True))

@@ -1,0 +1,124 @@
+"""Markdown of records as HTML in which nothing is live: no raw HTML, no picture, no link but those to http(s) and to
+entries of the page, no style, no mark that turns the direction of text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, MutableMapping, Sequence
+from functools import cache
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+
+from logbook_agent.text.markdown import without_controls
+
+_WEB = re.compile(r"https?://[^\s/?#]", re.IGNORECASE)
+# Explicit directions of text: they can make it read as something else than what it is.
+_DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_ID = re.compile(r"(?<![\w-])[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*-\d{3,}(?![\w-])")
+
+
+def is_web(address: str) -> bool:
+    """Whether an address may be a live link."""
+    return _WEB.match(address) is not None
+
+
+def visible(text: str) -> str:
+    """The text with its marks of direction as `\\u202e`."""
+    return _DIRECTIONS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def as_html(text: str, ids: Collection[str] = ()) -> str:
+    """Markdown as HTML of blocks. `ids` are entries of the same page: where one is named, it is a link to it."""
+    return visible(_reader().render(without_controls(text), {"ids": ids}))
+
+
+def as_inline_html(text: str, ids: Collection[str] = ()) -> str:
+    """Markdown of one paragraph as HTML within a line."""
+    return visible(_reader().renderInline(" ".join(without_controls(text).split("\n")), {"ids": ids}))
+
+
+@cache
+def _reader() -> MarkdownIt:
+    reader = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": 20})
+    reader.enable(["table", "strikethrough"]).disable(["image", "html_block", "html_inline"])
+    reader.validateLink = is_web  # type: ignore[method-assign, assignment]
+    reader.core.ruler.push("entries", _link_entries)
+    for rule in (_table_open, _table_close, _cell_open, _heading_open, _heading_close, _link_open):
+        name = rule.__name__.removeprefix("_")
+        for kind in ("th_open", "td_open") if name == "cell_open" else (name,):
+            reader.add_render_rule(kind, rule)
+    return reader
+
+
+def _link_entries(state: StateCore) -> None:
+    ids = state.env.get("ids", ())
+    if not ids:
+        return
+    for block in state.tokens:
+        if block.children and any(token.type == "text" and _ID.search(token.content) for token in block.children):
+            block.children = _linked(block.children, ids)
+
+
+def _linked(tokens: Sequence[Token], ids: Collection[str]) -> list[Token]:
+    found: list[Token] = []
+    links = 0
+    for token in tokens:
+        links += (token.type == "link_open") - (token.type == "link_close")
+        if token.type != "text" or links:
+            found.append(token)
+            continue
+        at = 0
+        for match in _ID.finditer(token.content):
+            if match[0] in ids:
+                found.append(_text(token.content[at : match.start()]))
+                found.append(Token("link_open", "a", 1, attrs={"href": f"#{match[0]}"}))
+                found += [_text(match[0]), Token("link_close", "a", -1)]
+                at = match.end()
+        found.append(_text(token.content[at:]))
+    return found
+
+
+def _text(content: str) -> Token:
+    return Token("text", "", 0, content=content)
+
+
+# -- how tokens are written ------------------------------------------------------------------------
+
+_Env = MutableMapping[str, Any]
+_NUMERIC = ' class="num"'
+
+
+def _table_open(self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: _Env) -> str:
+    # A wide table scrolls by itself; without a mouse, when it has the focus.
+    return '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
+
+
+def _table_close(self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: _Env) -> str:
+    return "</table></div>\n"
+
+
+def _cell_open(self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: _Env) -> str:
+    """Columns of numbers have a class: the policy of the page refuses styles in attributes."""
+    token = tokens[at]
+    numeric = "right" in str(token.attrs.get("style", ""))
+    scope = ' scope="col"' if token.tag == "th" else ""
+    return f"<{token.tag}{scope}{_NUMERIC if numeric else ''}>"
+
+
+def _heading_open(self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: _Env) -> str:
+    # The headings of a page are its own.
+    return '<p class="heading">'
+
+
+def _heading_close(self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: _Env) -> str:
+    return "</p>\n"
+
+
+def _link_open(self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: _Env) -> str:
+    if not str(tokens[at].attrs.get("href", "")).startswith("#"):
+        tokens[at].attrSet("rel", "noopener noreferrer nofollow")
+    return self.renderToken(tokens, at, options, env)
