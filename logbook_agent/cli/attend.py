@@ -26,14 +26,16 @@ _PAUSE_S = 0.2
 
 def wait_command(
     *,
-    ids: Annotated[Texts, Argument(metavar="[ID...]", help="Entries; without one, all that run now.")] = None,
-    any_: Annotated[bool, Option("--any", help="Return when one of them has ended.")] = False,
-    timeout: Annotated[Text, Option("--timeout", metavar="TIME", help="Wait no longer than 90s, 30m, 2h.")] = None,
+    ids: Annotated[Texts, Argument(metavar="[ID...]", help="Entries to wait for. [all that are running]")] = None,
+    any_: Annotated[bool, Option("--any", help="Return as soon as one of them has ended.")] = False,
+    timeout: Annotated[
+        Text, Option("--timeout", metavar="TIME", help="Stop waiting after 90s, 30m, 2h; the runs continue.")
+    ] = None,
     common: Common,
 ) -> int:
     """Wait for runs that were started with --detach, or in another terminal.
 
-    Exit code: that of `logbook run`, of the first entry that failed; 124 when the time is over first.
+    Exit code: what `logbook run` would have returned, for the first entry that failed; 124 after --timeout.
     Example: logbook wait MOE-I8-004
     """
     space = common.space()
@@ -44,7 +46,7 @@ def wait_command(
     lines = [_ended_text(one) for one in done.ended]
     if done.is_timeout:
         lines.append(f"still running: {', '.join(done.going)}")
-    text = "\n".join(lines) or "nothing runs"
+    text = "\n".join(lines) or "nothing is running"
     emit("wait", data, text, as_json=common.as_json, warnings=space.warnings)
     return done.exit_status
 
@@ -57,18 +59,18 @@ def _ended_text(one: WaitedFor) -> str:
 def tail_command(
     *,
     entry_id: Annotated[str, Argument(metavar="ID", help="The entry.")],
-    follow: Annotated[bool, Option("-f", "--follow", help="Continue until the entry has ended.")] = False,
-    lines: Annotated[int, Option("-n", "--lines", metavar="N", help="Begin with the last N lines.")] = 10,
+    follow: Annotated[bool, Option("-f", "--follow", help="Keep printing until the entry has ended.")] = False,
+    lines: Annotated[int, Option("-n", "--lines", metavar="N", help="How many of the last lines to print first.")] = 10,
     common: Common,
 ) -> None:
-    """The end of what the last run of an entry prints, without secrets.
+    """Print the last lines of an entry's newest run, with secrets redacted.
 
     Example: logbook tail MOE-I8-004 -f
     """
     if common.as_json and follow:
         raise UsageError(
             "--follow and --json cannot be used together",
-            cause="one JSON document cannot be continued",
+            cause="a JSON document cannot grow",
             hint=f"logbook tail {entry_id} --json",
         )
     space = common.space()
@@ -107,7 +109,7 @@ def _last_run(book: Book, entry_id: str) -> int:
     numbers = book.run_numbers(entry_id)
     if not numbers:
         raise UsageError(
-            f"{entry_id} has no run", cause="nothing was printed yet", hint=f"logbook run --id {entry_id} --detach"
+            f"{entry_id} has no run", cause="nothing has been printed yet", hint=f"logbook run --id {entry_id} --detach"
         )
     return numbers[-1]
 
@@ -122,21 +124,21 @@ def cancel_command(
     entry_id: Annotated[str, Argument(metavar="ID", help="The entry.")],
     common: Common,
 ) -> None:
-    """End what runs in an entry.
+    """Stop what is running in an entry.
 
-    Its commands get INT, then TERM, then KILL, as by Ctrl-C; what they printed is kept.
+    Each command gets INT, then TERM, then KILL, as with Ctrl-C. What it printed is kept.
     Example: logbook cancel MOE-I8-004
     """
     space = common.space()
     book = space.book(entry_id)
     runs = cancel(space, book, entry_id)
     data = {"ended": [_brief(book, run) for run in runs]}
-    text = "\n".join(_run_text(book, run) for run in runs) or f"{entry_id}: ended"
+    text = "\n".join(_run_text(book, run) for run in runs) or f"{entry_id}: stopped"
     emit("cancel", data, text, as_json=common.as_json, warnings=space.warnings)
 
 
 def collect_command(*, common: Common) -> None:
-    """Take runs that have ended into the logbook, as every command does that reads it.
+    """Record detached runs that have ended. Every command that reads the logbook does this first.
 
     Example: logbook collect
     """

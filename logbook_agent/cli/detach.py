@@ -98,15 +98,18 @@ def carried_out(space: Workspace, name: str, body: Body, *, detach: bool, as_jso
     return 0
 
 
-def started(space: Workspace, name: str, entry_id: str, run: int | None, *, as_json: bool) -> None:
-    """Say what the command `name` has started; `run` is None for a series."""
+def started(
+    space: Workspace, name: str, entry_id: str, run: int | None, *, as_json: bool, is_going: bool = True
+) -> None:
+    """Say what the command `name` has started; `run` is None for a series. Without `is_going` it has ended already."""
     book = space.book(entry_id)
     folder = (book.series(entry_id) if run is None else book.spool(entry_id, run)).folder
     data = {"id": entry_id, "run": run, "log": str(folder / LOG), "view": str(book.view_path)}
     emit(name, data, entry_id, as_json=as_json, warnings=space.warnings)
-    if not as_json:
-        what = f"run {run}" if run is not None else "its series of runs"
-        say(f"{what} is detached; wait for it: logbook wait {entry_id}; its output: logbook tail {entry_id} -f")
+    if not as_json and is_going:
+        what = f"run {run}" if run is not None else "the series of runs"
+        wait, tail = f"logbook wait {entry_id}", f"logbook tail {entry_id} -f"
+        say(f"{what} is detached; to wait for it: {wait}; to see its output: {tail}")
 
 
 def _child(space: Workspace, body: Body, tell: int, *, as_json: bool) -> None:

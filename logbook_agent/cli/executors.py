@@ -18,16 +18,20 @@ from logbook_agent.store.user_config import confirm_executors
 
 def executors_command(
     *,
-    names: Annotated[Texts, Argument(metavar="[NAME...]", help="Executors; without one, all of the settings.")] = None,
-    confirm: Annotated[bool, Option("--confirm", help="Use the project's executors as they are now.")] = False,
-    install: Annotated[bool, Option("--install", help="Give each named one an environment of its own there.")] = False,
-    offline: Annotated[bool, Option("--offline", help="List them only; ask no machine.")] = False,
+    names: Annotated[Texts, Argument(metavar="[NAME...]", help="Which executors. [all in the settings]")] = None,
+    confirm: Annotated[
+        bool, Option("--confirm", help="Allow the project's executors and allocators as they are now.")
+    ] = False,
+    install: Annotated[
+        bool, Option("--install", help="Create the Python environment for workers on each machine named.")
+    ] = False,
+    offline: Annotated[bool, Option("--offline", help="List them without contacting any machine.")] = False,
     common: Common,
 ) -> int:
-    """Each is asked for its Python, devices and host, and given what a worker needs.
+    """Each is asked for its host, its Python and its devices.
 
-    A project's executors can be used once you have read and confirmed them, and again after each change. Exit code 1:
-    one of them cannot be used. Example: logbook executors --confirm
+    Executors of a project can be used only after you have confirmed them, and again after each change to them.
+    Exit code 1: one of them cannot be used. Example: logbook executors --confirm
     """
     space = common.space()
     there = declared(space)
@@ -35,15 +39,19 @@ def executors_command(
     if unknown:
         raise UsageError(
             f"no executor {unknown[0]!r}",
-            cause=f"the settings name {', '.join(there) or 'none'}",
-            hint="describe it in logbook.toml: docs/how-to/ssh.md",
+            cause=f"executors in the settings: {', '.join(there) or 'none'}",
+            hint="describe it in your settings: docs/how-to/ssh.md",
         )
     if confirm:
         confirm_executors(space.environ, digest(space))
         there = declared(space)
     if install:
         if not names:
-            raise UsageError("--install needs names", cause="it writes to other machines", hint="name the executors")
+            raise UsageError(
+                "--install needs the name of an executor",
+                cause="it writes to that machine",
+                hint="logbook executors NAME --install",
+            )
         for name in names:
             install_on(space, name)
     chosen = [name for name in (LOCAL, *there) if not names or name in names]
@@ -55,7 +63,9 @@ def executors_command(
 
 def _text(one: Checked) -> str:
     """`box  ssh  ok  box: Python 3.11.7, 4 x tpu (TPU v5p)`."""
-    state = "not confirmed" if not one.is_confirmed else "-" if one.is_ready is None else "ok" if one.is_ready else "no"
+    state = (
+        "not confirmed" if not one.is_confirmed else "-" if one.is_ready is None else "ok" if one.is_ready else "failed"
+    )
     parts = []
     if one.python is not None:
         parts.append(f"Python {one.python}")

@@ -20,32 +20,38 @@ _VERBS = ("request", "list", "renew", "release")
 
 def lease_command(
     *,
-    verb: Annotated[str, Argument(metavar="VERB", help="request, list, renew or release.")],
-    name: Annotated[Text, Argument(metavar="[NAME]", help="The allocator, as [allocators.NAME] calls it.")] = None,
-    for_: Annotated[Text, Option("--for", metavar="TIME", help="How long it lasts from now on: 90m, 8h, 2d.")] = None,
-    offline: Annotated[bool, Option("--offline", help="List what is recorded; ask no allocator.")] = False,
+    verb: Annotated[str, Argument(metavar="ACTION", help="request, list, renew or release.")],
+    name: Annotated[
+        Text, Argument(metavar="[NAME]", help="The allocator: NAME of [allocators.NAME] in the settings.")
+    ] = None,
+    for_: Annotated[
+        Text, Option("--for", metavar="TIME", help="How long the lease lasts from now: 90m, 8h, 2d. [ttl_s]")
+    ] = None,
+    offline: Annotated[bool, Option("--offline", help="List what is recorded, without asking any allocator.")] = False,
     common: Common,
 ) -> None:
-    """A lease holds devices for a logbook until it is released or its time is over.
+    """A lease holds devices for a logbook until it is released or expires.
 
-    `request` asks for one, `list` asks how all of them stand, `renew` gives the open one more time, `release` ends it.
+    `request` asks for a lease, `list` shows all of them, `renew` extends the open one, `release` ends it.
     Example: logbook lease request tpu --for 4h
     """
     space = common.space()
     book = space.book()
     if verb not in _VERBS:
-        raise UsageError(f"no verb {verb!r}", cause=f"there are {', '.join(_VERBS)}", hint="logbook lease list")
+        raise UsageError(f"unknown action {verb!r}", cause=f"actions: {', '.join(_VERBS)}", hint="logbook lease list")
     if verb == "list":
         found = leases.listed(space, book, offline=offline)
         wanted = [lease for lease in found if name in (None, lease.allocator)]
         spent, budget = leases.spent(space, book), book.header.device_hours
         data = {"leases": [_data(lease, space.now()) for lease in wanted], "device_hours": round(spent, 4)}
         text = "\n".join(_text(lease, space.now()) for lease in wanted) or "no leases"
-        total = f"\n{spent:.2f} device hours in all" + (f" of {budget:g}" if budget is not None else "")
+        total = f"\ntotal: {spent:.2f}" + (f" of {budget:g}" if budget is not None else "") + " device hours"
         emit("lease", data, text + (total if wanted else ""), as_json=common.as_json, warnings=space.warnings)
         return
     if name is None:
-        raise UsageError(f"{verb} needs an allocator", cause="none was named", hint=f"logbook lease {verb} NAME")
+        raise UsageError(
+            f"{verb} needs the name of an allocator", cause="none was given", hint=f"logbook lease {verb} NAME"
+        )
     ttl_s = parse_duration(for_, "--for") if for_ is not None else None
     if verb == "release":
         released = leases.release(space, book, name)
@@ -66,9 +72,10 @@ def _data(lease: Lease, now: datetime) -> dict[str, Any]:
 
 
 def _text(lease: Lease, now: datetime) -> str:
-    """`tpu  moe-tpu-3f2a9c01  active until ...: 4 devices, 0.50 device hours`."""
-    until = f" until {lease.until}" if lease.is_open else ""
+    """`tpu  moe-tpu-3f2a9c01  active (expires ...): 4 devices, 0.50 device hours`."""
     devices = f"{lease.devices} device{'' if lease.devices == 1 else 's'}"
-    said = f" ({lease.said})" if lease.said and lease.state not in ("active", "released") else ""
+    facts = [lease.said] if lease.said and lease.state not in ("active", "released") else []
+    facts += [f"expires {lease.until}"] if lease.is_open else []
+    known = f" ({', '.join(facts)})" if facts else ""
     hours = f"{lease.device_hours(now):.2f} device hours"
-    return f"{lease.allocator}  {lease.id}  {lease.state}{until}{said}: {devices}, {hours}"
+    return f"{lease.allocator}  {lease.id}  {lease.state}{known}: {devices}, {hours}"

@@ -35,7 +35,7 @@ RootOption = Annotated[
 JsonOption = Annotated[bool, Option("--json", help="Answer as JSON with a schema name.")]
 
 DetachOption = Annotated[
-    bool, Option("--detach", help="Start it, print the ID and return; see `logbook wait`, `tail` and `cancel`.")
+    bool, Option("--detach", help="Run in the background: print the ID and return. See `logbook wait`.")
 ]
 
 _PROSE = "Text, @FILE, or - for standard input."

@@ -37,7 +37,9 @@ TimeoutOption = Annotated[
     Text, Option("--timeout", metavar="TIME", help="End it after 90s, 30m, 2h (INT, TERM, KILL).")
 ]
 CwdOption = Annotated[Text, Option("--cwd", metavar="DIR", help="Run it in this folder.")]
-OnOption = Annotated[Text, Option("--on", metavar="NAME", help="Run it on this executor or launcher.")]
+OnOption = Annotated[
+    Text, Option("--on", metavar="NAME", help="Run it on this executor or launcher; see `logbook executors`.")
+]
 IdOption = Annotated[Text, Option("--id", metavar="ID", help="Add to this entry, or execute its planned commands.")]
 ShellOption = Annotated[bool, Option("--shell", help="Pass the command to /bin/sh as one string.")]
 
@@ -135,8 +137,10 @@ def _detached(space: Workspace, name: str, request: RunRequest, common: Common) 
             space, name, lambda display: _finish(space, run(space, alone, display)), detach=True, as_json=common.as_json
         )
     result = run(space, request, LineDisplay(), tell=None if common.as_json else say)
-    status = result.exit_status
-    started(space, name, result.entry.id, result.runs[0].run, as_json=common.as_json)
+    status, sent = result.exit_status, result.runs[0]
+    if sent.exit is not None:  # it could not be started
+        space.warnings.append(f"{sent.entry} run {sent.run}: {sent.problems[-1] if sent.problems else 'never started'}")
+    started(space, name, sent.entry, sent.run, as_json=common.as_json, is_going=sent.exit is None)
     return status
 
 
@@ -153,7 +157,7 @@ def _summary(result: RunResult, data: dict[str, Any]) -> list[str]:
         label = f" [{run_data['label']}]" if run_data["label"] else ""
         count, predicted = len(run_data["rows"]), run_data.get("predictions", [])
         if run_data["state"] == "submitted":
-            wait = f"wait for it: logbook wait {data['id']}; its output: logbook tail {data['id']} -f"
+            wait = f"to wait for it: logbook wait {data['id']}; to see its output: logbook tail {data['id']} -f"
             lines.append(f"{data['id']} run {run_data['run']}{label}: submitted; {wait}")
             continue
         warm = f", {WARM_UP}" if run_data["discarded"] else ""

@@ -43,9 +43,12 @@ def sweep_command(
     retry_failed: Annotated[
         bool, Option("--retry-failed", help="Retry failed runs; the new runs count instead of them.")
     ] = False,
-    on: Annotated[Text, Option("--on", metavar="NAME", help="Run on this executor or launcher.")] = None,
-    hold: Annotated[bool, Option("--hold", help="Keep the lease of the executor when all is done.")] = False,
-    parallel: Annotated[int, Option("--parallel", metavar="N", help="Make at most N runs at once, with --on.")] = 1,
+    on: Annotated[
+        Text,
+        Option("--on", metavar="NAME", help="Run the cases on this executor or launcher; see `logbook executors`."),
+    ] = None,
+    hold: Annotated[bool, Option("--hold", help="Keep the executor's lease when the sweep is done.")] = False,
+    parallel: Annotated[int, Option("--parallel", metavar="N", help="With --on: up to N runs at the same time.")] = 1,
     detach: DetachOption = False,
     predict: PredictOption = None,
     calibration: CalibrationOption = None,

@@ -22,7 +22,7 @@ def check_leases(examination: Examination) -> Iterator[Finding]:
     for lease in found:
         if not lease.is_open or not (lease.given_up or lease.is_overdue(now)):
             continue
-        why = "its release did not come to an end" if lease.given_up else f"its time was over at {lease.until}"
+        why = "its release did not complete" if lease.given_up else f"it expired at {lease.until}"
         message = f"the lease {lease.id} of {lease.allocator!r} is still {lease.state}: {why}"
-        mend = f"logbook lease release {lease.allocator}; how it stands: logbook lease list"
+        mend = f"logbook lease release {lease.allocator}; its state: logbook lease list"
         yield Finding("warning", "lease", None, message, mend)

@@ -142,7 +142,7 @@ def cancel(workspace: Workspace, book: Book, entry_id: str) -> list[Run]:
     stopped = [one.run for one in open_now if one.state in GOING]
     if holder is None and not stopped:
         raise UsageError(
-            f"nothing runs in {entry_id}",
+            f"nothing is running in {entry_id}",
             cause=f"its state is {book.record(entry_id).state}",
             hint=f"logbook show {entry_id}",
         )
@@ -155,8 +155,8 @@ def cancel(workspace: Workspace, book: Book, entry_id: str) -> list[Run]:
     while is_going(book, entry_id):
         if time.monotonic() >= deadline:
             raise StoreError(
-                f"{entry_id} was asked to end and still runs",
-                cause="its command does not end, or runs where it cannot be reached",
+                f"{entry_id} was asked to stop, but still runs",
+                cause="its command has not stopped yet, or its machine cannot be reached",
                 hint=f"logbook wait {entry_id}",
             )
         time.sleep(_FIRST_S)

@@ -29,9 +29,9 @@ def request(workspace: Workspace, book: Book, name: str, *, ttl_s: float | None 
         there = _open(book, name)
         if there is not None:
             raise UsageError(
-                f"{name} has the open lease {there.id}",
-                cause=f"it is {there.state}",
-                hint=f"logbook lease release {name}, or renew it",
+                f"{name} already has an open lease: {there.id}",
+                cause=f"its state is {there.state}",
+                hint=f"logbook lease renew {name}, or: logbook lease release {name}",
             )
         _check_budget(workspace, book)
         now = workspace.now()
@@ -61,7 +61,7 @@ def _after_refusal(workspace: Workspace, book: Book, asked: Allocator, lease: Le
     try:
         found = asked.poll(lease.id)
     except ToolError:
-        workspace.warnings.append(f"{lease.id}: {said}; whether it was requested is open")
+        workspace.warnings.append(f"{lease.id}: {said}; the request may or may not have arrived")
         return write_lease(book, dataclasses.replace(lease, said=said))
     if found.state is None:
         return write_lease(book, lease.seen("failed", said, workspace.now()))
@@ -92,7 +92,9 @@ def listed(workspace: Workspace, book: Book, *, offline: bool = False) -> list[L
     for lease in leases(book):
         one = there.get(lease.allocator)
         if lease.is_open and not offline and (one is None or not one.is_confirmed):
-            workspace.warnings.append(f"{lease.id}: no confirmed allocator {lease.allocator!r} to ask")
+            workspace.warnings.append(
+                f"{lease.id}: cannot ask for its state: the settings have no confirmed allocator {lease.allocator!r}"
+            )
         elif lease.is_open and not offline and one is not None:
             lease = _polled(workspace, book, allocator(workspace, book, one), lease)
         found.append(lease)
@@ -130,7 +132,7 @@ def release(workspace: Workspace, book: Book, name: str) -> Lease | None:
         ) from error
     lease = _polled(workspace, book, asked, lease)
     if lease.state == "active":  # it takes its time to end
-        lease = write_lease(book, dataclasses.replace(lease, said="its release was asked for"))
+        lease = write_lease(book, dataclasses.replace(lease, said="release requested"))
     return lease
 
 
@@ -152,13 +154,13 @@ def check_lease(workspace: Workspace, book: Book, name: str) -> None:
     hint = f"logbook lease request {name}"
     lease = _open(book, name)
     if lease is None:
-        raise UsageError(f"no lease of {name!r}", cause="its executor needs one", hint=hint)
+        raise UsageError(f"no lease from {name!r}", cause="runs on this executor need one", hint=hint)
     _check_budget(workspace, book)
     lease = _polled(workspace, book, _of(workspace, book, name)[1], lease)
     if lease.state != "active":
         raise UsageError(
             f"the lease {lease.id} of {name!r} is {lease.state}",
-            cause=lease.said or "its allocator says so",
+            cause=lease.said or "its allocator reported this",
             hint="logbook lease list" if lease.is_open else hint,
         )
     workspace.made[f"lease {name}"] = time.monotonic()
@@ -189,7 +191,7 @@ def _check_budget(workspace: Workspace, book: Book) -> None:
     if budget is not None and taken >= budget:
         raise UsageError(
             f"the budget of {budget:g} device hours is spent",
-            cause=f"leases have taken {taken:.2f}",
+            cause=f"leases have used {taken:.2f} device hours",
             hint=f"logbook lease list, or raise device_hours in {book.header_path}",
         )
 
@@ -203,7 +205,7 @@ def _warn_of_budget(workspace: Workspace, book: Book, lease: Lease) -> None:
     most = sum(one.most_device_hours(now) if one.id == lease.id else one.device_hours(now) for one in leases(book))
     if most > budget:
         workspace.warnings.append(
-            f"until {lease.until} this lease may take all leases to {most:.2f} of {budget:g} device hours"
+            f"if this lease lasts until {lease.until}, leases will have used {most:.2f} of {budget:g} device hours"
         )
 
 
@@ -218,7 +220,11 @@ def _of(workspace: Workspace, book: Book, name: str) -> tuple[Lease, Allocator]:
     asked = allocator(workspace, book, named(workspace, name, "allocators"))
     lease = _open(book, name)
     if lease is None:
-        raise UsageError(f"no open lease of {name!r}", cause="none was requested", hint=f"logbook lease request {name}")
+        raise UsageError(
+            f"no open lease from {name!r}",
+            cause="none was requested, or it has ended",
+            hint=f"logbook lease request {name}",
+        )
     return lease, asked
 
 

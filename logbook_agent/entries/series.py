@@ -25,7 +25,7 @@ from logbook_agent.store.workspace import Workspace
 # The view follows a series this often, not after each of its many runs.
 _REFRESH_S = 10.0
 # What to do where the machine is busy, and what not to say twice in one invocation.
-ADVICE = "wait until it is quiet, or compare with logbook ab, whose pairs meet the load alike"
+ADVICE = "wait until it is idle, or use logbook ab, which puts both sides under the same load"
 _SAID_BUSY = "said that the machine is busy"
 
 

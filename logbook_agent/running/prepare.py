@@ -8,7 +8,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -195,12 +195,31 @@ def _launched(
         return recognise(argv, launchers)
     name, _, target = on.partition(":")
     if name not in launchers:
-        raise UsageError(
-            f"no executor or launcher {name!r}",
-            cause=f"no executor of the settings has this name; their launchers: {', '.join(launchers) or 'none'}",
-            hint="logbook executors lists the executors; docs/how-to/launchers.md describes launchers",
-        )
+        raise _unknown(workspace, name, target, launchers)
     return wrap(launchers[name], words, env, target or None)
+
+
+def _unknown(workspace: Workspace, name: str, target: str, launchers: Collection[str]) -> UsageError:
+    """What to say of `--on NAME[:TARGET]` where no launcher has this name."""
+    from logbook_agent.running.executors.settings import LOCAL, is_declared
+
+    if name == LOCAL:
+        return UsageError(
+            f"--on {LOCAL}: this machine is the default",
+            cause="--on names another machine",
+            hint="leave --on out; to run in the background: --detach",
+        )
+    if target and is_declared(workspace, name):
+        return UsageError(
+            f"executor {name!r} takes no target",
+            cause=f"{target!r} follows its name, and only launchers have targets",
+            hint=f"--on {name}",
+        )
+    return UsageError(
+        f"no executor or launcher {name!r}",
+        cause=f"no executor in the settings has this name; launchers in the settings: {', '.join(launchers) or 'none'}",
+        hint="logbook executors lists the executors; docs/how-to/launchers.md describes launchers",
+    )
 
 
 def _folder(workspace: Workspace, cwd: str | None) -> Path:

@@ -47,7 +47,7 @@ def from_log(workspace: Workspace, book: Book, run: Run, exit: Exit, why: str) -
     reading = reader.finish(
         declared=book.header.metrics, axes=book.header.case_keys, argv_flags=flags(run.argv), config=run.config
     )
-    about = why + (f", last written to at {last}" if last is not None else ", which is not here")
+    about = why + (f", last written at {last}" if last is not None else ", which is missing")
     return dataclasses.replace(
         run,
         exit=exit,

@@ -49,7 +49,7 @@ from logbook_agent.sweeps.ab_prepare import (
 # So many metrics are told in a line of progress, and so many problems of the output.
 _TOLD = 3
 # Where the machine is busy.
-_ADVICE = "both sides of a pair meet the load alike, but pairs scatter more: if you can, wait until it is quiet"
+_ADVICE = "the load affects both sides of a pair, but the pairs will scatter more; wait until it is idle if you can"
 
 
 class Stop(StrEnum):

@@ -128,7 +128,7 @@ def test_the_head_started_anew(place: Place, ray: Ray) -> None:
     ray.mend()
     assert place.follow(run).stage == "elsewhere"
     done = lost(place, run)
-    assert "its head was started anew" in done.problems[0]
+    assert "the head was restarted" in done.problems[0]
     assert wait_for(lambda: is_gone(grandchild))
 
 

@@ -102,7 +102,7 @@ def test_a_typed_submission_is_submitted_then_collected(iris: Cli, folder: Path,
     words = (*TYPED, "-e", "WANDB_API_KEY", SECRET, "-e", "GO", str(go), "--", *sh(script))
     done = iris("run", "--", *words)
     assert done.code == 0
-    assert "MOE-000 run 1: submitted; wait for it: logbook wait MOE-000" in done.err
+    assert "MOE-000 run 1: submitted; to wait for it: logbook wait MOE-000" in done.err
     assert "rows" not in done.err
     run = run_of(folder)
     assert (run.exit, run.duration_s, run.launcher and run.launcher.name) == (None, None, "iris")
@@ -167,7 +167,7 @@ def test_a_refused_submission_never_started(iris: Cli, folder: Path, monkeypatch
     assert done.code == 125
     run = run_of(folder)
     assert run_state(run, Book(folder / "logbooks", "moe").life) == "never-started"
-    assert run.problems == ("never started: cluster did not take the job (Error: quota exceeded)",)
+    assert run.problems == ("never started: cluster did not accept the job (Error: quota exceeded)",)
 
 
 @pytest.mark.slow
@@ -281,7 +281,7 @@ def test_a_spool_of_somebody_else_chooses_no_program(iris: Cli, folder: Path, tm
 def test_a_secret_is_not_handed_to_a_launcher(iris: Cli, folder: Path) -> None:
     done = iris("run", "--on", "cluster", "--env", f"HF_TOKEN={SECRET}", "--", "true")
     assert done.code == 2
-    assert "HF_TOKEN holds a secret, and executor 'cluster' would hand it to its launcher" in done.err
+    assert "HF_TOKEN holds a secret, and executor 'cluster' would pass it to its launcher" in done.err
     assert Book(folder / "logbooks", "moe").entry_ids() == []
 
 
@@ -324,7 +324,7 @@ def test_what_is_told_of_a_job(text: str, expected: tuple[object, ...]) -> None:
     ("table", "said"),
     [
         ({"preset": "iris"}, "executor 'q' has no program"),
-        ({"submit": ("q", "{command}"), "state": ("q",), "logs": ("q", "{job}")}, "unknown placeholder {job}"),
+        ({"submit": ("q", "{command}"), "state": ("q",), "logs": ("q", "{job}")}, "unknown placeholder in logs: {job}"),
         ({"submit": ("q", "x{command}"), "state": ("q",), "logs": ("q",)}, "needs {command} once"),
         ({"submit": ("q", "{command}", "{name}"), "state": ("q",), "logs": ("q",)}, "must stand before"),
         ({"submit": ("q", "{command}")}, "has no state"),

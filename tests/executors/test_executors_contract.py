@@ -192,7 +192,7 @@ def test_a_changed_log_is_told(place: Place) -> None:
     place.until(run, "ended")
     with (place.left(run) / "output.log").open("ab") as log:
         log.write(b"more\n")
-    assert place.collected(run).problems == ("the log was changed after the run: its digest is another",)
+    assert place.collected(run).problems == ("the log was changed after the run: its digest differs",)
 
 
 @pytest.mark.slow
@@ -207,6 +207,6 @@ def test_the_first_end_stands(place: Place) -> None:
     assert found.exit == given_up.exit
     assert found.rows == ()
     assert found.problems[-1].startswith(
-        "late: another end came afterwards, with 1 row; kept in backups/late-MOE-000.01-"
+        "late: a second result, with 1 row, arrived after the first; it is kept in backups/late-MOE-000.01-"
     )
     assert place.collected(run) == found

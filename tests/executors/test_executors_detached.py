@@ -48,7 +48,10 @@ def series_pid(folder: Path, entry_id: str = "MOE-000") -> int:
 def test_a_run_from_its_start_to_its_end(started: Cli, folder: Path) -> None:
     done = started("run", "--label", "Slow", "--detach", "--", *WAITS)
     assert (done.code, done.out) == (0, "MOE-000\n")
-    assert "run 1 is detached; wait for it: logbook wait MOE-000; its output: logbook tail MOE-000 -f" in done.err
+    assert (
+        "run 1 is detached; to wait for it: logbook wait MOE-000; to see its output: logbook tail MOE-000 -f"
+        in done.err
+    )
     [now] = wait_for(lambda: (found := running(started)) and found[0]["host"] and found)
     assert (now["id"], now["run"], now["state"], now["executor"]) == ("MOE-000", 1, "running", "local")
     assert now["host"] == os.uname().nodename
@@ -62,7 +65,7 @@ def test_a_run_from_its_start_to_its_end(started: Cli, folder: Path) -> None:
     assert (waited.code, waited.out) == (3, "MOE-000: failed, 1 row\n")
     assert started("tail", "MOE-000", "-n", "1").out == "RESULT tflops=3\n"
     assert started("wait", "MOE-000").code == 3, "and again"
-    assert started("wait").out == "nothing runs\n"
+    assert started("wait").out == "nothing is running\n"
     assert running(started) == []
     [run] = runs_of(folder)
     assert [row.metrics["tflops"].samples for row in run.rows] == [(2.0, 3.0)]
@@ -110,7 +113,7 @@ def test_cancel(started: Cli, folder: Path) -> None:
     assert started("wait", "MOE-000").code == 130
     nothing = started("cancel", "MOE-000")
     assert nothing.code == 2
-    assert nothing.err.startswith("error: nothing runs in MOE-000\n  cause: its state is interrupted\n")
+    assert nothing.err.startswith("error: nothing is running in MOE-000\n  cause: its state is interrupted\n")
 
 
 @pytest.mark.slow
@@ -201,7 +204,7 @@ def test_a_sweep_whose_coordinator_is_killed(started: Cli, folder: Path) -> None
     assert [run.label for run in made if run.label is not None] == ["confirmation"]
     assert len({(run.config["size"], run.config["mode"]) for run in made}) == 8
     log = (folder / "logbooks/moe/open/MOE-000.series/output.log").read_text()
-    assert "MOE-000 run 3 is still running: waiting for its end" in log
+    assert "MOE-000 run 3 is still running: waiting for it to end" in log
     assert started("doctor").out == "moe: nothing is wrong\n"
 
 
@@ -220,7 +223,7 @@ def test_a_sweep_whose_worker_is_killed_makes_the_run_again(started: Cli, folder
     assert len(made) == 8 + 2, "the lost one, and the confirmation of the best"
     assert [run.run for run in made if run.exit is not None and run.exit.lost] == [3]
     log = (book.series("MOE-000").folder / "output.log").read_text()
-    assert "MOE-000 run 3 was lost; it is made again" in log
+    assert "MOE-000 run 3 was lost; retrying" in log
     assert started("list", "--json").data[0]["state"] == "finished"
 
 

@@ -74,9 +74,7 @@ def test_a_killed_worker_leaves_an_orphan_and_then_a_lost_run(local: Place) -> N
     assert done.ended is None
     assert done.duration_s is None
     assert [row.metrics["tflops"].samples for row in done.rows] == [(2.0,)], "what its log holds"
-    assert done.problems[0].startswith(
-        "lost: its worker vanished; what stands here was read from its log, last written"
-    )
+    assert done.problems[0].startswith("lost: its worker vanished; this record was rebuilt from its log, last written")
     assert local.log(run) == b"RESULT tflops=2\n"
 
 
@@ -171,7 +169,7 @@ def test_a_client_that_died_before_it_started_a_worker(local: Place, monkeypatch
     assert state(local, run) == "never-started"
     done = local.collected(run)
     assert done.exit == Exit(never_started=True)
-    assert done.problems == ("never started: its worker did not begin",)
+    assert done.problems == ("never started: its worker did not start",)
     assert local.book.spools() == []
 
 
@@ -242,8 +240,7 @@ def test_work_in_a_file_goes_by_names(local: Place) -> None:
     done = worker(spool)
     assert done.returncode == 125
     assert done.stderr == (
-        "variables are not set where the worker runs: TOKEN"
-        " (they hold secrets, which are never sent along with a command)\n"
+        "not set where the worker runs: TOKEN (they hold secrets, and a secret is never sent with a command)\n"
     )
     assert not spool.has("began.json")
     assert worker(spool, TOKEN=SECRET).returncode == 0
@@ -253,7 +250,7 @@ def test_work_in_a_file_goes_by_names(local: Place) -> None:
     assert (spool.folder / "output.log").read_text() == "RESULT tflops=1 is=$TOKEN\n"
     again = worker(spool, TOKEN=SECRET)
     assert again.returncode == 125
-    assert again.stderr == "MOE-000.01 was started already (there is a run in it)\n"
+    assert again.stderr == "MOE-000.01 has already been started (it holds a run)\n"
 
 
 @pytest.mark.slow

@@ -102,7 +102,7 @@ def test_what_cannot_be_made_at_once(started: Cli, folder: Path) -> None:
     write_recipe(folder, RECIPE, bench=BENCH, name="spread")
     alone = started("sweep", "spread", "--parallel", "2")
     assert alone.code == 2
-    assert "runs at once would share this machine" in alone.err
+    assert "runs at the same time on this machine" in alone.err
     file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text('[executors.box]\nkind = "ssh"\nhost = "nowhere.invalid"\n')

@@ -134,8 +134,8 @@ def test_run_says_once_that_the_machine_is_busy_and_records_it(started: Cli) -> 
     assert done.code == 0
     assert done.err.count("warning") == 1
     assert done.err.startswith(
-        "warning: this machine is busy (load 99 on 2 cores): wait until it is quiet, "
-        "or compare with logbook ab, whose pairs meet the load alike\n"
+        "warning: this machine is busy (load 99 on 2 cores): wait until it is idle, "
+        "or use logbook ab, which puts both sides under the same load\n"
     )
     assert "  - machine: busy (load 99 on 2 cores)\n" in started("show", "MOE-000").out
     assert [run["busy"] for run in started("show", "MOE-000", "--json").data["runs"]] == ["load 99 on 2 cores"] * 2
@@ -151,8 +151,8 @@ def test_ab_and_json_say_it_as_well(started: Cli) -> None:
         "ab", "--axis", "mode=a,b", "--repeat", "1", "--json", "--", "sh", "-c", "echo RESULT tflops=1.5 m={axis}"
     )
     assert done.err.startswith(
-        "warning: this machine is busy (load 99 on 2 cores): both sides of a pair meet the load alike, "
-        "but pairs scatter more: if you can, wait until it is quiet\n"
+        "warning: this machine is busy (load 99 on 2 cores): the load affects both sides of a pair, "
+        "but the pairs will scatter more; wait until it is idle if you can\n"
     )
     assert done.err.count("warning: this machine") == 1
     assert started("run", "--json", *COMMAND).err.startswith(WARNING)

@@ -108,8 +108,8 @@ def allocator(workspace: Workspace, book: Book, declared: Declared) -> Allocator
         return DevTpu(declared.read(DevTpuSettings), workspace, book)
     if declared.kind != "command":
         raise UsageError(
-            f"allocator {declared.name!r} has the unknown kind {declared.kind!r}",
-            cause=f"this version has {', '.join(ALLOCATORS)}",
+            f"allocator {declared.name!r} : unknown kind {declared.kind!r}",
+            cause=f"this version knows {', '.join(ALLOCATORS)}",
             hint=f"correct it in {declared.file}",
         )
     settings = declared.read(AllocatorSettings)
@@ -117,12 +117,12 @@ def allocator(workspace: Workspace, book: Book, declared: Declared) -> Allocator
         unknown = [n for word in getattr(settings, key) for n in _PLACEHOLDER.findall(word) if n not in ("id", "ttl")]
         if unknown:
             raise UsageError(
-                f"allocator {declared.name!r}: {key} has the unknown placeholder {{{unknown[0]}}}",
+                f"allocator {declared.name!r}: unknown placeholder in {key}: {{{unknown[0]}}}",
                 hint="placeholders: {id}, {ttl}",
             )
     if wrong := next((state for state in settings.states.values() if state not in LEASE_STATES), None):
         raise UsageError(
-            f"allocator {declared.name!r}: states has the unknown meaning {wrong!r}",
+            f"allocator {declared.name!r}: unknown meaning in states: {wrong!r}",
             hint=f"meanings: {', '.join(LEASE_STATES)}",
         )
     return Commands(declared.name, settings, workspace)
@@ -145,12 +145,13 @@ class Commands:
             return Polled(state=None, said=answer.said)
         job = told(self._checked(answer).out.decode("utf-8", "replace"), {}, {})
         if job is None:
-            raise ToolError(f"{self._name} does not tell the state of {lease_id}", cause="its answer cannot be read")
+            raise ToolError(f"{self._name} reported no state for {lease_id}", cause="its answer cannot be read")
         meant = self._settings.states.get(job.state, job.state.lower())
         found = next((one for one in LEASE_STATES if one == meant), None)
         if found is None:
             raise ToolError(
-                f"{self._name} says that {lease_id} is {job.state}", cause="its settings do not say what that means"
+                f"{self._name} reported an unknown state for {lease_id}: {job.state}",
+                cause="`states` in its settings does not say what that means",
             )
         return Polled(state=found, said=job.said)
 
@@ -158,7 +159,7 @@ class Commands:
         if not self._settings.renew:
             raise UsageError(
                 f"leases of {self._name!r} cannot be renewed",
-                cause="its settings have no template for renew",
+                cause="its settings have no `renew`",
                 hint=f"logbook lease release {self._name}, then request another",
             )
         self._checked(self._run(self._settings.renew, lease_id, ttl_s))
@@ -178,7 +179,7 @@ class Commands:
 
     def _checked(self, answer: ShellAnswer) -> ShellAnswer:
         if answer.code != 0:
-            raise ToolError(f"{self._name} refused", cause=answer.said)
+            raise ToolError(f"the command of {self._name} failed", cause=answer.said)
         return answer
 
 
@@ -198,7 +199,7 @@ class DevTpu:
         spool.make()
         lock = spool.claim()
         if lock is None:
-            raise ToolError(f"{lease_id} is being requested", cause="another process does so")
+            raise ToolError(f"{lease_id} is being requested", cause="by another process")
         try:
             log = create_log(spool.folder / LOG, within=spool.within)
             # The lock is the program's own as long as it runs.
@@ -216,7 +217,7 @@ class DevTpu:
             name_holder(lock, process.pid)
             os.close(log)
         except OSError as error:
-            raise ToolError("dev_tpu.py was not started", cause=str(error)) from error
+            raise ToolError("dev_tpu.py could not be started", cause=str(error)) from error
         finally:
             os.close(lock)
 
@@ -225,13 +226,13 @@ class DevTpu:
         if answer.code == 0:
             return Polled(state="active", said="active")
         if self._spool(lease_id).is_held():
-            return Polled(state="waiting", said="allocate has not come to its end")
+            return Polled(state="waiting", said="allocate is still waiting for a TPU")
         return Polled(state=None, said=self._last_line(lease_id) or answer.said)
 
     def renew(self, lease_id: str, ttl_s: float) -> None:
         raise UsageError(
             "a development TPU cannot be renewed",
-            cause="dev_tpu.py allocate was started with its time to live",
+            cause="dev_tpu.py allocate gets its time limit at the start",
             hint="release it, then request another",
         )
 

@@ -80,12 +80,14 @@ class Submitter:
         if spool.has(FINAL) or spool.has(SENT):
             return
         if self._given.is_synchronous:
-            raise ToolError(f"{self.place} submits nothing", cause="it runs a command and waits for it")
+            raise ToolError(
+                f"{self.place} cannot run a command in the background", cause="its launcher waits for the command"
+            )
         if work.timeout_s is not None:
             raise ToolError(
                 f"{self.place} cannot end a job after {work.timeout_s:g} s",
-                cause="--timeout is for commands that a worker of ours watches",
-                hint="leave it out, or give the launcher's own limit among its options",
+                cause="--timeout works only where a worker of logbook watches the command",
+                hint="leave it out, or set a limit of the launcher's own in its options",
             )
         templates = self._templates(work)
         plain = json.dumps(encode(work), ensure_ascii=False).encode("utf-8", "replace")
@@ -96,8 +98,8 @@ class Submitter:
         sent = dataclasses.replace(self._sent(work), values=hidden_values(self._environ, found))
         if sent.is_typed and self._found(work, templates, sent) is not None:
             raise ToolError(
-                f"a job {sent.name} is there already",
-                cause="its output could not be told from that of the new one",
+                f"a job named {sent.name} already exists",
+                cause="the output of the two could not be told apart",
                 hint="choose another --job-name, or leave it out",
             )
         write_sent(spool, sent, self._environ)
@@ -138,7 +140,7 @@ class Submitter:
         if job is None or not templates.stop:
             raise ToolError(
                 f"{self.place} cannot stop {sent.name}",
-                cause="no such job is there yet" if templates.stop else "its settings have no template for stop",
+                cause="no job of this name is known yet" if templates.stop else "its settings have no `stop`",
             )
         self._checked(self._run(work, filled(templates.stop, id=job)))
 
@@ -151,7 +153,7 @@ class Submitter:
         templates = self._templates(work)
         job = self._asked(work, templates, sent.job)
         if _STAGES[job.fate] not in OVER:
-            raise ToolError(f"{sent.job} goes on again: {job.said}", cause=f"{self.place} said that it had ended")
+            raise ToolError(f"{sent.job} runs again: {job.said}", cause=f"{self.place} had reported its end")
         if job.fate in ("lost", "never-started"):
             if job.fate == "lost" and job.state != _GONE:
                 self._bring_log(spool, work, templates, sent)
@@ -184,9 +186,11 @@ class Submitter:
         try:
             work = None if text is None else decode(Work, parse_json(text, spool.folder / WORK))
         except CodecError as error:
-            raise StoreError(f"{spool.folder / WORK}: {error}", cause="another version wrote it") from error
+            raise StoreError(
+                f"{spool.folder / WORK}: {error}", cause="another version of logbook-agent wrote it"
+            ) from error
         if work is None:
-            raise StoreError(f"{spool.folder.name} does not hold its work", cause="its client was cut off")
+            raise StoreError(f"{spool.folder.name} has no {WORK}", cause="the command that submitted it was cut off")
         return work
 
     def _sent(self, work: Work) -> Sent:
@@ -213,14 +217,14 @@ class Submitter:
                 return found[1]
         if not templates.find:
             if answer is not None and answer.code != 0:
-                raise ToolError(f"{self.place} did not take the job", cause=answer.said)
+                raise ToolError(f"{self.place} did not accept the job", cause=answer.said)
             return None
         try:
             job = self._found(work, templates, sent)
         except ToolError:
             return None
         if job is None and answer is not None and answer.code != 0:
-            raise ToolError(f"{self.place} did not take the job", cause=answer.said)
+            raise ToolError(f"{self.place} did not accept the job", cause=answer.said)
         return job
 
     def _found(self, work: Work, templates: JobTemplates, sent: Sent) -> str | None:
@@ -276,7 +280,7 @@ class Submitter:
         if spool.is_held() or abs(time.time() - sent.at) < _SETTLE_S:
             return "sent"
         stage: Stage = "never-started" if templates.find else "lost"
-        why = f"no job {sent.name} came" if templates.find else "the launcher did not say what it calls the job"
+        why = f"no job {sent.name} appeared" if templates.find else "the launcher did not print the ID of the job"
         write_atomic(spool.folder / ERRORS, f"{why}\n".encode(), within=spool.within)
         spool.write_seen(Seen(stage=stage))
         return stage
@@ -289,7 +293,7 @@ class Submitter:
         text = self._checked(answer).out.decode("utf-8", "replace")
         found = told(text, templates.facts, templates.states)
         if found is None:
-            raise ToolError(f"{self.place} does not tell the state of {job}", cause="its answer cannot be read")
+            raise ToolError(f"{self.place} reported no state for {job}", cause="its answer cannot be read")
         return found
 
     def _bring_log(self, spool: Spool, work: Work, templates: JobTemplates, sent: Sent) -> list[str]:

@@ -149,7 +149,7 @@ def _state(folder: Path, *, close: bool, offset: int | None = None, wait_s: floa
         return {"stage": "sent"}
     spool = _spool(folder)
     if spool.has(CLOSED):
-        return {"stage": "never-started", "said": "it never arrived there", "is_closed": True}
+        return {"stage": "never-started", "said": "the submission never arrived", "is_closed": True}
     deadline = time.monotonic() + wait_s
     while (stage := stage_of(spool)) not in OVER and time.monotonic() < deadline:
         if offset is not None and log_from(spool, offset):

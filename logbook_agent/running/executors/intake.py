@@ -69,7 +69,7 @@ def take_in(workspace: Workspace, book: Book, spool: Spool) -> Run | None:
     """Bring the record of a run up to date with its spool; the run where it has ended by it. Raises StoreError."""
     name = spool.name
     if name is None:
-        raise StoreError(f"{spool.folder} is no spool of a run")
+        raise StoreError(f"{spool.folder} is not the spool of a run")
     path = book.run_folder(*name) / "run.json"
     if not os.path.lexists(path):
         # A client that is about to write it, or was cut off before it could: nothing was started.
@@ -122,11 +122,11 @@ def _ended(
         return with_end(dataclasses.replace(run, problems=(*run.problems, *_changed(end, digest))), end)
     said = _errors(spool, workspace)
     if stage == "never-started":
-        why = f"never started: {said}" if said else "never started: its worker did not begin"
+        why = f"never started: {said}" if said else "never started: its worker did not start"
         return dataclasses.replace(run, exit=Exit(never_started=True), problems=(*run.problems, why))
     facts = began.problems if began is not None else ()
     known = dataclasses.replace(run, problems=(*run.problems, *facts))
-    why = f"lost: its worker vanished{f' ({said})' if said else ''}; what stands here was read from its log"
+    why = f"lost: its worker vanished{f' ({said})' if said else ''}; this record was rebuilt from its log"
     return from_log(workspace, book, known, Exit(lost=True), why)
 
 
@@ -149,7 +149,7 @@ def _changed(end: End, digest: str | None) -> list[str]:
     """That the log is not the one that the worker wrote."""
     if end.output is None or not end.output.log_bytes or digest == end.output.sha256:
         return []
-    return ["the log is not here" if digest is None else "the log was changed after the run: its digest is another"]
+    return ["the log is missing" if digest is None else "the log was changed after the run: its digest differs"]
 
 
 def _errors(spool: Spool, workspace: Workspace) -> str:
@@ -195,7 +195,9 @@ def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: 
     make_folder(place.parent, within=book.root)
     move(spool.folder, place, within=book.root)
     rows = f"{len(end.rows)} row{'' if len(end.rows) == 1 else 's'}"
-    said = f"late: another end came afterwards, with {rows}; kept in {place.relative_to(book.folder)}"
+    said = (
+        f"late: a second result, with {rows}, arrived after the first; it is kept in {place.relative_to(book.folder)}"
+    )
     book.write_run(dataclasses.replace(run, problems=(*run.problems, said)))
 
 

@@ -19,9 +19,9 @@ from logbook_agent.text.commands.flags import flags
 from logbook_agent.text.times import stamp
 
 _LOG_BYTES = 2**31
-_CAP = b"\n[logbook] the log ends here: it reached its cap\n"
-_CUT = "the log is cut off at its cap"
-GAP = b"[logbook] lines are missing here: the launcher no longer gave them\n"
+_CAP = b"\n[logbook] the log ends here: it reached its size limit\n"
+_CUT = "the log was cut off at its size limit"
+GAP = b"[logbook] lines are missing here: the launcher had dropped them\n"
 
 
 def cleaned(raw: bytes, line: str) -> list[bytes]:
@@ -61,7 +61,7 @@ def keep_log(spool: Spool, work: Work, raw: bytes, templates: JobTemplates, hide
     lines = cleaned(raw, templates.line)
     problems = []
     if templates.log_lines is not None and len(lines) >= templates.log_lines:
-        problems.append(f"the log has its last {len(lines)} lines alone: the launcher gives no more")
+        problems.append(f"the log holds only the last {len(lines)} lines: the launcher returns no more")
     text = spool.redactor().text(hide(b"".join(lines).decode("utf-8", "surrogateescape")))
     now = lines_of(text.encode("utf-8", "surrogateescape"))
     path = spool.folder / LOG
@@ -70,7 +70,7 @@ def keep_log(spool: Spool, work: Work, raw: bytes, templates: JobTemplates, hide
         return [*problems, _CUT]
     whole = merged(lines_of(before), now)
     if GAP in whole:
-        problems.append("lines of the log are missing: the launcher no longer gave them")
+        problems.append("lines of the log are missing: the launcher had dropped them")
     data = b"".join(whole)
     if len(data) > work.log_bytes:
         data = data[: work.log_bytes].rpartition(b"\n")[0] + _CAP
@@ -88,7 +88,7 @@ def end_of(spool: Spool, work: Work, job: JobState, problems: Sequence[str]) -> 
     code = job.exit_code
     if job.fate == "failed" and not code:
         code = 1
-        said.append(f"its launcher told no exit code: 1 stands for {job.said}")
+        said.append(f"the launcher reported no exit code; 1 stands for {job.said}")
     return End(
         ended=stamp(datetime.now(UTC)),
         duration_s=job.duration_s,

@@ -39,7 +39,7 @@ def make_runs(workspace: Workspace, book: Book, plan: RunPlan, display: Display,
         yield run
         if run.exit is None or not run.exit.lost or not left or stops.count > 0:
             return
-        display.progress(f"{run.entry} run {run.run} was lost; it is made again")
+        display.progress(f"{run.entry} run {run.run} was lost; retrying")
 
 
 def submit(workspace: Workspace, book: Book, plan: RunPlan) -> Run:
@@ -63,7 +63,7 @@ def close_dead(workspace: Workspace, book: Book, runs: Sequence[Run], display: D
         if run.executor is not None:
             from logbook_agent.running.executors.client import attend
 
-            display.progress(f"{run.entry} run {run.run} is still running: waiting for its end")
+            display.progress(f"{run.entry} run {run.run} is still running: waiting for it to end")
             attend(workspace, book, run, display, stops)
             continue
         while (left := book.life(run)) == "child" and time.monotonic() < deadline:
@@ -71,7 +71,9 @@ def close_dead(workspace: Workspace, book: Book, runs: Sequence[Run], display: D
         if left != "gone":
             raise StoreError(
                 f"{run.entry} run {run.run} is still running",
-                cause="its command outlived the tool that started it" if left == "child" else "another process runs it",
+                cause="its command outlived the logbook process that started it"
+                if left == "child"
+                else "another process runs it",
                 hint=f"logbook doctor --stop {run.entry}" if left == "child" else f"logbook show {run.entry}",
             )
         finish(workspace, book, stamp, run.entry, run.run, "the series of runs was cut off")
@@ -89,7 +91,7 @@ def ask_to_end(workspace: Workspace, book: Book, run: Run) -> None:
         return
     if book.life(run) == "child":
         raise UsageError(
-            f"the tool of {run.entry} run {run.run} is gone, and its command still runs",
+            f"the logbook process of {run.entry} run {run.run} is gone, but its command still runs",
             cause="it was started without --detach",
             hint=f"logbook doctor --stop {run.entry}",
         )

@@ -42,23 +42,25 @@ def check_parallel(workspace: Workspace, name: str | None, at_most: int) -> None
     """Raises UsageError where runs cannot be made at once without sharing a machine or falling apart."""
     if at_most < 1:
         raise UsageError(
-            f"--parallel {at_most} is not a number of runs", cause="it is below 1", hint="write: --parallel 2"
+            f"--parallel {at_most}: expected 1 or more",
+            cause="it is the number of runs at the same time",
+            hint="--parallel 2",
         )
     if at_most == 1:
         return
     if name is None:
         raise UsageError(
             "--parallel needs an executor with several machines",
-            cause="runs at once would share this machine, and measure one another",
-            hint="add: --on NAME; logbook executors lists them",
+            cause="runs at the same time on this machine would disturb each other's measurements",
+            hint="add --on NAME; logbook executors lists the names",
         )
     executor = executor_named(workspace, name)
     if isinstance(executor, Batch | Pins) or pool_of(workspace, name) is not None:
         return
     raise UsageError(
-        f"{name} cannot make several runs at once",
-        cause="runs that are compared must be made on one machine, and it cannot keep them there",
-        hint=f"where its machines are equal, and no two runs share one: equivalent = true in [executors.{name}]",
+        f"{name} cannot run several commands at once",
+        cause="runs that are compared must be on the same machine, and this executor cannot choose the machine",
+        hint=f"if its machines are equal and no two runs share one, set equivalent = true in [executors.{name}]",
     )
 
 
@@ -97,7 +99,7 @@ def make_all(
             is_ending = is_ending or (ended.exit is not None and ended.exit.never_started)
             yield place, ended
             if again:
-                display.progress(f"{ended.entry} run {ended.run} was lost; it is made again")
+                display.progress(f"{ended.entry} run {ended.run} was lost; retrying")
         if batch.going and select.select([stops.wakeup], [], [], _PAUSE_S)[0]:
             stops.clear_wakeup()
 

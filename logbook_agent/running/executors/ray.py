@@ -91,7 +91,7 @@ class Ray(Remote):
         if lacking:
             raise ToolError(
                 f"no node of {self.place} offers {', '.join(lacking)}",
-                cause=f"a run takes {json.dumps(self.settings.options)}",
+                cause=f"a run reserves {json.dumps(self.settings.options)}",
                 hint="correct cpus, gpus and resources of this executor",
             )
         name = f"{self.place}, Ray {version.get('ray_version')}, {len(nodes)} node{'' if len(nodes) == 1 else 's'}"
@@ -168,8 +168,8 @@ class Ray(Remote):
         if "unknown" in head:
             if sent.job is None and (seen is None or seen.stage == "sent"):
                 closed = head["unknown"] and self.jobs.submit(sent.folder.split("/")[-2], "true")
-                return ("never-started", "it never arrived there") if closed else ("sent", None)
-            head = {"stage": "elsewhere", "said": "Ray does not know its Job any more: its head was started anew"}
+                return ("never-started", "the submission never arrived") if closed else ("sent", None)
+            head = {"stage": "elsewhere", "said": "Ray no longer knows its Job: the head was restarted"}
         stage, said = super().judged(spool, sent, head)
         if stage != "elsewhere" or seen is None or seen.stage != stage:
             return stage, said
@@ -219,7 +219,7 @@ class Ray(Remote):
         if files is not None:
             return head, b"" if offset is None else files.get(LOG, b"")[offset : offset + PIECE_BYTES]
         if told["stage"] == "ended" and not self._is_alive(told["node"]):
-            return {"stage": "lost", "said": "its node ended before its files were brought"}, b""
+            return {"stage": "lost", "said": "its node ended before its files were collected"}, b""
         return head, b"" if offset is None or "node" not in told else self._output(told["node"], key, offset)
 
     def _broken_off(self, journal: Journal, told: dict[str, Any], key: str) -> dict[str, Any]:
@@ -271,9 +271,9 @@ class Ray(Remote):
         elif told.get("stage") == "ended" and FINAL not in contents:
             if node is not None and self._is_alive(node):
                 raise ToolError(
-                    f"what {key} has left cannot be read", cause="Ray did not give its files", hint="logbook collect"
+                    f"cannot read the files of {key}", cause="Ray did not return them", hint="logbook collect"
                 )
-            told["said"] = "its node ended before its files were brought"
+            told["said"] = "its node ended before its files were collected"
         said = told.get("said") or (None if journal.is_going else _ended_as(journal))
         if said and not contents.get(ERRORS) and FINAL not in contents:
             contents[ERRORS] = f"{said}\n".encode()
@@ -296,7 +296,7 @@ def _is_interrupted(end: bytes) -> bool:
 
 def _ended_as(journal: Journal) -> str:
     if journal.status is None:
-        return "Ray does not know its Job any more: its head was started anew"
+        return "Ray no longer knows its Job: the head was restarted"
     return f"its coordinator ended as {journal.status}"
 
 

@@ -39,7 +39,7 @@ _WAITS_S = 5.0
 _KEPT_S = 14 * 24 * 3600.0
 
 Event = dict[str, Any]
-_STOPPED: Event = {"event": "over", "stage": "never-started", "said": "stopped before it began"}
+_STOPPED: Event = {"event": "over", "stage": "never-started", "said": "stopped before it started"}
 
 
 def stop_key(plan: dict[str, Any], key: str) -> bytes:
@@ -62,7 +62,7 @@ def case(plan: dict[str, Any], given: dict[str, Any], files: dict[str, Any]) -> 
     try:
         spool.mkdir(mode=0o700)
     except FileExistsError:
-        yield {"event": "over", "stage": "never-started", "said": f"{spool} is there already"}
+        yield {"event": "over", "stage": "never-started", "said": f"{spool} already exists"}
         return
     work = dict(given["work"])
     work |= {name: os.path.expanduser(work[name]) for name in ("cwd", "root")}  # noqa: PTH111
@@ -104,7 +104,7 @@ class Nursery:
     def answer(self) -> int:
         line = self._says.readline()
         if not line:
-            raise RuntimeError(f"the nursery of workers ended with {self._process.wait()}")
+            raise RuntimeError(f"the process that starts workers ended with {self._process.wait()}")
         return int(line)
 
     def attend(self, stop: bytes, worker: int) -> None:
@@ -268,7 +268,7 @@ class Coordinator:
         for given in self._active.values():
             if not given["is_placed"] and not given.get("is_told") and time.monotonic() - given["at"] > _WAITS_S:
                 given["is_told"] = True
-                self._say(given, {"event": "waits", "said": f"waits for {json.dumps(self._plan['options'])}"})
+                self._say(given, {"event": "waits", "said": f"waiting for {json.dumps(self._plan['options'])}"})
 
     def _drop_stopped(self) -> None:
         """Give up works that are to be stopped before they begin."""

@@ -45,8 +45,8 @@ class Jobs:
             return
         if len(data) > MOST_PACKAGE_BYTES:
             raise ToolError(
-                f"{len(data) / 2**20:.0f} MiB cannot be sent to Ray",
-                cause="it takes 100 MiB at once",
+                f"{len(data) / 2**20:.0f} MiB is too much to send to Ray",
+                cause="Ray accepts at most 100 MiB at a time",
                 hint="add large files to .gitignore, or set sync = false and tree for this executor",
             )
         self._call("PUT", place, data=data)
@@ -66,7 +66,7 @@ class Jobs:
         if "already exists" in answer.text:
             return False
         said = answer.text.strip().splitlines()[-1:] or [f"status {answer.status_code}"]
-        raise NoAnswer(f"Ray at {self.address} started no job", cause=said[0], hint="ray status")
+        raise NoAnswer(f"Ray at {self.address} did not start the job", cause=said[0], hint="ray status")
 
     def job(self, job: str) -> dict[str, Any] | None:
         """What Ray says of a Job; None for one that it does not know."""
@@ -130,7 +130,7 @@ class Jobs:
             raise self._unreachable(error, is_certain=refused) from error
         if allowed is not None and answer.status_code not in allowed:
             said = answer.text.strip().splitlines()[-1:] or ["no reason given"]
-            raise ToolError(f"Ray at {self.address} answers {answer.status_code}", cause=said[0][:500])
+            raise ToolError(f"Ray at {self.address} answered {answer.status_code}", cause=said[0][:500])
         return answer
 
     def _unreachable(self, error: Exception, *, is_certain: bool) -> NoAnswer:
@@ -147,7 +147,7 @@ class Jobs:
         except ValueError:
             found = None
         if not isinstance(found, dict):
-            raise ToolError(f"{self.address} is no Ray dashboard", cause="its answer is not JSON")
+            raise ToolError(f"{self.address} is not a Ray dashboard", cause="its answer is not JSON")
         return found
 
 

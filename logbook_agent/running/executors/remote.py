@@ -153,7 +153,7 @@ class Remote:
             return
         answer = self.far(["fetch", sent.folder], timeout_s=_FETCH_S)
         if answer.code != 0:
-            raise ToolError(f"what {sent.folder} holds cannot be brought here", cause=answer.said)
+            raise ToolError(f"cannot fetch the files in {sent.folder}", cause=answer.said)
         bring(spool, answer.out)
         self.ask(["drop", sent.folder])
 
@@ -164,7 +164,7 @@ class Remote:
         plain = {"work": encode(work), "secrets": dict(secrets)}
         head, _ = self.ask(["start", sent.folder], stdin=json.dumps(plain).encode())
         if head.get("error"):
-            raise ToolError(f"no worker was started: {head['error']}", cause=f"refused by {self.place or 'this host'}")
+            raise ToolError(f"no worker was started: {head['error']}", cause=f"reported by {self.place or 'this host'}")
 
     def end(self, sent: Sent) -> None:
         """Ask the worker there to end its command."""
@@ -182,8 +182,8 @@ class Remote:
         if words and not self.hands_over:
             raise ToolError(
                 "the command holds a secret",
-                cause="what is submitted to a queue is kept there, and read by others",
-                hint="pass it by the name of a variable that is set where the command runs",
+                cause="a queue stores what is submitted, and others can read it",
+                hint="pass it in an environment variable that is set where the command runs",
             )
 
     def carry(self, spool: Spool, work: Work) -> Work:
@@ -194,8 +194,8 @@ class Remote:
             return elsewhere(work, repository, self.places.tree)
         if repository is None:
             raise ToolError(
-                f"{work.cwd} cannot be synced",
-                cause="it lies in no git repository",
+                f"cannot sync {work.cwd}",
+                cause="it is not in a git repository",
                 hint="git init, or set sync = false for this executor",
             )
         tree = tree_of(repository, Path(work.root), self.environ)
@@ -211,7 +211,9 @@ class Remote:
             return
         answer = self.shell.run(["sh", "-c", _UNPACK, folder], stdin=files.archive(), timeout_s=_FETCH_S)
         if answer.code != 0:
-            raise ToolError(f"{folder} cannot be written there", cause=answer.said, hint="logbook executors")
+            raise ToolError(
+                f"cannot write {folder} on {self.place or 'this host'}", cause=answer.said, hint="logbook executors"
+            )
 
     @property
     def code_folder(self) -> str:
@@ -227,9 +229,9 @@ class Remote:
             answer = self.shell.run(argv, stdin=stdin, timeout_s=timeout_s)
         if answer.code == _NO_PROGRAM:
             raise ToolError(
-                f"no {self.places.python} on {self.place or 'this host'}",
+                f"{self.places.python} not found on {self.place or 'this host'}",
                 cause=answer.said,
-                hint="name a Python 3.11 or later that is there: python = '/path/to/python3'",
+                hint="name a Python 3.11 or later of that machine in the settings: python = '/path/to/python3'",
             )
         return answer
 
@@ -254,7 +256,7 @@ class Remote:
         except ValueError:
             head = None
         if not isinstance(head, dict):
-            raise ToolError(f"{words[0]} failed on {self.place or 'this host'}", cause=answer.said)
+            raise ToolError(f"logbook failed on {self.place or 'this host'}", cause=answer.said)
         return head, rest
 
     def _mirror(
@@ -297,7 +299,7 @@ def bring(spool: Spool, archive: bytes) -> None:
                 if file is not None:
                     brought[entry.name] = file.read()
     except (tarfile.TarError, OSError, EOFError) as error:
-        raise StoreError(f"what was brought for {spool.folder.name} cannot be read", cause=str(error)) from error
+        raise StoreError(f"cannot read the files fetched for {spool.folder.name}", cause=str(error)) from error
     for name, content in brought.items():
         place = Path(name)
         if name in _BROUGHT or (len(place.parts) == 2 and place.parts[0] == "files" and place.name not in ("", "..")):

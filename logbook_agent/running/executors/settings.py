@@ -83,15 +83,15 @@ def named(workspace: Workspace, name: str, section: Section = "executors") -> De
         near = nearest(name, tuple(there))
         raise UsageError(
             f"no {one} {name!r}",
-            cause=f"the settings name {', '.join(there) or 'none'}",
-            hint=f"did you mean {near}?" if near else f"describe it: {_DESCRIBED[section]}",
+            cause=f"{section} in the settings: {', '.join(there) or 'none'}",
+            hint=f"did you mean {near}?" if near else f"describe it in your settings: {_DESCRIBED[section]}",
         )
     found = there[name]
     if not found.is_confirmed:
         raise UsageError(
             f"{found.what} is not confirmed",
-            cause=f"{found.file} came with the project or was changed since, and decides where commands and secrets go",
-            hint=f"read its [{section}], then: logbook executors --confirm",
+            cause=f"{found.file} belongs to the project and decides where your commands and secrets go",
+            hint=f"read its [{section}] tables, then type: logbook executors --confirm",
         )
     return found
 
@@ -109,11 +109,13 @@ def _declared(
 ) -> Declared:
     kind = table.get("kind")
     if name == LOCAL:
-        raise UsageError(f"[{section}.{LOCAL}] in {file}", cause="this name means this machine", hint="rename it")
+        raise UsageError(
+            f"[{section}.{LOCAL}] in {file}", cause="that name is reserved for this machine", hint="rename it"
+        )
     if not isinstance(kind, str):
         raise UsageError(
             f"[{section}.{name}] in {file} has no kind",
-            cause="the kind says how it is spoken to",
+            cause="the kind selects how it is reached",
             hint='write: kind = "command"',
         )
     lease = table.get("lease") if section == "executors" else None

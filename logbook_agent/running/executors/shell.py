@@ -98,7 +98,7 @@ def run_program(
             return ShellAnswer(code=126, err=f"{argv[0]}: {error.strerror or error}")
         except subprocess.TimeoutExpired:
             raise NoAnswer(
-                f"{Path(argv[0]).name} did not end within {timeout_s:g} s", cause="the other side does not answer"
+                f"{Path(argv[0]).name} did not end within {timeout_s:g} s", cause="no answer from the other side"
             ) from None
         errors.seek(0)
         return ShellAnswer(code=done.returncode, out=done.stdout, err=errors.read(2**16).decode("utf-8", "replace"))
@@ -118,5 +118,7 @@ def private_folder(environ: Mapping[str, str]) -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
     if found.st_uid != os.getuid() or found.st_mode & 0o077:
-        raise ToolError(f"{folder} is not yours alone", cause="others may write to it", hint=f"chmod 700 {folder}")
+        raise ToolError(
+            f"other users can write to {folder}", cause="others may write to it", hint=f"chmod 700 {folder}"
+        )
     return folder

@@ -145,7 +145,7 @@ class Slurm(Remote):
         if spool.is_held() or (has_begun and silent_s is not None and abs(silent_s) < FRESH_S):
             return alive, None
         job = self.job(sent)
-        said = job.said if job is not None else "Slurm does not know its job"
+        said = job.said if job is not None else "Slurm has no record of its job"
         if job is not None and not job.is_over:
             return alive, said
         if not self._close(sent):
@@ -227,8 +227,8 @@ def slurm(workspace: Workspace, declared: Declared) -> Slurm:
     settings = declared.read(SlurmSettings)
     if set("%\\") & set(settings.folder):
         raise UsageError(
-            f"executor {declared.name!r} has the folder {settings.folder}",
-            cause="Slurm takes % and \\ in the name of an output file for something else",
+            f"executor {declared.name!r}: folder {settings.folder!r} contains % or \\",
+            cause="Slurm gives these a special meaning in the name of an output file",
             hint=f"choose another folder in {declared.file}",
         )
     environ = workspace.environ

@@ -59,7 +59,7 @@ class Ssh:
         """As `Shell.run`. Exit code 255 is taken for a lost connection."""
         program = find_program("ssh", self.environ)
         if program is None:
-            raise NoAnswer("no ssh here", cause="it is not on PATH", hint="install openssh-client", is_certain=True)
+            raise NoAnswer("ssh not found", cause="it is not on PATH", hint="install openssh-client", is_certain=True)
         control = f"ControlPath={private_folder(self.environ)}/%C"
         settings = [word for name, value in _OPTIONS.items() for word in ("-o", f"{name}={value}")]
         words = [program, *self.options, *settings, "-o", control, "--", self.host, as_text(argv)]
@@ -91,9 +91,9 @@ class Detached(Remote):
             answer = self.shell.run(words, timeout_s=_INSTALL_S)
             if answer.code != 0:
                 raise ToolError(
-                    f"no environment could be made on {self.place or 'this host'}",
+                    f"cannot create an environment on {self.place or 'this host'}",
                     cause=answer.said,
-                    hint=f"make it by hand there: {needed}, and name its Python: python = '...'",
+                    hint=f"install {needed} there by hand, and name that Python in the settings: python = '...'",
                 )
 
 

@@ -100,8 +100,8 @@ def made(workspace: Workspace, declared: Declared) -> Executor:
     make = KINDS.get(declared.kind)
     if make is None:
         raise UsageError(
-            f"executor {declared.name!r} has the unknown kind {declared.kind!r}",
-            cause=f"this version has {', '.join(KINDS)}",
+            f"executor {declared.name!r} : unknown kind {declared.kind!r}",
+            cause=f"this version knows {', '.join(KINDS)}",
             hint=f"correct it in {declared.file}",
         )
     return make(workspace, declared)

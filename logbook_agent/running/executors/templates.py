@@ -79,7 +79,7 @@ def completed(name: str, given: JobTemplates) -> JobTemplates:
     """The templates of these settings, those of the preset included. Raises UsageError where they cannot work."""
     where = f"executor {name!r}"
     if given.preset is not None and given.preset not in PRESETS:
-        raise UsageError(f"{where}: no preset {given.preset!r}", cause=f"there are {', '.join(PRESETS)}")
+        raise UsageError(f"{where}: unknown preset {given.preset!r}", hint=f"presets: {', '.join(PRESETS)}")
     if given.preset is not None and not given.program:
         example = '["uv", "run", "iris", "--cluster=NAME"]'
         if given.is_synchronous:
@@ -148,13 +148,13 @@ def iris(program: Words, options: Words = ()) -> JobTemplates:
 def _check(where: str, given: JobTemplates) -> None:
     for key in ("submit", "state", "logs", "id"):
         if not getattr(given, key):
-            raise UsageError(f"{where} has no {key}", hint=f"docs/how-to/launchers.md describes {key}")
+            raise UsageError(f"{where} has no {key}", hint=f"docs/how-to/iris.md describes {key}")
     for key, allowed in _KNOWN.items():
         names = [name for word in getattr(given, key) for name in _PLACEHOLDER.findall(word)]
         if unknown := [name for name in names if name not in allowed]:
             known = ", ".join(f"{{{name}}}" for name in allowed)
             raise UsageError(
-                f"{where}: {key} has the unknown placeholder {{{unknown[0]}}}", hint=f"placeholders of {key}: {known}"
+                f"{where}: unknown placeholder in {key}: {{{unknown[0]}}}", hint=f"placeholders of {key}: {known}"
             )
     if given.submit.count("{command}") != 1:
         raise UsageError(f"{where}: submit needs {{command}} once, as a word of its own")
@@ -162,16 +162,16 @@ def _check(where: str, given: JobTemplates) -> None:
         try:
             re.compile(getattr(given, key).replace("{name}", "x"))
         except re.error as error:
-            raise UsageError(f"{where}: {key} is no pattern", cause=str(error)) from None
+            raise UsageError(f"{where}: {key} is not a valid regular expression", cause=str(error)) from None
     if wrong := next((fate for fate in given.states.values() if fate not in FATES), None):
-        raise UsageError(f"{where}: states has the unknown meaning {wrong!r}", hint=f"meanings: {', '.join(FATES)}")
+        raise UsageError(f"{where}: unknown meaning in states: {wrong!r}", hint=f"meanings: {', '.join(FATES)}")
     if wrong := next((fact for fact in given.facts if fact not in FACTS), None):
-        raise UsageError(f"{where}: facts has the unknown fact {wrong!r}", hint=f"facts: {', '.join(FACTS)}")
+        raise UsageError(f"{where}: unknown name in facts: {wrong!r}", hint=f"facts: {', '.join(FACTS)}")
     place = name_place(given)
     if place is not None and any("{env}" in word or "{command}" in word for word in given.submit[:place]):
         raise UsageError(f"{where}: the word with {{name}} must stand before {{env}} and {{command}}")
     if given.find and place is None:
-        raise UsageError(f"{where}: find is of no use without {{name}} in submit")
+        raise UsageError(f"{where}: find needs {{name}} in submit")
 
 
 # -- words -----------------------------------------------------------------------------------------
@@ -214,15 +214,15 @@ def _check_secrets(
     hidden = [key for key, value in env.items() if redactor.named(key, value) != value and key not in templates.secrets]
     if hidden:
         raise UsageError(
-            f"{hidden[0]} holds a secret, and executor {name!r} would hand it to its launcher",
-            cause="launchers keep what they are given, where others may read it",
+            f"{hidden[0]} holds a secret, and executor {name!r} would pass it to its launcher",
+            cause="launchers store what they are given, and others may read it",
             hint=f'set it where the command runs, or allow it in your settings: secrets = ["{hidden[0]}"]',
         )
     if redactor.argv(argv) != tuple(argv):
         raise UsageError(
             "the command holds a secret",
-            cause=f"executor {name!r} would hand it to its launcher, which keeps it where others may read it",
-            hint="pass it by the name of a variable that is set where the command runs",
+            cause=f"executor {name!r} would pass it to its launcher, which stores it where others may read it",
+            hint="pass it in an environment variable that is set where the command runs",
         )
 
 

@@ -33,9 +33,9 @@ class Typed(Submitter):
         line = _line(work)
         if any(place in work.hidden for place in ("executable", *(f"argv.{n}" for n in range(line.base)))):
             raise ToolError(
-                "the job could not be asked about later",
-                cause="the words before `job run` hold a secret, which is never written down",
-                hint="pass it to iris by a variable",
+                "the state of this job could not be asked for later",
+                cause="the words before `job run` hold a secret, and secrets are never stored",
+                hint="pass it to iris in an environment variable",
             )
         sent = super()._sent(work)
         return dataclasses.replace(sent, name=line.name or sent.name, is_typed=line.name is not None)
@@ -50,5 +50,5 @@ class Typed(Submitter):
 def _line(work: Work) -> known.IrisLine:
     line = known.iris(work.argv)
     if line is None:
-        raise StoreError(f"{work.entry} run {work.run} is no submission to Iris", cause="its spool was changed")
+        raise StoreError(f"{work.entry} run {work.run} is not a submission to Iris", cause="its spool was changed")
     return line

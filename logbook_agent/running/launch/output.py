@@ -129,7 +129,9 @@ class _LogFile:
             self._put(data)
             return
         end = b"" if data[:room].endswith(b"\n") or (not room and not self.written) else b"\n"
-        self._put(data[:room] + end + b"[logbook] the log ends here: it reached its cap of %d bytes\n" % self._max)
+        self._put(
+            data[:room] + end + b"[logbook] the log ends here: it reached its size limit of %d bytes\n" % self._max
+        )
         self.truncated = True
         self.close()
 

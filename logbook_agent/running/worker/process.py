@@ -75,7 +75,7 @@ def stop_with_parent() -> None:
     if sys.platform != "linux" or ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM):
         raise ToolError("the worker cannot be bound to its parent", cause="only Linux can", hint="omit --with-parent")
     if os.getppid() != parent:
-        raise ToolError("the process that started this worker is gone", cause="it died meanwhile")
+        raise ToolError("the process that started this worker has ended", cause="it ended first")
 
 
 def _work(spool: Spool, lock: int | None) -> int:
@@ -84,11 +84,11 @@ def _work(spool: Spool, lock: int | None) -> int:
         name_holder(lock, os.getpid())
     if held is None or spool.has(BEGAN) or spool.has(FINAL):
         raise ToolError(
-            f"{spool.folder.name} was started already",
-            cause="another worker holds it" if held is None else "there is a run in it",
+            f"{spool.folder.name} has already been started",
+            cause="another worker holds it" if held is None else "it holds a run",
         )
     if spool.has(CLOSED):
-        raise ToolError(f"{spool.folder.name} is closed", cause="its client gave it up before this worker began")
+        raise ToolError(f"{spool.folder.name} is closed", cause="its client gave it up before this worker started")
     text = spool.read(WORK)
     where = spool.folder / WORK if text is not None else "standard input"
     try:

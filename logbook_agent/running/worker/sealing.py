@@ -51,8 +51,8 @@ def unsealed(work: Work, environ: Mapping[str, str]) -> Work:
     missing = sorted({name for name in work.hidden.values() if name not in environ})
     if missing:
         raise ToolError(
-            f"variables are not set where the worker runs: {', '.join(missing)}",
-            cause="they hold secrets, which are never sent along with a command",
+            f"not set where the worker runs: {', '.join(missing)}",
+            cause="they hold secrets, and a secret is never sent with a command",
             hint=f"set {missing[0]} there",
         )
     found = {place: environ[name] for place, name in work.hidden.items()}
