@@ -52,6 +52,7 @@ SUBCOMMANDS = (
     Subcommand("list", "reading", "One line per entry."),
     Subcommand("show", "reading", "One entry with its runs."),
     Subcommand("status", "reading", "Where the thread stands, in at most 8,000 bytes."),
+    Subcommand("watch", "watch", "What runs now and how far it is, the newest results, the best so far: live."),
     Subcommand("search", "reading", "Entries that contain all words of a text."),
     Subcommand("tried", "tried", "What was tried and did not work out: verdicts, failures, negative results."),
     Subcommand("table", "table", "Rows of entries as a table: Markdown or CSV, pivots, deltas, means."),

@@ -71,15 +71,21 @@ def emit(command: str, data: Any, text: str, *, as_json: bool, warnings: Sequenc
         say(f"warning: {warning}")
 
 
-def _json(answer: dict[str, Any]) -> str:
-    text = json.dumps(answer, ensure_ascii=False, indent=1)
+def emit_line(command: str, data: Any, *, warnings: Sequence[str] = ()) -> None:
+    """Print an answer of a command that goes on as one line of JSON, at once."""
+    answer = {"schema": f"logbook/{command}/1", "data": data, "warnings": list(warnings)}
+    print(_json(answer, indent=None), flush=True)
+
+
+def _json(answer: dict[str, Any], indent: int | None = 1) -> str:
+    text = json.dumps(answer, ensure_ascii=False, indent=indent)
     redactor = _redactor()
     # One look at the whole is cheap, and most answers hold nothing.
     if not redactor.may_hold_some(text):
         return text
     from logbook_agent.text.redaction.plain import redacted
 
-    return json.dumps(redacted(answer, redactor), ensure_ascii=False, indent=1)
+    return json.dumps(redacted(answer, redactor), ensure_ascii=False, indent=indent)
 
 
 def report_error(error: LogbookError, *, as_json: bool) -> int:

@@ -150,7 +150,18 @@ def runs_are_left(entry: Entry, statuses: Sequence[RunStatus]) -> bool:
     """Whether the plan that the entry carries out has runs that are not made yet: no run was cut off, the sweep was."""
     if entry.recipe is None:
         return False
-    return len(_attempts([s.run for s in statuses])) < entry.recipe.runs
+    return made_of_plan([s.run for s in statuses]) < entry.recipe.runs
+
+
+def planned_runs(entry: Entry, runs: Sequence[Run]) -> int | None:
+    """How many runs an entry is to have, by its recipe or its design; None where that was not planned. `runs` are those
+    it has, which tell how many values are compared."""
+    if entry.recipe is not None:
+        return entry.recipe.runs
+    if entry.design is None:
+        return None
+    values = 1 if entry.noise else max(2, len({(run.label, run.argv) for run in runs}))
+    return entry.design.rounds * values
 
 
 def is_made(run: Run) -> bool:
@@ -177,6 +188,11 @@ def only_predicts(entry: Entry, run: Run) -> bool:
 def is_own(run: Run, *labels: str) -> bool:
     """Whether a run belongs to the sweep itself, not to a case."""
     return run.label is not None and run.label.split(":")[0] in (labels or (CONFIRMATION, SETUP, TEARDOWN))
+
+
+def made_of_plan(runs: Sequence[Run]) -> int:
+    """How many runs of a plan were made, each counted once however often it was made again."""
+    return len(_attempts(runs))
 
 
 def mended(runs: Sequence[Run]) -> frozenset[int]:

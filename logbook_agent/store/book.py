@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from logbook_agent.store.spool import Heartbeat, Spool
     from logbook_agent.store.tried import TriedIndex
 
+INDEX = ".index.sqlite"
 # What the folder of a detached series of runs is called, behind its entry.
 SERIES = ".series"
 
@@ -57,11 +58,18 @@ class Summaries:
 class Book:
     """An existing logbook. `durable=False` leaves out fsync (for tests and benchmarks alone).
 
-    Whatever is written passes the redactor that `redactor` gives at that moment: no caller can forget it.
+    Whatever is written passes the redactor that `redactor` gives at that moment: no caller can forget it. `index`: the
+    folder of the disposable index, for whoever only looks; None: it lies in the logbook.
     """
 
     def __init__(
-        self, root: Path, topic: str, *, durable: bool = True, redactor: Callable[[], Redactor] = by_shape
+        self,
+        root: Path,
+        topic: str,
+        *,
+        durable: bool = True,
+        redactor: Callable[[], Redactor] = by_shape,
+        index: Path | None = None,
     ) -> None:
         self._redactor = redactor
         self.root = root
@@ -73,7 +81,8 @@ class Book:
         self.entries_folder = self.folder / "entries"
         self.runs_folder = self.folder / "runs"
         self.open_folder = self.folder / "open"
-        self.index_path = self.folder / ".index.sqlite"
+        self.index_path = self.folder / INDEX if index is None else index / f"{topic}{INDEX}"
+        self._index_within = root if index is None else index
         # What was written here and the view does not show yet: entries with those that they speak of, and the header.
         self.changed: set[str] = set()
         self.header_changed = False
@@ -138,7 +147,7 @@ class Book:
         """Hints at which entries hold a command."""
         from logbook_agent.store.tried import TriedIndex
 
-        return TriedIndex(self.index_path, within=self.root)
+        return TriedIndex(self.index_path, within=self._index_within)
 
     def reserve_id(self, owner: dict[str, object]) -> tuple[str, str | None]:
         """The next ID, never handed out before, and a warning when other worktrees cannot know of it."""
@@ -368,14 +377,14 @@ class Book:
         """What the blocks of long entries say of their runs."""
         from logbook_agent.store.runs_index import SaidIndex
 
-        return SaidIndex(path=self.index_path, within=self.root)
+        return SaidIndex(path=self.index_path, within=self._index_within)
 
     @property
     def _runs_index(self) -> RunsIndex:
         if self._runs is None:
             from logbook_agent.store.runs_index import RunsIndex
 
-            self._runs = RunsIndex(self.index_path, self.root, __version__)
+            self._runs = RunsIndex(self.index_path, self._index_within, __version__)
         return self._runs
 
     def _run_numbers(self, entry_id: str) -> list[int]:
@@ -410,7 +419,7 @@ class Book:
 
         header = self.header
         version = f"{__version__} {form} {self._header_stamp}"
-        index = Index(self.index_path, self.root, version)
+        index = Index(self.index_path, self._index_within, version)
         index.load()
         found: list[dict[str, Any]] = []
         fresh: dict[str, tuple[EntryStamp, dict[str, Any]]] = {}

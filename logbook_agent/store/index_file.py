@@ -131,6 +131,20 @@ def remove(path: Path, within: Path) -> None:
             files.remove(name, within=within)
 
 
+def copied(path: Path, within: Path, to: Path) -> None:
+    """Copy an index of this machine to another folder, as far as that can be done now; the original stays as it is."""
+    import sqlite3
+
+    if not os.path.lexists(path) or problem_of(path, within) is not None:
+        return
+    with contextlib.suppress(sqlite3.Error, OSError):
+        source = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_BUSY_S)
+        with contextlib.closing(source), contextlib.closing(sqlite3.connect(to)) as target:
+            source.backup(target)
+            target.execute("UPDATE about SET value = ? WHERE key = 'place'", (_place(to),))
+            target.commit()
+
+
 def problem_of(path: Path, within: Path) -> str | None:
     """What is wrong with an index, without a change to it; None when it is whole, missing or just being written."""
     import sqlite3

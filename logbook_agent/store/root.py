@@ -78,13 +78,15 @@ def _complete(path: Path, text: str, root: Path, *, durable: bool) -> None:
         write_text(path, "\n".join([present.rstrip("\n"), *missing, ""]), within=root, durable=durable)
 
 
-def books(root: Path, *, durable: bool = True, redactor: Callable[[], Redactor] = by_shape) -> list[Book]:
-    """All logbooks under `root`, by topic; also one whose header cannot be read."""
+def books(
+    root: Path, *, durable: bool = True, redactor: Callable[[], Redactor] = by_shape, index: Path | None = None
+) -> list[Book]:
+    """All logbooks under `root`, by topic; also one whose header cannot be read. `index`: as of `Book`."""
     if not root.is_dir():
         return []
     names = (e.name for e in os.scandir(root) if not e.name.startswith("."))
     found = (name for name in names if os.path.lexists(f"{root}/{name}/logbook.yaml"))
-    return [Book(root, topic, durable=durable, redactor=redactor) for topic in sorted(found)]
+    return [Book(root, topic, durable=durable, redactor=redactor, index=index) for topic in sorted(found)]
 
 
 def _has_prefix(book: Book, prefix: str) -> bool:

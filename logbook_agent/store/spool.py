@@ -33,7 +33,7 @@ from logbook_agent.model.record import Life
 from logbook_agent.store.files import make_folder, open_lock, write_atomic
 from logbook_agent.store.parse import parse_json, place_of
 from logbook_agent.store.processes import alive, create_time, this_host
-from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, read_text
+from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, open_file, read_text
 from logbook_agent.text.redaction.plain import clean_record, clean_run
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
@@ -236,14 +236,19 @@ class Spool:
         """Whether somebody who lives is responsible."""
         if not self.has(LOCK):
             return False
-        descriptor = open_lock(self.folder / LOCK, within=self.within)
         try:
-            # Shared: two who only look do not take one another for a holder.
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(descriptor)
+            # For reading alone: a look makes no file, not even where the folder is just being removed.
+            lock = open_file(self.folder / LOCK, within=self.within)
+        except StoreError:
+            if self.has(LOCK):
+                raise
+            return False
+        with lock:
+            try:
+                # Shared: two who only look do not take one another for a holder.
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
         return False
 
     def holder(self) -> tuple[Process, str | None] | None:

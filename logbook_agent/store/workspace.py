@@ -51,6 +51,8 @@ class Workspace:
     timing: Mapping[str, Any] = field(default_factory=dict)
     # What makes the runs of this invocation; None: its own process.
     executor: str | None = None
+    # Where the disposable indexes are kept by whoever only looks; None: in the logbooks.
+    index_folder: Path | None = None
     # What is done with a logbook before the first use of it in this invocation.
     arrive: Callable[[Workspace, Book], object] | None = None
     warnings: list[str] = field(default_factory=list)
@@ -128,7 +130,7 @@ class Workspace:
 
     def books(self) -> list[Book]:
         """All logbooks of the root."""
-        return books(self.root, redactor=lambda: self.redactor)
+        return books(self.root, redactor=lambda: self.redactor, index=self.index_folder)
 
     def create(self, header: Header) -> Book:
         """A new logbook in the root."""

@@ -1,0 +1,143 @@
+"""`logbook watch`: what goes on in a logbook, in the terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from logbook_agent.cli.options import Common, workspace
+from logbook_agent.cli.output import clean, draws, emit, emit_line
+from logbook_agent.cli.watch_lines import Line, lines_of
+from logbook_agent.live.follower import LOOK_S, Follower
+from logbook_agent.live.standing import standing
+from logbook_agent.model.errors import LogbookError
+from logbook_agent.store.workspace import Workspace
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+_REDRAW_S = 1.0
+_TERMINATED = 128 + signal.SIGTERM
+
+
+def watch_command(*, common: Common) -> None:
+    """What runs where and how far it is, the newest results, the best so far, the criteria.
+
+    On a terminal it stays until Ctrl-C and exits with 130, as `tail -f` does. Elsewhere it prints this once; with
+    --json one line of JSON now and at every change. It only looks: what has ended is not collected.
+    Example: logbook watch
+    """
+    with tempfile.TemporaryDirectory(prefix="logbook-watch-") as folder, _ends_well():
+        space = looking(common, Path(folder))
+        book = space.book()
+        follower = Follower(lambda: looking(common, Path(folder), space.root), book.topic, Path(folder))
+        with contextlib.closing(follower):
+            if common.as_json:
+                _as_json(follower)
+            elif draws():
+                _on_terminal(follower)
+            else:
+                text = "\n".join("".join(part for part, _ in line) for line in _lines(follower, _Seen(), width=None))
+                emit("watch", None, text, as_json=False, warnings=follower.workspace.warnings)
+
+
+def looking(common: Common, folder: Path, root: Path | None = None) -> Workspace:
+    """A workspace that changes nothing: it collects no run, and its indexes lie in `folder`."""
+    found = workspace(common.logbook, str(root) if root is not None else common.root)
+    return replace(found, arrive=None, index_folder=folder)
+
+
+@contextlib.contextmanager
+def _ends_well() -> Iterator[None]:
+    """TERM ends it as Ctrl-C does: the terminal is put back, and its folder removed."""
+
+    def ended(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(_TERMINATED)
+
+    before = signal.signal(signal.SIGTERM, ended)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class _Seen:
+    """What was said last, kept while the records stay as they are."""
+
+    def __init__(self) -> None:
+        self._version: int | None = None
+        self._data: dict[str, Any] = {}
+
+    def data(self, follower: Follower) -> dict[str, Any]:
+        followed = follower.look()
+        trouble = followed.trouble
+        if self._version != followed.version:
+            try:
+                self._data = standing(follower.workspace, followed)
+                self._version = followed.version
+            except (LogbookError, OSError) as error:
+                trouble = str(error)  # the store changes just now; the next look reads it again
+        return {**self._data, "running": followed.going["runs"], "series": followed.going["series"], "trouble": trouble}
+
+
+def _as_json(follower: Follower) -> None:
+    seen, before = _Seen(), None
+    while True:
+        data = seen.data(follower)
+        if data != before:
+            emit_line("watch", data, warnings=follower.workspace.warnings)
+            before = data
+        time.sleep(LOOK_S)
+
+
+def _lines(follower: Follower, seen: _Seen, *, width: int | None, height: int | None = None) -> list[Line]:
+    return lines_of(seen.data(follower), datetime.now(UTC), width=width, height=height)
+
+
+def _on_terminal(follower: Follower) -> None:
+    from rich.console import Console
+    from rich.live import Live
+
+    console, seen = Console(highlight=False), _Seen()
+
+    def now() -> Text:
+        size = shutil.get_terminal_size()
+        return _text(_lines(follower, seen, width=size.columns, height=size.lines))
+
+    shown = now()
+    try:
+        with Live(shown, console=console, screen=True, auto_refresh=False) as live:
+            drawn = 0.0
+            while True:
+                before, shown = shown, now()
+                if shown != before or time.monotonic() - drawn > _REDRAW_S:
+                    live.update(shown, refresh=True)
+                    drawn = time.monotonic()
+                time.sleep(LOOK_S)
+    finally:
+        # What was seen last stays on the screen.
+        console.print(shown)
+        sys.stdout.flush()
+
+
+def _text(lines: list[Line]) -> Text:
+    from rich.text import Text
+
+    has_colour = not os.environ.get("NO_COLOR")
+    text = Text(no_wrap=True, overflow="crop", end="")
+    for number, line in enumerate(lines):
+        text.append("\n" if number else "")
+        for part, style in line:
+            text.append(clean(part), style=style if has_colour else "")
+    return text

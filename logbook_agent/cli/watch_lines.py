@@ -1,0 +1,173 @@
+"""What `logbook watch` shows, as lines of text with styles: for a terminal of some size, or whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from logbook_agent.model.units import format_value, known
+from logbook_agent.text.markdown import one_line
+from logbook_agent.text.times import duration
+
+# Pieces of text, each with its style.
+Line: TypeAlias = Sequence[tuple[str, str]]
+_BAR = 20
+_SHOWN_LINES = 3
+_STATES = {
+    **dict.fromkeys(("finished", "running"), "green"),
+    **dict.fromkeys(("failed", "timeout", "lost", "never-started"), "red"),
+    **dict.fromkeys(("orphaned", "interrupted", "blocked", "submitted"), "yellow"),
+}
+# A worker writes a heartbeat every 5 s; one that is older than this is late.
+_LATE_S = 30.0
+
+
+def lines_of(data: dict[str, Any], now: datetime, *, width: int | None, height: int | None) -> list[Line]:
+    """The lines, each cut to `width` characters; where there are more than `height`, the last ones are counted."""
+    lines = [*_lines(data, now)]
+    if height is not None and len(lines) > height - 1:
+        more = len(lines) - (height - 2)
+        lines = [*lines[: height - 2], [(f"and {more} more lines: make the window higher", "dim")]]
+    return [_cut(line, width) for line in lines]
+
+
+def _cut(line: Line, width: int | None) -> Line:
+    if width is None:
+        return line
+    found, left = [], width
+    for text, style in line:
+        piece = text if len(text) <= left else text[: max(0, left - 1)] + "…" * (left > 0)
+        found.append((piece, style))
+        left -= len(piece)
+    return found
+
+
+def _lines(data: dict[str, Any], now: datetime) -> Iterator[Line]:
+    book = data.get("logbook")
+    if book is not None:
+        total = data["entries"]["total"]
+        yield [
+            (book["title"] or book["topic"], "bold"),
+            (f"  {book['prefix']}, {total} entr{'y' if total == 1 else 'ies'}", ""),
+            ("  closed" if data["closed"] else "", "yellow"),
+            (f"  {now.astimezone(UTC):%H:%M:%S} UTC", "dim"),
+        ]
+    if data["trouble"]:
+        yield [("cannot be read now: ", "bold red"), (one_line(data["trouble"]), "red")]
+    yield from _running(data, now)
+    yield from _part("newest", [*map(_newest, reversed(data.get("last", ())))])
+    yield from _part("best so far", [*map(_best, data.get("best", ()))])
+    criteria = data.get("criteria", ())
+    met = sum(1 for c in criteria if c["met"])
+    yield from _part(f"criteria ({met} of {len(criteria)} met)", [*map(_criterion, criteria)])
+    yield from _part(
+        "next", [[(n["id"], "cyan"), (f"  {one_line(n['next'] or '')}", "")] for n in data.get("next_actions", ())]
+    )
+
+
+def _part(title: str, lines: Sequence[Line]) -> Iterator[Line]:
+    if lines:
+        yield []
+        yield [(title, "bold")]
+        yield from ([("  ", ""), *line] for line in lines)
+
+
+def _running(data: dict[str, Any], now: datetime) -> Iterator[Line]:
+    runs = data["running"]
+    yield []
+    if not runs:
+        series = ", ".join(data["series"])
+        yield [("nothing runs", "dim") if not series else (f"between two runs: {series}", "bold")]
+        return
+    yield [(f"running ({len(runs)})", "bold")]
+    for one in runs:
+        state = one["ended"] or one["state"]
+        where = " on ".join(filter(None, [one["executor"], one["host"]])) or "here"
+        label = f" {one_line(one['label'])}" if one["label"] else ""
+        yield [
+            ("  ", ""),
+            (f"{one['id']}/{one['run']:02d}", "cyan"),
+            (f"{label}  {one_line(one['title'])[:50]}", ""),
+            (f"  {state}", _STATES.get(state, "yellow")),
+            (f"  {where}, {_alive(one, now)}", "dim"),
+        ]
+        yield [("    ", ""), (_progress(one, now), "")]
+        for note in filter(None, (one["said"], one["trouble"])):
+            yield [("    ", ""), (one_line(note), "yellow")]
+        if one["ended"]:
+            yield [("    ", ""), ("not in the logbook yet: logbook collect", "yellow")]
+        shown = one["lines"][-_SHOWN_LINES:] or ([one["last"]] if one["last"] else [])
+        yield from ([("    │ ", "dim"), (line, "dim")] for line in shown)
+
+
+def _progress(one: dict[str, Any], now: datetime) -> str:
+    """`3 of at most 16 runs ████░░░  2 min 10 s, about 5 min left`."""
+    elapsed_s = _age_s(one["since"], now)
+    parts = []
+    progress = one["progress"] or {"made": 0, "total": None, "at_most": False, "expected_s": None}
+    made, total = progress["made"], progress["total"]
+    if total is not None:
+        filled = round(_BAR * made / total) if total else 0
+        parts.append(f"{'█' * filled}{'░' * (_BAR - filled)}  {made} of {'at most ' * progress['at_most']}{total} runs")
+    parts.append(f"for {_length(elapsed_s)}" if elapsed_s is not None else f"since {one['since']}")
+    if progress["expected_s"] is not None and elapsed_s is not None:
+        left_s = progress["expected_s"] - elapsed_s
+        parts.append(f"about {_length(left_s)} left" if left_s > 0 else f"{_length(-left_s)} longer than usual")
+    return ", ".join(parts)
+
+
+def _alive(one: dict[str, Any], now: datetime) -> str:
+    """When its worker was last known to live; of a run without one, when it last printed."""
+    beat_s = _age_s(one["heartbeat"], now)
+    if beat_s is not None:
+        return f"heartbeat {_length(beat_s)} ago" + (" (late)" if beat_s > _LATE_S else "")
+    printed_s = _age_s(one["printed"], now)
+    return f"printed {_length(printed_s)} ago" if printed_s is not None else "nothing printed yet"
+
+
+def _age_s(moment: str | None, now: datetime) -> float | None:
+    """How long ago that was, in whole seconds; None for what is no moment. Clocks may differ: never below 0."""
+    try:
+        found = datetime.fromisoformat(moment) if moment is not None else None
+    except ValueError:
+        return None
+    if found is None:
+        return None
+    found = found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    return float(max(0, round((now - found).total_seconds())))
+
+
+def _length(seconds: float) -> str:
+    """A length of time that nobody wants to the hundredth."""
+    return f"{max(1, round(seconds)) if seconds > 0 else 0} s" if seconds < 120 else duration(seconds)
+
+
+def _newest(entry: dict[str, Any]) -> Line:
+    return [
+        (entry["id"], "cyan"),
+        (f"  {entry['state']:<11}", _STATES.get(entry["state"], "")),
+        (f"  {one_line(entry['title'])[:50]}", ""),
+        (f"  {one_line(entry['result'] or '')}", "bold"),
+    ]
+
+
+def _best(best: dict[str, Any]) -> Line:
+    value = format_value(best["value"], decimals=known(best["metric"]).decimals)
+    of = best.get("entry") or ", ".join(best.get("entries", ()))
+    case = one_line(best["label"] or best["config"] or "")
+    return [
+        (f"{best['metric']} {value}{' ' + best['unit'] if best['unit'] else ''}", "bold green"),
+        (f"  {of}", "cyan"),
+        (f"  {case}{', ' * bool(case)}{best['runs']} run{'' if best['runs'] == 1 else 's'}", ""),
+    ]
+
+
+def _criterion(criterion: dict[str, Any]) -> Line:
+    mark = "[x]" if criterion["met"] else "[ ]"
+    why = criterion.get("reason") or criterion.get("evidence") or ""
+    return [
+        (f"{mark} ", "green" if criterion["met"] else ""),
+        (one_line(criterion["text"]), ""),
+        (f"  {one_line(why)}", "dim"),
+    ]

@@ -1,0 +1,103 @@
+"""One logbook, followed as it changes under whoever looks at it."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from logbook_agent.findings.read import Findings, read
+from logbook_agent.live.going import GoingNow
+from logbook_agent.live.marks import Marks
+from logbook_agent.model.errors import LogbookError
+from logbook_agent.running.launch.output import readable
+from logbook_agent.store import index_file
+from logbook_agent.store.book import INDEX, Book
+from logbook_agent.store.workspace import Workspace
+
+# How often is looked for a change (s); a reading that takes long is made again no sooner than so many times that.
+LOOK_S = 0.25
+_REST = 2.0
+# What could not be read is tried again after so long, although nothing has changed.
+_AGAIN_S = 1.0
+_NOTHING: dict[str, Any] = {"runs": [], "series": []}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveBook:
+    """What is known of a logbook. `version` is another one whenever the records have changed; `trouble` says why it
+    cannot be read now: then all else is what it was before. `found` None: it could not be read yet."""
+
+    version: int = 0
+    found: Findings | None = None
+    going: dict[str, Any] = field(default_factory=lambda: dict(_NOTHING))
+    trouble: str | None = None
+
+
+class Follower:
+    """Reads a logbook when it has changed. `space()` makes a workspace that only looks: its index lies in `folder`,
+    which is the follower's own."""
+
+    def __init__(self, space: Callable[[], Workspace], topic: str, folder: Path) -> None:
+        self._space, self._topic = space, topic
+        self.workspace = space()
+        book = self._book()
+        index_file.copied(book.folder / INDEX, book.root, book.index_path)
+        self._marks = Marks(book)
+        self._going = GoingNow(self.workspace, folder, self._redact)
+        self._due, self._is_stale = 0.0, True
+        self.last = LiveBook()
+
+    def look(self) -> LiveBook:
+        """What is known now. Quick where nothing has changed; never raises for what the store holds."""
+        self._is_stale = self._marks.have_changed() or self._is_stale
+        going, trouble = self._look_at_runs()
+        if _states(going) != _states(self.last.going):
+            self._is_stale = True  # a process that died changes no file
+        if self._is_stale and time.monotonic() >= self._due:
+            self._read(going)
+        elif going != self.last.going or (trouble and trouble != self.last.trouble):
+            self.last = dataclasses.replace(self.last, going=going, trouble=trouble or self.last.trouble)
+        return self.last
+
+    def close(self) -> None:
+        self._going.close()
+
+    def _read(self, going: dict[str, Any]) -> None:
+        began = time.monotonic()
+        self._is_stale = False
+        try:
+            # A workspace of its own: the settings may have changed with the branch.
+            space = self._space()
+            found = read(space, self._book(space))
+            _ = found.summaries, found.header
+            self.workspace = space
+            self.last = LiveBook(version=self.last.version + 1, found=found, going=going)
+        except Exception as error:  # noqa: BLE001 - whatever a store holds that changes meanwhile, the next look may read it
+            self.last = dataclasses.replace(self.last, going=going, trouble=self._told(error))
+            self._is_stale, began = True, began - _AGAIN_S / _REST
+        self._due = time.monotonic() + _REST * (time.monotonic() - began)
+
+    def _look_at_runs(self) -> tuple[dict[str, Any], str | None]:
+        try:
+            return self._going.look(self._book(), self.last.version), None
+        except Exception as error:  # noqa: BLE001 - as above
+            return self.last.going, self._told(error)
+
+    def _book(self, space: Workspace | None = None) -> Book:
+        space = self.workspace if space is None else space
+        return Book(space.root, self._topic, redactor=lambda: space.redactor, index=space.index_folder)
+
+    def _redact(self, text: str) -> str:
+        return self.workspace.redactor.text(text)
+
+    def _told(self, error: Exception) -> str:
+        text = error.message if isinstance(error, LogbookError) else f"{type(error).__name__}: {error}"
+        return readable(text.replace("\n", " ").encode(errors="replace"), self._redact)
+
+
+def _states(going: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return [(one["id"], one["run"], one["state"], one["ended"]) for one in going["runs"]]

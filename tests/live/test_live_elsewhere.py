@@ -1,0 +1,49 @@
+"""The last lines of a run on another machine: asked for through a copy of its spool, which itself stays as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.running.executors.onlooker import Onlookers
+from logbook_agent.store.workspace import Workspace
+from tests.conftest import Cli
+from tests.executors.conftest import wait_for
+from tests.executors.test_executors_command import SECRET, TYPED, iris, quick, run_of, sh  # noqa: F401
+from tests.live.live_support import whole
+
+
+@pytest.mark.slow
+def test_lines_of_a_job(
+    iris: Cli,  # noqa: F811
+    folder: Path,
+    tmp_path: Path,
+    quick: None,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("logbook_agent.running.executors.onlooker._PACE_S", 0.05)
+    go = tmp_path / "go"
+    script = "echo one; echo I have $WANDB_API_KEY; until [ -e $GO ]; do sleep 0.02; done; echo three"
+    words = (*TYPED, "-e", "WANDB_API_KEY", SECRET, "-e", "GO", str(go), "--", *sh(script))
+    assert iris("run", "--", *words).code == 0
+    before = whole(folder / "logbooks")
+
+    space = Workspace(cwd=folder, environ=dict(os.environ), index_folder=tmp_path)
+    book, run = space.book(), run_of(folder)
+    lookers = Onlookers(space, tmp_path / "own", space.redactor.text)
+    with contextlib.closing(lookers):
+
+        def lines(last: str) -> Callable[[], object]:
+            return lambda: (found := lookers.seen(book, run).lines) and found[-1].startswith(last) and found
+
+        shown = wait_for(lines("I have"))
+        assert shown[0] == "one"
+        assert SECRET not in "".join(shown)
+        go.touch()
+        wait_for(lines("three"))
+        assert whole(folder / "logbooks") == before
+    assert iris("wait", "MOE-000").code == 0
