@@ -115,17 +115,19 @@ def _on_terminal(follower: Follower) -> None:
         size = shutil.get_terminal_size()
         return _text(_lines(follower, seen, width=size.columns, height=size.lines))
 
-    shown = now()
+    shown, drawn = now(), 0.0
+    live = Live(shown, console=console, screen=True, auto_refresh=False)
     try:
-        with Live(shown, console=console, screen=True, auto_refresh=False) as live:
-            drawn = 0.0
-            while True:
-                before, shown = shown, now()
-                if shown != before or time.monotonic() - drawn > _REDRAW_S:
-                    live.update(shown, refresh=True)
-                    drawn = time.monotonic()
-                time.sleep(LOOK_S)
+        # As a context it would leave the terminal as it is when the first drawing is interrupted.
+        live.start()
+        while True:
+            before, shown = shown, now()
+            if shown != before or time.monotonic() - drawn > _REDRAW_S:
+                live.update(shown, refresh=True)
+                drawn = time.monotonic()
+            time.sleep(LOOK_S)
     finally:
+        live.stop()
         # What was seen last stays on the screen.
         console.print(shown)
         sys.stdout.flush()
