@@ -12,7 +12,7 @@ from logbook_agent.text.times import duration
 
 # Pieces of text, each with its style.
 Line: TypeAlias = Sequence[tuple[str, str]]
-_BAR = 20
+_BAR, _TITLE = 20, 50
 _SHOWN_LINES = 3
 _STATES = {
     **dict.fromkeys(("finished", "running"), "green"),
@@ -56,7 +56,7 @@ def _lines(data: dict[str, Any], now: datetime) -> Iterator[Line]:
     if data["trouble"]:
         yield [("cannot be read now: ", "bold red"), (one_line(data["trouble"]), "red")]
     yield from _running(data, now)
-    yield from _part("newest", [*map(_newest, reversed(data.get("last", ())))])
+    yield from _part("newest", _newest(data.get("last", ())))
     yield from _part("best so far", [*map(_best, data.get("best", ()))])
     criteria = data.get("criteria", ())
     met = sum(1 for c in criteria if c["met"])
@@ -143,12 +143,20 @@ def _length(seconds: float) -> str:
     return f"{max(1, round(seconds)) if seconds > 0 else 0} s" if seconds < 120 else duration(seconds)
 
 
-def _newest(entry: dict[str, Any]) -> Line:
+def _newest(entries: Sequence[dict[str, Any]]) -> list[Line]:
+    """The newest first, in columns."""
+    titles = [one_line(entry["title"])[:_TITLE] for entry in entries]
+    widths = [
+        max(map(len, texts), default=0) for texts in ([e["id"] for e in entries], [e["state"] for e in entries], titles)
+    ]
     return [
-        (entry["id"], "cyan"),
-        (f"  {entry['state']:<11}", _STATES.get(entry["state"], "")),
-        (f"  {one_line(entry['title'])[:50]}", ""),
-        (f"  {one_line(entry['result'] or '')}", "bold"),
+        [
+            (entry["id"].ljust(widths[0]), "cyan"),
+            (f"  {entry['state'].ljust(widths[1])}", _STATES.get(entry["state"], "")),
+            (f"  {title.ljust(widths[2]) if entry['result'] else title}", ""),
+            (f"  {one_line(entry['result'])}" if entry["result"] else "", "bold"),
+        ]
+        for entry, title in reversed(list(zip(entries, titles, strict=True)))
     ]
 
 
