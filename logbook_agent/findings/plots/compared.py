@@ -317,7 +317,7 @@ def _crossover(
         extra.append(PlotSeries(name=f"minimum effect {reach:g}%", shape="band", points=band, beside=True))
     numeric = not axis.axis.names
     turns = [t for name, own in found.items() if numeric for t in _turns(name, axis.axis.name, own)]
-    crossing = "; ".join(turns) if turns else "no crossover is settled" if numeric else ""
+    crossing = "; ".join(turns) if turns else "No crossover is settled" if numeric else ""
     return Figure(
         key=key(entry_id, "crossover", metric),
         kind=FigureKind.CROSSOVER,

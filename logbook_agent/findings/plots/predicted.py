@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.findings.plots.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries
-from logbook_agent.findings.plots.words import NAME_CHARS, counted, is_wide, key, name_of, shown
+from logbook_agent.findings.plots.words import NAME_CHARS, counted, is_wide, key, name_of, shortest, shown
 from logbook_agent.findings.predictions.checked import Check
 from logbook_agent.findings.predictions.rows import TIME, timed_rows
 from logbook_agent.model.record import Record
@@ -25,19 +25,14 @@ def predicted(entry_id: str, checks: Sequence[Check]) -> Figure | None:
     if not timed:
         return None
     names = _names(timed)
-    bounds = [
-        _time(entry_id, n, c.fact["bound"], "at least") for n, c in zip(names, timed, strict=True) if c.fact["bound"]
-    ]
+    named = list(zip(names, timed, strict=True))
+    bounds = [_time(entry_id, n, c, c.fact["bound"], "at least") for n, c in named if c.fact["bound"]]
     estimates = [
-        _time(entry_id, n, c.fact["estimate"], "predicted", c.fact["low"], c.fact["high"])
-        for n, c in zip(names, timed, strict=True)
+        _time(entry_id, n, c, c.fact["estimate"], "predicted", (c.fact["low"], c.fact["high"]))
+        for n, c in named
         if c.fact["estimate"] is not None
     ]
-    measured = [
-        _time(c.by or entry_id, n, c.measured, "measured", n=c.runs)
-        for n, c in zip(names, timed, strict=True)
-        if c.measured is not None
-    ]
+    measured = [_time(c.by or entry_id, n, c, c.measured, "measured") for n, c in named if c.measured is not None]
     left, unfit = len(checks) - len(estimates), sum(not c.fact["fits"] for c in checks)
     notes = [
         f"{counted(len(estimates), 'predicted case')}; bars: range of the prediction",
@@ -71,22 +66,27 @@ def predicted(entry_id: str, checks: Sequence[Check]) -> Figure | None:
 def _names(checks: Sequence[Check]) -> tuple[str, ...]:
     """One for each, told apart by a number where they are the same."""
     found: list[str] = []
-    for check in checks:
-        name = cut_line(check.name, NAME_CHARS) or "the case"
-        again = 2
+    for full in shortest([check.name for check in checks]):
+        name, again = cut_line(full, NAME_CHARS) or "the case", 2
         while name in found:
-            name = f"{cut_line(check.name, NAME_CHARS)} ({again})"
+            name = f"{cut_line(full, NAME_CHARS)} ({again})"
             again += 1
         found.append(name)
     return tuple(found)
 
 
 def _time(
-    entry: str, name: str, seconds: float, what: str, low: float | None = None, high: float | None = None, *, n: int = 1
+    entry: str,
+    name: str,
+    check: Check,
+    seconds: float,
+    what: str,
+    ends: tuple[float | None, float | None] = (None, None),
 ) -> PlotPoint:
+    n = check.runs if what == "measured" else 1
     runs = f", n={n}" if what == "measured" else ""
-    said = f"{entry} {name}: {what} {shown(seconds, TIME, 's', low, high)}{runs}"
-    return PlotPoint(x=name, y=seconds, low=low, high=high, n=n, said=cut_line(said, _SAID_CHARS), entry=entry)
+    said = f"{entry} {check.name}: {what} {shown(seconds, TIME, 's', *ends)}{runs}"
+    return PlotPoint(x=name, y=seconds, low=ends[0], high=ends[1], n=n, said=cut_line(said, _SAID_CHARS), entry=entry)
 
 
 # -- roofline ----------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from logbook_agent.findings.plots.words import (
     metric_axis,
     name_of,
     number_axis,
+    shortest,
     shown,
     span_of,
 )
@@ -141,7 +142,7 @@ def _over(items: Sequence[Item], rows: EntryRows) -> _Over | None:
         return _Over(name=varied[0], numeric=False, places=words, series=nothing)
     label = rows.frame.pseudo["label"]
     by_label = tuple(cut_line(show(item.place.get(label)), NAME_CHARS) for item in items)
-    names = by_label if len({*by_label}) == len(items) else tuple(_told(item, varied) for item in items)
+    names = by_label if len({*by_label}) == len(items) else shortest([_told(item, varied) for item in items])
     return _Over(name="case", numeric=False, places=names, series=nothing)
 
 
@@ -150,9 +151,13 @@ def _told(item: Item, names: Sequence[str]) -> str:
 
 
 def _note(rows: EntryRows, runs: Sequence[int]) -> str:
-    bars = f"; {SPREAD}" if max(runs, default=0) > 1 else ", no interval" if runs else ""
+    said = (
+        f"Median of {span_of(runs, 'run')} of each case; {SPREAD}"
+        if max(runs) > 1
+        else "1 run of each case: no interval"
+    )
     left = f"; {counted(rows.left_out, 'row')} of runs that failed or did not finish left out" if rows.left_out else ""
-    return f"Medians of {span_of(runs, 'run')} of each case{bars}{left}."
+    return f"{said}{left}."
 
 
 def _series(name: str, points: list[PlotPoint], *, numeric: bool) -> PlotSeries:
@@ -229,7 +234,8 @@ def noise(rows: EntryRows, metric: str, unit: str | None, declared: Sequence[Met
         rule = (PlotPoint(x=1.0, y=middle, n=len(values), said=f"median {shown(middle, metric, y.unit)}",
                           entry=rows.entry),)  # fmt: skip
         series.append(PlotSeries(name="median", shape="rule", points=rule, beside=True))
-    note = f"{counted(len(values), 'run')} of one configuration, one mark each; band: median by one standard deviation"
+    what = f"{counted(len(values), 'run')} of one configuration, one mark each"
+    around = "; band: one standard deviation around the median" if floor is not None else ""
     changed = f"; {level.text()}" if level is not None else ""
     return Figure(
         key=key(rows.entry, "noise", metric),
@@ -238,6 +244,6 @@ def noise(rows: EntryRows, metric: str, unit: str | None, declared: Sequence[Met
         x=PlotAxis(name="run, in order of time"),
         y=y,
         series=tuple(series),
-        note=f"{note}{changed}." if floor is not None else f"{counted(len(values), 'run')} of one configuration.",
+        note=f"{what}{around}{changed}.",
         entries=(rows.entry,),
     )

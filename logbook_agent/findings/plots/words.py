@@ -70,3 +70,14 @@ def span_of(counts: Iterable[int], noun: str) -> str:
     if not found:
         return counted(0, noun)
     return counted(found[0], noun) if len(found) == 1 else f"{found[0]:,} to {counted(found[-1], noun)}"
+
+
+def shortest(names: Sequence[str]) -> tuple[str, ...]:
+    """As many of the first words of each name as tell them all apart: what follows goes with these. Whole where they
+    are not apart."""
+    words = [name.split(" ") for name in names]
+    for count in range(1, max(map(len, words), default=1)):
+        found = tuple(" ".join(one[:count]).rstrip(",") for one in words)
+        if len({*found}) == len({*names}):
+            return found
+    return tuple(names)
