@@ -11,6 +11,8 @@ LeaseState = Literal["requested", "waiting", "active", "suspended", "released", 
 LEASE_STATES: tuple[LeaseState, ...] = ("requested", "waiting", "active", "suspended", "released", "failed")
 # Nothing more comes of these.
 _CLOSED: frozenset[LeaseState] = frozenset({"released", "failed"})
+# More than anybody lends, or lives to see.
+MOST_DEVICES, MOST_S = 10**6, 10 * 366 * 86400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,3 +76,21 @@ class Lease:
             active_since=(self.active_since if was_active else moment) if is_active else None,
             ended=moment if state in _CLOSED else None,
         )
+
+
+def wrong_in(lease: Lease) -> str | None:
+    """What cannot be in a lease that was read from a file; None when nothing is wrong."""
+    if not 1 <= lease.devices <= MOST_DEVICES:
+        return f"devices: expected a number from 1 to {MOST_DEVICES}"
+    if not 0 <= lease.active_s <= MOST_S:
+        return f"active_s: expected seconds from 0 to {MOST_S:.0f}"
+    for name in ("requested", "until", "active_since", "ended"):
+        text = getattr(lease, name)
+        try:
+            if text is not None and datetime.fromisoformat(text).tzinfo is None:
+                return f"{name}: {text!r} has no time zone"
+            if text is not None and not 2000 <= datetime.fromisoformat(text).year < 9000:
+                return f"{name}: {text!r} is no time of a lease"
+        except ValueError:
+            return f"{name}: {text!r} is not a time in ISO 8601"
+    return None

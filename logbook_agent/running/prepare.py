@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from logbook_agent.running.executors.settings import Declared
 
 T = TypeVar("T")
+_MOST_S = 3650 * 86400.0
 _DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h|d)?")
 _SECONDS = {None: 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _SHELL_WORDS = frozenset(
@@ -233,10 +234,12 @@ def parse_duration(text: str, option: str = "--timeout") -> float:
     """Seconds of `90`, `30s`, `30m`, `1.5h`, `2d`. Raises UsageError for anything else."""
     match = _DURATION.fullmatch(text.strip())
     seconds = float(match["number"]) * _SECONDS[match["unit"]] if match else 0.0
-    if seconds <= 0:
+    if not 0 < seconds <= _MOST_S:
         raise UsageError(
             f"{option} {text!r} is not a length of time",
-            cause="expected a number above zero with s, m, h or d",
+            cause="expected a number above zero with s, m, h or d"
+            if seconds <= 0
+            else f"it is longer than {_MOST_S / 86400:.0f} days",
             hint=f"write: {option} 30m",
         )
     return seconds

@@ -9,7 +9,7 @@ import secrets
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError
-from logbook_agent.model.lease import Lease
+from logbook_agent.model.lease import Lease, wrong_in
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, write_atomic
 from logbook_agent.store.parse import parse_json, place_of
@@ -54,6 +54,8 @@ def _read(book: Book, name: str) -> Lease:
         lease = decode(Lease, parse_json(read_text(path, within=book.root, limit=_BYTES), path))
         if lease.id != name:
             raise CodecError(f"id: {lease.id!r} is not the name of its file")
+        if (wrong := wrong_in(lease)) is not None:
+            raise CodecError(wrong)
     except (CodecError, ValueError) as error:
         raise RecordError(
             f"{place_of(path)}: {error}", cause="it was changed by hand", hint="logbook doctor"

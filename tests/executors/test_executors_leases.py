@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import shutil
 from datetime import UTC, datetime, timedelta
@@ -225,3 +226,39 @@ def test_a_damaged_lease_is_told(started: Cli, folder: Path) -> None:
     (book.folder / "leases/moe-a-1.json").write_text("{}")
     assert "leases" in started("lease", "list").err
     assert started("doctor").code == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("until", "garbage", "is not a time in ISO 8601"),
+        ("until", "2026-12-23T10:00:00", "has no time zone"),
+        ("active_since", "9999-12-31T23:59:59-23:59", "is no time of a lease"),
+        ("devices", -100, "devices: expected a number from 1"),
+        ("devices", 10**400, "devices: expected a number from 1"),
+        ("active_s", -1e9, "active_s: expected seconds from 0"),
+        ("active_s", 1e308, "active_s: expected seconds from 0"),
+    ],
+)
+def test_a_lease_that_somebody_changed_takes_nothing_off_the_budget(
+    key: str, value: object, said: str, cloud: Cli, folder: Path
+) -> None:
+    book = book_of(folder)
+    write_lease(book, lease())
+    file = book.folder / "leases/a.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {key: value}))
+    for command in (["lease", "list"], ["lease", "request", "slice"], ["run", "--on", "cluster", "--", "true"]):
+        done = cloud(*command)
+        assert (done.code, done.err.count(said)) == (3, 1), done.err
+    assert said in cloud("doctor").out
+
+
+def test_lengths_and_numbers_that_no_lease_has(cloud: Cli, folder: Path, tmp_path: Path) -> None:
+    assert "longer than 3650 days" in cloud("lease", "request", "slice", "--for", "99999999999d").err
+    settings = tmp_path / "config/logbook-agent/config.toml"
+    for line in ("devices = -4", "devices = 0", "ttl_s = -1.0"):
+        settings.write_text(SETTINGS.replace("devices = 4" if "dev" in line else "ttl_s = 3600", line))
+        done = cloud("lease", "request", "slice")
+        assert done.code == 2
+        assert "expected a number from 1 to" in done.err
+    assert there(tmp_path) == []

@@ -14,10 +14,10 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from logbook_agent.model.errors import ToolError, UsageError
-from logbook_agent.model.lease import LEASE_STATES, LeaseState
+from logbook_agent.model.lease import LEASE_STATES, MOST_DEVICES, MOST_S, LeaseState
 from logbook_agent.running.executors.jobstate import told
 from logbook_agent.running.executors.settings import Declared
 from logbook_agent.running.executors.shell import ShellAnswer, run_program
@@ -102,17 +102,20 @@ class DevTpuSettings:
     timeout_s: float = 120.0
 
 
+S = TypeVar("S", AllocatorSettings, DevTpuSettings)
+
+
 def allocator(workspace: Workspace, book: Book, declared: Declared) -> Allocator:
     """The allocator of these settings. Raises UsageError where they do not fit."""
     if declared.kind == "dev-tpu":
-        return DevTpu(declared.read(DevTpuSettings), workspace, book)
+        return DevTpu(_sound(declared, declared.read(DevTpuSettings)), workspace, book)
     if declared.kind != "command":
         raise UsageError(
             f"allocator {declared.name!r} : unknown kind {declared.kind!r}",
             cause=f"this version knows {', '.join(ALLOCATORS)}",
             hint=f"correct it in {declared.file}",
         )
-    settings = declared.read(AllocatorSettings)
+    settings = _sound(declared, declared.read(AllocatorSettings))
     for key in ("request", "poll", "renew", "release"):
         unknown = [n for word in getattr(settings, key) for n in _PLACEHOLDER.findall(word) if n not in ("id", "ttl")]
         if unknown:
@@ -126,6 +129,18 @@ def allocator(workspace: Workspace, book: Book, declared: Declared) -> Allocator
             hint=f"meanings: {', '.join(LEASE_STATES)}",
         )
     return Commands(declared.name, settings, workspace)
+
+
+def _sound(declared: Declared, settings: S) -> S:
+    """The settings. Raises UsageError for numbers that no lease can have."""
+    for name, value, most in (("devices", settings.devices, MOST_DEVICES), ("ttl_s", settings.ttl_s, MOST_S)):
+        if not 1 <= value <= most:
+            raise UsageError(
+                f"allocator {declared.name!r}: {name} is {value:g}",
+                cause=f"expected a number from 1 to {most:.0f}",
+                hint=f"correct it in {declared.file}",
+            )
+    return settings
 
 
 class Commands:
