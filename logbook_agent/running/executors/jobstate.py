@@ -20,6 +20,8 @@ FACTS = {
     "peak_memory_mb": 1e-6,
     "reason": None,
 }
+# Beyond these, a number was made up.
+_MOST_CODE, _MOST = 2**31, 2**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +45,7 @@ def told(text: str, facts: Mapping[str, str], states: Mapping[str, str]) -> JobS
     whose last word is the state. `states` says what each one means. None where no state can be read."""
     try:
         plain = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         lines = text.split("\n")
         words = next((line.split() for line in reversed(lines) if line.strip()), [])
         plain = {"state": words[-1]} if words else {}
@@ -51,7 +53,7 @@ def told(text: str, facts: Mapping[str, str], states: Mapping[str, str]) -> JobS
     state = next((str(value) for value in _at(plain, paths["state"].split("."))), None)
     if state is None:
         return None
-    numbers = {name: _number(plain, paths[name], part) for name, part in FACTS.items() if part is not None}
+    numbers = {name: _number(plain, name, paths[name], part) for name, part in FACTS.items() if part is not None}
     code, bytes_ = numbers["exit_code"], (numbers["peak_memory_bytes"], numbers["peak_memory_mb"])
     duration_s = numbers["duration_s"] if numbers["duration_s"] is not None else numbers["duration_ms"]
     peak = next((value for value in bytes_ if value), None)
@@ -72,10 +74,14 @@ def _fate(states: Mapping[str, str], state: str) -> Fate:
     return next((fate for fate in FATES if fate == meant), "running")
 
 
-def _number(plain: Any, path: str, divisor: float) -> float | None:
-    """The largest of the numbers there: of several tasks, the one that failed, took longest or needed most."""
-    found = [v / divisor for v in _at(plain, path.split(".")) if isinstance(v, int | float) and not isinstance(v, bool)]
-    return max(found, default=None)
+def _number(plain: Any, name: str, path: str, divisor: float) -> float | None:
+    """The largest of the numbers there: of several tasks, the one that failed, took longest or needed most. None where
+    no job has such a number."""
+    numbers = [v for v in _at(plain, path.split(".")) if isinstance(v, int | float) and not isinstance(v, bool)]
+    least = -_MOST_CODE if name == "exit_code" else 0
+    most = _MOST_CODE if name == "exit_code" else _MOST
+    # Compared as they are: not every int is a float, and NaN is nowhere between.
+    return max((v / divisor for v in numbers if least <= v <= most), default=None)
 
 
 def _at(plain: Any, path: Sequence[str]) -> list[Any]:

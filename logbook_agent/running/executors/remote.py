@@ -19,10 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from logbook_agent.model.codec import CodecError, decode, encode
+from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.run import Code
 from logbook_agent.model.work import Began
+from logbook_agent.running.executors.answers import record_of, sound, stage_named
 from logbook_agent.running.executors.carried import Files, code_here, tree_of, worker_code
 from logbook_agent.running.executors.contract import OVER, Followed, Stage
 from logbook_agent.running.executors.local import log_from
@@ -117,12 +118,13 @@ class Remote:
         words += ["--wait", f"{wait_s:g}"] if wait_s else []
         try:
             looked = None if offset is not None else self._looked.pop(sent.folder, None)
-            head, output = (looked, b"") if looked is not None else self.ask(words)
+            told, output = (looked, b"") if looked is not None else self.ask(words)
+            head = sound(told)
             stage, said = self.judged(spool, sent, head)
         except ToolError as error:
             known: Stage = stage_named(before.stage) if before is not None else "sent"
             return Followed(stage=known, trouble=_told(error), heartbeat=spool.heartbeat())
-        heartbeat = _read(Heartbeat, head.get("heartbeat"))
+        heartbeat = record_of(Heartbeat, head.get("heartbeat"))
         self._mirror(spool, stage, said, head, heartbeat)
         return Followed(stage=stage, output=output, heartbeat=heartbeat, said=said)
 
@@ -253,7 +255,7 @@ class Remote:
         line, _, rest = answer.out.partition(b"\n")
         try:
             head = json.loads(line) if answer.code == 0 else None
-        except ValueError:
+        except (ValueError, RecursionError):
             head = None
         if not isinstance(head, dict):
             raise ToolError(f"logbook failed on {self.place or 'this host'}", cause=answer.said)
@@ -263,7 +265,7 @@ class Remote:
         self, spool: Spool, stage: Stage, said: str | None, head: Mapping[str, Any], heartbeat: Heartbeat | None
     ) -> None:
         """Keep in the client's spool what was seen there."""
-        began = _read(Began, head.get("began"))
+        began = record_of(Began, head.get("began"))
         known = spool.began() if spool.has(BEGAN) else None
         if began is not None and began != known:
             spool.write_began(began)
@@ -307,22 +309,6 @@ def bring(spool: Spool, archive: bytes) -> None:
             write_atomic(spool.folder / place, content, within=spool.within)
     if FINAL in brought:
         write_atomic(spool.folder / FINAL, brought[FINAL], within=spool.within)
-
-
-def _read(kind: type[Any], plain: object) -> Any:
-    """A record of the far spool; None where there is none, or another version wrote it."""
-    try:
-        return None if plain is None else decode(kind, plain)
-    except CodecError:
-        return None
-
-
-_STAGES: tuple[Stage, ...] = ("sent", "running", "ended", "orphaned", "lost", "never-started", "elsewhere")
-
-
-def stage_named(text: object) -> Stage:
-    """A stage as another machine calls it."""
-    return next((stage for stage in _STAGES if stage == text), "elsewhere")
 
 
 def _told(error: ToolError) -> str:

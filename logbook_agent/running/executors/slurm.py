@@ -17,8 +17,9 @@ from typing import Any, ClassVar
 
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
+from logbook_agent.running.executors.answers import stage_named
 from logbook_agent.running.executors.contract import Stage
-from logbook_agent.running.executors.remote import Places, Remote, stage_named
+from logbook_agent.running.executors.remote import Places, Remote
 from logbook_agent.running.executors.settings import Declared
 from logbook_agent.running.executors.shell import Here, Shell
 from logbook_agent.running.executors.ssh import Ssh

@@ -1,0 +1,77 @@
+"""What other machines and launchers answer when something else answers there."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.model.errors import LogbookError
+from logbook_agent.running.executors.jobstate import FACTS, told
+from logbook_agent.running.executors.remote import Places, Remote
+from logbook_agent.running.executors.shell import ShellAnswer
+from logbook_agent.running.executors.slurm import Slurm, SlurmSettings
+from logbook_agent.running.executors.submitted import write_sent
+from logbook_agent.store.spool import Sent, Spool
+
+_VALUES = (None, [], {}, "x", -1, 1e308, float("nan"), float("inf"), 2**70, True, "\ud800", {"format": 1}, ["ended"])
+_KEYS = ("stage", "began", "heartbeat", "said", "silent_s", "size", "is_closed", "complaint", "is_interrupted")
+_FOLDER = "~/far/spools/a"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answering:
+    """A shell to a machine that answers everything with the same."""
+
+    out: bytes
+    host: str | None = "somewhere"
+
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
+        return ShellAnswer(code=0, out=self.out)
+
+
+def _heads() -> list[bytes]:
+    known = [{}, {"stage": "running", "began": {}}, {"stage": "ended", "is_interrupted": True}]
+    plain = [{**one, key: value} for one in known for key in _KEYS for value in _VALUES]
+    whole = [{_FOLDER: value} for value in _VALUES]
+    odd = [b"", b"\xff\xfe\n", b"[" * 100_000, b"null\n", b"9" * 5000, b'{"stage": "running"}\n' + b"x" * 100]
+    return [*(json.dumps(one).encode() + b"\n" for one in [*plain, *whole]), *odd]
+
+
+def test_whatever_a_machine_answers_is_an_answer_or_a_named_error(tmp_path: Path) -> None:
+    environ = {"XDG_CONFIG_HOME": str(tmp_path)}
+    spools = [Spool(folder=tmp_path / f"open/A-000.0{n}", within=tmp_path) for n in (1, 2)]
+    for spool in spools:
+        spool.make()
+        write_sent(spool, Sent(folder=_FOLDER), environ)
+    for head in _heads():
+        shell = Answering(out=head)
+        for far in (
+            Remote(shell=shell, places=Places(), environ=environ, secrets={}),
+            Slurm(shell=shell, settings=SlurmSettings(), environ=environ),
+        ):
+            for call in (far.follow, far.stop, far.collect):
+                with contextlib.suppress(LogbookError):
+                    call(spools[0])
+            with contextlib.suppress(LogbookError):
+                far.look(spools)
+                far.follow(spools[0])
+        (spools[0].folder / "seen.json").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("name", [name for name, part in FACTS.items() if part is not None])
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-1e300", "9" * 400, "1e400"])
+def test_a_number_that_no_job_has_is_unknown(name: str, value: str) -> None:
+    found = told(f'{{"state": "DONE", "{name}": {value}}}', {}, {"DONE": "succeeded"})
+    assert found is not None
+    assert (found.exit_code, found.duration_s, found.peak_memory_bytes) == (None, None, None)
+
+
+def test_an_answer_that_is_nested_without_end_tells_no_state() -> None:
+    found = told("[" * 100_000, {}, {})
+    assert found is not None
+    assert found.fate == "running"
