@@ -48,9 +48,7 @@ def ab_command(
     repeat: Annotated[
         int | None, Option("--repeat", metavar="N", help="Run exactly N pairs, whatever the result.")
     ] = None,
-    pilot: Annotated[
-        bool, Option("--pilot", help="Run the first six pairs, say how many an answer takes, and stop.")
-    ] = False,
+    pilot: Annotated[bool, Option("--pilot", help="Run six pairs, report how many an answer needs, and stop.")] = False,
     until_interval: Annotated[
         Text,
         Option(
@@ -66,7 +64,7 @@ def ab_command(
         int | None, Option("--max-pairs", metavar="N", help=f"At most N pairs; with --id, N more. [{MOST_PAIRS}]")
     ] = None,
     no_futility: Annotated[
-        bool, Option("--no-futility", help="Go on where the pairs scatter too far for an answer.")
+        bool, Option("--no-futility", help="Continue even if the pairs scatter too much for an answer.")
     ] = False,
     seed: Annotated[
         int | None,

@@ -26,7 +26,7 @@ from logbook_agent.text.times import minute
 
 def start_command(
     topic: Annotated[Text, Argument(metavar="TOPIC", help="Name of the thread and its files.")] = None,
-    prefix: Annotated[Text, Option("--prefix", metavar="PREFIX", help="Experiment ID prefix, as MOE-I8.")] = None,
+    prefix: Annotated[Text, Option("--prefix", metavar="PREFIX", help="Prefix of the IDs, such as MOE-I8.")] = None,
     title: Annotated[Text, Option("--title", metavar="TEXT", help="Title of the document.")] = None,
     goal: Annotated[Text, Option("--goal", metavar="TEXT", help="What to find out; text, @FILE or -.")] = None,
     metric: Annotated[
@@ -42,10 +42,10 @@ def start_command(
         Texts, Option("--baseline-ref", metavar="REF", help="Code of the baseline; repeatable.")
     ] = None,
     baseline_source: Annotated[
-        Text, Option("--baseline-source", metavar="TEXT", help="Where its numbers come from.")
+        Text, Option("--baseline-source", metavar="TEXT", help="Where the baseline's numbers come from.")
     ] = None,
     baseline_confidence: Annotated[
-        Text, Option("--baseline-confidence", metavar="WORD", help="How far they can be trusted.")
+        Text, Option("--baseline-confidence", metavar="WORD", help="How far these numbers can be trusted.")
     ] = None,
     matrix: Annotated[
         Texts, Option("--matrix", metavar="KEY=V,V", help="An axis of the experiment matrix; repeatable.")
@@ -137,7 +137,7 @@ def criteria_command(
 ) -> int:
     """Which stop criteria are met, by their predicates or by a signed judgement with evidence.
 
-    The list has exit code 1 while a criterion is not met; signing a judgement has exit code 0.
+    Exit code: 1 while a criterion is not met; 0 after recording a judgement.
     Example: logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8]}'
     """
     from logbook_agent.entries.criteria import CriteriaRequest, JudgeRequest, change_criteria, criteria

@@ -30,7 +30,7 @@ def noise_command(
 ) -> int:
     """Run a command several times to learn how many pairs an A/B of it would take.
 
-    The entry says the same whenever it is shown. Example: logbook noise -- python bench.py --quant-mode none
+    `logbook show ID` prints the answer again. Example: logbook noise -- python bench.py --quant-mode none
     """
     request = how.request(command or (), words.read(), entry_id)
     request = dataclasses.replace(request, repeat=repeat, on=on, shell=shell)

@@ -24,7 +24,11 @@ CalibrationOption = Annotated[
 
 PredictOption = Annotated[
     Text,
-    Option("--predict", metavar="TPU", help="Predict for this slice, such as v5p-8, before anything is run."),
+    Option(
+        "--predict",
+        metavar="TPU",
+        help="Predict for this slice, such as v5p-8. `ab` then runs nothing, `sweep` only what may win.",
+    ),
 ]
 
 
@@ -54,10 +58,10 @@ def predict_command(
     entry_id: IdOption = None,
     common: Common,
 ) -> int:
-    """Predict a step time on a TPU that is not there.
+    """Predict a step time on a TPU that you do not have.
 
-    The compiler's scheduled program is read; nothing is measured, and the entry is apart from experiments.
-    Two sides: logbook predict -- --aot v5p-8 --topk 2 --ep-impl psum -- --ep-impl ring
+    The time is computed from the program that the compiler makes for the TPU; the entry is kept apart from experiments.
+    To predict two sides: logbook predict -- --aot v5p-8 --topk 2 --ep-impl psum -- --ep-impl ring
     Example: logbook predict -- --aot v5p-8 --tokens 32768 --hidden 2048
     """
     space = common.space()

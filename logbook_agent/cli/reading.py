@@ -125,7 +125,7 @@ def _pretty(markdown: str) -> None:
 def status_command(logbook: LogbookOption = None, root: RootOption = None, as_json: JsonOption = False) -> None:
     """Where the thread stands.
 
-    The one call to make when all context is lost. Example: logbook status --json
+    The first command to type when you have lost all context. Example: logbook status --json
     """
     space = workspace(logbook, root)
     book = space.book()

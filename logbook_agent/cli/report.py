@@ -21,7 +21,7 @@ def report_command(
 ) -> None:
     """Write a page of HTML for each logbook, and an index.
 
-    With -L, the page of that logbook alone; the index has all. The pages need no server and ask nothing of others.
+    With -L, write only the page of that logbook; the index lists all. The pages need no server and no network.
     Example: logbook report --out public
     """
     # Few commands draw or write HTML.

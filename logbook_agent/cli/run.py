@@ -102,9 +102,9 @@ def bench_command(
     detach: DetachOption = False,
     common: Common,
 ) -> int:
-    """Run the in-house MoE benchmark as an experiment.
+    """Run the MoE benchmark of bench_core as an experiment.
 
-    The same as `logbook run`, with this Python's bench_core.
+    The same as `logbook run`, with the bench_core that is installed beside logbook.
     Example: logbook bench --label Int8 -- hillclimb --tokens 128 --quant-mode int8
     """
     argv = bench_argv(command or (), adds_run=entry_id is not None)

@@ -62,8 +62,8 @@ def sync_command(
 ) -> None:
     """Bring the issue up to date.
 
-    The block in its body follows the logbook, and one comment tells of the entries that are new or finished since
-    the last sync. A second sync writes nothing. Example: logbook sync --dry-run
+    It updates the block in the issue's body, and posts one comment on the entries that are new or finished since the
+    last sync. A second sync writes nothing. Example: logbook sync --dry-run
     """
     space = common.space()
     request = SyncRequest(
@@ -182,7 +182,7 @@ def link_command(
     label: Annotated[
         Text, Option("--as", metavar="LABEL", help="How it relates to this thread: 'Prior issue', 'Related issue'.")
     ] = None,
-    one_way: Annotated[bool, Option("--one-way", help="Post no comment there that links back.")] = False,
+    one_way: Annotated[bool, Option("--one-way", help="Do not post a comment there that links back.")] = False,
     replace: Annotated[bool, Option("--replace", help="Continue in this issue instead of the current one.")] = False,
     trust: Annotated[
         Texts, Option("--trust", metavar="LOGIN", help="An account that syncs this logbook too; may be repeated.")

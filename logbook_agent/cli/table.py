@@ -133,7 +133,7 @@ def compare_command(
     min_effect: Annotated[str, Option("--min-effect", metavar="PART", help="The smallest effect that matters.")] = "1%",
     apart: Annotated[
         Text,
-        Option("--apart", metavar="TIME", help="Runs further apart than this are not a pair, but two sittings. [10m]"),
+        Option("--apart", metavar="TIME", help="Runs further apart in time than this are not paired. [10m]"),
     ] = None,
     where: Annotated[Texts, Option("--where", metavar="K=V", help="Only rows with this value; repeatable.")] = None,
     save: Annotated[

@@ -37,7 +37,7 @@ def tried_command(
         Text, Option("--outcome", metavar="WORD", help="Only with this outcome: timeout, out_of_memory, ...")
     ] = None,
     entry_id: Annotated[Text, Option("--entry", metavar="ID", help="Only what this entry tried.")] = None,
-    last: Annotated[int, Option("--last", metavar="N", help="The text shows the last N.")] = _SHOWN,
+    last: Annotated[int, Option("--last", metavar="N", help="Print only the last N.")] = _SHOWN,
     common: Common,
 ) -> None:
     """Verdicts without a gain, failed runs and cases, abandoned entries and those with a field `Negative result`.

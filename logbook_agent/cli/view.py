@@ -21,8 +21,8 @@ def absorb_command(
 ) -> int:
     """Take hand edits of the view into the entries.
 
-    Title, confidence and fields are taken; what comes from runs is not. Exit code 1 when an edit is left in the
-    view. Example: logbook absorb --dry-run
+    Titles, confidence and fields are copied; values that come from runs are not. Exit code 1 when an edit is
+    left in the view. Example: logbook absorb --dry-run
     """
     space = common.space()
     ids = entry_ids or []
