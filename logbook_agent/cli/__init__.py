@@ -53,6 +53,7 @@ SUBCOMMANDS = (
     Subcommand("show", "reading", "Show one entry with its runs."),
     Subcommand("status", "reading", "Show where the thread stands, in at most 8,000 bytes."),
     Subcommand("watch", "watch", "Show what is running, the newest results and the best so far, live."),
+    Subcommand("serve", "serve", "Show the pages of `report` in a browser, updated as runs go."),
     Subcommand("search", "reading", "Find the entries that contain all words of a text."),
     Subcommand("tried", "tried", "List what was tried and did not work: verdicts, failures, negative results."),
     Subcommand("table", "table", "Show rows of entries as a table: Markdown or CSV, pivots, deltas, means."),

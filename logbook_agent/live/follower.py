@@ -12,10 +12,11 @@ from typing import Any
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.live.going import GoingNow
 from logbook_agent.live.marks import Marks
+from logbook_agent.live.remembered import RememberedBook
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.running.launch.output import readable
 from logbook_agent.store import index_file
-from logbook_agent.store.book import INDEX, Book
+from logbook_agent.store.book import INDEX
 from logbook_agent.store.workspace import Workspace
 
 # How often is looked for a change (s); a reading that takes long is made again no sooner than so many times that.
@@ -44,7 +45,7 @@ class Follower:
     def __init__(self, space: Callable[[], Workspace], topic: str, folder: Path) -> None:
         self._space, self._topic = space, topic
         self.workspace = space()
-        book = self._book()
+        self.book = book = self._made()
         index_file.copied(book.folder / INDEX, book.root, book.index_path)
         self._marks = Marks(book)
         self._going = GoingNow(self.workspace, folder, self._redact)
@@ -70,11 +71,13 @@ class Follower:
         began = time.monotonic()
         self._is_stale = False
         try:
-            # A workspace of its own: the settings may have changed with the branch.
             space = self._space()
-            found = read(space, self._book(space))
+            if space.config != self.workspace.config:
+                # Another branch may hide other secrets: what is remembered was read by the settings before.
+                self.workspace = space
+                self.book = self._made()
+            found = read(self.workspace, self.book)
             _ = found.summaries, found.header
-            self.workspace = space
             self.last = LiveBook(version=self.last.version + 1, found=found, going=going)
         except Exception as error:  # noqa: BLE001 - whatever a store holds that changes meanwhile, the next look may read it
             self.last = dataclasses.replace(self.last, going=going, trouble=self._told(error))
@@ -83,13 +86,14 @@ class Follower:
 
     def _look_at_runs(self) -> tuple[dict[str, Any], str | None]:
         try:
-            return self._going.look(self._book(), self.last.version), None
+            return self._going.look(self.book, self.last.version), None
         except Exception as error:  # noqa: BLE001 - as above
             return self.last.going, self._told(error)
 
-    def _book(self, space: Workspace | None = None) -> Book:
-        space = self.workspace if space is None else space
-        return Book(space.root, self._topic, redactor=lambda: space.redactor, index=space.index_folder)
+    def _made(self) -> RememberedBook:
+        """What is read by the settings of this workspace."""
+        space = self.workspace
+        return RememberedBook(space.root, self._topic, redactor=lambda: space.redactor, index=space.index_folder)
 
     def _redact(self, text: str) -> str:
         return self.workspace.redactor.text(text)

@@ -27,6 +27,7 @@ from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
+    from logbook_agent.store.index import Index
     from logbook_agent.store.index import Stamp as EntryStamp
     from logbook_agent.store.runs_index import RunsIndex, SaidIndex, Stamp
     from logbook_agent.store.spool import Heartbeat, Spool
@@ -82,7 +83,7 @@ class Book:
         self.runs_folder = self.folder / "runs"
         self.open_folder = self.folder / "open"
         self.index_path = self.folder / INDEX if index is None else index / f"{topic}{INDEX}"
-        self._index_within = root if index is None else index
+        self.index_within = root if index is None else index
         # What was written here and the view does not show yet: entries with those that they speak of, and the header.
         self.changed: set[str] = set()
         self.header_changed = False
@@ -147,7 +148,7 @@ class Book:
         """Hints at which entries hold a command."""
         from logbook_agent.store.tried import TriedIndex
 
-        return TriedIndex(self.index_path, within=self._index_within)
+        return TriedIndex(self.index_path, within=self.index_within)
 
     def reserve_id(self, owner: dict[str, object]) -> tuple[str, str | None]:
         """The next ID, never handed out before, and a warning when other worktrees cannot know of it."""
@@ -377,14 +378,14 @@ class Book:
         """What the blocks of long entries say of their runs."""
         from logbook_agent.store.runs_index import SaidIndex
 
-        return SaidIndex(path=self.index_path, within=self._index_within)
+        return SaidIndex(path=self.index_path, within=self.index_within)
 
     @property
     def _runs_index(self) -> RunsIndex:
         if self._runs is None:
             from logbook_agent.store.runs_index import RunsIndex
 
-            self._runs = RunsIndex(self.index_path, self._index_within, __version__)
+            self._runs = RunsIndex(self.index_path, self.index_within, __version__)
         return self._runs
 
     def _run_numbers(self, entry_id: str) -> list[int]:
@@ -415,12 +416,11 @@ class Book:
 
         An entry with an unfinished run is always looked at anew: its state depends on living processes.
         """
-        from logbook_agent.store.index import Index, stamp_of
+        from logbook_agent.store.index import stamp_of
 
         header = self.header
         version = f"{__version__} {form} {self._header_stamp}"
-        index = Index(self.index_path, self._index_within, version)
-        index.load()
+        index = self.index(version)
         found: list[dict[str, Any]] = []
         fresh: dict[str, tuple[EntryStamp, dict[str, Any]]] = {}
         damaged: list[LogbookError] = []
@@ -446,6 +446,14 @@ class Book:
             found.append(summary)
         index.save(fresh, ids)
         return Summaries(header=header, entries=tuple(found), damaged=tuple(damaged))
+
+    def index(self, version: str) -> Index:
+        """What is known of summaries that were made in this version."""
+        from logbook_agent.store.index import Index
+
+        index = Index(self.index_path, self.index_within, version)
+        index.load()
+        return index
 
     def read_view(self) -> str | None:
         if not os.path.lexists(self.view_path):

@@ -1,0 +1,54 @@
+"""`logbook serve`."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from logbook_agent.cli.options import Common
+from logbook_agent.cli.output import say
+from logbook_agent.cli.watch import looking
+from logbook_agent.model.errors import NotFound, UsageError
+
+
+def serve_command(
+    *,
+    port: Annotated[int, Option("--port", metavar="N", help="The port on 127.0.0.1; 0: any that is free.")] = 0,
+    common: Common,
+) -> None:
+    """Show the pages of `logbook report` in a browser, updated as runs go.
+
+    Prints an address with a token, which opens them on this machine alone, and serves until Ctrl-C. It only looks: what
+    has ended is not collected. Example: logbook serve
+    """
+    try:
+        from logbook_agent.live.guard import Access
+        from logbook_agent.live.server import bound, serve
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"{error.name} is not installed",
+            cause="the live view needs the extra `serve`",
+            hint="pip install 'logbook-agent[serve]'",
+        ) from error
+    with tempfile.TemporaryDirectory(prefix="logbook-serve-") as folder:
+        space = looking(common, Path(folder))
+        books = space.books()
+        if not books:
+            raise NotFound(
+                f"no logbook in {space.root}",
+                cause="a server shows logbooks, and none was started here",
+                hint="start one with: logbook start TOPIC --prefix PREFIX",
+            )
+        path = f"/{space.book().topic}.html" if common.logbook or len(books) == 1 else "/"
+        with bound(port) as listening:
+            access = Access(port=listening.getsockname()[1])
+            address = access.address(path)
+            data = {"schema": "logbook/serve/1", "data": {"url": address, "port": access.port}, "warnings": []}
+            # Not by `emit`, which would take the token out: this is the one place that gives it.
+            print(json.dumps(data) if common.as_json else address, flush=True)
+            say("serving on this machine alone; Ctrl-C ends it")
+            serve(lambda: looking(common, Path(folder), space.root), Path(folder), listening, access)

@@ -1,0 +1,121 @@
+"""`logbook serve`: who may ask it for what, and that it tells of changes; a real server and real requests."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.conftest import Cli
+from tests.live.live_support import GO, running, whole
+
+
+class Served:
+    def __init__(self, address: str) -> None:
+        found = urlsplit(address)
+        self.port, self.path, self.token = found.port or 0, found.path, found.query
+        answer, _ = self.ask(f"{self.path}?{self.token}", cookie="")
+        assert (answer.status, answer.headers["location"]) == (303, self.path)
+        given = answer.headers["set-cookie"]
+        assert "HttpOnly" in given
+        assert "SameSite=strict" in given
+        assert self.token.partition("=")[2] not in given
+        self.cookie = given.partition(";")[0]
+
+    def ask(
+        self, path: str, method: str = "GET", cookie: str | None = None, **headers: str
+    ) -> tuple[http.client.HTTPResponse, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        cookie = self.cookie if cookie is None else cookie
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, path, headers={**({"Cookie": cookie} if cookie else {}), **named})
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cache-control"] == "no-store"
+        return answer, text
+
+    def status(self, path: str, method: str = "GET", cookie: str | None = None, **headers: str) -> int:
+        return self.ask(path, method, cookie, **headers)[0].status
+
+
+@pytest.fixture
+def served(started: Cli, folder: Path) -> Iterator[Served]:
+    hostile = "echo '<script>alert(1)</script>'; echo RESULT tflops=2"
+    assert started("run", "--title", "<img src=x onerror=alert(2)>", "--", "sh", "-c", hostile).code == 0
+    with running("serve", "--json", cwd=folder, number=signal.SIGTERM) as process:
+        assert process.stdout is not None
+        yield Served(json.loads(process.stdout.readline())["data"]["url"])
+    assert process.returncode == 0
+
+
+@pytest.mark.slow
+def test_what_is_refused(served: Served, folder: Path) -> None:
+    before = whole(folder)
+    for path in ("/", "/moe.html", "/moe/logs/MOE-000-01.txt"):
+        assert served.status(path) == 200
+        assert served.status(path, cookie="") == 401
+        assert served.status(path, cookie=served.cookie[:-1]) == 401
+        assert served.status(f"{path}?token=x") == 401
+    name = f"evil.example:{served.port}"
+    for headers in (
+        {"Host": name}, {"Host": "127.0.0.1"}, {"Host": f"127.0.0.1:{served.port + 1}"}, {"Origin": f"http://{name}"},
+        {"Origin": "null"}, {"Sec_Fetch_Site": "cross-site"}, {"Sec_Fetch_Site": "same-site"},
+    ):  # fmt: skip
+        assert served.status("/moe.html", **headers) == 403, headers
+        assert served.status(f"/moe.html?{served.token}", cookie="", **headers) == 403, headers
+    for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH"):
+        assert served.status("/moe.html", method) == 405
+    for path in (
+        "/../moe/logbook.yaml", "/moe/logbook.yaml", "/%2e%2e/x.html", "/moe/logs/..%2f..%2flogbook-01.txt",
+        "/other.html", "/moe/events?since=x", "/moe/logs/MOE-000-02.txt", "/openapi.json",
+    ):  # fmt: skip
+        assert served.status(path) == 404, path
+    _, page = served.ask("/moe.html")
+    assert "<img src=x" not in page
+    assert "<script>alert" not in page
+    assert served.token.partition("=")[2] not in page
+    answer, log = served.ask("/moe/logs/MOE-000-01.txt")
+    assert "<script>alert(1)" in log
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert whole(folder) == before, "nothing is written, not even an index"
+
+
+@pytest.mark.slow
+def test_changes_are_told(served: Served, started: Cli, folder: Path) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
+    assert served.status("/moe.html") == 200
+    connection.request("GET", "/moe/events?since=0", headers={"Cookie": served.cookie})
+    answer = connection.getresponse()
+    assert answer.headers["content-type"].startswith("text/event-stream")
+
+    def until(id: str, text: str) -> str:
+        while True:
+            line = answer.readline().decode()
+            assert line
+            if line.startswith("data: "):
+                change = json.loads(line[6:])
+                if change["id"] == id and text in (change["html"] or ""):
+                    return str(change["html"])
+
+    until("MOE-000", "onerror")
+    script = f"echo '<b>bold</b>'; {GO}; echo RESULT tflops=7"
+    assert started("run", "--detach", "--", "sh", "-c", script).code == 0
+    now = until("now", "MOE-001/01")
+    assert "<b>bold" not in (now if "bold" in now else until("now", "bold"))
+    (folder / "go").touch()
+    until("now", "not in the logbook yet")
+    assert started("collect").code == 0
+    until("MOE-001", "tflops")
+    (folder / "logbooks").rename(folder / "away")
+    until("now", "cannot be read now")
+    (folder / "away").rename(folder / "logbooks")
+    until("now", "nothing runs")
+    connection.close()
