@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"[0-9]{1,15}", re.ASCII)
 _MOST_VIEWERS = 50
 
 
-class Site:
+class LiveSite:
     """The logbooks of a root, for viewers. `space` makes a workspace that only looks."""
 
     def __init__(self, space: Callable[[], Workspace], folder: Path, access: Access) -> None:

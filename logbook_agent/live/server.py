@@ -11,7 +11,7 @@ from pathlib import Path
 
 import uvicorn
 
-from logbook_agent.live.app import Site
+from logbook_agent.live.app import LiveSite
 from logbook_agent.live.guard import Access
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.workspace import Workspace
@@ -48,7 +48,7 @@ def serve(space: Callable[[], Workspace], folder: Path, listening: socket.socket
 
 
 async def _serve(space: Callable[[], Workspace], folder: Path, listening: socket.socket, access: Access) -> None:
-    site = Site(space, folder, access)
+    site = LiveSite(space, folder, access)
     config = uvicorn.Config(
         site.app, log_config=None, access_log=False, lifespan="off", ws="none", http="h11", loop="asyncio",
         server_header=False, proxy_headers=False, timeout_graceful_shutdown=2, limit_concurrency=200,

@@ -7,7 +7,20 @@ import sys
 
 import pytest
 
-HEAVY = ("jax", "jaxlib", "github", "scipy", "numpy", "rich", "jinja2", "yaml", "pydantic", "psutil")
+HEAVY = (
+    "jax",
+    "jaxlib",
+    "github",
+    "scipy",
+    "numpy",
+    "rich",
+    "jinja2",
+    "yaml",
+    "pydantic",
+    "psutil",
+    "starlette",
+    "uvicorn",
+)
 
 
 @pytest.mark.parametrize(
