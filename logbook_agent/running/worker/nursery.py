@@ -6,21 +6,33 @@ lines answer: the pid of the worker when it is there, and its exit code when it 
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
 import os
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
+from logbook_agent.model.codec import decode, encode
+from logbook_agent.model.errors import LogbookError
+from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.worker import process
+from logbook_agent.running.worker.sealing import environ_of, unsealed
+from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import create_log
-from logbook_agent.store.spool import ERRORS
+from logbook_agent.store.parse import parse_json
+from logbook_agent.store.spool import ERRORS, WORK, Spool
 
 
 def main() -> None:
     """Serve until standard input ends, or the parent dies; then a worker that is left ends its command."""
     process.stop_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _rehearse()
+    # The garbage collector of a worker would copy every page that it looks through.
+    gc.freeze()
     for line in sys.stdin.buffer:
         asked = json.loads(line)
         pid = os.fork()
@@ -28,6 +40,19 @@ def main() -> None:
             _work(Path(asked["folder"]), asked["environ"])
         print(pid, flush=True)
         print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+
+
+def _rehearse() -> None:
+    """Make one run of `true` in a folder that is removed again: workers inherit what the first run loads and compiles.
+    A disk that is full, or a machine without `true`, only makes the workers slower."""
+    with contextlib.suppress(LogbookError, OSError), tempfile.TemporaryDirectory(prefix="logbook-") as name:
+        top = Path(name).resolve()
+        work = Work(entry="NONE-000", run=0, argv=("true",), executable="", cwd=name, log_bytes=1, root=name)
+        spool = Spool(folder=top / "NONE-000.00", within=top)
+        spool.make()
+        work = decode(Work, parse_json(json.dumps(encode(work)), spool.folder / WORK))
+        with StopRequests() as stops:
+            process.make(unsealed(work, {}), spool, environ_of(os.environ), stops, patience_s=0.0)
 
 
 def _work(folder: Path, environ: dict[str, str]) -> None:
@@ -39,7 +64,7 @@ def _work(folder: Path, environ: dict[str, str]) -> None:
         nothing = os.open(os.devnull, os.O_RDWR)
         for number, descriptor in ((0, nothing), (1, nothing), (2, create_log(folder / ERRORS, within=folder.parent))):
             os.dup2(descriptor, number)
-        code = process.main([str(folder), "--with-parent"])
+        code = process.work_in(folder, with_parent=True)
         sys.stderr.flush()
     finally:
         os._exit(code)

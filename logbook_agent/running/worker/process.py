@@ -48,15 +48,20 @@ def main(args: Sequence[str] | None = None) -> int:
         "--with-parent", action="store_true", help="stop the command when the process that started this one dies"
     )
     options = parser.parse_args(args)
+    return work_in(options.folder.absolute(), lock=options.lock, with_parent=options.with_parent)
+
+
+def work_in(folder: Path, *, lock: int | None = None, with_parent: bool = False) -> int:
+    """Be the worker of the spool in this folder, with the options of the command line, and return its exit code."""
     own_session()
-    if options.with_parent:
+    if with_parent:
         stop_with_parent()
     if (trouble := unfit()) is not None:
         print(trouble, file=sys.stderr)
         return ToolError.exit_code
-    spool = Spool(folder=options.folder.absolute(), within=options.folder.absolute().parent)
+    spool = Spool(folder=folder, within=folder.parent)
     try:
-        return _work(spool, options.lock)
+        return _work(spool, lock)
     except LogbookError as error:
         print(spool.redactor().text(f"{error.message}{f' ({error.cause})' if error.cause else ''}"), file=sys.stderr)
         return error.exit_code
@@ -100,7 +105,9 @@ def _work(spool: Spool, lock: int | None) -> int:
     return 0
 
 
-def make(work: Work, spool: Spool, environ: Mapping[str, str], stops: StopRequests) -> None:
+def make(
+    work: Work, spool: Spool, environ: Mapping[str, str], stops: StopRequests, *, patience_s: float = _PATIENCE_S
+) -> None:
     """Make the run and leave its end in the spool. Raises StoreError when that cannot be written."""
     redactor = redactor_of(work, environ)
     spool = replace(spool, redactor=lambda: redactor)
@@ -119,14 +126,19 @@ def make(work: Work, spool: Spool, environ: Mapping[str, str], stops: StopReques
             raise  # the command may have been started, and nobody saw its end
         said = f"never started: {error.message if isinstance(error, LogbookError) else error}"
         end = End(ended=stamp(place.now()), duration_s=0.0, exit=Exit(never_started=True), problems=(said,))
-    write_end(spool, end)
+    write_end(spool, end, patience_s=patience_s)
 
 
 def write_end(
-    spool: Spool, end: End, *, sleep: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic
+    spool: Spool,
+    end: End,
+    *,
+    patience_s: float = _PATIENCE_S,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Write the end, again and again while the disk refuses it."""
-    deadline = clock() + _PATIENCE_S
+    deadline = clock() + patience_s
     while True:
         try:
             spool.write_end(end)
