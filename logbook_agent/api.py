@@ -12,8 +12,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from logbook_agent.entries import entries as writing
 from logbook_agent.entries.attend import collect_ended
@@ -22,13 +23,20 @@ from logbook_agent.entries.run import RunRequest, RunResult
 from logbook_agent.entries.run import run as run_experiment
 from logbook_agent.entries.start import StartRequest
 from logbook_agent.entries.start import start as start_logbook
-from logbook_agent.findings.reading import search
+from logbook_agent.findings.read import read
+from logbook_agent.findings.reading import line_of, search, shown
 from logbook_agent.findings.status import status
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.values import Scalar
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+    from logbook_agent.exports.columns import DataColumn
 
 
 class Logbook:
@@ -133,13 +141,57 @@ class Logbook:
         )
         writing.edit(self._workspace, entry_id, writing.EditRequest(prose=prose))
 
-    def record(self, entry_id: str) -> Record:
+    def record(self, entry_id: str) -> EntryRecord:
         """One entry with its runs, rows and state."""
-        return self._book.record(entry_id)
+        return self._shown(self._book.record(entry_id))
 
-    def records(self) -> tuple[Record, ...]:
+    def records(self) -> tuple[EntryRecord, ...]:
         """All entries that can be read, in order."""
-        return self._book.contents().records
+        return tuple(map(self._shown, self._book.contents().records))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """All measured rows as a data frame, with the columns of `logbook export --as csv`. Raises UsageError without
+        pandas."""
+        from logbook_agent.exports.frames import to_pandas
+
+        return to_pandas(self._columns())
+
+    def to_polars(self) -> polars.DataFrame:
+        """The same for polars."""
+        from logbook_agent.exports.frames import to_polars
+
+        return to_polars(self._columns())
+
+    def _shown(self, record: Record) -> EntryRecord:
+        return EntryRecord(entry=record.entry, runs=record.runs, state=record.state, logbook=self)
+
+    def _columns(self, *entry_ids: str) -> list[DataColumn]:
+        from logbook_agent.exports.columns import columns_of
+        from logbook_agent.findings.exported import exported
+
+        return columns_of(exported(read(self._workspace, self._book), entry_ids=entry_ids).rows)
+
+    def __repr__(self) -> str:
+        count = len(self._book.entry_ids())
+        return f"<Logbook {self._book.topic}: {count} {'entry' if count == 1 else 'entries'}, {self.view}>"
+
+    def _repr_html_(self) -> str:
+        from logbook_agent.exports.notebook import logbook_html
+
+        # What a cell shows has nothing to warn of twice.
+        said = list(self._workspace.warnings)
+        try:
+            return logbook_html(self._workspace.redacted(self.status()))
+        finally:
+            self._workspace.warnings[:] = said
+
+    def _entry_html(self, record: Record) -> str:
+        from logbook_agent.exports.notebook import entry_html
+
+        found = read(self._workspace, self._book)
+        later, kept = found.later(record.entry), found.kept(record.entry)
+        data = shown(self._book, record, later, kept, full=False)
+        return entry_html(self._workspace.redacted(data))
 
     def search(self, text: str) -> list[dict[str, Any]]:
         """Entries that contain all words of `text`."""
@@ -148,6 +200,33 @@ class Logbook:
     def status(self) -> dict[str, Any]:
         """What `logbook status --json` tells."""
         return status(self._workspace, self._book)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class EntryRecord(Record):
+    """One entry as it was when it was read; what it measured as data frames, and what a notebook shows of it."""
+
+    logbook: Logbook
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Its measured rows as a data frame, with the columns of `logbook export ID --as csv`."""
+        from logbook_agent.exports.frames import to_pandas
+
+        return to_pandas(self.logbook._columns(self.id))
+
+    def to_polars(self) -> polars.DataFrame:
+        """The same for polars."""
+        from logbook_agent.exports.frames import to_polars
+
+        return to_polars(self.logbook._columns(self.id))
+
+    def __repr__(self) -> str:
+        line = line_of(self, self.logbook.header)
+        said = ", ".join(filter(None, [self.state, line["result"]]))
+        return f"<{self.id} {self.entry.title!r}: {said}>"
+
+    def _repr_html_(self) -> str:
+        return self.logbook._entry_html(self)
 
 
 class _Passed:

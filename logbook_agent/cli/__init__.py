@@ -57,6 +57,7 @@ SUBCOMMANDS = (
     Subcommand("search", "reading", "Find the entries that contain all words of a text."),
     Subcommand("tried", "tried", "List what was tried and did not work: verdicts, failures, negative results."),
     Subcommand("table", "table", "Show rows of entries as a table: Markdown or CSV, pivots, deltas, means."),
+    Subcommand("export", "export", "Export all measured rows: CSV, Parquet, JSON, HTML, MLflow, W&B offline, Trackio."),
     Subcommand("noise", "noise", "Measure how much runs of a command vary, and how many pairs an A/B needs."),
     Subcommand("ab", "ab", "Run two values of an axis in pairs until the verdict is settled."),
     Subcommand("sweep", "sweep", "Run a recipe: cases, controls, confirmation; without one, list the recipes."),

@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.findings.thread import Mentions, Summary, Thread, said_by, standings
+from logbook_agent.findings.thread import Mentions, Standing, Summary, Thread, said_by, standings
 from logbook_agent.model.entry import Comparison, Entry, id_number, is_withdrawn, settled
 from logbook_agent.model.errors import NotFound, StoreError
 from logbook_agent.model.header import Criterion, Header
@@ -249,9 +249,13 @@ class Findings:
     def _mentions(self) -> Mentions:
         return Mentions(self.book, self.order, self.entry)
 
+    def standing(self, entry: Entry) -> Standing:
+        """Whether an entry counts, and which later ones complete or supersede it."""
+        return self._mentions.standing(entry)
+
     def later(self, entry: Entry) -> dict[str, list[str]]:
         """The entries that complete or supersede this one, where there are some."""
-        return self._mentions.standing(entry).later
+        return self.standing(entry).later
 
     def keepers(self, entry_id: str) -> list[str]:
         """The entries that keep a comparison with the rows of this one."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import glob
 import os
 import shutil
 import stat
@@ -122,6 +123,54 @@ def create_folder(path: Path, *, within: Path) -> bool:
         except FileExistsError:
             return False
     return True
+
+
+@contextmanager
+def new_folder(path: Path, *, within: Path) -> Iterator[Path]:
+    """A folder to be filled, which then takes the place of `path` and of whatever is there: the caller has looked.
+
+    Until then it is called `.NAME.….tmp`, beside `path`, and is locked. After an exception it is gone, and what stood
+    at `path` stands there still.
+    """
+    check_place(path, within)
+    with _told(path):
+        made = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
+    old = made.with_name(f"{made.name.removesuffix('.tmp')}.old.tmp")
+    lock = os.open(made, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield made
+        made.chmod(0o777 & ~_umask())
+        with _told(path):
+            if os.path.lexists(path):
+                path.rename(old)
+            made.rename(path)
+    except BaseException:
+        if os.path.lexists(old) and not os.path.lexists(path):
+            old.rename(path)
+        raise
+    finally:
+        os.close(lock)
+        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def unfinished_folders(path: Path) -> list[Path]:
+    """What `new_folder` left of `path` where its process was killed; none that another process fills."""
+    found = []
+    for made in sorted(path.parent.glob(f".{glob.escape(path.name)}.*.tmp")):
+        try:
+            lock = os.open(made, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            found.append(made)
+        except BlockingIOError:
+            pass
+        finally:
+            os.close(lock)
+    return found
 
 
 def remove(path: Path, *, within: Path) -> None:

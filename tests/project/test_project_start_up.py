@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+EXTRAS = ("pandas", "polars", "pyarrow", "mlflow", "wandb", "trackio", "sqlite3")
 HEAVY = (
     "jax",
     "jaxlib",
@@ -20,6 +21,7 @@ HEAVY = (
     "psutil",
     "starlette",
     "uvicorn",
+    *EXTRAS,
 )
 
 
@@ -30,6 +32,7 @@ HEAVY = (
         "import logbook_agent",
         "from logbook_agent.cli import main; main(['--help'])",
         "from logbook_agent.cli import main; main(['run', '--help'])",
+        "from logbook_agent.cli import main; main(['export', '--help'])",
     ],
 )
 @pytest.mark.slow

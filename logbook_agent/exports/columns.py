@@ -1,0 +1,156 @@
+"""The rows as a table with one type for each column: what CSV, Parquet and data frames hold.
+
+Where a row comes from and what it is worth has fixed names; what experiments name themselves stands behind a prefix
+(`config.tile`, `metric.tflops`), so that no name can be taken for another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from logbook_agent.findings.exported import MeasuredRow
+from logbook_agent.findings.facts import executed
+from logbook_agent.findings.tables.frame import devices_text
+from logbook_agent.model.stats import median
+from logbook_agent.model.values import spelt
+
+# `time` is ISO 8601 text that has a zone; `samples` a tuple of floats.
+Type = Literal["text", "int", "float", "bool", "time", "samples"]
+_INT64 = 2**63
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataColumn:
+    """One value for each row, None where it is unknown."""
+
+    name: str
+    type: Type
+    values: tuple[Any, ...]
+
+
+def moment(text: str) -> datetime | None:
+    """A stored time in UTC; None for a text that is none or has no zone."""
+    try:
+        found = datetime.fromisoformat(text)
+        return found.astimezone(UTC) if found.tzinfo is not None else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def columns_of(rows: Sequence[MeasuredRow]) -> list[DataColumn]:
+    """The table. A column of the second kind is there when a row has the name, in order of appearance."""
+    found = [_column(name, kind, [read(row) for row in rows]) for name, kind, read in _FIXED]
+    for prefix, kind, read_all in _NAMED:
+        values: dict[str, list[Any]] = {}
+        for place, row in enumerate(rows):
+            for name, value in read_all(row).items():
+                values.setdefault(name, [None] * len(rows))[place] = value
+        found += [_column(f"{prefix}.{name}", kind, column) for name, column in values.items()]
+    return found
+
+
+def _column(name: str, kind: Type | None, values: Sequence[Any]) -> DataColumn:
+    """`kind` None: what fits all values without changing one, else text."""
+    kind = kind or _fitting(values)
+    if kind == "time" and any(v is not None and moment(v) is None for v in values):
+        kind = "text"
+    if kind == "int" and any(v is not None and not -_INT64 <= v < _INT64 for v in values):
+        kind = "text"
+    readers: dict[str, Callable[[Any], Any]] = {"text": _text, "float": float}
+    read = readers.get(kind, _same)
+    return DataColumn(name=name, type=kind, values=tuple(None if v is None else read(v) for v in values))
+
+
+def _fitting(values: Sequence[Any]) -> Type:
+    types = {type(v) for v in values if v is not None}
+    if types == {bool}:
+        return "bool"
+    if types == {int}:
+        return "int"
+    if types in ({float}, {int, float}) and all(_is_exact(v) for v in values if v is not None):
+        return "float"
+    return "text"
+
+
+def _is_exact(value: float) -> bool:
+    """Whether a number is the same as a float."""
+    return float(value) == value if abs(value) < 2.0**1023 else isinstance(value, float)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else spelt(value)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _joined(texts: Sequence[str]) -> str | None:
+    return "; ".join(texts) or None
+
+
+def _software(row: MeasuredRow) -> dict[str, str]:
+    return dict(sorted({**row.run.software, **row.row.software}.items()))
+
+
+def _used(row: MeasuredRow) -> list[int]:
+    return [device.used for device in row.row.devices if device.used is not None]
+
+
+_FIXED: tuple[tuple[str, Type, Callable[[MeasuredRow], Any]], ...] = (
+    ("entry", "text", lambda r: r.entry.id),
+    ("run", "int", lambda r: r.run.run),
+    ("row", "int", lambda r: r.place),
+    ("counts", "bool", lambda r: r.counts),
+    ("why_not", "text", lambda r: r.why_not or None),
+    ("title", "text", lambda r: r.entry.title),
+    ("kind", "text", lambda r: r.entry.kind),
+    ("entry_state", "text", lambda r: r.entry_state),
+    ("label", "text", lambda r: r.run.label),
+    ("state", "text", lambda r: r.status.state),
+    ("repeat", "int", lambda r: r.run.repeat),
+    ("discarded", "bool", lambda r: r.run.discarded),
+    ("confirmation", "bool", lambda r: r.case.confirms is not None),
+    ("failed", "text", lambda r: r.row.failed.reason if r.row.failed is not None else None),
+    ("failed_message", "text", lambda r: (r.row.failed.message or None) if r.row.failed is not None else None),
+    ("command", "text", lambda r: executed(r.run)),
+    ("cwd", "text", lambda r: r.run.cwd),
+    ("launcher", "text", lambda r: r.run.through or None),
+    ("executor", "text", lambda r: r.run.executor),
+    ("job", "text", lambda r: r.run.job),
+    ("started", "time", lambda r: r.run.started),
+    ("ended", "time", lambda r: r.run.ended),
+    ("duration_s", "float", lambda r: r.run.duration_s),
+    ("exit_code", "int", lambda r: r.run.exit.code if r.run.exit is not None else None),
+    ("exit_signal", "text", lambda r: r.run.exit.signal if r.run.exit is not None else None),
+    ("timed_out", "bool", lambda r: r.run.exit.timeout if r.run.exit is not None else None),
+    ("peak_memory_bytes", "int", lambda r: r.run.peak_memory_bytes),
+    ("commit", "text", lambda r: r.run.code.commit if r.run.code is not None else None),
+    ("branch", "text", lambda r: r.run.code.branch if r.run.code is not None else None),
+    ("dirty", "bool", lambda r: r.run.code.dirty if r.run.code is not None else None),
+    ("code", "text", lambda r: r.run.code.identity if r.run.code is not None else None),
+    ("host", "text", lambda r: r.row.host or r.run.own_host.name),
+    ("os", "text", lambda r: r.run.own_host.os),
+    ("cpu", "text", lambda r: r.run.own_host.cpu),
+    ("cores", "int", lambda r: r.run.own_host.cores),
+    ("memory_bytes", "int", lambda r: r.run.own_host.memory_bytes),
+    ("busy", "bool", lambda r: r.case.busy),
+    ("devices", "text", lambda r: devices_text(r.row.devices)),
+    ("devices_used", "int", lambda r: sum(_used(r)) if len(_used(r)) == len(r.row.devices) > 0 else None),
+    ("problems", "text", lambda r: _joined(r.run.problems)),
+)
+# What a table of ours begins with.
+FIRST_COLUMNS = tuple(name for name, *_ in _FIXED[:5])
+_NAMED: tuple[tuple[str, Type | None, Callable[[MeasuredRow], Mapping[str, Any]]], ...] = (
+    ("config", None, lambda r: r.row.config),
+    ("metric", "float", lambda r: {n: median(m.samples) for n, m in r.row.metrics.items() if m.samples}),
+    ("samples", "samples", lambda r: {n: m.samples for n, m in r.row.metrics.items()}),
+    ("unit", "text", lambda r: {n: m.unit for n, m in r.row.metrics.items() if m.unit}),
+    ("observation", "float", lambda r: r.row.observations),
+    ("label", "text", lambda r: r.row.labels),
+    ("package", "text", _software),
+    ("env", "text", lambda r: r.run.env.variables),
+)

@@ -1,0 +1,147 @@
+"""Where an export goes, and what may be replaced there: an earlier export of the same form, as it was written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from logbook_agent.exports import as_json, frames
+from logbook_agent.exports.columns import FIRST_COLUMNS
+from logbook_agent.model.errors import StoreError, Taken, UsageError
+from logbook_agent.store.book import Book
+from logbook_agent.store.files import (
+    make_folder,
+    new_folder,
+    pieces_of,
+    remove_tree,
+    unfinished_folders,
+    write_text,
+)
+from logbook_agent.store.reading import SETTINGS_BYTES, open_file, read_text
+from logbook_agent.store.workspace import Workspace
+
+# In each folder that an export made: its form, and the digests of its files.
+MANIFEST = "logbook-export.json"
+_SCHEMA = "logbook-export/1"
+FOLDER = "exports"
+# By form the ending of its file; empty: a folder.
+ENDINGS = {
+    "csv": ".csv",
+    "parquet": ".parquet",
+    "json": ".json",
+    "html": "",
+    "mlflow": "",
+    "wandb-offline": "",
+    "trackio": "",
+}
+_HEAD_BYTES = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportPlace:
+    """The path of an export of a form (`csv`), and the folder that it stays within."""
+
+    form: str
+    path: Path
+    within: Path
+
+
+def place_of(workspace: Workspace, book: Book, form: str, out: str | None) -> ExportPlace:
+    """Where `--out` says (in a folder that is there: under the logbook's name), else `exports/` beside the records,
+    which git ignores. Raises UsageError for a folder that is not there."""
+    name = book.topic + (ENDINGS[form] or f"-{form}")
+    if out is None:
+        folder = book.folder / FOLDER
+        make_folder(folder, within=book.root)
+        if not os.path.lexists(folder / ".gitignore"):
+            write_text(folder / ".gitignore", "# Made by `logbook export`, from the records.\n*\n", within=book.root)
+        return ExportPlace(form=form, path=folder / name, within=book.root)
+    path = Path(os.path.normpath(workspace.cwd / Path(out).expanduser()))
+    if ENDINGS[form] and path.is_dir():
+        path = path / name
+    if not path.parent.is_dir():
+        raise UsageError(
+            f"cannot write {out}: there is no folder {path.parent}",
+            cause="an export creates no folder above the one it is named",
+            hint=f"mkdir -p {path.parent}",
+        )
+    return ExportPlace(form=form, path=path, within=path.parent)
+
+
+def check_replaceable(place: ExportPlace) -> None:
+    """Raise Taken for anything at the place but an earlier export of this form, unchanged, or an empty folder."""
+    if not os.path.lexists(place.path):
+        return
+    ours = _is_our_file(place) if ENDINGS[place.form] else _is_our_folder(place)
+    if not ours:
+        raise Taken(
+            f"{place.path} exists and is not an unchanged {place.form} export",
+            cause="only an earlier export of the same form is replaced, and nothing that somebody changed or added",
+            hint="choose another --out, or move it away",
+        )
+
+
+def _is_our_file(place: ExportPlace) -> bool:
+    if place.path.is_symlink() or not place.path.is_file():
+        return False
+    with open_file(place.path, within=place.within) as file:
+        if place.form == "parquet":
+            return frames.is_ours(file)
+        head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
+    return head.startswith(f"{','.join(FIRST_COLUMNS)}," if place.form == "csv" else as_json.OPENING)
+
+
+def _is_our_folder(place: ExportPlace) -> bool:
+    if place.path.is_symlink() or not place.path.is_dir():
+        return False
+    if not any(place.path.iterdir()):
+        return True
+    manifest = _manifest(place.path, place.within)
+    return manifest == {"schema": _SCHEMA, "as": place.form, "files": _digests(place.path, place.within)}
+
+
+def _manifest(folder: Path, within: Path) -> object:
+    try:
+        return json.loads(read_text(folder / MANIFEST, within=within, limit=64 * SETTINGS_BYTES))
+    except (StoreError, ValueError):
+        return None
+
+
+@contextmanager
+def building(place: ExportPlace) -> Iterator[Path]:
+    """A folder to be filled, which becomes the export when the block ends well; else nothing of it is left."""
+    for left in unfinished_folders(place.path):
+        if isinstance(_manifest(left, place.within), dict):
+            remove_tree(left, within=place.within)
+    with new_folder(place.path, within=place.within) as folder:
+        # From the first moment on it says whose it is, for whoever finds it after a crash.
+        _write_manifest(folder, place, {})
+        yield folder
+        _write_manifest(folder, place, _digests(folder, place.within))
+
+
+def _write_manifest(folder: Path, place: ExportPlace, files: dict[str, str]) -> None:
+    data = {"schema": _SCHEMA, "as": place.form, "files": files}
+    write_text(folder / MANIFEST, json.dumps(data, indent=1, sort_keys=True) + "\n", within=place.within)
+
+
+def _digests(folder: Path, within: Path) -> dict[str, str]:
+    """By path in the folder the digest of each file; what is no regular file has a name of its kind instead."""
+    found = {}
+    for path in sorted(p for p in folder.rglob("*") if p.is_symlink() or not p.is_dir()):
+        name = path.relative_to(folder).as_posix()
+        if name == MANIFEST:
+            continue
+        if path.is_symlink() or not path.is_file():
+            found[name] = "no regular file"
+            continue
+        digest = hashlib.sha256()
+        for piece in pieces_of(path, within=within):
+            digest.update(piece)
+        found[name] = digest.hexdigest()
+    return found

@@ -1,0 +1,64 @@
+"""A row as plain data: everything that is known of it, samples and provenance included. What the JSON export holds, and
+what is kept beside each run of a tracker, whose own fields cannot hold all of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from logbook_agent.findings.exported import MeasuredRow
+from logbook_agent.findings.facts import executed
+from logbook_agent.model.codec import encode
+
+
+def row_data(row: MeasuredRow) -> dict[str, Any]:
+    """The row as JSON holds it; `docs/reference/json.md` has the keys. Numbers are those of the record."""
+    run, entry, measured = row.run, row.entry, row.row
+    return {
+        "entry": entry.id,
+        "run": run.run,
+        "row": row.place,
+        "counts": row.counts,
+        "why_not": row.why_not or None,
+        "title": entry.title,
+        "kind": entry.kind,
+        "entry_state": row.entry_state,
+        "label": run.label,
+        "state": row.status.state,
+        "repeat": run.repeat,
+        "discarded": run.discarded,
+        "confirmation": row.case.confirms is not None,
+        "failed": encode(measured.failed) if measured.failed is not None else None,
+        "config": encode(measured.config),
+        "metrics": {
+            name: {"samples": list(m.samples), "unit": m.unit, "direction": m.direction}
+            for name, m in measured.metrics.items()
+        },
+        "observations": encode(measured.observations),
+        "labels": encode(measured.labels),
+        "provenance": _provenance(row),
+    }
+
+
+def _provenance(row: MeasuredRow) -> dict[str, Any]:
+    run, measured = row.run, row.row
+    return {
+        "command": executed(run),
+        "argv": list(run.argv),
+        "cwd": run.cwd,
+        "launcher": run.through or None,
+        "executor": run.executor,
+        "job": run.job,
+        "started": run.started,
+        "ended": run.ended,
+        "duration_s": run.duration_s,
+        "exit": encode(run.exit) if run.exit is not None else None,
+        "peak_memory_bytes": run.peak_memory_bytes,
+        "code": encode(run.code) if run.code is not None else None,
+        "host": {**encode(run.own_host), **({"name": measured.host} if measured.host is not None else {})},
+        "busy": row.case.busy,
+        "devices": [encode(device) for device in measured.devices],
+        "packages": dict(sorted({**run.software, **measured.software}.items())),
+        "env": encode(run.env.variables),
+        "output_sha256": run.output.sha256 if run.output is not None else None,
+        "problems": list(run.problems),
+    }
