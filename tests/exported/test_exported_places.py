@@ -94,6 +94,18 @@ def test_stdout(filled: Cli) -> None:
         assert refused.err.splitlines()[:1] == ([message] if message is not None else [])
 
 
+@pytest.mark.slow
+def test_html_is_the_report(filled: Cli, folder: Path) -> None:
+    for _ in range(2):
+        answer = filled("export", "--as", "html", "--out", "pages")
+        assert answer.code == 0, answer.err
+        assert answer.out == f"report: {folder}/pages/moe.html\n"
+    assert "MOE-001" in (folder / "pages/moe.html").read_text()
+    (folder / "pages/theirs").touch()
+    assert filled("export", "--as", "html", "--out", "pages").code == 2
+    assert filled("export", "--as", "html", "MOE-001").code == 2
+
+
 def test_damaged_entries_are_named(filled: Cli, folder: Path) -> None:
     (folder / "logbooks/moe/entries/MOE-003.yaml").write_text("title: [")
     answer = filled("export", "--as", "csv", "--json")
