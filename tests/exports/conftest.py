@@ -35,7 +35,7 @@ def pytest_configure() -> None:
 
 
 def in_namespace(*argv: str, cwd: Path) -> tuple[int, str, str]:
-    """Exit code, output, and messages of a command in a network namespace; the last line counts what wanted to leave."""
+    """Exit code, output and messages of a command in a network namespace; the last line counts what wanted out."""
     ip = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"])]
     # Logged in with both, as their users are: nothing of that may be used.
     env = {**os.environ, "PYTHONPATH": str(REPOSITORY), "HOME": str(cwd), "HF_TOKEN": "hf_" + "a" * 34}
