@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -28,7 +28,8 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.draw import order_of_round
 from logbook_agent.model.entry import Comparison, Design, Entry
 from logbook_agent.model.errors import LogbookError, UsageError
-from logbook_agent.model.record import run_state
+from logbook_agent.model.record import is_own, run_state
+from logbook_agent.model.run import Run, Scalar
 from logbook_agent.model.stats import median
 from logbook_agent.running.execution import Display
 from logbook_agent.running.prepare import Command
@@ -98,27 +99,37 @@ class AbResult:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbCase:
+    """What is run for each value of the axis: `commands` in the order of the values, and the config beside the axis."""
+
+    commands: tuple[Command, ...]
+    config: Mapping[str, Scalar] = field(default_factory=dict)
+
+
 def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     """Run the values in pairs. Nothing is written when the request does not fit."""
     axis = parse_axis(request.axis)
     request = checked(request)
     check_command(axis, request.run.argv, request.run.config)
     book = workspace.book(request.run.entry_id)
-    commands = [command(workspace, request.run, axis, value) for value in axis.values]
+    commands = tuple(command(workspace, request.run, axis, value) for value in axis.values)
+    case = AbCase(commands=commands, config=request.run.config)
 
     def found() -> Entry:
         return found_or_new(workspace, book, request, axis)
 
     with series(workspace, book, found, display, on=request.run.on, another="leave --id out", advice=_ADVICE) as made:
-        return _Rounds(made, request, axis, commands).carry_out()
+        return Rounds(made, request, axis, [case]).carry_out()
 
 
-class _Rounds:
-    """Which run comes next, and what is known so far. A pair is one run of each value, however many there are."""
+class Rounds:
+    """Which run comes next, and what is known so far. A pair is one run of each value, however many there are, and of
+    each case, one case after another."""
 
-    def __init__(self, made: Series, request: AbRequest, axis: AbAxis, commands: Sequence[Command]) -> None:
+    def __init__(self, made: Series, request: AbRequest, axis: AbAxis, cases: Sequence[AbCase]) -> None:
         self._series, self._book, self._entry = made, made.book, made.entry
-        self._request, self._axis, self._commands = request, axis, commands
+        self._request, self._axis, self._cases = request, axis, cases
         self._made = self._in_order()
         if request.pilot:
             self._request = request = rest_of_pilot(request, made.entry.id, self._pairs)
@@ -165,7 +176,12 @@ class _Rounds:
     @property
     def _pairs(self) -> int:
         """How many pairs of the entry are whole."""
-        return self._made // len(self._commands)
+        return self._made // self._size
+
+    @property
+    def _size(self) -> int:
+        """How many runs a pair has."""
+        return len(self._cases) * len(self._axis.values)
 
     def _in_order(self) -> int:
         """How many runs there are to go on from. Raises UsageError when they were not made in the entry's order: what
@@ -173,11 +189,11 @@ class _Rounds:
         made = [
             r
             for r in self._book.runs(self._entry.id)
-            if run_state(r, self._book.life) == "finished" and not r.discarded
+            if run_state(r, self._book.life) == "finished" and not r.discarded and not is_own(r)
         ]
         for position, run in enumerate(made):
-            number, value = self._next(position, self._entry.design)
-            if self._axis.value_of(run) != self._axis.key(value):
+            number, case, value = self._next(position, self._entry.design)
+            if self._axis.value_of(run) != self._axis.key(value) or not self._is_of(run, case):
                 raise UsageError(
                     f"run {run.run} of {self._entry.id} is out of order",
                     cause=f"pair {number} of an A/B of these values would have {self._axis.name}={value} here",
@@ -185,27 +201,36 @@ class _Rounds:
                 )
         return len(made)
 
-    def _next(self, position: int, design: Design | None) -> tuple[int, str]:
-        """Pair (from 1) and value of the run at a position (from 0)."""
+    def _is_of(self, run: Run, case: AbCase) -> bool:
+        """Whether a run is of this case; asked where there are several, whose configs differ."""
+        return len(self._cases) == 1 or case.config.items() <= run.config.items()
+
+    def _next(self, position: int, design: Design | None) -> tuple[int, AbCase, str]:
+        """Pair (from 1), case and value of the run at a position (from 0)."""
         values = self._axis.values
-        number, place = divmod(position, len(values))
+        drawn, place = divmod(position, len(values))
+        number, case = divmod(drawn, len(self._cases))
         order = in_turns(number, len(values))
         if design is not None and number + 1 >= design.since:
-            order = order_of_round(design.seed, number + 1, len(values))
-        return number + 1, values[order[place]]
+            # Each case of a pair has a draw of its own.
+            order = order_of_round(design.seed, drawn + 1, len(values))
+        return number + 1, self._cases[case], values[order[place]]
 
     def _warm_up(self) -> tuple[Stop, str] | None:
         """The pairs that are discarded; what ends the A/B when a run of them did not go well."""
         for number in range(self._request.run.discard):
-            for place in in_turns(number, len(self._commands)):
-                if (ended := self._make(self._axis.values[place], discarded=True)) is not None:
-                    return ended
+            for case in self._cases:
+                for place in in_turns(number, len(case.commands)):
+                    if (ended := self._make(case, self._axis.values[place], discarded=True)) is not None:
+                        return ended
         return None
 
-    def _make(self, value: str, *, repeat: int | None = None, discarded: bool = False) -> tuple[Stop, str] | None:
+    def _make(
+        self, case: AbCase, value: str, *, repeat: int | None = None, discarded: bool = False
+    ) -> tuple[Stop, str] | None:
         """One run of a value; what ends the A/B when it did not go well."""
-        command = self._commands[self._axis.values.index(value)]
-        config = {**self._request.run.config, **self._axis.config(value)}
+        command = case.commands[self._axis.values.index(value)]
+        config = {**case.config, **self._axis.config(value)}
         timeout_s = self._request.run.timeout_s
         run = self._series.make(command, config, repeat=repeat, timeout_s=timeout_s, discarded=discarded)
         if run is None and self._series.is_interrupted:
@@ -219,10 +244,10 @@ class _Rounds:
 
     def _pair(self) -> tuple[Stop, str] | None:
         """What is missing of the next pair; what ends the A/B when a run did not go well."""
-        began, target = time.monotonic(), (self._pairs + 1) * len(self._commands)
+        began, target = time.monotonic(), (self._pairs + 1) * self._size
         while self._made < target:
-            pair, value = self._next(self._made, self._design)
-            if (ended := self._make(value, repeat=pair)) is not None:
+            pair, case, value = self._next(self._made, self._design)
+            if (ended := self._make(case, value, repeat=pair)) is not None:
                 return ended
             self._made += 1
         self._durations_s.append(time.monotonic() - began)
