@@ -61,6 +61,7 @@ SUBCOMMANDS = (
     Subcommand("noise", "noise", "Measure how much runs of a command vary, and how many pairs an A/B needs."),
     Subcommand("ab", "ab", "Run two values of an axis in pairs until the verdict is settled."),
     Subcommand("sweep", "sweep", "Run a recipe: cases, controls, confirmation; without one, list the recipes."),
+    Subcommand("ci", "ci", "Measure base and head of a pull request in turns, and comment on it."),
     Subcommand("predict", "predict", "Predict a step time on a TPU that you do not have; nothing is measured."),
     Subcommand("predictions", "predict", "Show how accurate predictions were, for cases measured later."),
     Subcommand("compare", "table", "Compare measured rows like for like: change, interval, verdict."),
@@ -252,7 +253,7 @@ def _no_option(message: str, wanted: str, args: Sequence[str]) -> UsageError:
         return UsageError(
             message, cause=f"logbook {wanted} has an option of nearly that name", hint=f"did you mean {near}?"
         )
-    if wanted in ("run", "bench", "noise", "ab", "predict") and "--" not in args:
+    if wanted in ("run", "bench", "noise", "ab", "ci", "predict") and "--" not in args:
         return UsageError(
             message, cause="options of the command itself go after --", hint=f"logbook {wanted} [OPTIONS] -- CMD"
         )

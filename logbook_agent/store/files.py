@@ -93,6 +93,14 @@ def create_log(path: Path, *, within: Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
 
 
+def append_text(path: Path, text: str) -> None:
+    """Add to the end of a file that the user's environment names, such as $GITHUB_OUTPUT; it need not exist."""
+    with _told(path):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    with os.fdopen(descriptor, "wb") as handle:
+        handle.write(text.encode("utf-8", "replace"))
+
+
 def open_lock(path: Path, *, within: Path) -> int:
     """The descriptor of a lock file, which is created when it is missing."""
     check_target(path, within)

@@ -101,10 +101,12 @@ class AbResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbCase:
-    """What is run for each value of the axis: `commands` in the order of the values, and the config beside the axis."""
+    """What is run for each value of the axis: `commands` in the order of the values, and the config beside the axis. A
+    run is ended after `timeout_s` (None: never)."""
 
     commands: tuple[Command, ...]
     config: Mapping[str, Scalar] = field(default_factory=dict)
+    timeout_s: float | None = None
 
 
 def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
@@ -114,7 +116,7 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     check_command(axis, request.run.argv, request.run.config)
     book = workspace.book(request.run.entry_id)
     commands = tuple(command(workspace, request.run, axis, value) for value in axis.values)
-    case = AbCase(commands=commands, config=request.run.config)
+    case = AbCase(commands=commands, config=request.run.config, timeout_s=request.run.timeout_s)
 
     def found() -> Entry:
         return found_or_new(workspace, book, request, axis)
@@ -231,8 +233,7 @@ class Rounds:
         """One run of a value; what ends the A/B when it did not go well."""
         command = case.commands[self._axis.values.index(value)]
         config = {**case.config, **self._axis.config(value)}
-        timeout_s = self._request.run.timeout_s
-        run = self._series.make(command, config, repeat=repeat, timeout_s=timeout_s, discarded=discarded)
+        run = self._series.make(command, config, repeat=repeat, timeout_s=case.timeout_s, discarded=discarded)
         if run is None and self._series.is_interrupted:
             return Stop.INTERRUPTED, self._rest()
         run = run or self._series.runs[-1]  # one that was lost, or never started, ends the A/B as a failure does

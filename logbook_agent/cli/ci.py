@@ -1,0 +1,117 @@
+"""`logbook ci`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Argument, Option
+
+from logbook_agent.cli.options import JsonOption, RootOption, Text, Texts, read_part, workspace
+from logbook_agent.cli.output import LineDisplay, emit
+from logbook_agent.cli.run import EnvOption, TimeoutOption
+from logbook_agent.cli.sync import MaxWaitOption, wire
+from logbook_agent.entries.run import check_count
+from logbook_agent.entries.stated import parse_metric
+from logbook_agent.gate.ci import CiRequest, CiResult, ci
+from logbook_agent.gate.job import JobRequest
+from logbook_agent.gate.measure import PairTerms
+from logbook_agent.running.prepare import parse_duration, parse_env
+from logbook_agent.sweeps.ab_prepare import MINIMUM_EFFECT, MOST_PAIRS
+
+
+def ci_command(
+    *,
+    words: Annotated[
+        Texts, Argument(metavar="RECIPE | -- CMD...", help="A recipe by its name, or a command after --.")
+    ] = None,
+    base: Annotated[
+        Text, Option("--base", metavar="REF", help="The commit to compare with. [where the head left its target]")
+    ] = None,
+    head: Annotated[Text, Option("--head", metavar="REF", help="The commit to measure. [HEAD]")] = None,
+    fetch: Annotated[bool, Option("--fetch", help="Have git fetch the base where the clone lacks it.")] = False,
+    setup: Annotated[
+        Texts, Option("--setup", metavar="CMD", help="Shell command to run on each side first; repeatable.")
+    ] = None,
+    sets: Annotated[
+        Texts, Option("--set", metavar="K=V", help="Change a value of the recipe, as in `sweep`; repeatable.")
+    ] = None,
+    scale: Annotated[Text, Option("--scale", metavar="NAME", help="Scale of the recipe, as in `sweep`.")] = None,
+    metric: Annotated[
+        Texts,
+        Option("--metric", metavar="NAME[:max|min][:UNIT]", help="What is judged; repeatable. [the recipe's]"),
+    ] = None,
+    env: EnvOption = None,
+    timeout: TimeoutOption = None,
+    min_effect: Annotated[
+        Text, Option("--min-effect", metavar="PART", help=f"The smallest effect that matters. [{MINIMUM_EFFECT:.0%}]")
+    ] = None,
+    max_pairs: Annotated[
+        int, Option("--max-pairs", metavar="N", help=f"At most N pairs of each case. [{MOST_PAIRS}]")
+    ] = MOST_PAIRS,
+    max_time: Annotated[
+        Text, Option("--max-time", metavar="TIME", help="Start no pair that would end later than 30m, 2h.")
+    ] = None,
+    no_confirm: Annotated[
+        bool, Option("--no-confirm", help="Do not measure regressions a second time before they count.")
+    ] = False,
+    name: Annotated[
+        Text, Option("--name", metavar="NAME", help="Tells comments of several jobs apart. [the recipe's name]")
+    ] = None,
+    pull_request: Annotated[
+        int | None, Option("--pull-request", metavar="N", help="Where to comment. [that of the event]")
+    ] = None,
+    comment_author: Annotated[
+        Text, Option("--comment-author", metavar="LOGIN", help="The account of the token, if the host does not say.")
+    ] = None,
+    artifact: Annotated[
+        Text, Option("--artifact", metavar="NAME", help="Artifact that will hold the record; told in the comment.")
+    ] = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Measure, print the comment, and post nothing.")] = False,
+    max_wait: MaxWaitOption = "15m",
+    root: RootOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Measure base and head of a pull request in turns, and comment on it.
+
+    Exit code: 1 for a regression that is settled; 5 when the head fails where base does not; 6 when nothing could be
+    measured; else 0. Example: logbook ci --base origin/main -- python bench.py
+    """
+    space = workspace(None, root)
+    check_count("--max-pairs", max_pairs)
+    request = CiRequest(
+        job=JobRequest(
+            words=tuple(words or ()),
+            scale=scale,
+            sets=tuple(sets or ()),
+            setup=tuple(setup or ()),
+            env=parse_env(env or ()),
+            metrics=tuple(parse_metric(text) for text in metric or ()),
+            timeout_s=parse_duration(timeout) if timeout is not None else None,
+        ),
+        terms=PairTerms(
+            max_pairs=max_pairs,
+            max_time_s=parse_duration(max_time, "--max-time") if max_time is not None else None,
+            minimum_effect=read_part(min_effect, "--min-effect"),
+            confirms=not no_confirm,
+        ),
+        base=base,
+        head=head,
+        fetch=fetch,
+        dry_run=dry_run,
+        name=name,
+        number=pull_request,
+        author=comment_author,
+        artifact=artifact,
+    )
+    result = ci(space, request, LineDisplay(), wire(max_wait))
+    emit("ci", result.data(), _text(result), as_json=as_json, warnings=space.warnings)
+    return result.exit_status
+
+
+def _text(result: CiResult) -> str:
+    """The comment where it was not posted, else where it is; then the verdict in one line."""
+    finding = result.finding
+    counts = ", ".join(f"{number} {change.value}" for change, number in finding.counts.items() if number)
+    lines = [result.text, ""] if result.written is None else [f"comment {result.written}: {result.url}"]
+    lines += [f"{finding.outcome.value}{f': {counts}' if counts else ''}", f"record: {result.root}"]
+    return "\n".join(lines)

@@ -1,0 +1,266 @@
+"""`logbook ci`: the commits found, both measured, the comment written, and the job told."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import shlex
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from logbook_agent.entries.start import StartRequest, start
+from logbook_agent.gate.actions import Actions, PullRequest, actions_of, with_host, without_keys
+from logbook_agent.gate.comment import comment_of
+from logbook_agent.gate.commits import Commits, commits_of
+from logbook_agent.gate.job import BASE, HEAD, Job, JobRequest, job_of
+from logbook_agent.gate.measure import Measured, Measuring, PairTerms, Tree
+from logbook_agent.gate.outcome import Finding
+from logbook_agent.gate.post import Placing, key_of
+from logbook_agent.issue.sync.place import SendOptions, connect, default_repository, named_by
+from logbook_agent.model.errors import RemoteError, UsageError
+from logbook_agent.running.execution import Display
+from logbook_agent.running.provenance.worktrees import Checkout, checkout_of, folder_for_trees
+from logbook_agent.store.book import Book
+from logbook_agent.store.files import append_text, make_folder, write_text
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.sweeps.ab_prepare import MINIMUM_EFFECT
+
+TOPIC, PREFIX = "ci", "CI"
+_COMMENT_FILE = "comment.md"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CiRequest:
+    """What is measured, which commits, and where it is told. `name` tells several jobs of one pull request apart;
+    `number` is a pull request where no event names one; `author` is the account of the token."""
+
+    job: JobRequest
+    terms: PairTerms
+    base: str | None = None
+    head: str | None = None
+    fetch: bool = False
+    dry_run: bool = False
+    name: str | None = None
+    number: int | None = None
+    author: str | None = None
+    artifact: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CiResult:
+    """`text`: the comment. `written` says what became of it, `why` why it was not written; `url` is where it is."""
+
+    finding: Finding
+    root: Path
+    text: str
+    number: int | None
+    written: str | None = None
+    url: str | None = None
+    why: str | None = None
+
+    @property
+    def exit_status(self) -> int:
+        return self.finding.exit_code
+
+    def data(self) -> dict[str, Any]:
+        comment = {"written": self.written, "url": self.url, "why": self.why, "text": self.text}
+        return {
+            **self.finding.data(),
+            "root": str(self.root),
+            "pull_request": self.number,
+            "comment": comment,
+        }
+
+
+@dataclass(kw_only=True)
+class _Gate:
+    """One invocation. `inner` is the workspace of the commands that are measured: it holds no token, and its logbook
+    is one of its own."""
+
+    space: Workspace
+    inner: Workspace
+    request: CiRequest
+    display: Display
+    actions: Actions | None
+    checkout: Checkout
+    job: Job = field(init=False)
+
+    @property
+    def pull(self) -> PullRequest | None:
+        return self.actions.pull if self.actions is not None else None
+
+    @property
+    def number(self) -> int | None:
+        return self.request.number or (self.pull.number if self.pull is not None else None)
+
+
+def ci(space: Workspace, request: CiRequest, display: Display, wire: SendOptions) -> CiResult:
+    """Measure base and head in turns, and tell what came out. Raises UsageError or StoreError; nothing is posted
+    then."""
+    actions = actions_of(space.environ)
+    checkout = checkout_of(space.cwd, space.environ)
+    # Before a folder is made: what cannot be read is met here.
+    job = job_of(space, request.job)
+    commits = commits_of(checkout, _pull(actions), base=request.base, head=request.head, fetch=request.fetch)
+    if request.head is None and checkout.has_changes():
+        space.warnings.append("changes that are not committed are not measured: the head is the commit")
+    root = _root(space)
+    inner = dataclasses.replace(
+        space, environ=without_keys(space.environ), root_option=str(root), logbook_option=TOPIC, warnings=space.warnings
+    )
+    inner.learn_secrets(space.environ, ())
+    gate = _Gate(space=space, inner=inner, request=request, display=display, actions=actions, checkout=checkout)
+    gate.job = job
+    finding = Finding(
+        name=request.name or job.name,
+        commits=commits,
+        again=_again(gate, commits),
+        measured=_measured(gate, commits),
+        minimum_effect=MINIMUM_EFFECT if request.terms.minimum_effect is None else request.terms.minimum_effect,
+        artifact=request.artifact,
+    )
+    text = space.redactor.text(inner.redactor.text(comment_of(finding, actions)))
+    result = CiResult(finding=finding, root=root, text=text, number=gate.number)
+    if finding.measured is not None:
+        write_text(root / _COMMENT_FILE, text, within=root)
+        if finding.measured.interrupted:
+            return dataclasses.replace(result, why="interrupted")
+    result = _told(gate, result, wire)
+    _tell_job(gate, result)
+    return result
+
+
+def _pull(actions: Actions | None) -> PullRequest | None:
+    return actions.pull if actions is not None else None
+
+
+def _root(space: Workspace) -> Path:
+    """The folder of the record: as named, else a new one that stays."""
+    if space.root_option is None:
+        return Path(tempfile.mkdtemp(prefix="logbook-ci-record-"))
+    root = (space.cwd / Path(space.root_option).expanduser()).absolute()
+    make_folder(root, within=root)
+    return root
+
+
+def _measured(gate: _Gate, commits: Commits) -> Measured | None:
+    """What both sides measured; None where they are the same files."""
+    checkout = gate.checkout
+    if checkout.tree_of(commits.base) == checkout.tree_of(commits.head):
+        return None
+    book = _book(gate)
+    with _trees(gate, commits) as trees:
+        return Measuring(gate.inner, book, gate.job, trees, gate.request.terms, gate.display).carry_out()
+
+
+@contextlib.contextmanager
+def _trees(gate: _Gate, commits: Commits) -> Iterator[list[Tree]]:
+    """Both commits as files, side by side. Their folders have names of one length: that of a path is part of what a
+    program meets."""
+    checkout = gate.checkout
+    with folder_for_trees() as above, contextlib.ExitStack() as stack:
+        trees = []
+        for name, commit in ((BASE, commits.base), (HEAD, commits.head)):
+            gate.display.progress(f"checking out {name}: {commit[:12]}")
+            folder = stack.enter_context(checkout.worktree(above / name, commit))
+            # A folder that this commit does not have: its commands say so.
+            place = folder if folder.is_dir() else above / name
+            trees.append(Tree(name=name, commit=commit, folder=place, environment=place / ".venv"))
+        yield trees
+
+
+def _book(gate: _Gate) -> Book:
+    """The logbook of these runs, which knows the metrics of the job."""
+    inner, metrics = gate.inner, gate.job.metrics
+    found = next((book for book in inner.books() if book.topic == TOPIC), None)
+    if found is None:
+        title = "Base against head of pull requests"
+        return start(inner, StartRequest(topic=TOPIC, prefix=PREFIX, title=title, stated={"metrics": metrics}))
+    names = {metric.name for metric in metrics}
+    found.change_header(
+        lambda h: dataclasses.replace(h, metrics=(*(m for m in h.metrics if m.name not in names), *metrics))
+    )
+    return found
+
+
+# -- telling ------------------------------------------------------------------------------------------
+
+
+def _told(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
+    """With what became of the comment: no trouble of the host's changes what was measured."""
+    if gate.request.dry_run:
+        return dataclasses.replace(result, why="--dry-run")
+    if result.number is None:
+        return dataclasses.replace(result, why="no pull request: neither an event nor --pull-request names one")
+    try:
+        placed = _place(gate, result, wire)
+    except (RemoteError, UsageError) as error:
+        why = f"{error.message} ({error.cause})" if error.cause else error.message
+        if gate.pull is not None and gate.pull.is_fork:
+            why += "; the token of a pull request from a fork may not write"
+        gate.space.warnings.append(f"no comment was written: {why}")
+        return dataclasses.replace(result, why=why)
+    return placed
+
+
+def _place(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
+    space, actions = gate.space, gate.actions
+    with_token = dataclasses.replace(space, environ=with_host(space.environ, actions), warnings=space.warnings)
+    repository = actions.repository if actions is not None else default_repository(with_token)
+    if repository is None or result.number is None:
+        raise UsageError("no repository to comment in", cause="no git remote points to one")
+    who = "GITHUB_REPOSITORY" if actions is not None else named_by(with_token, repository)
+    calls = connect(with_token, repository, dataclasses.replace(wire, again="logbook ci"), named_by=who)
+    placing = Placing(
+        calls=calls,
+        number=result.number,
+        key=key_of(result.finding.name),
+        text=result.text,
+        run=actions.run if actions is not None else None,
+        author=gate.request.author,
+    )
+    placed = placing.place()
+    space.warnings += placing.warnings
+    return dataclasses.replace(result, written=placed.written.value, url=placed.url)
+
+
+def _tell_job(gate: _Gate, result: CiResult) -> None:
+    """The summary of the job, which needs no token, and what later steps may ask for."""
+    actions = gate.actions
+    if actions is None:
+        return
+    if actions.summary is not None:
+        append_text(actions.summary, f"{result.text}\n\n")
+    if actions.output is not None:
+        values = {
+            "outcome": result.finding.outcome.value,
+            "regressed": str(sum(row.change.value == "regressed" for row in result.finding.rows)),
+            "base": result.finding.commits.base,
+            "head": result.finding.commits.head,
+            "comment-url": result.url or "",
+            "root": str(result.root),
+        }
+        lines = (f"{name}={value}" for name, value in values.items() if "\n" not in value and "\r" not in value)
+        append_text(actions.output, "".join(f"{line}\n" for line in lines))
+
+
+def _again(gate: _Gate, commits: Commits) -> str:
+    """What anybody may type in a clone to measure the same once more."""
+    request, terms = gate.request, gate.request.terms
+    job = request.job
+    words = ["logbook", "ci", "--base", commits.base, "--head", commits.head]
+    words += [word for text in job.setup for word in ("--setup", text)]
+    words += ["--scale", job.scale] if job.scale is not None else []
+    words += [word for text in job.sets for word in ("--set", text)]
+    words += [word for k, v in job.env.items() for word in ("--env", f"{k}={v}")]
+    words += [word for m in job.metrics for word in ("--metric", ":".join(filter(None, (m.name, m.direction, m.unit))))]
+    words += ["--min-effect", f"{terms.minimum_effect:g}"] if terms.minimum_effect is not None else []
+    words += ["--max-pairs", str(terms.max_pairs)]
+    words += ["--", *job.words] if len(job.words) > 1 or "/" in job.words[0] else [*job.words]
+    command = gate.inner.redactor.text(shlex.join(words))
+    if commits.tip is None or gate.number is None:
+        return command
+    return f"git fetch origin refs/pull/{gate.number}/merge\n{command}"

@@ -1,0 +1,150 @@
+"""The comment on a pull request, as Markdown. What stands in it from recipes, commands and output is shown as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from logbook_agent.gate.actions import Actions
+from logbook_agent.gate.job import BASE, HEAD
+from logbook_agent.gate.judged import Change, JudgedRow
+from logbook_agent.gate.measure import Unmeasured
+from logbook_agent.gate.outcome import Finding, Outcome
+from logbook_agent.text import markdown as md
+from logbook_agent.text import neutral
+from logbook_agent.text.fit import cut
+
+# GitHub's limit is 65,536; the marker takes some.
+LIMIT_BYTES = 60_000
+_SHOWN_ROWS = 60
+_SHOWN_UNMEASURED = 10
+_SAID_CHARS = 2_000
+_SIGNS = {
+    Change.REGRESSED: "🔴",
+    Change.UNCONFIRMED: "🟡",
+    Change.IMPROVED: "🟢",
+    Change.UNSETTLED: "⚪",
+    Change.UNCHANGED: "✅",
+}
+_ORDER = (*_SIGNS,)
+_TITLES = {
+    Outcome.REGRESSED: "performance regressed",
+    Outcome.HEAD_FAILED: "the head fails",
+    Outcome.NOT_MEASURED: "could not be measured",
+    Outcome.IMPROVED: "performance improved",
+    Outcome.UNSETTLED: "no settled change",
+    Outcome.UNCHANGED: "no change",
+    Outcome.NO_BASE: "no base to compare with",
+    Outcome.SAME_CODE: "base and head are the same code",
+}
+_SIDES = {BASE: "base cannot run it", HEAD: "the head fails, and base does not", "both": "fails on both sides"}
+
+
+def comment_of(finding: Finding, actions: Actions | None) -> str:
+    """The comment without its marker. Deterministic."""
+    name = f" of {md.escape(finding.name)}" if finding.name else ""
+    parts = [f"### Benchmark{name}: {_TITLES[finding.outcome]}", _summary(finding)]
+    if finding.rows:
+        parts.append(_table(finding.rows))
+    parts += _unmeasured(finding.unmeasured)
+    parts += _notes(finding)
+    parts.append(_details(finding, actions))
+    return cut("\n\n".join(part for part in parts if part), LIMIT_BYTES)
+
+
+def _summary(finding: Finding) -> str:
+    counts = finding.counts
+    told = [f"**{counts[change]} {change.value}**" for change in _ORDER if counts[change]]
+    told += [f"**{len(finding.unmeasured)} not measured**"] if finding.unmeasured else []
+    sides = f"base {_commit(finding.commits.base)} → head {_commit(finding.commits.shown)}"
+    return f"{', '.join(told)}; {sides}" if told else sides
+
+
+def _commit(sha: str) -> str:
+    return md.inline_code(sha[:12])
+
+
+def _table(rows: Sequence[JudgedRow]) -> str:
+    """Regressions first; beyond what is shown, a count."""
+    has_cases = any(row.case for row in rows)
+    ordered = sorted(rows, key=lambda row: _ORDER.index(row.change))
+    names = (*(["case"] if has_cases else []), "metric", "base", "head", "change (95% interval)", "verdict", "n")
+    numeric = {"base", "head", "n"}
+    lines = [
+        f"| {' | '.join(names)} |",
+        f"| {' | '.join('---:' if name in numeric else '---' for name in names)} |",
+        *(_row(row, has_cases=has_cases) for row in ordered[:_SHOWN_ROWS]),
+    ]
+    more = len(rows) - _SHOWN_ROWS
+    return "\n".join(lines) + (f"\n\nand {more} more rows, which the record has" if more > 0 else "")
+
+
+def _row(row: JudgedRow, *, has_cases: bool) -> str:
+    better = {"max": " ↑", "min": " ↓"}.get(row.direction or "", "")
+    unit = f" ({row.unit})" if row.unit else ""
+    interval = f" ({row.interval})" if row.interval else ""
+    cells = [
+        *([row.case] if has_cases else []),
+        f"{row.metric}{unit}{better}",
+        row.base,
+        row.head,
+        f"{row.delta}{interval}",
+        f"{_SIGNS[row.change]} {row.change.value}",
+        str(row.n),
+    ]
+    return f"| {' | '.join(md.cell(cell) for cell in cells)} |"
+
+
+def _unmeasured(unmeasured: Sequence[Unmeasured]) -> list[str]:
+    parts = []
+    for one in unmeasured[:_SHOWN_UNMEASURED]:
+        about = f"{md.inline_code(one.case)}: " if one.case else ""
+        text = f"- {about}{_SIDES[one.side]}: {md.escape(one.why)}"
+        said = neutral.log("\n".join(one.said))[-_SAID_CHARS:]
+        parts.append(text + (f"\n\n{md.indent(md.fence(said, 'text'))}" if said.strip() else ""))
+    more = len(unmeasured) - _SHOWN_UNMEASURED
+    return ["\n".join(parts) + (f"\n- and {more} more" if more > 0 else "")] if parts else []
+
+
+def _notes(finding: Finding) -> list[str]:
+    """Why rows are not settled, and what a second measurement showed."""
+    found: dict[str, None] = {}
+    for row in finding.rows:
+        about = f"{row.case} {row.metric}".strip()
+        if row.second:
+            found[f"{about}, measured a second time: {row.second}"] = None
+        if row.why and row.change in (Change.UNSETTLED, Change.UNCONFIRMED):
+            found[f"{about}: {row.why}"] = None
+    lines = [f"- {md.escape(text)}" for text in list(found)[:_SHOWN_ROWS]]
+    return ["\n".join(lines)] if lines else []
+
+
+def _details(finding: Finding, actions: Actions | None) -> str:
+    """What it rests on, and how to do it again; folded."""
+    made, commits = finding.measured, finding.commits
+    lines = [f"- base {md.inline_code(commits.base)}: {md.escape(commits.how)}", f"- head {_head(finding)}"]
+    if made is not None:
+        ended = f"; stopped: {md.escape(made.why)}" if made.why else ""
+        lines.append(
+            f"- {made.pairs} pairs of runs in turns, in an order drawn by chance{ended}; an effect matters from"
+            f" {finding.minimum_effect:.4g} on, as a part of the whole"
+        )
+        lines.append(
+            "- a change is claimed where chance alone would show one in at most 5% of pull requests, over all cases"
+        )
+        if finding.outcome is Outcome.REGRESSED:
+            lines.append("- a regression was measured twice, by pairs of their own, unless the row says otherwise")
+        lines.append(
+            f"- record: {', '.join(made.entries)}"
+            + (f" in {md.inline_code(finding.artifact)}" if finding.artifact else "")
+        )
+    if actions is not None and actions.page is not None:
+        lines.append(f"- [the job]({actions.page})")
+    lines.append(f"- again: {md.indent(md.command(finding.again)).strip()}")
+    return "<details><summary>How it was measured</summary>\n\n" + "\n".join(lines) + "\n\n</details>"
+
+
+def _head(finding: Finding) -> str:
+    commits = finding.commits
+    if commits.tip is None:
+        return md.inline_code(commits.head)
+    return f"{md.inline_code(commits.tip)}, measured as merged into the target branch: {md.inline_code(commits.head)}"

@@ -1,0 +1,159 @@
+"""What is run on both sides: the cases of a recipe, or one command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from logbook_agent.model.entry import PlannedCommand
+from logbook_agent.model.errors import LogbookError, UsageError
+from logbook_agent.model.header import Metric
+from logbook_agent.model.run import Run, Scalar
+from logbook_agent.model.values import canonical
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.sweeps.chosen import Chosen, choose_any
+from logbook_agent.sweeps.recipe_files import find_recipe
+from logbook_agent.sweeps.recipes.expand import describe
+
+# The key of config by which the two sides differ, and its values.
+SIDE, BASE, HEAD = "side", "base", "head"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobCase:
+    """One command with its config; `name` is how people read it, `label` stands in the record."""
+
+    name: str
+    argv: tuple[str, ...]
+    shell: bool = False
+    config: Mapping[str, Scalar] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    timeout_s: float | None = None
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """`name` says in comments what was run; `setup` and `teardown` are run on each side."""
+
+    name: str
+    question: str
+    cases: tuple[JobCase, ...]
+    metrics: tuple[Metric, ...] = ()
+    setup: tuple[PlannedCommand, ...] = ()
+    teardown: tuple[PlannedCommand, ...] = ()
+
+    def case_of(self, run: Run) -> JobCase | None:
+        """The case that a run is one of."""
+        return next((case for case in self.cases if _key(case.config) == _key(run.config)), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRequest:
+    """`words` are a recipe's name, or a command. `setup`: shell commands, after those of the recipe."""
+
+    words: tuple[str, ...]
+    scale: str | None = None
+    sets: tuple[str, ...] = ()
+    setup: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    metrics: tuple[Metric, ...] = ()
+    timeout_s: float | None = None
+
+
+def _key(config: Mapping[str, Scalar]) -> frozenset[tuple[str, str]]:
+    return frozenset((name, canonical(value)) for name, value in config.items() if name != SIDE)
+
+
+def job_of(workspace: Workspace, request: JobRequest) -> Job:
+    """What the words ask for: one word is the name of a recipe, more are a command. Raises UsageError."""
+    if not request.words:
+        raise UsageError(
+            "nothing to measure",
+            cause="neither a recipe nor a command is named",
+            hint="logbook ci RECIPE, or: logbook ci -- python bench.py; the recipes: logbook sweep",
+        )
+    chosen = _recipe(workspace, request)
+    job = _of_command(request) if chosen is None else _of_recipe(chosen, request)
+    for case in job.cases:
+        if SIDE in case.config:
+            raise UsageError(
+                f"the config key {SIDE!r} is taken",
+                cause=f"logbook ci tells its two sides apart by {SIDE}={BASE} and {SIDE}={HEAD}",
+                hint="give the key of the recipe another name",
+            )
+    return job
+
+
+def _recipe(workspace: Workspace, request: JobRequest) -> Chosen | None:
+    name = request.words[0]
+    of_recipe = bool(request.scale or request.sets) or name.endswith((".yaml", ".yml"))
+    if len(request.words) > 1:
+        if not of_recipe or name.endswith((".yaml", ".yml")):
+            return None
+        raise UsageError(
+            "--set and --scale change a recipe, and a command was given",
+            cause=f"more than one word follows: {' '.join(request.words[:3])}",
+            hint="leave them out, or name a recipe: logbook ci RECIPE",
+        )
+    if not of_recipe and "/" in name:
+        return None
+    try:
+        find_recipe(workspace, name)
+    except LogbookError as error:
+        if not of_recipe:
+            error.hint += f"; if {name} is a command: logbook ci -- /bin/sh -c {name}"
+        raise
+    found = choose_any(workspace, name, scale=request.scale, sets=request.sets)
+    if not isinstance(found, Chosen):
+        raise UsageError(
+            f"the recipe {name} has stages",
+            cause="base and head are compared in the cases of one plan",
+            hint=f"run one of its stages: {', '.join(stage.recipe for stage in found.recipe.stages)}",
+        )
+    return found
+
+
+def _of_command(request: JobRequest) -> Job:
+    case = JobCase(name="", argv=request.words, env=request.env, timeout_s=request.timeout_s)
+    return Job(
+        name="command",
+        question="Does the head of this pull request change what this command measures?",
+        cases=(case,),
+        metrics=request.metrics,
+        setup=_setup(request),
+    )
+
+
+def _of_recipe(chosen: Chosen, request: JobRequest) -> Job:
+    plan, recipe = chosen.plan, chosen.recipe
+    cases = []
+    for planned in plan.cases:
+        run = plan.run(planned, repeat=1, place=1)
+        case = JobCase(
+            name=describe(plan, planned) if len(plan.cases) > 1 else "",
+            argv=run.argv,
+            shell=recipe.command.shell,
+            config=run.config,
+            env={**run.env, **request.env},
+            timeout_s=recipe.timeout_s if request.timeout_s is None else request.timeout_s,
+            label=planned.label,
+        )
+        cases.append(case)
+    return Job(
+        name=recipe.name,
+        question=recipe.question,
+        cases=tuple(cases),
+        metrics=_merged(recipe.metrics, request.metrics),
+        setup=(*recipe.setup, *_setup(request)),
+        teardown=recipe.teardown,
+    )
+
+
+def _setup(request: JobRequest) -> tuple[PlannedCommand, ...]:
+    return tuple(PlannedCommand(argv=(text,), shell=True) for text in request.setup)  # noqa: S604 - as typed
+
+
+def _merged(first: Sequence[Metric], more: Sequence[Metric]) -> tuple[Metric, ...]:
+    """Those of the command line take the place of a recipe's by the same name."""
+    return tuple({metric.name: metric for metric in (*first, *more)}.values())

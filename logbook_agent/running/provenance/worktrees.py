@@ -1,0 +1,131 @@
+"""Commits of a checkout, and working trees of them beside it that are made for a while."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import join
+
+from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.running.provenance.git_calls import DIFF, read_git, try_git, write_git
+from logbook_agent.store.files import remove_tree
+from logbook_agent.store.repository import repository_of
+
+# A checkout of a large repository takes a while, and so does fetching its history.
+CHECKOUT_TIMEOUT_S = 600.0
+FETCH_TIMEOUT_S = 600.0
+_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REMOTE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_SAID_CHARS = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkout:
+    """The working tree `top` that a command was typed in, at `inside` (a path from the top, `.` for the top itself)."""
+
+    top: Path
+    inside: str
+    environ: Mapping[str, str]
+
+    def commit_of(self, name: str) -> str | None:
+        """The SHA of the commit that a name stands for; None where there is no such commit here."""
+        found = self._said("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        return found if found and _SHA.fullmatch(found) else None
+
+    def tree_of(self, commit: str) -> str | None:
+        """The SHA of the files of a commit."""
+        return self._said("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
+
+    def parents_of(self, commit: str) -> tuple[str, ...]:
+        """The parents that a commit names, also those that a shallow clone does not have."""
+        head = (self._said("cat-file", "commit", commit) or "").split("\n\n")[0]
+        return tuple(re.findall(r"^parent ([0-9a-f]+)$", head, re.MULTILINE))
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """The commit that two others have grown from; None where none is known here."""
+        found = (self._said("merge-base", one, other) or "").splitlines()
+        return found[0] if found else None
+
+    def is_shallow(self) -> bool:
+        """Whether the clone lacks history."""
+        return self._said("rev-parse", "--is-shallow-repository") == "true"
+
+    def has_changes(self) -> bool:
+        """Whether tracked files differ from the commit that is checked out."""
+        return read_git(self.top, [*DIFF, "--quiet", "HEAD", "--"], self.environ).code == 1
+
+    def subject_of(self, commit: str) -> str:
+        """The first line of the message of a commit."""
+        return self._said("log", "-1", "--format=%s", "--end-of-options", commit) or ""
+
+    def fetch(self, remote: str, commit: str, *, history: bool) -> None:
+        """Have git fetch one commit, with all of its `history` or alone. Raises StoreError with git's own words."""
+        if not _REMOTE.fullmatch(remote) or not _SHA.fullmatch(commit):
+            raise UsageError(f"cannot fetch {commit!r} from {remote!r}", cause="expected a remote's name and a SHA")
+        how = (["--unshallow"] if self.is_shallow() else []) if history else ["--depth=1"]
+        words = ["fetch", "--no-tags", "--no-recurse-submodules", "--quiet", *how, remote, commit]
+        self._write(words, f"git could not fetch {commit[:12]} from {remote}", timeout_s=FETCH_TIMEOUT_S)
+
+    @contextlib.contextmanager
+    def worktree(self, folder: Path, commit: str) -> Iterator[Path]:
+        """A working tree of a commit in a folder that does not exist yet, removed in the end with all that was written
+        there; the place in it that corresponds to where the command was typed. No hook of the repository is started."""
+        add = ["-c", f"core.hooksPath={os.devnull}", "worktree", "add", "--detach", "--quiet", str(folder), commit]
+        try:
+            self._write(add, f"git could not check {commit[:12]} out", timeout_s=CHECKOUT_TIMEOUT_S)
+            yield folder / self.inside
+        finally:
+            self._remove(folder)
+
+    def _remove(self, folder: Path) -> None:
+        """Also where git does not want to: what a build left there, or a tree that was never whole."""
+        write_git(
+            self.top,
+            ["worktree", "remove", "--force", "--force", str(folder)],
+            self.environ,
+            timeout_s=CHECKOUT_TIMEOUT_S,
+        )
+        if folder.exists():
+            remove_tree(folder, within=folder.parent)
+            write_git(self.top, ["worktree", "prune"], self.environ, timeout_s=CHECKOUT_TIMEOUT_S)
+
+    def _said(self, *words: str) -> str | None:
+        out = try_git(self.top, words, self.environ)
+        return None if out is None else os.fsdecode(out).strip()
+
+    def _write(self, words: Sequence[str], trouble: str, *, timeout_s: float) -> None:
+        done = write_git(self.top, words, self.environ, timeout_s=timeout_s)
+        if done.code != 0:
+            said = " ".join(done.words.split())[-_SAID_CHARS:] or f"exit code {done.code}"
+            raise StoreError(trouble, cause=said, hint=f"try it by hand: {join(['git', '-C', str(self.top), *words])}")
+
+
+def checkout_of(place: Path, environ: Mapping[str, str]) -> Checkout:
+    """The checkout that a folder lies in. Raises UsageError where it lies in none, or before the first commit."""
+    found = repository_of(place)
+    if found is None:
+        raise UsageError(
+            f"{place} is not in a git repository",
+            cause="base and head are two commits of one",
+            hint="cd into the checkout of the pull request; in GitHub Actions: actions/checkout comes before this step",
+        )
+    checkout = Checkout(top=found.top, inside=found.place_of(place), environ=environ)
+    if checkout.commit_of("HEAD") is None:
+        raise UsageError(
+            f"git knows no commit in {found.top}",
+            cause="nothing was committed yet, or git refuses a folder of another user (safe.directory)",
+            hint=f"git -C {found.top} log -1",
+        )
+    return checkout
+
+
+@contextlib.contextmanager
+def folder_for_trees() -> Iterator[Path]:
+    """A private folder for a while, outside of every checkout."""
+    with tempfile.TemporaryDirectory(prefix="logbook-ci-", ignore_cleanup_errors=True) as name:
+        yield Path(os.path.realpath(name))
