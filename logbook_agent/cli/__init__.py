@@ -172,7 +172,7 @@ def _main(args: list[str]) -> int:
     try:
         # Not by `main` of the command, which keeps Ctrl-C and a closed pipe to itself.
         command = _command(wanted)
-        with command.make_context("logbook", words) as context:
+        with command.make_context("logbook", words, obj=tuple(words)) as context:
             result = command.invoke(context)
     except typer.Exit as done:
         return done.exit_code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument, Context, Option
 
 from logbook_agent.cli.options import JsonOption, RootOption, Text, Texts, read_part, workspace
 from logbook_agent.cli.output import LineDisplay, emit
@@ -21,6 +21,7 @@ from logbook_agent.sweeps.ab_prepare import MINIMUM_EFFECT, MOST_PAIRS
 
 def ci_command(
     *,
+    context: Context,
     words: Annotated[
         Texts, Argument(metavar="RECIPE | -- CMD...", help="A recipe by its name, or a command after --.")
     ] = None,
@@ -81,6 +82,7 @@ def ci_command(
     request = CiRequest(
         job=JobRequest(
             words=tuple(words or ()),
+            is_command="--" in context.obj or len(words or ()) > 1,
             scale=scale,
             sets=tuple(sets or ()),
             setup=tuple(setup or ()),

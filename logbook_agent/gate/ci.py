@@ -15,9 +15,9 @@ from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.gate.actions import Actions, PullRequest, actions_of, with_host, without_keys
 from logbook_agent.gate.comment import comment_of
 from logbook_agent.gate.commits import Commits, commits_of
-from logbook_agent.gate.job import BASE, HEAD, Job, JobRequest, job_of
-from logbook_agent.gate.measure import Measured, Measuring, PairTerms, Tree
-from logbook_agent.gate.outcome import Finding
+from logbook_agent.gate.job import BASE, HEAD, GateJob, JobRequest, job_of
+from logbook_agent.gate.measure import GateMeasured, Measuring, PairTerms, Tree
+from logbook_agent.gate.outcome import GateFinding
 from logbook_agent.gate.post import Placing, key_of
 from logbook_agent.issue.sync.place import SendOptions, connect, default_repository, named_by
 from logbook_agent.model.errors import RemoteError, UsageError
@@ -53,7 +53,7 @@ class CiRequest:
 class CiResult:
     """`text`: the comment. `written` says what became of it, `why` why it was not written; `url` is where it is."""
 
-    finding: Finding
+    finding: GateFinding
     root: Path
     text: str
     number: int | None
@@ -86,7 +86,7 @@ class _Gate:
     display: Display
     actions: Actions | None
     checkout: Checkout
-    job: Job = field(init=False)
+    job: GateJob = field(init=False)
 
     @property
     def pull(self) -> PullRequest | None:
@@ -114,12 +114,13 @@ def ci(space: Workspace, request: CiRequest, display: Display, wire: SendOptions
     inner.learn_secrets(space.environ, ())
     gate = _Gate(space=space, inner=inner, request=request, display=display, actions=actions, checkout=checkout)
     gate.job = job
-    finding = Finding(
+    finding = GateFinding(
         name=request.name or job.name,
         commits=commits,
         again=_again(gate, commits),
         measured=_measured(gate, commits),
         minimum_effect=MINIMUM_EFFECT if request.terms.minimum_effect is None else request.terms.minimum_effect,
+        confirms=request.terms.confirms,
         artifact=request.artifact,
     )
     text = space.redactor.text(inner.redactor.text(comment_of(finding, actions)))
@@ -146,7 +147,7 @@ def _root(space: Workspace) -> Path:
     return root
 
 
-def _measured(gate: _Gate, commits: Commits) -> Measured | None:
+def _measured(gate: _Gate, commits: Commits) -> GateMeasured | None:
     """What both sides measured; None where they are the same files."""
     checkout = gate.checkout
     if checkout.tree_of(commits.base) == checkout.tree_of(commits.head):
@@ -259,7 +260,7 @@ def _again(gate: _Gate, commits: Commits) -> str:
     words += [word for m in job.metrics for word in ("--metric", ":".join(filter(None, (m.name, m.direction, m.unit))))]
     words += ["--min-effect", f"{terms.minimum_effect:g}"] if terms.minimum_effect is not None else []
     words += ["--max-pairs", str(terms.max_pairs)]
-    words += ["--", *job.words] if len(job.words) > 1 or "/" in job.words[0] else [*job.words]
+    words += ["--", *job.words] if job.is_command else [*job.words]
     command = gate.inner.redactor.text(shlex.join(words))
     if commits.tip is None or gate.number is None:
         return command

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from logbook_agent.findings.evidence.verdict import percent
 from logbook_agent.gate.actions import Actions
 from logbook_agent.gate.job import BASE, HEAD
 from logbook_agent.gate.judged import Change, JudgedRow
 from logbook_agent.gate.measure import Unmeasured
-from logbook_agent.gate.outcome import Finding, Outcome
+from logbook_agent.gate.outcome import GateFinding, GateOutcome
+from logbook_agent.model.stats.sequential import ALPHA
 from logbook_agent.text import markdown as md
 from logbook_agent.text import neutral
 from logbook_agent.text.fit import cut
@@ -26,20 +28,29 @@ _SIGNS = {
     Change.UNCHANGED: "✅",
 }
 _ORDER = (*_SIGNS,)
+# Half of the claims that chance makes are regressions, and a second measurement knows nothing of the first.
+_ONCE = ALPHA / 2
+_CHANCE = (
+    f"where nothing changed, noise makes a regression of at most {percent(_ONCE)} of such measurements, over all cases"
+)
+_CHANCE_TWICE = (
+    "a regression counts when a second measurement shows it, too: where nothing changed, noise makes one of at most"
+    f" {percent(_ONCE**2)} of such measurements, over all cases"
+)
 _TITLES = {
-    Outcome.REGRESSED: "performance regressed",
-    Outcome.HEAD_FAILED: "the head fails",
-    Outcome.NOT_MEASURED: "could not be measured",
-    Outcome.IMPROVED: "performance improved",
-    Outcome.UNSETTLED: "no settled change",
-    Outcome.UNCHANGED: "no change",
-    Outcome.NO_BASE: "no base to compare with",
-    Outcome.SAME_CODE: "base and head are the same code",
+    GateOutcome.REGRESSED: "performance regressed",
+    GateOutcome.HEAD_FAILED: "the head fails",
+    GateOutcome.NOT_MEASURED: "could not be measured",
+    GateOutcome.IMPROVED: "performance improved",
+    GateOutcome.UNSETTLED: "no settled change",
+    GateOutcome.UNCHANGED: "no change",
+    GateOutcome.NO_BASE: "no base to compare with",
+    GateOutcome.SAME_CODE: "base and head are the same code",
 }
 _SIDES = {BASE: "base cannot run it", HEAD: "the head fails, and base does not", "both": "fails on both sides"}
 
 
-def comment_of(finding: Finding, actions: Actions | None) -> str:
+def comment_of(finding: GateFinding, actions: Actions | None) -> str:
     """The comment without its marker. Deterministic."""
     name = f" of {md.escape(finding.name)}" if finding.name else ""
     parts = [f"### Benchmark{name}: {_TITLES[finding.outcome]}", _summary(finding)]
@@ -48,10 +59,13 @@ def comment_of(finding: Finding, actions: Actions | None) -> str:
     parts += _unmeasured(finding.unmeasured)
     parts += _notes(finding)
     parts.append(_details(finding, actions))
-    return cut("\n\n".join(part for part in parts if part), LIMIT_BYTES)
+    page = actions.page if actions is not None else None
+    # The address of the job stays live, and nothing else.
+    text = neutral.document("\n\n".join(part for part in parts if part), [page] if page is not None else [])
+    return cut(text, LIMIT_BYTES)
 
 
-def _summary(finding: Finding) -> str:
+def _summary(finding: GateFinding) -> str:
     counts = finding.counts
     told = [f"**{counts[change]} {change.value}**" for change in _ORDER if counts[change]]
     told += [f"**{len(finding.unmeasured)} not measured**"] if finding.unmeasured else []
@@ -105,7 +119,7 @@ def _unmeasured(unmeasured: Sequence[Unmeasured]) -> list[str]:
     return ["\n".join(parts) + (f"\n- and {more} more" if more > 0 else "")] if parts else []
 
 
-def _notes(finding: Finding) -> list[str]:
+def _notes(finding: GateFinding) -> list[str]:
     """Why rows are not settled, and what a second measurement showed."""
     found: dict[str, None] = {}
     for row in finding.rows:
@@ -118,21 +132,18 @@ def _notes(finding: Finding) -> list[str]:
     return ["\n".join(lines)] if lines else []
 
 
-def _details(finding: Finding, actions: Actions | None) -> str:
+def _details(finding: GateFinding, actions: Actions | None) -> str:
     """What it rests on, and how to do it again; folded."""
     made, commits = finding.measured, finding.commits
     lines = [f"- base {md.inline_code(commits.base)}: {md.escape(commits.how)}", f"- head {_head(finding)}"]
-    if made is not None:
+    if made is not None and made.rows:
         ended = f"; stopped: {md.escape(made.why)}" if made.why else ""
+        least = percent(finding.minimum_effect)
         lines.append(
-            f"- {made.pairs} pairs of runs in turns, in an order drawn by chance{ended}; an effect matters from"
-            f" {finding.minimum_effect:.4g} on, as a part of the whole"
+            f"- {made.pairs} pairs of runs, the order drawn by chance{ended}; effects below {least} do not matter"
         )
-        lines.append(
-            "- a change is claimed where chance alone would show one in at most 5% of pull requests, over all cases"
-        )
-        if finding.outcome is Outcome.REGRESSED:
-            lines.append("- a regression was measured twice, by pairs of their own, unless the row says otherwise")
+        lines.append(f"- {_CHANCE_TWICE if finding.confirms else _CHANCE}")
+    if made is not None:
         lines.append(
             f"- record: {', '.join(made.entries)}"
             + (f" in {md.inline_code(finding.artifact)}" if finding.artifact else "")
@@ -143,7 +154,7 @@ def _details(finding: Finding, actions: Actions | None) -> str:
     return "<details><summary>How it was measured</summary>\n\n" + "\n".join(lines) + "\n\n</details>"
 
 
-def _head(finding: Finding) -> str:
+def _head(finding: GateFinding) -> str:
     commits = finding.commits
     if commits.tip is None:
         return md.inline_code(commits.head)

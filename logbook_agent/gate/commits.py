@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from logbook_agent.gate.actions import PullRequest
 from logbook_agent.model.errors import UsageError
-from logbook_agent.running.provenance.worktrees import Checkout
+from logbook_agent.running.provenance.worktrees import ORIGIN, Checkout
 
 _DEPTH = "in the workflow: actions/checkout with fetch-depth: 0; or let logbook fetch it: --fetch"
-_REMOTE = "origin"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +41,7 @@ def commits_of(
             _bring(checkout, merged, fetch=fetch, history=False)
         return Commits(base=merged, head=top, how="the target branch that it is merged into", tip=tip)
     target = pull.base if pull is not None else None
-    target = target or checkout.commit_of(f"refs/remotes/{_REMOTE}/HEAD")
+    target = target or checkout.commit_of(f"refs/remotes/{ORIGIN}/HEAD")
     if target is None:
         raise UsageError(
             "no base to compare with",
@@ -87,7 +86,7 @@ def _named(checkout: Checkout, name: str, option: str) -> str:
 def _bring(checkout: Checkout, commit: str, *, fetch: bool, history: bool) -> None:
     """Have a commit that the clone lacks fetched, where that is allowed. Raises UsageError where it is not."""
     if fetch:
-        checkout.fetch(_REMOTE, commit, history=history)
+        checkout.fetch(commit, history=history)
         return
     is_shallow = checkout.is_shallow()
     raise UsageError(
@@ -95,5 +94,5 @@ def _bring(checkout: Checkout, commit: str, *, fetch: bool, history: bool) -> No
         cause="the clone is shallow: actions/checkout fetches one commit unless told otherwise"
         if is_shallow
         else "the target branch has moved since this clone was made",
-        hint=_DEPTH if is_shallow else f"git fetch {_REMOTE}; or let logbook fetch it: --fetch",
+        hint=_DEPTH if is_shallow else f"git fetch {ORIGIN}; or let logbook fetch it: --fetch",
     )

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from logbook_agent.model.entry import PlannedCommand
-from logbook_agent.model.errors import LogbookError, UsageError
+from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.model.values import canonical
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.chosen import Chosen, choose_any
-from logbook_agent.sweeps.recipe_files import find_recipe
 from logbook_agent.sweeps.recipes.expand import describe
 
 # The key of config by which the two sides differ, and its values.
@@ -33,7 +32,7 @@ class JobCase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class GateJob:
     """`name` says in comments what was run; `setup` and `teardown` are run on each side."""
 
     name: str
@@ -53,6 +52,7 @@ class JobRequest:
     """`words` are a recipe's name, or a command. `setup`: shell commands, after those of the recipe."""
 
     words: tuple[str, ...]
+    is_command: bool = False
     scale: str | None = None
     sets: tuple[str, ...] = ()
     setup: tuple[str, ...] = ()
@@ -65,16 +65,15 @@ def _key(config: Mapping[str, Scalar]) -> frozenset[tuple[str, str]]:
     return frozenset((name, canonical(value)) for name, value in config.items() if name != SIDE)
 
 
-def job_of(workspace: Workspace, request: JobRequest) -> Job:
-    """What the words ask for: one word is the name of a recipe, more are a command. Raises UsageError."""
+def job_of(workspace: Workspace, request: JobRequest) -> GateJob:
+    """What the words ask for. Raises UsageError."""
     if not request.words:
         raise UsageError(
             "nothing to measure",
             cause="neither a recipe nor a command is named",
             hint="logbook ci RECIPE, or: logbook ci -- python bench.py; the recipes: logbook sweep",
         )
-    chosen = _recipe(workspace, request)
-    job = _of_command(request) if chosen is None else _of_recipe(chosen, request)
+    job = _of_command(request) if request.is_command else _of_recipe(_recipe(workspace, request), request)
     for case in job.cases:
         if SIDE in case.config:
             raise UsageError(
@@ -85,25 +84,8 @@ def job_of(workspace: Workspace, request: JobRequest) -> Job:
     return job
 
 
-def _recipe(workspace: Workspace, request: JobRequest) -> Chosen | None:
-    name = request.words[0]
-    of_recipe = bool(request.scale or request.sets) or name.endswith((".yaml", ".yml"))
-    if len(request.words) > 1:
-        if not of_recipe or name.endswith((".yaml", ".yml")):
-            return None
-        raise UsageError(
-            "--set and --scale change a recipe, and a command was given",
-            cause=f"more than one word follows: {' '.join(request.words[:3])}",
-            hint="leave them out, or name a recipe: logbook ci RECIPE",
-        )
-    if not of_recipe and "/" in name:
-        return None
-    try:
-        find_recipe(workspace, name)
-    except LogbookError as error:
-        if not of_recipe:
-            error.hint += f"; if {name} is a command: logbook ci -- /bin/sh -c {name}"
-        raise
+def _recipe(workspace: Workspace, request: JobRequest) -> Chosen:
+    [name] = request.words
     found = choose_any(workspace, name, scale=request.scale, sets=request.sets)
     if not isinstance(found, Chosen):
         raise UsageError(
@@ -114,9 +96,15 @@ def _recipe(workspace: Workspace, request: JobRequest) -> Chosen | None:
     return found
 
 
-def _of_command(request: JobRequest) -> Job:
+def _of_command(request: JobRequest) -> GateJob:
+    if request.scale or request.sets:
+        raise UsageError(
+            "--set and --scale change a recipe, and a command was given",
+            cause=f"the command is {request.words[0]} ...",
+            hint="leave them out, or name a recipe: logbook ci RECIPE",
+        )
     case = JobCase(name="", argv=request.words, env=request.env, timeout_s=request.timeout_s)
-    return Job(
+    return GateJob(
         name="command",
         question="Does the head of this pull request change what this command measures?",
         cases=(case,),
@@ -125,7 +113,7 @@ def _of_command(request: JobRequest) -> Job:
     )
 
 
-def _of_recipe(chosen: Chosen, request: JobRequest) -> Job:
+def _of_recipe(chosen: Chosen, request: JobRequest) -> GateJob:
     plan, recipe = chosen.plan, chosen.recipe
     cases = []
     for planned in plan.cases:
@@ -140,7 +128,7 @@ def _of_recipe(chosen: Chosen, request: JobRequest) -> Job:
             label=planned.label,
         )
         cases.append(case)
-    return Job(
+    return GateJob(
         name=recipe.name,
         question=recipe.question,
         cases=tuple(cases),

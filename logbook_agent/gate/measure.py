@@ -14,7 +14,7 @@ from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.entries.run import RunRequest
 from logbook_agent.entries.series import Series, series
 from logbook_agent.findings.tried.keys import how_it_failed
-from logbook_agent.gate.job import BASE, HEAD, SIDE, Job, JobCase
+from logbook_agent.gate.job import BASE, HEAD, SIDE, GateJob, JobCase
 from logbook_agent.gate.judged import JudgedRow, regressed_runs, rows_of
 from logbook_agent.model.entry import Comparison, Entry, Field, PlannedCommand
 from logbook_agent.model.errors import ToolError
@@ -24,9 +24,9 @@ from logbook_agent.running.execution import Display
 from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps.ab import AbCase, AbResult, Rounds, Stop
+from logbook_agent.sweeps.ab import LOAD_ADVICE, AbCase, AbResult, Rounds, Stop
 from logbook_agent.sweeps.ab_axis import AbAxis
-from logbook_agent.sweeps.ab_prepare import MINIMUM_EFFECT, AbRequest, any_seed, planned
+from logbook_agent.sweeps.ab_prepare import MINIMUM_EFFECT, AbRequest, any_seed, keep, planned
 
 _AXIS = AbAxis(name=SIDE, values=(BASE, HEAD))
 # What another commit brings along. The search path differs where a side has an environment of its own.
@@ -67,7 +67,7 @@ class Unmeasured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class GateMeasured:
     """`rows`: what was found of each case and metric; `stop` is why no further pair was run, `why` in words."""
 
     book: Book
@@ -84,7 +84,7 @@ class Measuring:
     """The commands of one pull request, on both sides."""
 
     def __init__(
-        self, workspace: Workspace, book: Book, job: Job, trees: Sequence[Tree], terms: PairTerms, display: Display
+        self, workspace: Workspace, book: Book, job: GateJob, trees: Sequence[Tree], terms: PairTerms, display: Display
     ) -> None:
         self._space, self._book, self._job = workspace, book, job
         self._trees, self._terms, self._display = tuple(trees), terms, display
@@ -92,11 +92,13 @@ class Measuring:
         self._entries: list[str] = []
         self._began = time.monotonic()
 
-    def carry_out(self) -> Measured:
+    def carry_out(self) -> GateMeasured:
         with self._series(f"{self._job.name}: base against head", None) as made:
             self._entries.append(made.entry.id)
             try:
-                cases = self._able(made) if self._set_up(made) else []
+                is_ready = self._set_up(made)
+                made.entry = self._allowing_environments(made.entry)
+                cases = self._able(made) if is_ready else []
                 self._began = time.monotonic()
                 first = self._pairs(made, cases) if cases and not made.is_stopped() else None
             finally:
@@ -221,7 +223,7 @@ class Measuring:
 
     def _confirmed(
         self, first: AbResult, rows: tuple[JudgedRow, ...], cases: Sequence[JobCase], before: Entry
-    ) -> Measured:
+    ) -> GateMeasured:
         """Cases that came out regressive once more, in an entry of their own: what noise made will not come back."""
         request = self._request()
         if request.max_time_s is not None and request.max_time_s <= 0:
@@ -234,13 +236,13 @@ class Measuring:
         told = tuple(row.with_second(found.get(row.key), second.why) for row in rows)
         return self._told(first, told, interrupted=made.is_interrupted)
 
-    def _told(self, first: AbResult | None, rows: tuple[JudgedRow, ...], *, interrupted: bool = False) -> Measured:
+    def _told(self, first: AbResult | None, rows: tuple[JudgedRow, ...], *, interrupted: bool = False) -> GateMeasured:
         if first is not None and first.stop is Stop.FAILED:
             run = first.series.runs[-1]
             case = self._job.case_of(run)
             side = str(run.config.get(SIDE, BASE))
             self._unmeasured.append(_unmeasured(case.name if case is not None else "", side, "failed", run))
-        return Measured(
+        return GateMeasured(
             book=self._book,
             entries=tuple(self._entries),
             rows=rows,
@@ -254,18 +256,31 @@ class Measuring:
     # -- entries ----------------------------------------------------------------------------------------
 
     def _series(self, title: str, before: str | None) -> AbstractContextManager[Series]:
-        return series(self._space, self._book, lambda: self._entry(title, before), self._display)
+        return series(self._space, self._book, lambda: self._entry(title, before), self._display, advice=LOAD_ADVICE)
+
+    @property
+    def _implied(self) -> tuple[str, ...]:
+        """What may differ. (A name that no run has would be refused.)"""
+        has_path = any((tree.environment / "bin").is_dir() for tree in self._trees)
+        return (*_IMPLIED, _PATH) if has_path else _IMPLIED
+
+    def _allowing_environments(self, entry: Entry) -> Entry:
+        """The entry with its question as it stands after setup, which may have made virtual environments."""
+        [asked] = entry.comparisons
+        if asked.implied == self._implied or entry.design is None:
+            return entry
+        new = dataclasses.replace(asked, implied=self._implied)
+        return keep(self._space, self._book, entry, new, asked, entry.design)
 
     def _entry(self, title: str, before: str | None) -> Entry:
         """A new entry with the question that its pairs answer, and their design."""
         space = self._space
-        has_path = any((tree.environment / "bin").is_dir() for tree in self._trees)
         asked = Comparison(
             references=(),
             axis=SIDE,
             base_value=_AXIS.base,
             metrics=tuple(metric.name for metric in self._job.metrics),
-            implied=(*_IMPLIED, *([_PATH] if has_path else [])),
+            implied=self._implied,
             minimum_effect=MINIMUM_EFFECT if self._terms.minimum_effect is None else self._terms.minimum_effect,
         )
         design = planned(self._request(), None, 0)

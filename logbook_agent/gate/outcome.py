@@ -10,14 +10,14 @@ from typing import Any
 from logbook_agent.gate.commits import Commits
 from logbook_agent.gate.job import BASE, HEAD
 from logbook_agent.gate.judged import Change, JudgedRow
-from logbook_agent.gate.measure import Measured, Unmeasured
+from logbook_agent.gate.measure import GateMeasured, Unmeasured
 from logbook_agent.model.codec import encode
 from logbook_agent.sweeps.ab import Stop
 
 INTERRUPTED_STATUS = 130
 
 
-class Outcome(StrEnum):
+class GateOutcome(StrEnum):
     """What is said of a pull request, the most important first."""
 
     REGRESSED = "regressed"
@@ -31,19 +31,20 @@ class Outcome(StrEnum):
 
 
 # All others are 0.
-EXIT_CODES = {Outcome.REGRESSED: 1, Outcome.HEAD_FAILED: 5, Outcome.NOT_MEASURED: 6}
+EXIT_CODES = {GateOutcome.REGRESSED: 1, GateOutcome.HEAD_FAILED: 5, GateOutcome.NOT_MEASURED: 6}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class GateFinding:
     """What was measured of which commits, by a command that anybody can repeat. `measured` None: the trees are the
     same, so nothing was."""
 
     name: str
     commits: Commits
     again: str
-    measured: Measured | None
+    measured: GateMeasured | None
     minimum_effect: float
+    confirms: bool = True
     artifact: str | None = None
 
     @property
@@ -59,22 +60,22 @@ class Finding:
         return Counter(row.change for row in self.rows)
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> GateOutcome:
         made, counts = self.measured, self.counts
         if made is None:
-            return Outcome.SAME_CODE
+            return GateOutcome.SAME_CODE
         if counts[Change.REGRESSED]:
-            return Outcome.REGRESSED
+            return GateOutcome.REGRESSED
         if any(one.side == HEAD for one in made.unmeasured):
-            return Outcome.HEAD_FAILED
+            return GateOutcome.HEAD_FAILED
         if not made.rows and made.unmeasured and all(one.side == BASE for one in made.unmeasured):
-            return Outcome.NO_BASE
+            return GateOutcome.NO_BASE
         if made.stop in (Stop.FAILED, Stop.NOT_COMPARABLE) or not any(row.ratio is not None for row in made.rows):
-            return Outcome.NOT_MEASURED
+            return GateOutcome.NOT_MEASURED
         if counts[Change.IMPROVED]:
-            return Outcome.IMPROVED
+            return GateOutcome.IMPROVED
         settled = set(counts) == {Change.UNCHANGED}
-        return Outcome.UNCHANGED if settled else Outcome.UNSETTLED
+        return GateOutcome.UNCHANGED if settled else GateOutcome.UNSETTLED
 
     @property
     def exit_code(self) -> int:

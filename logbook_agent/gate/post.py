@@ -14,7 +14,7 @@ from logbook_agent.gate.actions import run_of, run_text
 from logbook_agent.issue.github.calls import Calls
 from logbook_agent.issue.planning import markers
 from logbook_agent.issue.planning.values import Comment
-from logbook_agent.model.errors import IssueLocked, IssueMissing, Unreachable
+from logbook_agent.model.errors import IssueMissing, Unreachable
 
 KIND = "ci"
 # Who posts with the token of a job of GitHub Actions, which does not say whose it is.
@@ -29,7 +29,7 @@ class Written(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
+class PlacedComment:
     """What became of the comment. `overtaken`: a later run of the workflow has written it."""
 
     written: Written
@@ -53,9 +53,12 @@ class Placing:
     _gone: set[int] = field(default_factory=set)
     _posted: bool = False
 
-    def place(self) -> Placed:
+    def place(self) -> PlacedComment:
         """Raises RemoteError. An answer that was lost is followed by reading, not by writing again."""
-        login = self.author or self.calls.safely(lambda: self.calls.reading(self.calls.remote.login)) or ACTIONS_LOGIN
+        login = self.author
+        if login is None:
+            told = self.calls.safely(lambda: self.calls.reading(self.calls.remote.login))
+            login = told or ACTIONS_LOGIN
         return self.calls.safely(lambda: self._place(login))
 
     @property
@@ -63,7 +66,7 @@ class Placing:
         fields = {} if self.run is None else {"run": run_text(self.run)}
         return markers.stamped(KIND, self.key, fields, self.text)
 
-    def _place(self, login: str) -> Placed:
+    def _place(self, login: str) -> PlacedComment:
         ours = self._ours(login)
         if not ours:
             self._post(login)
@@ -94,11 +97,6 @@ class Placing:
         return marked is not None and marked.kind == KIND
 
     def _post(self, login: str) -> None:
-        issue = self.calls.reading(lambda: self.calls.remote.issue(self.number))
-        if issue.locked:
-            raise IssueLocked(
-                f"the conversation of {issue.url} is locked", cause="somebody locked it", hint="have it unlocked"
-            )
         self._sent = True
         comment = self.calls.writing(lambda: self.calls.remote.post_comment(self.number, self._body))
         self._confirmed[comment.id] = comment
@@ -109,13 +107,13 @@ class Placing:
                 f" add: --comment-author '{comment.author}'"
             )
 
-    def _bring_up_to_date(self, comment: Comment) -> Placed:
+    def _bring_up_to_date(self, comment: Comment) -> PlacedComment:
         marked = markers.read_comment(comment.body, self.key)
         before = run_of(marked.fields.get("run", "")) if marked is not None else None
         if before is not None and self.run is not None and before > self.run:
-            return Placed(written=Written.OVERTAKEN, url=comment.url)
+            return PlacedComment(written=Written.OVERTAKEN, url=comment.url)
         if markers.normalised(comment.body) == markers.normalised(self._body):
-            return Placed(written=Written.POSTED if self._sent else Written.UNCHANGED, url=comment.url)
+            return PlacedComment(written=Written.POSTED if self._sent else Written.UNCHANGED, url=comment.url)
         try:
             edited = self.calls.writing(lambda: self.calls.remote.edit_comment(comment.id, self._body))
         except IssueMissing:
@@ -123,7 +121,7 @@ class Placing:
             self._gone.add(comment.id)
             raise Unreachable(f"comment {comment.id} was removed meanwhile", cause="somebody deleted it") from None
         self._confirmed[edited.id] = edited
-        return Placed(written=Written.UPDATED, url=edited.url)
+        return PlacedComment(written=Written.UPDATED, url=edited.url)
 
 
 def key_of(name: str) -> str:

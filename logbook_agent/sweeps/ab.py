@@ -50,7 +50,7 @@ from logbook_agent.sweeps.ab_prepare import (
 # So many metrics are told in a line of progress, and so many problems of the output.
 _TOLD = 3
 # Where the machine is busy.
-_ADVICE = "the load affects both sides of a pair, but the pairs will scatter more; wait until it is idle if you can"
+LOAD_ADVICE = "the load affects both sides of a pair, but the pairs will scatter more; wait until it is idle if you can"
 
 
 class Stop(StrEnum):
@@ -121,7 +121,9 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     def found() -> Entry:
         return found_or_new(workspace, book, request, axis)
 
-    with series(workspace, book, found, display, on=request.run.on, another="leave --id out", advice=_ADVICE) as made:
+    with series(
+        workspace, book, found, display, on=request.run.on, another="leave --id out", advice=LOAD_ADVICE
+    ) as made:
         return Rounds(made, request, axis, [case]).carry_out()
 
 

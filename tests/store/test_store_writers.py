@@ -32,6 +32,8 @@ WRITERS = {
     "running/executors/far.py": "on the other machine: its spools, where no logbook is",
     "running/executors/ray_coordinator.py": "on a node of Ray: the standard library alone is there",
     "running/executors/shell.py": "what a program complained of, and the folder of ssh's sockets",
+    "running/provenance/worktrees.py": "the temporary folder of two working trees",
+    "gate/ci.py": "the temporary folder of a record",
     "sweeps/predicted.py": "the temporary folder of a logbook that a dry run predicts in",
 }
 READERS = {

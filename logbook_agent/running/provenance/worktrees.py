@@ -20,7 +20,7 @@ from logbook_agent.store.repository import repository_of
 CHECKOUT_TIMEOUT_S = 600.0
 FETCH_TIMEOUT_S = 600.0
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_REMOTE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+ORIGIN = "origin"
 _SAID_CHARS = 300
 
 
@@ -63,13 +63,14 @@ class Checkout:
         """The first line of the message of a commit."""
         return self._said("log", "-1", "--format=%s", "--end-of-options", commit) or ""
 
-    def fetch(self, remote: str, commit: str, *, history: bool) -> None:
-        """Have git fetch one commit, with all of its `history` or alone. Raises StoreError with git's own words."""
-        if not _REMOTE.fullmatch(remote) or not _SHA.fullmatch(commit):
-            raise UsageError(f"cannot fetch {commit!r} from {remote!r}", cause="expected a remote's name and a SHA")
+    def fetch(self, commit: str, *, history: bool) -> None:
+        """Have git fetch one commit from origin, with all of its `history` or alone. Raises StoreError with git's own
+        words."""
+        if not _SHA.fullmatch(commit):
+            raise UsageError(f"cannot fetch {commit!r}", cause="expected the SHA of a commit")
         how = (["--unshallow"] if self.is_shallow() else []) if history else ["--depth=1"]
-        words = ["fetch", "--no-tags", "--no-recurse-submodules", "--quiet", *how, remote, commit]
-        self._write(words, f"git could not fetch {commit[:12]} from {remote}", timeout_s=FETCH_TIMEOUT_S)
+        words = ["fetch", "--no-tags", "--no-recurse-submodules", "--quiet", *how, ORIGIN, commit]
+        self._write(words, f"git could not fetch {commit[:12]} from {ORIGIN}", timeout_s=FETCH_TIMEOUT_S)
 
     @contextlib.contextmanager
     def worktree(self, folder: Path, commit: str) -> Iterator[Path]:
