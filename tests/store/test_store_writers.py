@@ -34,6 +34,8 @@ WRITERS = {
     "running/executors/shell.py": "what a program complained of, and the folder of ssh's sockets",
     "running/provenance/worktrees.py": "the temporary folder of two working trees",
     "gate/ci.py": "the temporary folder of a record",
+    "cli/serve.py": "the temporary folder of the indexes of a server, which changes nothing in the logbook",
+    "cli/watch.py": "the same for logbook watch",
     "sweeps/predicted.py": "the temporary folder of a logbook that a dry run predicts in",
 }
 READERS = {
