@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from logbook_agent.findings.evidence.verdict import percent
 from logbook_agent.gate.actions import Actions
 from logbook_agent.gate.job import BASE, HEAD
-from logbook_agent.gate.judged import Change, JudgedRow
+from logbook_agent.gate.judged import CaseChange, JudgedRow
 from logbook_agent.gate.measure import Unmeasured
 from logbook_agent.gate.outcome import GateFinding, GateOutcome
 from logbook_agent.model.stats.sequential import ALPHA
@@ -21,11 +21,11 @@ _SHOWN_ROWS = 60
 _SHOWN_UNMEASURED = 10
 _SAID_CHARS = 2_000
 _SIGNS = {
-    Change.REGRESSED: "🔴",
-    Change.UNCONFIRMED: "🟡",
-    Change.IMPROVED: "🟢",
-    Change.UNSETTLED: "⚪",
-    Change.UNCHANGED: "✅",
+    CaseChange.REGRESSED: "🔴",
+    CaseChange.UNCONFIRMED: "🟡",
+    CaseChange.IMPROVED: "🟢",
+    CaseChange.UNSETTLED: "⚪",
+    CaseChange.UNCHANGED: "✅",
 }
 _ORDER = (*_SIGNS,)
 # Half of the claims that chance makes are regressions, and a second measurement knows nothing of the first.
@@ -126,7 +126,7 @@ def _notes(finding: GateFinding) -> list[str]:
         about = f"{row.case} {row.metric}".strip()
         if row.second:
             found[f"{about}, measured a second time: {row.second}"] = None
-        if row.why and row.change in (Change.UNSETTLED, Change.UNCONFIRMED):
+        if row.why and row.change in (CaseChange.UNSETTLED, CaseChange.UNCONFIRMED):
             found[f"{about}: {row.why}"] = None
     lines = [f"- {md.escape(text)}" for text in list(found)[:_SHOWN_ROWS]]
     return ["\n".join(lines)] if lines else []

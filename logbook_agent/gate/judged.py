@@ -22,7 +22,7 @@ from logbook_agent.model.values import canonical
 Key = tuple[frozenset[tuple[str, str]], str]
 
 
-class Change(StrEnum):
+class CaseChange(StrEnum):
     """What became of a case in one metric. `unconfirmed`: a regression that a second measurement did not show."""
 
     REGRESSED = "regressed"
@@ -33,10 +33,10 @@ class Change(StrEnum):
 
 
 _CHANGES = {
-    Verdict.REGRESSIVE: Change.REGRESSED,
-    Verdict.BENEFICIAL: Change.IMPROVED,
-    Verdict.NEUTRAL: Change.UNCHANGED,
-    Verdict.INCONCLUSIVE: Change.UNSETTLED,
+    Verdict.REGRESSIVE: CaseChange.REGRESSED,
+    Verdict.BENEFICIAL: CaseChange.IMPROVED,
+    Verdict.NEUTRAL: CaseChange.UNCHANGED,
+    Verdict.INCONCLUSIVE: CaseChange.UNSETTLED,
 }
 
 
@@ -62,24 +62,24 @@ class JudgedRow:
     high: float | None
     p_value: float | None
     n: int
-    change: Change
+    change: CaseChange
     why: str = ""
     second: str = ""
 
     def unconfirmed(self, why: str) -> JudgedRow:
         """The row as one that nothing confirms, where it would have to be."""
-        if self.change is not Change.REGRESSED:
+        if self.change is not CaseChange.REGRESSED:
             return self
-        return replace(self, change=Change.UNCONFIRMED, why=why)
+        return replace(self, change=CaseChange.UNCONFIRMED, why=why)
 
     def with_second(self, other: JudgedRow | None, stopped: str) -> JudgedRow:
         """The row beside what a second measurement of its case showed."""
-        if self.change is not Change.REGRESSED:
+        if self.change is not CaseChange.REGRESSED:
             return self
         if other is None:
             return self.unconfirmed(f"a second measurement gave nothing to compare: {stopped}")
         second = f"{other.delta} ({other.evidence})"
-        if other.change is Change.REGRESSED:
+        if other.change is CaseChange.REGRESSED:
             return replace(self, second=second)
         return replace(self.unconfirmed("a second measurement did not show it"), second=second)
 
@@ -109,7 +109,7 @@ def rows_of(answers: Sequence[Answer]) -> tuple[JudgedRow, ...]:
 
 def regressed_runs(answers: Sequence[Answer]) -> frozenset[int]:
     """The numbers of the runs that measured a case that came out regressive."""
-    lines = [line for line, m in _compared(answers) if _change(m) is Change.REGRESSED]
+    lines = [line for line, m in _compared(answers) if _change(m) is CaseChange.REGRESSED]
     return frozenset(item.run[2] for line in lines for item in line.pair.other.items)
 
 
@@ -117,9 +117,9 @@ def _compared(answers: Sequence[Answer]) -> Iterator[tuple[Line, Compared]]:
     return ((line, m) for answer in answers for line in answer.lines for m in line.metrics)
 
 
-def _change(m: Compared) -> Change:
+def _change(m: Compared) -> CaseChange:
     """What its verdict says; nothing that is withheld settles anything."""
-    return Change.UNSETTLED if m.judgement is None or m.withheld_by else _CHANGES[m.judgement.verdict]
+    return CaseChange.UNSETTLED if m.judgement is None or m.withheld_by else _CHANGES[m.judgement.verdict]
 
 
 def _row(line: Line, m: Compared, evidence: str) -> JudgedRow:

@@ -9,7 +9,7 @@ from typing import Any
 
 from logbook_agent.gate.commits import Commits
 from logbook_agent.gate.job import BASE, HEAD
-from logbook_agent.gate.judged import Change, JudgedRow
+from logbook_agent.gate.judged import CaseChange, JudgedRow
 from logbook_agent.gate.measure import GateMeasured, Unmeasured
 from logbook_agent.model.codec import encode
 from logbook_agent.sweeps.ab import Stop
@@ -56,7 +56,7 @@ class GateFinding:
         return self.measured.unmeasured if self.measured is not None else ()
 
     @property
-    def counts(self) -> Counter[Change]:
+    def counts(self) -> Counter[CaseChange]:
         return Counter(row.change for row in self.rows)
 
     @property
@@ -64,7 +64,7 @@ class GateFinding:
         made, counts = self.measured, self.counts
         if made is None:
             return GateOutcome.SAME_CODE
-        if counts[Change.REGRESSED]:
+        if counts[CaseChange.REGRESSED]:
             return GateOutcome.REGRESSED
         if any(one.side == HEAD for one in made.unmeasured):
             return GateOutcome.HEAD_FAILED
@@ -72,9 +72,9 @@ class GateFinding:
             return GateOutcome.NO_BASE
         if made.stop in (Stop.FAILED, Stop.NOT_COMPARABLE) or not any(row.ratio is not None for row in made.rows):
             return GateOutcome.NOT_MEASURED
-        if counts[Change.IMPROVED]:
+        if counts[CaseChange.IMPROVED]:
             return GateOutcome.IMPROVED
-        settled = set(counts) == {Change.UNCHANGED}
+        settled = set(counts) == {CaseChange.UNCHANGED}
         return GateOutcome.UNCHANGED if settled else GateOutcome.UNSETTLED
 
     @property
@@ -96,7 +96,7 @@ class GateFinding:
             "minimum_effect": self.minimum_effect,
             "cases": [row.data() for row in self.rows],
             "unmeasured": [encode(one) for one in self.unmeasured],
-            "counts": {change.value: self.counts[change] for change in Change},
+            "counts": {change.value: self.counts[change] for change in CaseChange},
             "pairs": made.pairs if made is not None else 0,
             "stopped": {"by": made.stop.value, "why": made.why} if made is not None and made.stop is not None else None,
             "entries": list(made.entries) if made is not None else [],

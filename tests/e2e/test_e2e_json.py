@@ -58,7 +58,7 @@ def filled(started: Cli) -> Cli:
 
 
 # A snapshot is made of what is pushed: tests/sync/test_sync_snapshot.py; a prediction by a compiler: tests/predictions;
-# base and head are two commits: tests/gate; what runs can be ended: tests/executors; and what goes on until it is ended:
+# base and head are two commits: tests/gate; what runs can be ended: tests/executors; what goes on until it is ended:
 # tests/live.
 @pytest.mark.parametrize(
     "name", [c.name for c in SUBCOMMANDS if c.name not in ("snapshot", "predict", "cancel", "ci", "watch", "serve")]

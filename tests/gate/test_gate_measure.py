@@ -92,7 +92,7 @@ def test_a_gain_in_one_case_and_a_loss_in_another(cli: Cli, git: Git, folder: Pa
     ]
     # Only what got worse is measured a second time.
     again = json.loads(cli("show", "CI-001", "--root", str(record), "--json").out)["data"]
-    assert {run["config"]["size"] for run in again["runs"]} == {2}
+    assert {row["config"]["size"] for run in again["runs"] for row in run["rows"]} == {2}
     text = answer.data["comment"]["text"]
     assert text.index("| size=2 | step") < text.index("| size=1 | step")
 
