@@ -58,6 +58,7 @@ SUBCOMMANDS = (
     Subcommand("tried", "tried", "List what was tried and did not work: verdicts, failures, negative results."),
     Subcommand("table", "table", "Show rows of entries as a table: Markdown or CSV, pivots, deltas, means."),
     Subcommand("export", "export", "Export all measured rows: CSV, Parquet, JSON, HTML, MLflow, W&B offline, Trackio."),
+    Subcommand("plot", "plot", "Draw what was measured: sweeps, pairs, controls, best so far, as SVG."),
     Subcommand("noise", "noise", "Measure how much runs of a command vary, and how many pairs an A/B needs."),
     Subcommand("ab", "ab", "Run two values of an axis in pairs until the verdict is settled."),
     Subcommand("sweep", "sweep", "Run a recipe: cases, controls, confirmation; without one, list the recipes."),
@@ -173,6 +174,7 @@ def _main(args: list[str]) -> int:
         # Not by `main` of the command, which keeps Ctrl-C and a closed pipe to itself.
         command = _command(wanted)
         with command.make_context("logbook", words, obj=tuple(words)) as context:
+            context.call_on_close(_draw_plots)
             result = command.invoke(context)
     except typer.Exit as done:
         return done.exit_code
@@ -188,6 +190,18 @@ def _main(args: list[str]) -> int:
     except OSError as error:
         return report_error(_system_error(error), as_json=as_json)
     return result if isinstance(result, int) else 0
+
+
+def _draw_plots() -> None:
+    """Draw the plots of what a command has rendered: once, at its end, and nothing is loaded where none is named."""
+    plotted = sys.modules.get("logbook_agent.pages.plotted")
+    options = sys.modules.get("logbook_agent.cli.options")
+    spaces = options.take_spaces() if options is not None else []
+    for space in spaces:
+        if plotted is not None and plotted.is_due(space):
+            from logbook_agent.cli.plot import draw_due
+
+            draw_due(space)
 
 
 def _never_unwritable() -> None:

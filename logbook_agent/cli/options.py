@@ -76,7 +76,19 @@ def workspace(logbook: str | None, root: str | None) -> Workspace:
         arrive=_collect,
     )
     redact_by(lambda: space.redactor)
+    _SPACES.append(space)
     return space
+
+
+# Those of the command that is being carried out.
+_SPACES: list[Workspace] = []
+
+
+def take_spaces() -> list[Workspace]:
+    """The workspaces that were made since this was asked last."""
+    found = [*_SPACES]
+    _SPACES.clear()
+    return found
 
 
 def _collect(space: Workspace, book: Book) -> None:

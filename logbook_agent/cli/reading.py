@@ -16,6 +16,7 @@ from logbook_agent.findings.reading import listed, search, shown
 from logbook_agent.findings.status import status
 from logbook_agent.model.errors import UsageError
 from logbook_agent.pages.blocks import blocks_of
+from logbook_agent.pages.plotted import plots_of
 from logbook_agent.store.files import pieces_of
 from logbook_agent.text.markdown import one_line
 from logbook_agent.text.times import minute
@@ -108,7 +109,11 @@ def show_command(
     else:
         compared = found.compared(record.entry)
         beside = found.predictions.beside(entry_id)
-        text = blocks_of(space, book).entry(record, later=later, compared=compared, beside=beside).strip("\n")
+        text = (
+            blocks_of(space, book)
+            .entry(record, later=later, compared=compared, beside=beside, plots=plots_of(found, record.entry))
+            .strip("\n")
+        )
     if text and sys.stdout.isatty():
         _pretty(text)
         text = ""

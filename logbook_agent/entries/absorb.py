@@ -14,6 +14,7 @@ from logbook_agent.model.entry import Entry, id_number
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.hand_edits import StandingText, TakenEdit, read_own, take
+from logbook_agent.pages.plotted import plots_of
 from logbook_agent.pages.views import FOOTER, HEADER, changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -110,8 +111,8 @@ def _step(workspace: Workspace, found: Findings, view: str, block: views.Block) 
         found.compared(record.entry),
         found.predictions.beside(record.id),
     )
-    form = blocks_of(workspace, book)
-    rendered = form.entry(record, later=later, compared=compared, beside=beside)
+    form, plots = blocks_of(workspace, book), plots_of(found, record.entry)
+    rendered = form.entry(record, later=later, compared=compared, beside=beside, plots=plots)
     standing = StandingText(
         text=block.text(view),
         line=view.count("\n", 0, block.text_start) + 1,
@@ -119,14 +120,14 @@ def _step(workspace: Workspace, found: Findings, view: str, block: views.Block) 
         clean=workspace.redactor.text,
     )
     taken: TakenEdit = take(
-        record, form.sections(record, later=later, compared=compared, beside=beside), rendered, standing
+        record, form.sections(record, later=later, compared=compared, beside=beside, plots=plots), rendered, standing
     )
     # Without its secrets, as it will be written: what was understood must be what a reader of the next view finds.
     changed = with_earlier_hypothesis(record, taken.entry, day(workspace.stamp(), book.header.zone))
     new = workspace.redacted_entry(changed) if taken.changed else record.entry
     now = dataclasses.replace(record, entry=new)
-    text = form.entry(now, later=later, compared=compared, beside=beside)
-    read_own(now, form.sections(now, later=later, compared=compared, beside=beside), text)
+    text = form.entry(now, later=later, compared=compared, beside=beside, plots=plots)
+    read_own(now, form.sections(now, later=later, compared=compared, beside=beside, plots=plots), text)
     nothing = not taken.changed and taken.refused
     return _Step(
         block=block,

@@ -52,6 +52,7 @@ RESULT = "Result"
 CHECKED = "Checked"
 PREDICTED_BEFORE = "Predicted before"
 COMPARISON = "Comparison"
+PLOTS = "Plots"
 CONFIDENCE = "Confidence"
 INTERPRETATION = "Interpretation"
 NEXT_ACTION = "Next action"
@@ -69,6 +70,19 @@ OPEN: tuple[State, ...] = (
 # What an entry may say of an earlier one, each a field of `Entry`; and what the page of that one calls it, if it does.
 RELATIONS = ("continues", "completes", "supersedes")
 INVERSE: Mapping[str, str] = {"completes": "completed_by", "supersedes": "superseded_by"}
+
+
+# What a plot can show.
+PLOT_KINDS = ("sweep", "controls", "pairs", "ratios", "crossover", "roofline", "predicted", "noise", "best")
+
+
+def parse_plot(text: str) -> tuple[str, str | None]:
+    """Kind and metric of a plot as entries, headers and recipes name it: `ratios`, or `ratios tflops`. Raises
+    ValueError for what is no kind of plot."""
+    kind, _, metric = text.strip().partition(" ")
+    if kind not in PLOT_KINDS:
+        raise ValueError(f"{kind[:80]!r} is not a kind of plot: expected {', '.join(PLOT_KINDS)}")
+    return kind, metric.strip() or None
 
 
 # Between two runs that lie further apart, nobody knows what the machine did.
@@ -204,7 +218,8 @@ class Entry:
     states another one.
 
     `aliases` are IDs this entry had before it was renumbered; commands accept them. `noise`: its runs repeat one
-    command, to tell how far they scatter. `predicting`: what an entry of kind `prediction` predicts.
+    command, to tell how far they scatter. `predicting`: what an entry of kind `prediction` predicts. `plots`:
+    those that its page shows, as `parse_plot` reads them.
     """
 
     format: int = 1
@@ -225,8 +240,13 @@ class Entry:
     noise: bool = False
     predicting: Predicting | None = None
     comparisons: tuple[Comparison, ...] = ()
+    plots: tuple[str, ...] = ()
     fields: tuple[Field, ...] = ()
     extra: dict[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in self.plots:
+            parse_plot(name)
 
     @property
     def is_prediction(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from logbook_agent.model.entry import is_up_to
+from logbook_agent.model.entry import is_up_to, parse_plot
 from logbook_agent.model.units import Direction, known
 from logbook_agent.model.values import Scalar
 
@@ -208,7 +208,7 @@ class Header:
     """logbook.yaml. `opened` is UTC, ISO 8601; `zone` is the IANA zone times are shown in.
 
     `summary`: where the thread stands, in one's own words, for those who were not there. `device_hours`: what all
-    leases together may take.
+    leases together may take. `plots`: those of the whole thread that the view shows at its top.
     """
 
     format: int = FORMAT
@@ -231,7 +231,12 @@ class Header:
     issue: ExperimentIssue | None = None
     snapshots: tuple[Snapshot, ...] = ()
     closing: Closing | None = None
+    plots: tuple[str, ...] = ()
     extra: dict[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in self.plots:
+            parse_plot(name)
 
     @property
     def has_predicates(self) -> bool:

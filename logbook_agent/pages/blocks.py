@@ -32,8 +32,9 @@ class Blocks:
         self._templates = templates
         self._header = header
 
-    def header(self) -> str:
-        return self._templates.render("logbook.md.j2", {"logbook": header_values(self._header)})
+    def header(self, plots: Sequence[str] = ()) -> str:
+        """`plots`: the pictures of the thread that it names."""
+        return self._templates.render("logbook.md.j2", {"logbook": {**header_values(self._header), "plots": [*plots]}})
 
     def entry(
         self,
@@ -42,13 +43,14 @@ class Blocks:
         later: Mapping[str, Sequence[str]] = NO_LATER,
         compared: Sequence[str] = (),
         beside: Beside = NOTHING,
+        plots: Sequence[str] = (),
         said: Said | None = None,
     ) -> str:
         """The block of an entry. `said` is what its runs say, where it is known; then `record` need not have them."""
         entry = record.entry
         said = said or self.said(record)
         trust = trust_in(record, said)
-        found = sections(record, said, later=later, compared=compared, beside=beside)
+        found = sections(record, said, later=later, compared=compared, beside=beside, plots=plots)
         values = {
             "id": entry.id,
             "title": heading_title(entry.title),
@@ -69,9 +71,10 @@ class Blocks:
         later: Mapping[str, Sequence[str]] = NO_LATER,
         compared: Sequence[str] = (),
         beside: Beside = NOTHING,
+        plots: Sequence[str] = (),
     ) -> tuple[Section, ...]:
         """What the bullets of an entry say, before a template lays them out."""
-        return sections(record, self.said(record), later=later, compared=compared, beside=beside)
+        return sections(record, self.said(record), later=later, compared=compared, beside=beside, plots=plots)
 
     def said(self, record: Record) -> Said:
         """What the block of an entry says of its runs."""

@@ -19,6 +19,7 @@ from logbook_agent.model.entry import (
     HYPOTHESIS,
     INTERPRETATION,
     NEXT_ACTION,
+    PLOTS,
     PREDICTED,
     PREDICTED_BEFORE,
     RESULT,
@@ -32,7 +33,7 @@ _RANK = {
     label.casefold(): rank
     for rank, label in enumerate(
         (
-            *(HYPOTHESIS, COMMAND, CONFIG, PREDICTED, CHECKED, RESULT, PREDICTED_BEFORE, COMPARISON, CONFIDENCE),
+            *(HYPOTHESIS, COMMAND, CONFIG, PREDICTED, CHECKED, RESULT, PREDICTED_BEFORE, COMPARISON, PLOTS, CONFIDENCE),
             *(INTERPRETATION, NEXT_ACTION),
         )
     )
@@ -59,11 +60,13 @@ def sections(
     later: Mapping[str, Sequence[str]] = NO_LATER,
     compared: Sequence[str] = (),
     beside: Beside = NOTHING,
+    plots: Sequence[str] = (),
 ) -> tuple[Section, ...]:
     """All sections in order; what is unset has none. A field without text holds a place for a computed one.
 
     `said` is what its runs say, and `record` need not have them all; `compared` is what the entry's comparisons come
-    to, and `beside` what is said of predictions, which both depend on the records of other entries, too.
+    to, and `beside` what is said of predictions, which both depend on the records of other entries, too. `plots`: the
+    pictures that it names.
     """
     found = [Section(label=one_line(f.label), text=clean(f.text)) for f in record.entry.fields]
     taken = {s.label.casefold() for s in found if s.text.strip()}
@@ -72,6 +75,7 @@ def sections(
         (CHECKED, "computed", items(list(beside.checked))),
         (PREDICTED_BEFORE, "computed", items(list(beside.before))),
         (COMPARISON, "computed", items(list(compared))),
+        (PLOTS, "drawn", "\n\n".join(plots)),
         (CONFIDENCE, "computed", _trust_text(trust_in(record, said))),
     ]
     for label, suffix, text in computed:

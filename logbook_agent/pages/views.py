@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import is_listed
 from logbook_agent.findings.tried.keys import remember
 from logbook_agent.findings.tried.listed import tells_verdicts
+from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.look import Look, look, said_in
+from logbook_agent.pages.plotted import mark_due, plots_of, plots_of_thread
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import on_all_cores
@@ -87,11 +89,12 @@ def _refreshed(
         footer_changed |= is_listed(one.record.entry) or f"{entry_id} " in footer
     # What is said of a predicate follows from the rows of all entries; of a judgement, from the state of its evidence.
     follows = found.header.has_predicates or not found.header.evidence.isdisjoint(changed)
-    if HEADER not in present or header_changed or follows:
-        texts[HEADER] = blocks.header()
+    if HEADER not in present or header_changed or follows or found.book.header.plots:
+        texts[HEADER] = blocks.header(plots_of_thread(found))
     if footer_changed:
         texts[FOOTER] = blocks.footer(found.listed) or None
     _write(workspace, book, text, present, texts, found.order)
+    mark_due(workspace, book, (one.record.entry for one in seen))
     return seen, len(found.order)
 
 
@@ -159,6 +162,7 @@ def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
     blocks = Blocks(templates_of(workspace), found.header)
     # Here, so that no fork reads what entries say of one another again.
     footer = blocks.footer(found.listed)
+    mark_due(workspace, book, _naming_plots(found))
 
     def rendered(entry_id: str) -> tuple[str | None, str]:
         """The block, or None and why there is none."""
@@ -168,7 +172,7 @@ def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
             return None, _brief(error)
         return _entry_block(found, blocks, seen), ""
 
-    made = [(HEADER, blocks.header())]
+    made = [(HEADER, blocks.header(plots_of_thread(found)))]
     for entry_id, (block, why) in zip(found.order, on_all_cores(found.order, rendered), strict=True):
         if block is None:
             workspace.warnings.append(f"not rendered: {why}")
@@ -181,7 +185,16 @@ def _entry_block(found: Findings, blocks: Blocks, seen: Look) -> str:
     entry = seen.record.entry
     said = said_in(found.book, blocks, seen)
     later, compared, beside = found.later(entry), found.compared(entry), found.predictions.beside(entry.id)
-    return blocks.entry(seen.record, later=later, compared=compared, beside=beside, said=said)
+    plots = plots_of(found, entry)
+    return blocks.entry(seen.record, later=later, compared=compared, beside=beside, plots=plots, said=said)
+
+
+def _naming_plots(found: Findings) -> Iterator[Entry]:
+    """The entries that name plots. Few do, and of the others the file need not be parsed."""
+    for entry_id in found.order:
+        with suppress(StoreError):  # warned about where it is rendered
+            if "\nplots:" in found.book.entry_text(entry_id):
+                yield found.entry(entry_id)
 
 
 def _rebuild(workspace: Workspace, book: Book) -> None:

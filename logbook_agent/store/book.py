@@ -235,6 +235,20 @@ class Book:
             hint = "list them with: logbook list"
         return NotFound(f"no entry {entry_id}", cause=cause, hint=hint)
 
+    # -- plots -----------------------------------------------------------------------------------
+
+    @property
+    def plots_folder(self) -> Path:
+        """Where the pictures lie that the view shows."""
+        return self.folder / "plots"
+
+    def plot_names(self) -> list[str]:
+        """The keys of the plots that are kept, in no order."""
+        return [name[:-4] for name in names_in(self.plots_folder, within=self.root) if name.endswith(".svg")]
+
+    def plot_path(self, key: str) -> Path:
+        return self.plots_folder / f"{key}.svg"
+
     # -- runs ------------------------------------------------------------------------------------
 
     def run_folder(self, entry_id: str, run: int) -> Path:

@@ -291,6 +291,7 @@ def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: C
         design=chosen.plan.design,
         fields=tuple(Field(label=label, text=text) for label, text in texts.items() if text),
         comparisons=_asked(recipe),
+        plots=recipe.plots,
     )
     return create_entry(workspace, book, draft)
 

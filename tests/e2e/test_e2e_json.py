@@ -31,6 +31,7 @@ CALLS: dict[str, list[str]] = {
     "baseline": ["baseline", "--json"],
     "table": ["table", "MOE-000", "--json"],
     "export": ["export", "--as", "csv", "--json"],
+    "plot": ["plot", "--json"],
     "noise": ["noise", "--repeat", "6", "--json", "--", "echo", "METRIC tflops=1"],
     "ab": ["ab", "--axis", "a=1,2", "--repeat", "1", "--json", "--", "echo", "METRIC tflops={axis}"],
     "sweep": ["sweep", "null-routing", "--scale", "tiny", "--dry-run", "--json"],

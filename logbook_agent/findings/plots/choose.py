@@ -12,6 +12,7 @@ from logbook_agent.findings.plots.predicted import predicted, roofline
 from logbook_agent.findings.plots.sweep import metrics_of, noise, rows_of, sweep
 from logbook_agent.findings.plots.thread import thread_figures
 from logbook_agent.findings.read import Findings
+from logbook_agent.model.entry import Entry, parse_plot
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import Record
 
@@ -23,6 +24,11 @@ def figures(findings: Findings, *, entry: str | None = None, metric: str | None 
     if entry is not None:
         return _told_apart(of_entry(findings, findings.book.record(findings.book.resolve(entry)), metric))
     return _told_apart(_all(findings, metric))
+
+
+def of_thread(findings: Findings, metric: str | None = None) -> tuple[Figure, ...]:
+    """Those of the whole thread alone."""
+    return _told_apart(thread_figures(findings.thread, metric))
 
 
 def _all(findings: Findings, metric: str | None) -> Iterator[Figure]:
@@ -54,6 +60,31 @@ def of_entry(findings: Findings, record: Record, metric: str | None = None) -> I
         yield from filter(None, made)
     elif metric in (None, "tflops") and (roof := roofline(record, [])) is not None:
         yield roof
+
+
+def named(findings: Findings, entry: Entry) -> tuple[Figure, ...]:
+    """The figures that an entry names, in the order in which it does. Raises StoreError where its record cannot be
+    read."""
+    if not entry.plots:
+        return ()
+    wanted = [parse_plot(name) for name in entry.plots]
+    record = findings.book.record(entry.id)
+    metrics = dict.fromkeys(metric for _, metric in wanted)
+    found = {metric: _told_apart(of_entry(findings, record, metric)) for metric in metrics}
+    return _once(figure for kind, metric in wanted for figure in found[metric] if figure.kind == kind)
+
+
+def named_of_thread(findings: Findings) -> tuple[Figure, ...]:
+    """The figures of the whole thread that the header names."""
+    wanted = [parse_plot(name) for name in findings.book.header.plots]
+    if not wanted:
+        return ()
+    found = {metric: tuple(thread_figures(findings.thread, metric)) for metric in {metric for _, metric in wanted}}
+    return _once(figure for kind, metric in wanted for figure in found[metric] if figure.kind == kind)
+
+
+def _once(found: Iterable[Figure]) -> tuple[Figure, ...]:
+    return tuple({figure.key: figure for figure in found}.values())
 
 
 def _told_apart(found: Iterable[Figure]) -> tuple[Figure, ...]:

@@ -149,6 +149,7 @@ def _pairs(entry_id: str, one: Answered, judged: Sequence[_JudgedCase], declared
         note=f"{counted(len(order), 'run')}, one mark each{_lasting(list(order))}; a mark is the median of the samples "
         f"of its run{changed}.{_unsettled(one)}",
         entries=one.asked.entries,
+        entry=entry_id,
     )
 
 
@@ -216,6 +217,7 @@ def _ratios(entry_id: str, one: Answered, judged: Sequence[_JudgedCase], declare
         series=(*extra, *series),
         note=f"{counted(count, 'pair')}, one mark each; {_band(judged)}.{verdicts}{_unsettled(one)}",
         entries=one.asked.entries,
+        entry=entry_id,
     )
 
 
@@ -285,6 +287,7 @@ def _controls(entry_id: str, one: Answered, judged: Sequence[_JudgedCase], decla
         note=f"Medians of {span_of((s.runs for j in judged for s in (j.m.base, j.m.other)), 'run')} on each side"
         f"; {SPREAD}. {_verdicts(judged)}.{_unsettled(one)}",
         entries=one.asked.entries,
+        entry=entry_id,
     )
 
 
@@ -337,6 +340,7 @@ def _crossover(
         ),
         note=". ".join(filter(None, [_intervals(judged), crossing, _verdicts(judged)])) + f".{_unsettled(one)}",
         entries=one.asked.entries,
+        entry=entry_id,
     )
 
 

@@ -72,7 +72,7 @@ class PlotAxis:
 class Figure:
     """`key` is stable while the entry is: it names files and anchors (`moe-i8-003-sweep-tflops`; lower-case letters,
     digits and `-` alone). `note` states n, what the intervals are and what is left out. `entries`: the IDs that it
-    draws from."""
+    draws from; `entry`: whose figure it is, None of one of the whole thread."""
 
     key: str
     kind: FigureKind
@@ -82,3 +82,4 @@ class Figure:
     series: tuple[PlotSeries, ...]
     note: str
     entries: tuple[str, ...]
+    entry: str | None = None

@@ -60,6 +60,7 @@ def predicted(entry_id: str, checks: Sequence[Check]) -> Figure | None:
         ),
         note="; ".join(filter(None, notes)) + ".",
         entries=tuple(dict.fromkeys((entry_id, *(c.by for c in timed if c.by is not None)))),
+        entry=entry_id,
     )
 
 
@@ -140,6 +141,7 @@ def roofline(record: Record, predictions: Sequence[Check]) -> Figure | None:
         note=f"Medians of {runs[0]} to {counted(runs[-1], 'run')}; bars: lowest to highest run, of a prediction its "
         "range. Peaks as the rows report them; links between devices are not drawn.",
         entries=tuple(dict.fromkeys((record.id, *(p.entry for p in points)))),
+        entry=record.id,
     )
 
 

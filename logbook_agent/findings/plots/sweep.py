@@ -110,6 +110,7 @@ def sweep(
         series=tuple(_series(name, points, numeric=over.numeric) for name, points in found.items()),
         note=_note(rows, [reading.runs for _, reading in cells]),
         entries=(rows.entry,),
+        entry=rows.entry,
     )
 
 
@@ -246,4 +247,5 @@ def noise(rows: EntryRows, metric: str, unit: str | None, declared: Sequence[Met
         series=tuple(series),
         note=f"{what}{around}{changed}.",
         entries=(rows.entry,),
+        entry=rows.entry,
     )

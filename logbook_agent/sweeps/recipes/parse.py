@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from logbook_agent.findings.criteria.predicate import checked_predicate
-from logbook_agent.model.entry import PlannedCommand
+from logbook_agent.model.entry import PLOT_KINDS, PlannedCommand, parse_plot
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Criterion, Metric
 from logbook_agent.model.units import DIRECTIONS, known
@@ -21,7 +21,7 @@ from logbook_agent.sweeps.recipes.template import Flags, Template, Text, key_pla
 
 _WORDS = """
 name question method criteria prerequisites constraints after cost setup command shell teardown fixed axes cases
-controls compare implied repeats order seed timeout_s env metrics confirm limits scale
+controls compare implied repeats order seed timeout_s env metrics confirm limits plots scale
 """
 TOP_KEYS = _WORDS.split()
 # What a recipe of another form has in place of a command.
@@ -56,6 +56,7 @@ def parse_recipe(data: Any, *, scale: str | None = None, sets: Sequence[str] = (
         env={name: parse_text(as_written(text.value), text.place) for name, text in top.get("env").items()},
         confirm=top.count("confirm", 1, least=0),
         limits=top.get("limits").given(_limits) or Limits(),
+        plots=tuple(map(_plot, top.get("plots").list())),
         scales=tuple(scales),
     )
     check_keys(recipe)
@@ -133,6 +134,15 @@ def _cost(part: Placed) -> Cost:
 def _limits(part: Placed) -> Limits:
     cases = part.only(("cases", "hours")).count("cases", Limits().cases, least=1)
     return Limits(cases=cases, hours=part.get("hours").given(Placed.number))
+
+
+def _plot(part: Placed) -> str:
+    name = part.text()
+    try:
+        parse_plot(name)
+    except ValueError:
+        raise unknown("kind of plot", name.split(" ")[0], PLOT_KINDS, place=part.place) from None
+    return name
 
 
 def _order(part: Placed) -> Order:

@@ -116,6 +116,7 @@ class Recipe(Described):
     timeout_s      after which a run is ended; None: never
     env            variables of every run, which may hold placeholders
     confirm        fresh runs of the best case at the end; 0: there is no best one to choose
+    plots          what its entry shows, as `parse_plot` reads them
     """
 
     after: tuple[str, ...] = ()
@@ -135,3 +136,4 @@ class Recipe(Described):
     env: Mapping[str, Text] = field(default_factory=dict)
     confirm: int = 1
     limits: Limits = field(default_factory=Limits)
+    plots: tuple[str, ...] = ()
