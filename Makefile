@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup emulator quickstart tutorial test test-fast test-wide test-cluster test-browser test-exports check check-devices stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-planning bench-ray calibrate aot aot-forms predict-seeds wheel
+.PHONY: help setup emulator quickstart tutorial test test-fast test-wide test-cluster test-browser test-exports picture check check-devices stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-planning bench-ray calibrate aot aot-forms predict-seeds wheel
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -44,6 +44,9 @@ test-cluster: setup  ## the tests against real engines, each in a network of its
 test-browser: setup  ## the pages in a real Chromium (as root it is installed: scripts/browser)
 	@scripts/browser $(BIN) >/dev/null
 	@$(BIN)/python -m pytest tests/browser
+
+picture: setup  ## the picture of a report that the README begins with
+	@$(BIN)/python scripts/picture "$$(scripts/browser $(BIN))"
 
 test-exports: setup  ## exports to MLflow, Weights & Biases and Trackio, read back by these (scripts/exports)
 	@scripts/exports

@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from logbook_agent.findings.plots.choose import of_entry
 from logbook_agent.findings.predictions.told import Beside
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.thread import Summary
@@ -15,6 +16,7 @@ from logbook_agent.model.entry import COMMAND, CONFIG
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.sections import Section as Bullet
+from logbook_agent.report.pictures import pictures
 from logbook_agent.text.as_html import as_html, as_inline_html
 from logbook_agent.text.markdown import cut_line, one_line
 from logbook_agent.text.times import duration, minute
@@ -32,12 +34,13 @@ def log_nowhere(entry_id: str, run: int) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """What every section needs: `ids` are the entries of the page."""
+    """What every section needs: `ids` are the entries of the page, `drawn` those with plots on it."""
 
     findings: Findings
     blocks: Blocks
     ids: Collection[str]
     log_href: Callable[[str, int], str | None]
+    drawn: Collection[str] = ()
 
     def html(self, text: str | None) -> Markup:
         """Markdown of a record, as blocks."""
@@ -74,7 +77,7 @@ def entry_values(
         "runs": [_run(around, status, zone) for status in runs],
         "runs_said": f"{len(record.runs):,} run{'s' * (len(record.runs) != 1)}",
         "more_runs": len(record.runs) - len(runs),
-        "figures": (),
+        "figures": pictures(of_entry(around.findings, record)) if entry.id in around.drawn else (),
     }
 
 

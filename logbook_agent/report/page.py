@@ -25,6 +25,7 @@ from logbook_agent.pages.templating.html import render_html
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.report import thread
 from logbook_agent.report.entry import Around, entry_values, log_nowhere
+from logbook_agent.report.pictures import ENTRIES_WITH_PLOTS, why_not
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
 
@@ -66,7 +67,9 @@ def page(
     """
     header = findings.header
     blocks = Blocks(templates_of(workspace), header)
-    around = Around(findings=findings, blocks=blocks, ids=frozenset(findings.order), log_href=log_href)
+    drawn = findings.order[-ENTRIES_WITH_PLOTS:] if why_not() is None else ()
+    ids = frozenset(findings.order)
+    around = Around(findings=findings, blocks=blocks, ids=ids, log_href=log_href, drawn=frozenset(drawn))
     kept = {} if kept is None else kept
     damaged = list(findings.unreadable)
     made: list[PageSection] = []
@@ -103,7 +106,7 @@ def _entry(around: Around, summary: Summary, kept: Kept) -> tuple[str, Groups]:
     compared = findings.compared(entry)
     beside = findings.predictions.beside(entry.id)
     hrefs = [around.log_href(entry.id, run) for run in range(1, summary["runs"] + 1)]
-    told = [later, compared, beside.checked, beside.before, hrefs]
+    told = [later, compared, beside.checked, beside.before, hrefs, entry.id in around.drawn]
     key = digest(summary["digest"], *told, encode(findings.book.header))
     if (before := kept.get(entry.id)) is not None and before[0] == key:
         return before[1], before[2]
@@ -120,15 +123,16 @@ def _facts(entries: dict[str, tuple[str, Groups]]) -> str:
     sets: list[dict[str, str]] = []
     found: dict[str, Any] = {}
     for entry_id, (title, groups) in entries.items():
-        found[entry_id] = {"title": title}
+        found[entry_id] = {"title": visible(title)}
         for name, group in groups.items():
             text = json.dumps(group, sort_keys=True)
             if text not in places:
                 places[text] = len(sets)
-                sets.append(group)
+                # Here: in the text of the JSON, the sign that stands for a mark would be read as the mark again.
+                sets.append({visible(key): visible(value) for key, value in group.items()})
             found[entry_id][name] = places[text]
     data = json.dumps({"sets": sets, "entries": found}, ensure_ascii=False, separators=(",", ":"))
-    return f'<script type="application/json" id="facts">{inert_json(visible(data))}</script>'
+    return f'<script type="application/json" id="facts">{inert_json(data)}</script>'
 
 
 def inert_json(text: str) -> Markup:

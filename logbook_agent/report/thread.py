@@ -14,6 +14,7 @@ from logbook_agent.findings.best import CaseBest, MetricBest, bests
 from logbook_agent.findings.cases import cases, without_mended
 from logbook_agent.findings.claims import Claim
 from logbook_agent.findings.measured import baseline_cases
+from logbook_agent.findings.plots.choose import of_thread
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.findings.thread import Summary
@@ -21,6 +22,7 @@ from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.blocks import baseline_text, header_values
 from logbook_agent.report.entry import Around
+from logbook_agent.report.pictures import pictures, why_not
 from logbook_agent.text.as_html import is_web
 from logbook_agent.text.markdown import escape, one_line
 from logbook_agent.text.times import minute, stamp
@@ -37,10 +39,24 @@ def values(around: Around, damaged: Sequence[str]) -> Iterator[tuple[str, dict[s
     yield "summary", _summary(around, damaged)
     yield "criteria", {"criteria": [_criterion(around, c) for c in around.findings.header.stop_criteria]}
     yield "best", {"best": list(_best(around))}
-    yield "plots", {"figures": (), "note": None}
+    yield "plots", _plots(around)
     yield "open", {"groups": list(_open(around))}
     yield "timeline", {"days": _days(around)}
     yield "results", _results(around)
+
+
+def _plots(around: Around) -> dict[str, Any]:
+    """The plots of the whole thread, and where those of its entries are."""
+    if (why := why_not()) is not None:
+        return {"figures": (), "note": why}
+    found = pictures(of_thread(around.findings), most=None)
+    left = len(around.ids) - len(around.drawn)
+    note = (
+        f"The newest {len(around.drawn)} entries show their own plots; logbook plot ID draws the others."
+        if left
+        else None
+    )
+    return {"figures": found, "note": note if found else None}
 
 
 def foot(header: Header, now: datetime) -> str:

@@ -75,7 +75,7 @@ def _linked(tokens: Sequence[Token], ids: Collection[str]) -> list[Token]:
         for match in _ID.finditer(token.content):
             if match[0] in ids:
                 found.append(_text(token.content[at : match.start()]))
-                found.append(Token("link_open", "a", 1, attrs={"href": f"#{match[0]}"}))
+                found.append(Token("link_open", "a", 1, attrs={"class": "id", "href": f"#{match[0]}"}))
                 found += [_text(match[0]), Token("link_close", "a", -1)]
                 at = match.end()
         found.append(_text(token.content[at:]))

@@ -81,7 +81,7 @@ class Site(Watched):
             thread = threading.Thread(target=server.serve_forever, daemon=True)
             thread.start()
             address = f"http://127.0.0.1:{server.server_port}/"
-            made = cls(browser=browser, origins=(address,), folder=folder, address=address)
+            made = cls(browser=browser, origins=(address, folder.as_uri()), folder=folder, address=address)
             try:
                 yield made
             finally:

@@ -32,6 +32,15 @@
     return { mine, theirs, differing, alike: names.length - differing.length };
   }
 
+  // Of a text of several words, those that the other side does not have stand out.
+  function told(text, other) {
+    const cell = make("td", text ?? "—");
+    const words = new Set((other ?? "").split(/\s+/));
+    if (!text || !other || !/\s/.test(text)) return cell;
+    cell.replaceChildren(...text.split(/(\s+)/).map((word) => (/^\s*$/.test(word) || words.has(word) ? word : make("mark", word))));
+    return cell;
+  }
+
   function table(a, b, { mine, theirs, differing }, label) {
     const around = make("div", undefined, { className: "scroll", tabIndex: 0 });
     around.setAttribute("role", "group");
@@ -46,7 +55,7 @@
     const body = whole.createTBody();
     for (const name of differing) {
       const row = body.insertRow();
-      row.append(make("th", name, { scope: "row" }), make("td", mine[name] ?? "—"), make("td", theirs[name] ?? "—"));
+      row.append(make("th", name, { scope: "row" }), told(mine[name], theirs[name]), told(theirs[name], mine[name]));
     }
     around.append(whole);
     return around;

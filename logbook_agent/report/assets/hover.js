@@ -39,12 +39,12 @@
   }
 
   document.addEventListener("pointerover", (event) => {
-    const mark = event.target.closest?.(".plot .mark");
+    const mark = event.target.closest?.(".picture .mark");
     if (mark) quiet(mark);
     if (mark || lit) show(mark);
   });
   document.addEventListener("keydown", (event) => {
-    const plot = event.target.closest?.(".plot .canvas");
+    const plot = event.target.closest?.(".picture .canvas");
     const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (plot && by) {
       event.preventDefault();

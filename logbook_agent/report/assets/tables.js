@@ -48,7 +48,7 @@
       const rows = table.tBodies[0]?.rows.length ?? 0;
       if (rows < FEW || table.dataset.ready) continue;
       table.dataset.ready = "yes";
-      for (const heading of table.tHead?.rows[0]?.cells ?? []) {
+      for (const heading of table.tHead?.querySelectorAll("th") ?? []) {
         const button = document.createElement("button");
         button.type = "button";
         button.append(...heading.childNodes);
