@@ -25,7 +25,7 @@ from logbook_agent.pages.templating.html import render_html
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.report import thread
 from logbook_agent.report.entry import Around, entry_values, log_nowhere
-from logbook_agent.report.pictures import ENTRIES_WITH_PLOTS, why_not
+from logbook_agent.report.pictures import drawn
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
 
@@ -67,9 +67,10 @@ def page(
     """
     header = findings.header
     blocks = Blocks(templates_of(workspace), header)
-    drawn = findings.order[-ENTRIES_WITH_PLOTS:] if why_not() is None else ()
     ids = frozenset(findings.order)
-    around = Around(findings=findings, blocks=blocks, ids=ids, log_href=log_href, drawn=frozenset(drawn))
+    around = Around(
+        findings=findings, blocks=blocks, ids=ids, log_href=log_href, drawn=frozenset(drawn(findings.order))
+    )
     kept = {} if kept is None else kept
     damaged = list(findings.unreadable)
     made: list[PageSection] = []

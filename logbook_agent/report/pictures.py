@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -13,19 +13,28 @@ from logbook_agent.findings.plots.figure import Figure
 from logbook_agent.plots.draw import svg
 from logbook_agent.plots.texts import exact
 
-# A page of a thousand entries stays small: so many of them, the newest, have plots on it, each at most so many.
-ENTRIES_WITH_PLOTS = 30
+# Pages stay below 5 MB: of more entries than this there are no plots; otherwise the newest entries have them, each at
+# most so many.
+_MOST_ENTRIES = 300
+_ENTRIES_WITH_PLOTS = 30
 _OF_AN_ENTRY = 6
 _KEPT = 512
 _COLUMNS = ("series", "x", "y", "from", "to", "n", "entry")
 _NUMERIC = {"x", "y", "from", "to", "n"}
 
 
-def why_not() -> str | None:
-    """Why a page has no plots; None: it can have them."""
+def why_not(entries: int) -> str | None:
+    """Why a page of so many entries has no plots; None: it has them."""
+    if entries > _MOST_ENTRIES:
+        return f"A page of more than {_MOST_ENTRIES} entries has no plots. To draw them: logbook plot"
     if importlib.util.find_spec("matplotlib") is not None:
         return None
     return "Plots need matplotlib: pip install 'logbook-agent[plot]'"
+
+
+def drawn(order: Sequence[str]) -> Sequence[str]:
+    """The entries of a page that have their plots on it, from all of its entries in order."""
+    return order[-_ENTRIES_WITH_PLOTS:] if why_not(len(order)) is None else ()
 
 
 def pictures(found: Iterable[Figure], *, most: int | None = _OF_AN_ENTRY) -> list[dict[str, Any]]:

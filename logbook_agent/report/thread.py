@@ -47,7 +47,7 @@ def values(around: Around, damaged: Sequence[str]) -> Iterator[tuple[str, dict[s
 
 def _plots(around: Around) -> dict[str, Any]:
     """The plots of the whole thread, and where those of its entries are."""
-    if (why := why_not()) is not None:
+    if (why := why_not(len(around.ids))) is not None:
         return {"figures": (), "note": why}
     found = pictures(of_thread(around.findings), most=None)
     left = len(around.ids) - len(around.drawn)

@@ -260,9 +260,11 @@ def test_the_policy_stops_what_is_put_in_later(demo: Site) -> None:
 def test_a_plot_says_its_points(demo: Site) -> None:
     page = demo.open("demo.html")
     tip = page.locator("#tip")
-    page.locator("#DEMO-001 .picture .mark[data-entry='DEMO-001'] use, #DEMO-001 .picture .mark").first.hover(
-        force=True
-    )
+    mark = page.locator("#DEMO-001 .picture .mark").first
+    # Scrolling hides what is shown.
+    mark.scroll_into_view_if_needed()
+    page.wait_for_timeout(500)
+    mark.hover(force=True)
     expect(tip).to_be_visible()
     expect(tip).to_contain_text("DEMO-001")
     canvas = page.locator("#plots .canvas").first

@@ -181,7 +181,7 @@ def test_an_interrupted_run_is_finished(three: Cli, book: Path, healthy: Callabl
     assert (run["state"], run["exit"]) == ("interrupted", {"interrupted": True})
     facts = path.read_text()
     assert '"ended"' not in facts, "when it ended is not known"
-    assert "tool and command were gone; its record was finished by doctor from the log, last written to at" in facts
+    assert "tool and command were gone; its record was finished by doctor from the log, last written at" in facts
     assert '"tail": [\n   "hello",\n   "RESULT tflops=7",\n   "RESULT tfl"\n  ]' in facts
     assert three("list", "--json").data[1]["state"] == "interrupted"
     assert list((book / "open").iterdir()) == []

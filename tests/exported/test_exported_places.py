@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -200,11 +201,12 @@ def test_a_folder_that_fails_half_way_leaves_what_was_there(tmp_path: Path) -> N
 
 def test_what_a_killed_export_left_is_removed_by_the_next(tmp_path: Path) -> None:
     place = ExportPlace(form="mlflow", path=tmp_path / "out", within=tmp_path)
-    child = os.fork()
-    if child == 0:
-        with building(place):
-            os.kill(os.getpid(), 9)
-    os.waitpid(child, 0)
+    code = (
+        "import os, sys; from pathlib import Path; from logbook_agent.exports.place import ExportPlace, building\n"
+        "with building(ExportPlace(form='mlflow', path=Path(sys.argv[1]) / 'out', within=Path(sys.argv[1]))):\n"
+        "    os.kill(os.getpid(), 9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False).returncode == -9
     assert [name.startswith(".out.") for name in names(tmp_path)] == [True]
     # Nobody knows whose this is, and one that another process fills is its own.
     (tmp_path / ".out.theirs.tmp").mkdir()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.model.codec import CodecError, decode, encode
-from logbook_agent.model.entry import Design, Entry
+from logbook_agent.model.entry import PLOT_KINDS, Design, Entry
 from logbook_agent.model.header import Header
 from logbook_agent.model.run import PredictedRow, Run
 
@@ -39,6 +39,12 @@ st.register_type_strategy(
         ),
     ),
 )
+
+
+plots = st.lists(st.sampled_from(PLOT_KINDS) | st.sampled_from(PLOT_KINDS).map("{} tflops".format)).map(tuple)
+for named in (Entry, Header):
+    of_fields = {name: st.from_type(hint) for name, hint in typing.get_type_hints(named).items() if name != "plots"}
+    st.register_type_strategy(named, st.builds(named, plots=plots, **of_fields))
 
 
 ENTRY = {"id": "X-000", "title": "t", "opened": "o"}

@@ -57,7 +57,12 @@
     const target = id && document.getElementById(id);
     if (!target) return;
     if (target.hidden || target.closest("[hidden]")) clearSearch();
-    target.scrollIntoView();
+    // What comes near is laid out only then, and pushes the target away.
+    const settle = (frames) => {
+      target.scrollIntoView();
+      if (frames) requestAnimationFrame(() => settle(frames - 1));
+    };
+    settle(10);
     const entry = target.closest(".entry");
     if (entry) {
       entry.tabIndex = -1;
