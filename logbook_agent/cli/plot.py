@@ -62,7 +62,7 @@ def plot_command(
         found = read(space, book)
     if out is not None:
         _check_one(chosen)
-        write_text(out, svg(chosen[0]), within=out.absolute().parent)
+        write_text(out.absolute(), svg(chosen[0]), within=out.absolute().parent)
         files = {chosen[0].key: str(out)}
     elif wanted is None and metric is None and not kind:
         files = {plot.figure.key: space.shown(plot.path) for plot in keep_all(found)}
