@@ -127,6 +127,8 @@ class LiveSite:
                 await asyncio.wait({coming, closing}, return_when=asyncio.FIRST_COMPLETED)
                 if not coming.done():
                     coming.cancel()
+                    # It must have ended before what it reads from can be closed.
+                    await asyncio.wait({coming})
                     break
                 found = coming.result()
                 if not found:

@@ -119,3 +119,21 @@ def test_changes_are_told(served: Served, started: Cli, folder: Path) -> None:
     (folder / "away").rename(folder / "logbooks")
     until("now", "nothing runs")
     connection.close()
+
+
+@pytest.mark.slow
+def test_it_ends_quietly_while_a_page_is_open(started: Cli, folder: Path) -> None:
+    with running("serve", "--json", cwd=folder) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        served = Served(json.loads(process.stdout.readline())["data"]["url"])
+        assert served.status("/moe.html") == 200
+        connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
+        connection.request("GET", "/moe/events?since=0", headers={"Cookie": served.cookie})
+        answer = connection.getresponse()
+        assert answer.readline().startswith(b"id: ")
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read().decode()
+        answer.close()
+        connection.close()
+    assert (process.returncode, said.count("\n")) == (0, 1), said
