@@ -35,10 +35,13 @@ def wait_command(
 ) -> int:
     """Wait for runs that were started with --detach, or in another terminal.
 
+    When nothing is running, the answer is what ended last.
+
     Exit code: what `logbook run` would have returned, for the first entry that failed; 124 after --timeout.
     Example: logbook wait MOE-I8-004
     """
     space = common.space()
+    space.arrive = None  # what ended since the last command is part of the answer
     book = space.book(ids[0] if ids else None)
     limit_s = parse_duration(timeout) if timeout is not None else None
     done = wait(space, book, ids or (), is_any=any_, timeout_s=limit_s)
@@ -46,13 +49,15 @@ def wait_command(
     lines = [_ended_text(one) for one in done.ended]
     if done.is_timeout:
         lines.append(f"still running: {', '.join(done.going)}")
-    text = "\n".join(lines) or "nothing is running"
+    if done.is_past:
+        lines = ["nothing is running" + "".join(f"; the last to end was {line}" for line in lines)]
+    text = "\n".join(lines)
     emit("wait", data, text, as_json=common.as_json, warnings=space.warnings)
     return done.exit_status
 
 
 def _ended_text(one: WaitedFor) -> str:
-    rows = sum(len(run.rows) for run in one.runs)
+    rows = sum(len(run.rows) for run in one.runs if not run.discarded)
     return f"{one.id}: {one.state}, {rows} row{'' if rows == 1 else 's'}"
 
 
@@ -73,11 +78,15 @@ def tail_command(
             cause="a JSON document cannot grow",
             hint=f"logbook tail {entry_id} --json",
         )
+    if lines < 0:
+        raise UsageError(
+            "--lines must be at least 0", cause=f"it is {lines}", hint=f"logbook tail {entry_id} --lines {-lines}"
+        )
     space = common.space()
     book = space.book(entry_id)
     entry_id = book.resolve(entry_id)
     number = _last_run(book, entry_id)
-    kept: deque[bytes] = deque(maxlen=max(lines, 0))
+    kept: deque[bytes] = deque(maxlen=lines)
     offset, rest = 0, b""
     while piece := log_piece(space, book, entry_id, number, offset):
         offset += len(piece)

@@ -40,6 +40,8 @@ def lease_command(
     if verb not in _VERBS:
         raise UsageError(f"unknown action {verb!r}", cause=f"actions: {', '.join(_VERBS)}", hint="logbook lease list")
     if verb == "list":
+        if name is not None:
+            leases.check_name(space, book, name)
         found = leases.listed(space, book, offline=offline)
         wanted = [lease for lease in found if name in (None, lease.allocator)]
         spent, budget = leases.spent(space, book), book.header.device_hours

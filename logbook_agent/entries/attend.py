@@ -63,11 +63,13 @@ class WaitedFor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waited:
-    """The entries that have ended, and the IDs of those that still run."""
+    """The entries that have ended, and the IDs of those that still run. `is_past`: nothing was running, and this is
+    what ended last."""
 
     ended: tuple[WaitedFor, ...]
     going: tuple[str, ...]
     is_timeout: bool = False
+    is_past: bool = False
 
     @property
     def exit_status(self) -> int:
@@ -86,14 +88,17 @@ def wait(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Waited:
-    """Wait until these entries have ended, or with `is_any` one of them; without IDs, all that run now."""
-    collect_ended(workspace, book)
+    """Wait until these entries have ended, or with `is_any` one of them; without IDs, all that run now, with those
+    whose end is taken in by this very call. Where there are none, the entry that ended last is answered."""
     numbers: dict[str, set[int]] = {}
-    for one in going(book):
-        if one.state in GOING:
-            numbers.setdefault(one.run.entry, set()).add(one.run.run)
+    for run in [*collect_ended(workspace, book), *(one.run for one in going(book) if one.state in GOING)]:
+        numbers.setdefault(run.entry, set()).add(run.run)
     running = [*numbers, *going_series(book)]
     wanted = list(dict.fromkeys(map(book.resolve, ids) if ids else running))
+    if not wanted:
+        last = _last_ended(book)
+        past = () if last is None else (_ended(book, last.entry, {last.run}),)
+        return Waited(ended=past, going=(), is_past=True)
     deadline = None if timeout_s is None else clock() + timeout_s
     pause_s = _FIRST_S
     while True:
@@ -106,6 +111,18 @@ def wait(
         collect_ended(workspace, book)
     ended = tuple(_ended(book, i, numbers.get(i, set())) for i in wanted if i not in left)
     return Waited(ended=ended, going=tuple(left), is_timeout=bool(left) and not (is_any and ended))
+
+
+def _last_ended(book: Book) -> Run | None:
+    """The run that ended last; of those of one second, the one whose record was written last. One that never started,
+    or whose end nobody saw, counts with its start. None where there is none."""
+    found: list[tuple[tuple[str, tuple[int, int]], Run]] = []
+    for entry_id in book.entry_ids():
+        stamps = book.run_stamps(entry_id)
+        for number, run in book.each_run(entry_id, stamps=stamps):
+            if isinstance(run, Run) and run.exit is not None:
+                found.append(((run.ended or run.started, stamps[number]), run))
+    return max(found, key=lambda one: one[0])[1] if found else None
 
 
 def _ended(book: Book, entry_id: str, numbers: set[int]) -> WaitedFor:

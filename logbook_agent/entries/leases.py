@@ -115,9 +115,10 @@ def renew(workspace: Workspace, book: Book, name: str, *, ttl_s: float | None = 
 
 
 def release(workspace: Workspace, book: Book, name: str) -> Lease | None:
-    """End the open lease of an allocator, and return it; None where there is none. It may be asked for again. Raises
-    ToolError when the allocator does not end it: then it is still open."""
+    """End the open lease of an allocator, and return it; None where it has none. It may be asked for again. Raises
+    ToolError when the allocator does not end it: then it is still open; UsageError where there is no such allocator."""
     if _open(book, name) is None:
+        check_name(workspace, book, name)
         return None
     lease, asked = _of(workspace, book, name)
     # On disk before it is asked for: whoever comes later knows that nobody wants it.
@@ -134,6 +135,12 @@ def release(workspace: Workspace, book: Book, name: str) -> Lease | None:
     if lease.state == "active":  # it takes its time to end
         lease = write_lease(book, dataclasses.replace(lease, said="release requested"))
     return lease
+
+
+def check_name(workspace: Workspace, book: Book, name: str) -> None:
+    """Raises UsageError where no lease and no table of the settings is of an allocator of this name."""
+    if all(lease.allocator != name for lease in leases(book)) and name not in declared(workspace, "allocators"):
+        named(workspace, name, "allocators")
 
 
 # -- before and after runs ---------------------------------------------------------------------------

@@ -65,12 +65,42 @@ def test_a_run_from_its_start_to_its_end(started: Cli, folder: Path) -> None:
     assert (waited.code, waited.out) == (3, "MOE-000: failed, 1 row\n")
     assert started("tail", "MOE-000", "-n", "1").out == "RESULT tflops=3\n"
     assert started("wait", "MOE-000").code == 3, "and again"
-    assert started("wait").out == "nothing is running\n"
+    past = started("wait")
+    assert (past.code, past.out) == (3, "nothing is running; the last to end was MOE-000: failed, 1 row\n")
     assert running(started) == []
     [run] = runs_of(folder)
     assert [row.metrics["tflops"].samples for row in run.rows] == [(2.0, 3.0)]
     assert "Slow" in (folder / "logbooks/moe.md").read_text()
     assert started("doctor").out == "moe: nothing is wrong\n"
+
+
+@pytest.mark.slow
+def test_wait_tells_of_what_ended_before_it_was_asked(started: Cli, folder: Path) -> None:
+    none = started("wait")
+    assert (none.code, none.out) == (0, "nothing is running\n")
+    assert started("run", "--detach", "--", "sh", "-c", GO).code == 0
+    assert started("run", "--detach", "--", "sh", "-c", "echo RESULT tflops=1; exit 3").code == 0
+    book = Book(folder / "logbooks", "moe")
+    wait_for(lambda: book.spool("MOE-001", 1).has("final.json"))
+    first = started("wait", "--any")
+    assert (first.code, first.out) == (3, "MOE-001: failed, 1 row\n"), "no command had collected it"
+    (folder / "go").touch()
+    assert started("wait").out == "MOE-000: finished, 0 rows\n"
+    assert started("wait").out == "nothing is running; the last to end was MOE-000: finished, 0 rows\n"
+
+
+@pytest.mark.slow
+def test_wait_counts_no_warm_up(started: Cli, folder: Path) -> None:
+    typed("run", "--detach", "--discard", "1", "--", "echo", "RESULT tflops=1", cwd=folder)
+    assert started("wait", "MOE-000").out == "MOE-000: finished, 1 row\n"
+
+
+def test_tail_refuses_a_number_of_lines_that_is_none(started: Cli) -> None:
+    refused = started("tail", "MOE-000", "-n", "-5")
+    assert (refused.code, refused.err) == (
+        2,
+        "error: --lines must be at least 0\n  cause: it is -5\n  next:  logbook tail MOE-000 --lines 5\n",
+    )
 
 
 @pytest.mark.slow

@@ -103,6 +103,10 @@ def test_a_lease_from_request_to_release(cloud: Cli, folder: Path, tmp_path: Pat
     assert "released: 4 devices, 2.00 device hours" in cloud("lease", "release", "slice").out
     assert there(tmp_path) == []
     assert cloud("lease", "release", "slice").out == "slice has no open lease\n", "again, and nothing happens"
+    for verb in ("release", "list"):
+        typo = cloud("lease", verb, "slise")
+        assert (typo.code, typo.err.splitlines()[0]) == (2, "error: no allocator 'slise'")
+        assert "did you mean slice?" in typo.err
     assert cloud("lease", "list").out.endswith("total: 2.00 device hours\n")
 
 
