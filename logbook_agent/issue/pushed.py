@@ -19,7 +19,7 @@ from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.running.provenance.git_calls import GitAnswer, read_git
 from logbook_agent.store.reading import RUN_BYTES, VIEW_BYTES, read_bytes
 from logbook_agent.store.repository import Repository, repository_of
-from logbook_agent.text.address import RepositoryAddress, blob
+from logbook_agent.text.address import RepositoryAddress, blob, picture
 from logbook_agent.text.links import Links
 from logbook_agent.text.marked import parse
 
@@ -171,10 +171,12 @@ def published(
     lines = block_lines(text)
     blobs = {p.removeprefix(folder_path): oid for p, oid in there.items() if p.startswith(folder_path)}
     same = entries_as_pushed(folder, [i for i in entry_ids if i in lines], blobs)
+    plots = {name: picture(repository, commit, folder_path + path) for name, path in plots_as_pushed(folder, blobs)}
     return Links(
         commit=commit,
         view=blob(repository, commit, view_path),
         entries={i: blob(repository, commit, view_path, lines[i]) for i in same},
+        plots=plots,
     )
 
 
@@ -191,6 +193,16 @@ def entries_as_pushed(folder: Path, entry_ids: Iterable[str], blobs: Mapping[str
         pushed = {f"entries/{entry_id}.yaml", *runs.get(entry_id, ())}
         if files == pushed and all(_same(folder, path, blobs.get(path)) for path in files):
             found.append(entry_id)
+    return found
+
+
+def plots_as_pushed(folder: Path, blobs: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Name and path (below `folder`) of each plot that stands here as it is in `blobs`."""
+    found = []
+    for path, oid in blobs.items():
+        parts = path.split("/")
+        if len(parts) == 2 and parts[0] == "plots" and path.endswith(".svg") and _same(folder, path, oid):
+            found.append((parts[1].removesuffix(".svg"), path))
     return found
 
 

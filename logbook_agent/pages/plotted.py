@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import Entry
+from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
+from logbook_agent.store.reading import open_file
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md
 
@@ -15,31 +19,67 @@ if TYPE_CHECKING:
     from logbook_agent.findings.plots.figure import Figure
 
 _DUE = "plots that are due"
+# Of a picture: its first element.
+_START_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedPlot:
+    """A plot that the view shows. `missing` says why there is no picture of its data; empty where there is one."""
+
+    key: str
+    title: str
+    missing: str = ""
 
 
 def plots_of(found: Findings, entry: Entry) -> list[str]:
     """The pictures that an entry names, as Markdown. Which these are follows from the records: whether they are drawn
     makes no difference to the view."""
-    if not entry.plots:
-        return []
-    # Statistics and tables are loaded for those that name some.
-    from logbook_agent.findings.plots.choose import named
-
-    return [_picture(found.book, figure) for figure in named(found, entry)]
+    return [_picture(found.book, figure) for figure in _figures_of(found, entry)]
 
 
 def plots_of_thread(found: Findings) -> list[str]:
     """The same of the header."""
-    if not found.book.header.plots:
-        return []
-    from logbook_agent.findings.plots.choose import named_of_thread
+    return [_picture(found.book, figure) for figure in _figures_of(found, None)]
 
-    return [_picture(found.book, figure) for figure in named_of_thread(found)]
+
+def named_plots(found: Findings, entry: Entry | None) -> list[NamedPlot]:
+    """The plots that an entry names, or without one the header, and whether they are drawn."""
+    return [
+        NamedPlot(key=figure.key, title=figure.title, missing=_missing(found.book, figure))
+        for figure in _figures_of(found, entry)
+    ]
+
+
+def _figures_of(found: Findings, entry: Entry | None) -> tuple[Figure, ...]:
+    """Statistics and tables are loaded for those that name some."""
+    if not (entry if entry is not None else found.book.header).plots:
+        return ()
+    from logbook_agent.findings.plots.choose import named, named_of_thread
+
+    return named(found, entry) if entry is not None else named_of_thread(found)
+
+
+def _missing(book: Book, figure: Figure) -> str:
+    try:
+        with open_file(book.plot_path(figure.key), within=book.root) as file:
+            start = file.read(_START_BYTES)
+    except StoreError:
+        return "not drawn"
+    return "" if f'data-digest="{figure.digest}"'.encode() in start else "drawn from other data"
 
 
 def _picture(book: Book, figure: Figure) -> str:
     title = md.escape(md.one_line(figure.title)).replace("[", "\\[").replace("]", "\\]")
     return f"![{title}]({book.folder.name}/plots/{figure.key}.svg)"
+
+
+def naming_plots(found: Findings) -> Iterator[Entry]:
+    """The entries that name plots. Few do, and of the others the file need not be parsed."""
+    for entry_id in found.order:
+        with suppress(StoreError):  # who renders it warns about it
+            if "\nplots:" in found.book.entry_text(entry_id):
+                yield found.entry(entry_id)
 
 
 def mark_due(workspace: Workspace, book: Book, entries: Iterable[Entry]) -> None:

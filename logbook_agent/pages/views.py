@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import is_listed
 from logbook_agent.findings.tried.keys import remember
 from logbook_agent.findings.tried.listed import tells_verdicts
-from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.look import Look, look, said_in
-from logbook_agent.pages.plotted import mark_due, plots_of, plots_of_thread
+from logbook_agent.pages.plotted import mark_due, naming_plots, plots_of, plots_of_thread
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import on_all_cores
@@ -162,7 +161,7 @@ def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
     blocks = Blocks(templates_of(workspace), found.header)
     # Here, so that no fork reads what entries say of one another again.
     footer = blocks.footer(found.listed)
-    mark_due(workspace, book, _naming_plots(found))
+    mark_due(workspace, book, naming_plots(found))
 
     def rendered(entry_id: str) -> tuple[str | None, str]:
         """The block, or None and why there is none."""
@@ -187,14 +186,6 @@ def _entry_block(found: Findings, blocks: Blocks, seen: Look) -> str:
     later, compared, beside = found.later(entry), found.compared(entry), found.predictions.beside(entry.id)
     plots = plots_of(found, entry)
     return blocks.entry(seen.record, later=later, compared=compared, beside=beside, plots=plots, said=said)
-
-
-def _naming_plots(found: Findings) -> Iterator[Entry]:
-    """The entries that name plots. Few do, and of the others the file need not be parsed."""
-    for entry_id in found.order:
-        with suppress(StoreError):  # warned about where it is rendered
-            if "\nplots:" in found.book.entry_text(entry_id):
-                yield found.entry(entry_id)
 
 
 def _rebuild(workspace: Workspace, book: Book) -> None:

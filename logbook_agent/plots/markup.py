@@ -49,7 +49,7 @@ def _head(root: ET.Element, figure: Figure, *, inline: bool) -> str:
     head = ET.Element(
         "svg",
         {
-            **({} if inline else {"xmlns": _SVG}),
+            **({} if inline else {"xmlns": _SVG, "data-digest": figure.digest}),
             "class": "plot",
             "id": figure.key,
             "data-kind": figure.kind.value,

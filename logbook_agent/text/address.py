@@ -213,6 +213,12 @@ def blob(repository: RepositoryAddress, commit: str, path: str, line: int | None
     return f"{repository.web}/blob/{commit}/{_quoted(path)}{place}"
 
 
+def picture(repository: RepositoryAddress, commit: str, path: str) -> str:
+    """A picture at a commit, as a comment may show it. The address of the page with `?raw=true` leads to the bytes for
+    everybody who may read the repository, be it private."""
+    return f"{repository.web}/blob/{commit}/{_quoted(path)}?raw=true"
+
+
 def tree(repository: RepositoryAddress, name: str) -> str:
     """All files at a tag, branch or commit."""
     return f"{repository.web}/tree/{_quoted(name)}"

@@ -88,6 +88,19 @@ def test_links_come_once_an_entry_was_pushed_and_stay() -> None:
     assert plan_of(server, entries, header) == (), "a clone that does not know what is pushed takes no links away"
 
 
+def test_pictures_come_once_they_were_pushed_and_stay() -> None:
+    server, header, entries = posted(2)
+    linked = [replace(e, linked=True) for e in entries]
+    sync(Client(server, "ada"), linked, header).run()
+    pictured = [linked[0], replace(linked[1], pictured=True)]
+    [change] = plan_of(server, pictured, header)
+    assert isinstance(change, EditStep)
+    sync(Client(server, "ada"), pictured, header).run()
+    assert plan_of(server, pictured, header) == ()
+    for known in (linked, entries):
+        assert plan_of(server, known, header) == (), "a clone that does not know what is pushed takes no picture away"
+
+
 def test_an_entry_that_runs_again_is_told_anew_when_it_has_ended() -> None:
     server, header, _ = posted(1)
     assert not [s for s in plan_of(server, [entry(0, 1, stage="open")], header) if isinstance(s, EditStep)]

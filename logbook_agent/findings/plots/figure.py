@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from logbook_agent.model.codec import encode
+from logbook_agent.model.record import digest
+
 # How a series is drawn. `line`: points joined in their order; `points`: not joined; `steps`: a value holds until the
 # next point; `band`: the area from `low` to `high`; `rule`: a level (one point) or the straight pieces between points,
 # such as a noise floor or a roofline.
@@ -83,3 +86,8 @@ class Figure:
     note: str
     entries: tuple[str, ...]
     entry: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal figures. It stands in the picture, so that one of earlier data is known."""
+        return digest(encode(self))

@@ -11,8 +11,11 @@ from logbook_agent.issue.planning import block, markers
 from logbook_agent.issue.planning.steps import Delete, EditStep, Render, Step
 from logbook_agent.issue.planning.values import Comment, Documents, EntryWanted, Wanted, marked_name
 
-# How an entry was told: with links (l), without since it was not pushed (n), or before it was settled (o).
-LINKED, UNLINKED, OPEN = "l", "n", "o"
+# How an entry was told: with links and with all its plots (p), with links (l), without since it was not pushed (n), or
+# before it was settled (o).
+PICTURED, LINKED, UNLINKED, OPEN = "p", "l", "n", "o"
+# Of those that are settled, from the least that is shown to the most.
+BY_SHOWN = (UNLINKED, LINKED, PICTURED)
 
 
 class ToldEntry(NamedTuple):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from logbook_agent.issue.planning.draft import LINKED, OPEN, UNLINKED, Draft, Ours, ToldEntry
+from logbook_agent.issue.planning.draft import BY_SHOWN, LINKED, OPEN, PICTURED, UNLINKED, Draft, Ours, ToldEntry
 from logbook_agent.issue.planning.markers import UPDATE
 from logbook_agent.issue.planning.steps import Post
 from logbook_agent.issue.planning.values import EntryWanted
@@ -105,14 +105,18 @@ def _with_corrections(kept: Sequence[EntryWanted], corrections: Sequence[EntryWa
 
 
 def _tell(draft: Draft, entry: EntryWanted, ours: Ours | None = None, *, anew: bool = False) -> ToldEntry:
-    """How an entry is to be told. What was told with links keeps them, unless its comment is written `anew`: another
-    clone may not know what is pushed. One that has runs again waits, as it stands, until they have ended."""
+    """How an entry is to be told. What was told with links or plots keeps them, unless its comment is written `anew`:
+    another clone may not know what is pushed. One that has runs again waits, as it stands, until they have ended."""
     before = next((t for t in ours.told if draft.named.get(t.name) is entry), None) if ours is not None else None
     if before is not None and entry.stage == "open":
         return before._replace(name=entry.name)
-    if before is not None and before[1:] == (entry.digest, LINKED) and not anew:
-        return before._replace(name=entry.name)
-    how = OPEN if entry.stage == "open" else LINKED if entry.linked else UNLINKED
+    if entry.stage == "open":
+        return ToldEntry(entry.name, entry.digest, OPEN)
+    how = (PICTURED if entry.pictured else LINKED) if entry.linked else UNLINKED
+    if before is not None and before.digest == entry.digest and not anew:
+        enough = BY_SHOWN[BY_SHOWN.index(how) :]
+        if before.how in enough:
+            return before._replace(name=entry.name)
     return ToldEntry(entry.name, entry.digest, how)
 
 

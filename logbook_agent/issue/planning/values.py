@@ -13,8 +13,9 @@ IssueState = Literal["open", "closed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryWanted:
-    """One entry as it stands now. `linked`: it can be read at a pushed commit. `mark` tells it from an entry that
-    another clone gave the same ID; `aliases` are IDs that it had before it was renumbered.
+    """One entry as it stands now. `linked`: it can be read at a pushed commit. `pictured`: so can all the plots that it
+    names, of which there are some. `mark` tells it from an entry that another clone gave the same ID; `aliases` are IDs
+    that it had before it was renumbered.
     """
 
     id: str
@@ -23,6 +24,7 @@ class EntryWanted:
     aliases: tuple[str, ...] = ()
     stage: Stage = "settled"
     linked: bool = False
+    pictured: bool = False
     supersedes: str | None = None
 
     @property

@@ -19,6 +19,7 @@ from logbook_agent.issue.planning.values import EntryWanted, Wanted
 from logbook_agent.issue.sync.place import links_of
 from logbook_agent.issue.told.document import IssueDocuments
 from logbook_agent.issue.told.entries import KnownRuns
+from logbook_agent.issue.told.pictures import all_pictured
 from logbook_agent.issue.told.values import IssueValues
 from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.entry import VOID
@@ -27,6 +28,7 @@ from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record, digest
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.look import Look, look, said_in
+from logbook_agent.pages.plotted import NamedPlot, named_plots, naming_plots
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -53,10 +55,14 @@ def gather(
     recorded, header = book.header, workspace.redacted_header(found.header)
     later = {i: s.later for i, s in found.thread.standing.items() if s.later}
     digests = {e["id"]: e["digest"] for e in found.summaries}
+    plots = {entry.id: named_plots(found, entry) for entry in naming_plots(found)}
     rests_on = {name: _told_of(found, e) for e in found.summaries for name in (*e["aliases"], e["id"])}
     wanted = Wanted(
         book=book_key(recorded),
-        entries=tuple(_entry(e, later, links, rests_on, found.predictions.beside(e["id"])) for e in found.summaries),
+        entries=tuple(
+            _entry(e, later, links, rests_on, found.predictions.beside(e["id"]), plots.get(e["id"], ()))
+            for e in found.summaries
+        ),
         chosen=_chosen(found, chosen),
         # Of what is recorded, not of what this machine's secrets leave of it: another machine has others.
         snapshots=tuple((s.name, s.commit) for s in recorded.snapshots),
@@ -73,6 +79,7 @@ def gather(
         summaries=[workspace.redacted(e) for e in found.told.summaries],
         unlike=functools.cache(BaselineLikeness(book)),
         settled=workspace.redacted(found.settled),
+        plots=named_plots(found, None),
     )
     return BookDocuments(
         wanted=wanted,
@@ -82,11 +89,17 @@ def gather(
         book=book,
         later=later,
         findings=found,
+        plots=plots,
     )
 
 
 def _entry(
-    summary: Mapping[str, Any], later: Later, links: Links, rests_on: Mapping[str, object], beside: Beside
+    summary: Mapping[str, Any],
+    later: Later,
+    links: Links,
+    rests_on: Mapping[str, object],
+    beside: Beside,
+    plots: Sequence[NamedPlot],
 ) -> EntryWanted:
     entry_id = summary["id"]
     refers = [later[entry_id]] if entry_id in later else []
@@ -103,6 +116,7 @@ def _entry(
         digest=digest(summary["digest"], *others) if others else summary["digest"],
         stage="void" if summary["state"] == VOID else "settled" if summary["settled"] else "open",
         linked=links.entry(entry_id) is not None,
+        pictured=all_pictured(links, plots),
         supersedes=summary["supersedes"],
     )
 
@@ -144,6 +158,7 @@ class BookDocuments(IssueDocuments):
     book: Book
     later: Later
     findings: Findings
+    plots: Mapping[str, Sequence[NamedPlot]]
 
     def update_of(self, entry_ids: Sequence[str], room: int) -> str:
         known: dict[str, KnownRuns] = {}
@@ -157,7 +172,7 @@ class BookDocuments(IssueDocuments):
             records.append(self._without_secrets(record))
         compared = {record.id: self.findings.compared(record.entry) for record in records}
         beside = {record.id: self.findings.predictions.beside(record.id) for record in records}
-        return self.update(records, self.later, room, compared, known, beside)
+        return self.update(records, self.later, room, compared, known, beside, self.plots)
 
     def snapshot_of(self, name: str, room: int) -> str:
         header = self.values.header

@@ -18,6 +18,7 @@ from logbook_agent.issue.told.values import IssueValues
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import table_text
+from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.pages.sections import NO_LATER
 from logbook_agent.pages.templating.templates import Templates
 from logbook_agent.text import fit, neutral
@@ -69,10 +70,11 @@ class IssueDocuments:
         compared: Mapping[str, Sequence[str]] = _NOTHING,
         known: Mapping[str, KnownRuns] = _NOTHING,
         beside: Mapping[str, Beside] = _NOTHING,
+        plots: Mapping[str, Sequence[NamedPlot]] = _NOTHING,
     ) -> str:
         """One comment about some entries; `later` has, by ID, what later entries say of each, `compared` what its
-        comparisons come to, `known` what is known of the runs of those whose records need not have them, and `beside`
-        how predictions came true."""
+        comparisons come to, `known` what is known of the runs of those whose records need not have them, `beside` how
+        predictions came true, and `plots` those that it names."""
         entries = [
             entry_values(
                 self.values,
@@ -81,6 +83,7 @@ class IssueDocuments:
                 compared.get(record.id, ()),
                 known.get(record.id) or known_runs(record, self.values.header, partial(table_text, self.templates)),
                 beside.get(record.id, NOTHING),
+                plots.get(record.id, ()),
             )
             for record in records
         ]
@@ -143,5 +146,6 @@ def _declared(header: Header, links: Links) -> frozenset[str]:
         *(c.judgement.evidence.strip() for c in header.stop_criteria if c.judgement is not None),
         links.view,
         *links.entries.values(),
+        *links.plots.values(),
     ]
     return frozenset(url for url in found if url is not None and is_address(url))

@@ -11,6 +11,7 @@ from logbook_agent.findings.measured import measured
 from logbook_agent.findings.predictions.told import NOTHING, Beside
 from logbook_agent.findings.said import Said, said_of, trust_in
 from logbook_agent.issue.told.best import deltas
+from logbook_agent.issue.told.pictures import pictures
 from logbook_agent.issue.told.results import results
 from logbook_agent.issue.told.texts import Piece, code, escape, line, link, one_line, prose, shortened, words
 from logbook_agent.issue.told.values import IssueValues
@@ -18,6 +19,7 @@ from logbook_agent.model.entry import HYPOTHESIS, INTERPRETATION, NEXT_ACTION, R
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
+from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.pages.sections import LATER
 from logbook_agent.text import markdown as md
 from logbook_agent.text.words import command_line, folded, listed
@@ -55,9 +57,10 @@ def entry_values(
     compared: Sequence[str],
     known: KnownRuns,
     beside: Beside = NOTHING,
+    plots: Sequence[NamedPlot] = (),
 ) -> dict[str, Any]:
     """One entry of an update. `later`: what later entries say of it; `compared`: what its comparisons come to;
-    `beside`: how predictions came true."""
+    `beside`: how predictions came true; `plots`: those that it names."""
     entry, said = record.entry, known.said
     trust = trust_in(record, said)
     fields = [f for f in entry.fields if f.text.strip()]
@@ -89,6 +92,7 @@ def entry_values(
         "deltas": deltas(
             thread.header.as_of(record.id, entry.opened), entry.id, known.measured, thread.unlike_at(entry.opened)
         ),
+        "plots": pictures(thread.links, plots),
         "interpretation": _take(fields, INTERPRETATION),
         "next": _take(fields, NEXT_ACTION, _NEXT_STEP),
         # Those with other labels, and further ones with a label that was taken, in their order.

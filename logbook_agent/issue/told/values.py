@@ -13,6 +13,7 @@ from logbook_agent.findings.predictions.checked import checks_of
 from logbook_agent.findings.predictions.told import tally_lines
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.issue.told.best import Unlike, best_lines, headline
+from logbook_agent.issue.told.pictures import pictures
 from logbook_agent.issue.told.results import results
 from logbook_agent.issue.told.texts import (
     Piece,
@@ -30,6 +31,7 @@ from logbook_agent.issue.told.texts import (
 )
 from logbook_agent.model.header import Computed, Criterion, Header
 from logbook_agent.pages.blocks import computed_text, header_values
+from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.text import markdown as md
 from logbook_agent.text.fit import size
 from logbook_agent.text.links import Links
@@ -47,13 +49,15 @@ _MOST_TALLY = 2
 @dataclass(frozen=True, kw_only=True)
 class IssueValues:
     """A logbook as an issue shows it. `summaries` are in order, the newest last; `unlike` says in what a run differs
-    from the baseline beyond its case; `settled` are the claims of the thread, the strongest first."""
+    from the baseline beyond its case; `settled` are the claims of the thread, the strongest first; `plots` are those
+    that the header names."""
 
     header: Header
     links: Links
     summaries: Sequence[Summary]
     unlike: Callable[[str, int, str | None], str] = lambda _entry, _run, _opened: ""
     settled: Sequence[Claim] = ()
+    plots: Sequence[NamedPlot] = ()
 
     @cached_property
     def thread(self) -> Thread:
@@ -173,6 +177,7 @@ class IssueValues:
             "status": self._status(),
             "baseline": self.baseline(),
             "best": self.best,
+            "plots": pictures(self.links, self.plots),
             "criteria": self.criteria(),
             "results": results(self.thread, self.links),
             "decisions": self._list(self.thread.decisions, "decision"),
