@@ -44,7 +44,7 @@ def test_a_secret_in_a_word_is_refused(slurm: Slurm, queue: SlurmPlace) -> None:
     run = queue.send("echo", f"--token={SECRET}")
     assert run_state(run, queue.book.life) == "never-started"
     [problem] = run.problems
-    assert problem.startswith("never started: the command holds a secret (what is submitted to a queue is kept there")
+    assert problem.startswith("never started: the command holds a secret (a queue stores what is submitted")
     assert jobs(slurm, queue) == []
     assert files_with(queue.folder, SECRET.encode()) == []
 
