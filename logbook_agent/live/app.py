@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import html
+import itertools
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -17,7 +18,7 @@ from starlette.routing import Route
 
 from logbook_agent.findings.read import read
 from logbook_agent.live.banner import ASSETS
-from logbook_agent.live.feed import Feed
+from logbook_agent.live.feed import Change, Feed
 from logbook_agent.live.guard import POLICY, Access, Guard
 from logbook_agent.model.entry import TOPIC, parse_id
 from logbook_agent.model.errors import LogbookError
@@ -121,14 +122,12 @@ class LiveSite:
         """Server-sent events. Ends when the server does."""
         closing = asyncio.create_task(self.is_closing.wait())
         changes = feed.changes(since)
+        coming: asyncio.Future[list[Change]] | None = None
         try:
             while not closing.done():
                 coming = asyncio.ensure_future(anext(changes))
                 await asyncio.wait({coming, closing}, return_when=asyncio.FIRST_COMPLETED)
                 if not coming.done():
-                    coming.cancel()
-                    # It must have ended before what it reads from can be closed.
-                    await asyncio.wait({coming})
                     break
                 found = coming.result()
                 if not found:
@@ -138,7 +137,11 @@ class LiveSite:
                     yield f"id: {change.version}\nevent: part\ndata: {data}\n\n"
         finally:
             closing.cancel()
-            await changes.aclose()
+            if coming is None or coming.done():
+                await changes.aclose()
+            else:
+                # Its viewer left meanwhile: `changes` is at work, and ends when this does.
+                coming.cancel()
 
     async def _log(self, request: Request) -> Response:
         topic, entry, run = (request.path_params[name] for name in ("topic", "entry", "run"))
@@ -146,9 +149,13 @@ class LiveSite:
             return _nothing()
         book = self._book(topic)
         path = book.log_path(entry, run)
-        if not path.is_file() or path.is_symlink():
+        pieces = _readable(path, book.root)
+        try:
+            # Whatever may not be read is met here, before the answer begins.
+            first = await asyncio.to_thread(next, pieces, "")
+        except (LogbookError, OSError):
             return _nothing()
-        return StreamingResponse(_readable(path, book.root), media_type="text/plain; charset=utf-8")
+        return StreamingResponse(itertools.chain([first], pieces), media_type="text/plain; charset=utf-8")
 
 
 def _readable(path: Path, within: Path) -> Iterator[str]:

@@ -10,11 +10,33 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from logbook_agent.live.app import LiveSite
 from logbook_agent.live.guard import Access
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.workspace import Workspace
+
+# A request has so long (s) to arrive; a connection on which none does is closed.
+_REQUEST_S = 10.0
+
+
+class _Connection(H11Protocol):
+    """A connection that is closed when no whole request arrives on it in time, so that who sends none keeps nobody
+    out."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._look_again(None)
+
+    def _look_again(self, last: RequestResponseCycle | None) -> None:
+        self.loop.call_later(_REQUEST_S, self._look, last)
+
+    def _look(self, last: RequestResponseCycle | None) -> None:
+        if self.cycle is last and (last is None or last.response_complete):
+            self.transport.close()
+        elif not self.transport.is_closing():
+            self._look_again(self.cycle)
 
 
 class _LiveServer(uvicorn.Server):
@@ -50,7 +72,7 @@ def serve(space: Callable[[], Workspace], folder: Path, listening: socket.socket
 async def _serve(space: Callable[[], Workspace], folder: Path, listening: socket.socket, access: Access) -> None:
     site = LiveSite(space, folder, access)
     config = uvicorn.Config(
-        site.app, log_config=None, access_log=False, lifespan="off", ws="none", http="h11", loop="asyncio",
+        site.app, log_config=None, access_log=False, lifespan="off", ws="none", http=_Connection, loop="asyncio",
         server_header=False, proxy_headers=False, timeout_graceful_shutdown=2, limit_concurrency=200,
     )  # fmt: skip
     server = _LiveServer(config)

@@ -38,6 +38,8 @@ def running(*words: str, cwd: Path, number: int = signal.SIGINT, **more: str) ->
         except subprocess.TimeoutExpired:
             process.kill()
             raise
+        assert process.stderr is not None
+        assert b"Traceback" not in (told := process.stderr.read()), told.decode()
         for pipe in (process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()

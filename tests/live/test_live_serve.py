@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import signal
@@ -10,7 +11,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
+from uvicorn.server import ServerState
 
+from logbook_agent.live import server
 from tests.conftest import Cli
 from tests.live.live_support import GO, running, whole
 
@@ -73,6 +78,9 @@ def test_what_is_refused(served: Served, folder: Path) -> None:
         assert served.status(f"/moe.html?{served.token}", cookie="", **headers) == 403, headers
     for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH"):
         assert served.status("/moe.html", method) == 405
+    assert served.status(f"/moe.html?{'a=1&' * 50}", cookie="") == 401
+    (folder / "logbooks/moe/runs/MOE-000/02").symlink_to(folder / "logbooks/moe/runs/MOE-000/01")
+    before = whole(folder)
     for path in (
         "/../moe/logbook.yaml", "/moe/logbook.yaml", "/%2e%2e/x.html", "/moe/logs/..%2f..%2flogbook-01.txt",
         "/other.html", "/moe/events?since=x", "/moe/logs/MOE-000-02.txt", "/openapi.json",
@@ -86,6 +94,38 @@ def test_what_is_refused(served: Served, folder: Path) -> None:
     assert "<script>alert(1)" in log
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
     assert whole(folder) == before, "nothing is written, not even an index"
+
+
+def test_a_connection_without_a_request_is_closed_and_one_with_an_answer_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_REQUEST_S", 0.02)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await asyncio.sleep(0.1)
+        await send({"type": "http.response.body", "body": b"late"})
+
+    async def ask(port: int, text: bytes) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(text)
+        found = await asyncio.wait_for(reader.read(), 10)
+        writer.close()
+        return found
+
+    async def answers() -> list[bytes]:
+        config = uvicorn.Config(app, log_config=None, lifespan="off", ws="none", http=server._Connection)
+        config.load()
+        loop = asyncio.get_running_loop()
+        made = await loop.create_server(lambda: server._Connection(config, ServerState(), {}), "127.0.0.1", 0)
+        port = made.sockets[0].getsockname()[1]
+        found = await asyncio.gather(
+            *(ask(port, text) for text in (b"", b"GET / HTTP/1.1\r\nHo", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"))
+        )
+        made.close()
+        return found
+
+    nothing, half, whole_request = asyncio.run(answers())
+    assert (nothing, half) == (b"", b"")
+    assert b"late" in whole_request
 
 
 @pytest.mark.slow
