@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from logbook_agent.findings.evidence.verdict import percent
 from logbook_agent.gate.actions import Actions
 from logbook_agent.gate.job import BASE, HEAD
-from logbook_agent.gate.judged import CaseChange, JudgedRow
+from logbook_agent.gate.judged import CaseChange, JudgedRow, OneSided
 from logbook_agent.gate.measure import Unmeasured
 from logbook_agent.gate.outcome import GateFinding, GateOutcome
 from logbook_agent.model.stats.sequential import ALPHA
@@ -57,6 +57,7 @@ def comment_of(finding: GateFinding, actions: Actions | None) -> str:
     if finding.rows:
         parts.append(_table(finding.rows))
     parts += _unmeasured(finding.unmeasured)
+    parts += _one_sided(finding.one_sided)
     parts += _notes(finding)
     parts.append(_details(finding, actions))
     page = actions.page if actions is not None else None
@@ -69,6 +70,7 @@ def _summary(finding: GateFinding) -> str:
     counts = finding.counts
     told = [f"**{counts[change]} {change.value}**" for change in _ORDER if counts[change]]
     told += [f"**{len(finding.unmeasured)} not measured**"] if finding.unmeasured else []
+    told += [f"**{len(finding.one_sided)} on one side only**"] if finding.one_sided else []
     sides = f"base {_commit(finding.commits.base)} → head {_commit(finding.commits.shown)}"
     return f"{', '.join(told)}; {sides}" if told else sides
 
@@ -117,6 +119,15 @@ def _unmeasured(unmeasured: Sequence[Unmeasured]) -> list[str]:
         parts.append(text + (f"\n\n{md.indent(md.fence(said, 'text'))}" if said.strip() else ""))
     more = len(unmeasured) - _SHOWN_UNMEASURED
     return ["\n".join(parts) + (f"\n- and {more} more" if more > 0 else "")] if parts else []
+
+
+def _one_sided(found: Sequence[OneSided]) -> list[str]:
+    lines = [
+        f"- {md.inline_code(one.case or 'a case')}: only {one.side} measured it: {md.escape(one.why)}" for one in found
+    ]
+    more = len(found) - _SHOWN_UNMEASURED
+    lines = lines[:_SHOWN_UNMEASURED] + ([f"- and {more} more"] if more > 0 else [])
+    return ["\n".join(lines)] if lines else []
 
 
 def _notes(finding: GateFinding) -> list[str]:

@@ -15,7 +15,7 @@ from logbook_agent.entries.run import RunRequest
 from logbook_agent.entries.series import Series, series
 from logbook_agent.findings.tried.keys import how_it_failed
 from logbook_agent.gate.job import BASE, HEAD, SIDE, GateJob, JobCase
-from logbook_agent.gate.judged import JudgedRow, regressed_runs, rows_of
+from logbook_agent.gate.judged import JudgedRow, OneSided, one_sided, regressed_runs, rows_of
 from logbook_agent.model.entry import Comparison, Entry, Field, PlannedCommand
 from logbook_agent.model.errors import ToolError
 from logbook_agent.model.record import SETUP, TEARDOWN, ended_badly
@@ -68,12 +68,14 @@ class Unmeasured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateMeasured:
-    """`rows`: what was found of each case and metric; `stop` is why no further pair was run, `why` in words."""
+    """`rows`: what was found of each case and metric, `one_sided` what had no partner; `stop` is why no further pair
+    was run, `why` in words."""
 
     book: Book
     entries: tuple[str, ...]
     rows: tuple[JudgedRow, ...] = ()
     unmeasured: tuple[Unmeasured, ...] = ()
+    one_sided: tuple[OneSided, ...] = ()
     stop: Stop | None = None
     why: str = ""
     pairs: int = 0
@@ -232,8 +234,8 @@ class Measuring:
         with self._series(f"{self._job.name}: regressions measured a second time", before.id) as made:
             self._entries.append(made.entry.id)
             second = self._pairs(made, cases)
-        found = {row.key: row for row in rows_of(second.answers)}
-        told = tuple(row.with_second(found.get(row.key), second.why) for row in rows)
+        found = rows_of(second.answers)
+        told = tuple(row.with_second(row.among(found), second.why) for row in rows)
         return self._told(first, told, interrupted=made.is_interrupted)
 
     def _told(self, first: AbResult | None, rows: tuple[JudgedRow, ...], *, interrupted: bool = False) -> GateMeasured:
@@ -247,6 +249,7 @@ class Measuring:
             entries=tuple(self._entries),
             rows=rows,
             unmeasured=tuple(self._unmeasured),
+            one_sided=one_sided(first.answers) if first is not None else (),
             stop=first.stop if first is not None else None,
             why=first.why if first is not None else "",
             pairs=first.pairs if first is not None else 0,

@@ -9,7 +9,7 @@ from typing import Any
 
 from logbook_agent.gate.commits import Commits
 from logbook_agent.gate.job import BASE, HEAD
-from logbook_agent.gate.judged import CaseChange, JudgedRow
+from logbook_agent.gate.judged import CaseChange, JudgedRow, OneSided
 from logbook_agent.gate.measure import GateMeasured, Unmeasured
 from logbook_agent.model.codec import encode
 from logbook_agent.sweeps.ab import Stop
@@ -56,6 +56,10 @@ class GateFinding:
         return self.measured.unmeasured if self.measured is not None else ()
 
     @property
+    def one_sided(self) -> tuple[OneSided, ...]:
+        return self.measured.one_sided if self.measured is not None else ()
+
+    @property
     def counts(self) -> Counter[CaseChange]:
         return Counter(row.change for row in self.rows)
 
@@ -74,7 +78,8 @@ class GateFinding:
             return GateOutcome.NOT_MEASURED
         if counts[CaseChange.IMPROVED]:
             return GateOutcome.IMPROVED
-        settled = set(counts) == {CaseChange.UNCHANGED}
+        # A case that the head measures no more may have changed in any way.
+        settled = set(counts) == {CaseChange.UNCHANGED} and not any(one.side == BASE for one in made.one_sided)
         return GateOutcome.UNCHANGED if settled else GateOutcome.UNSETTLED
 
     @property
@@ -96,6 +101,7 @@ class GateFinding:
             "minimum_effect": self.minimum_effect,
             "cases": [row.data() for row in self.rows],
             "unmeasured": [encode(one) for one in self.unmeasured],
+            "one_sided": [encode(one) for one in self.one_sided],
             "counts": {change.value: self.counts[change] for change in CaseChange},
             "pairs": made.pairs if made is not None else 0,
             "stopped": {"by": made.stop.value, "why": made.why} if made is not None and made.stop is not None else None,

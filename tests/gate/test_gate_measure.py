@@ -97,6 +97,46 @@ def test_a_gain_in_one_case_and_a_loss_in_another(cli: Cli, git: Git, folder: Pa
     assert text.index("| size=2 | step") < text.index("| size=1 | step")
 
 
+def test_rows_of_one_run_are_confirmed_each_by_its_own(cli: Cli, git: Git, folder: Path, record: Path) -> None:
+    """And what the head prints no more is named."""
+    print_all = BENCH.replace(
+        'print(f"RESULT step', 'for k, v in json.load(open("speed.txt")).items(): print(f"RESULT kernel={k} step'
+    ).replace("float(open('speed.txt').read())", "v")
+    (folder / "bench.py").write_text(print_all.replace("import pathlib", "import json, pathlib"))
+    commit(git, folder, "speed.txt", '{"a": 100, "b": 200, "c": 300}')
+    git("checkout", "-q", "-b", "pr")
+    commit(git, folder, "speed.txt", '{"a": 110, "b": 200}')
+    answer = ci(cli, record, "--json", "--max-pairs", "8", *BENCH_WORDS)
+    assert [(r["case"], r["verdict"]) for r in answer.data["cases"]] == [
+        ("kernel=a", "regressed"),
+        ("kernel=b", "unchanged"),
+    ]
+    assert answer.code == 1
+    why = "no case on the other side agrees in kernel"
+    assert answer.data["one_sided"] == [{"case": "kernel=c", "side": "base", "why": why}]
+    assert f"- `kernel=c`: only base measured it: {why}\n" in answer.data["comment"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "why"),
+    [
+        ("1 2", "2", "different numbers of such rows"),
+        ("1 2", "2 1", "such rows in different orders of size"),
+    ],
+)
+def test_rows_that_only_their_order_tells_apart(
+    cli: Cli, git: Git, folder: Path, record: Path, base: str, head: str, why: str
+) -> None:
+    program = "for s in open('speed.txt').read().split(): print(f'RESULT size={s} step_ms={s}00.001')"
+    (folder / "bench.py").write_text(program)
+    commit(git, folder, "speed.txt", base)
+    git("checkout", "-q", "-b", "pr")
+    commit(git, folder, "speed.txt", head)
+    answer = ci(cli, record, "--json", "--no-confirm", "--max-pairs", "6", *BENCH_WORDS)
+    assert (answer.code, answer.data["outcome"]) == (0, "unsettled")
+    assert all(why in str(r["why"]) for r in answer.data["cases"])
+
+
 def test_a_new_benchmark_has_no_base(cli: Cli, git: Git, folder: Path, record: Path) -> None:
     git("checkout", "-q", "-b", "pr")
     commit(git, folder, "new.py", "print('RESULT step_ms=1.5')")
