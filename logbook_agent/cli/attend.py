@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
-from logbook_agent.cli.output import emit
+from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.attend import WaitedFor, cancel, collect_ended, wait
 from logbook_agent.findings.going import is_going
 from logbook_agent.findings.said import brief_run
@@ -44,11 +44,16 @@ def wait_command(
     space.arrive = None  # what ended since the last command is part of the answer
     book = space.book(ids[0] if ids else None)
     limit_s = parse_duration(timeout) if timeout is not None else None
-    done = wait(space, book, ids or (), is_any=any_, timeout_s=limit_s)
-    data = {"ended": [one.data(book) for one in done.ended], "going": list(done.going), "timeout": done.is_timeout}
+    done = wait(space, book, ids or (), is_any=any_, timeout_s=limit_s, tell=say)
+    data = {
+        "ended": [one.data(book) for one in done.ended],
+        "going": list(done.going),
+        "said": list(done.said),
+        "timeout": done.is_timeout,
+    }
     lines = [_ended_text(one) for one in done.ended]
     if done.is_timeout:
-        lines.append(f"still running: {', '.join(done.going)}")
+        lines += [f"still running: {', '.join(done.going)}", *done.said]
     if done.is_past:
         lines = ["nothing is running" + "".join(f"; the last to end was {line}" for line in lines)]
     text = "\n".join(lines)

@@ -22,6 +22,8 @@ from logbook_agent.store.workspace import Workspace
 
 # How often is looked for an end: soon at first, then ever more seldom.
 _FIRST_S, _LAST_S, _GROWTH = 0.05, 1.0, 1.3
+# Whoever waits for longer is told why a run waits.
+_TELL_S = 10.0
 # What a command may take to end after INT, TERM and KILL, and its client to record that.
 _ENDING_S = 30.0
 
@@ -63,11 +65,12 @@ class WaitedFor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waited:
-    """The entries that have ended, and the IDs of those that still run. `is_past`: nothing was running, and this is
-    what ended last."""
+    """The entries that have ended, and the IDs of those that still run; `said` is what the engines of their runs say,
+    such as why they wait. `is_past`: nothing was running, and this is what ended last."""
 
     ended: tuple[WaitedFor, ...]
     going: tuple[str, ...]
+    said: tuple[str, ...] = ()
     is_timeout: bool = False
     is_past: bool = False
 
@@ -85,6 +88,7 @@ def wait(
     *,
     is_any: bool = False,
     timeout_s: float | None = None,
+    tell: Callable[[str], None] | None = None,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Waited:
@@ -99,18 +103,31 @@ def wait(
         last = _last_ended(book)
         past = () if last is None else (_ended(book, last.entry, {last.run}),)
         return Waited(ended=past, going=(), is_past=True)
-    deadline = None if timeout_s is None else clock() + timeout_s
+    began = clock()
+    deadline = None if timeout_s is None else began + timeout_s
     pause_s = _FIRST_S
+    told: set[str] = set()
     while True:
         left = [entry_id for entry_id in wanted if is_going(book, entry_id)]
         is_late = deadline is not None and clock() >= deadline
         if not left or is_late or (is_any and len(left) < len(wanted)):
             break
+        if tell is not None and clock() - began >= _TELL_S:
+            for line in [line for line in _said(book, left) if line not in told]:
+                told.add(line)
+                tell(line)
         sleep(pause_s if deadline is None else min(pause_s, max(0.0, deadline - clock())))
         pause_s = min(_LAST_S, pause_s * _GROWTH)
         collect_ended(workspace, book)
     ended = tuple(_ended(book, i, numbers.get(i, set())) for i in wanted if i not in left)
-    return Waited(ended=ended, going=tuple(left), is_timeout=bool(left) and not (is_any and ended))
+    is_timeout = bool(left) and not (is_any and ended)
+    return Waited(ended=ended, going=tuple(left), said=_said(book, left), is_timeout=is_timeout)
+
+
+def _said(book: Book, ids: Sequence[str]) -> tuple[str, ...]:
+    """What engines say of the runs of these entries that go on: `MOE-000 run 1: job 12 is PENDING (Resources)`."""
+    found = [one for one in going(book) if one.run.entry in ids and one.state in GOING]
+    return tuple(f"{one.run.entry} run {one.run.run}: {one.said}" for one in found if one.said)
 
 
 def _last_ended(book: Book) -> Run | None:

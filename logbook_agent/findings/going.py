@@ -19,11 +19,13 @@ GOING: tuple[State, ...] = ("running", "submitted", "orphaned")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoingRun:
-    """A run that has not ended in the record; `heartbeat` is the last one of its worker, None where it has none."""
+    """A run that has not ended in the record; `heartbeat` is the last one of its worker, and `said` what its engine
+    said last, such as why it waits. None where there is none."""
 
     run: Run
     state: State
     heartbeat: Heartbeat | None = None
+    said: str | None = None
 
     def data(self) -> dict[str, Any]:
         """What runs where, since when, and its last sign of life."""
@@ -38,6 +40,7 @@ class GoingRun:
             "since": run.started,
             "heartbeat": beat.at if beat is not None else None,
             "last": beat.last if beat is not None else None,
+            "said": self.said,
         }
 
 
@@ -47,7 +50,8 @@ def going(book: Book) -> list[GoingRun]:
     for run in sorted(book.open_runs(), key=lambda run: (run.entry, run.run)):
         if run.exit is not None:
             continue
-        found.append(GoingRun(run=run, state=run_state(run, book.life), heartbeat=book.heartbeat(run)))
+        beat, said = book.heartbeat(run), book.engine_said(run)
+        found.append(GoingRun(run=run, state=run_state(run, book.life), heartbeat=beat, said=said))
     return found
 
 

@@ -246,6 +246,7 @@ def _going(one: GoingRun, cut: _Cutter) -> dict[str, Any]:
     data = one.data() | {
         "label": cut.text(one.run.label),
         "last": cut.text(one.heartbeat.last if one.heartbeat is not None else None),
+        "said": cut.text(one.said),
     }
     return {name: value for name, value in data.items() if value is not None}
 

@@ -49,7 +49,7 @@ class GoingNow:
             "last": self._redact(beat.last) if beat is not None and beat.last else None,
             "lines": list(seen.lines),
             "printed": _printed(book, run),
-            "said": seen.said,
+            "said": seen.said or (self._redact(one.said) if one.said else None),
             "trouble": seen.trouble,
             "ended": _ended(book, run),
             "progress": progress.data() if progress is not None else None,

@@ -338,6 +338,16 @@ class Book:
             return self.spool(run.entry, run.run).heartbeat()
         return None
 
+    def engine_said(self, run: Run) -> str | None:
+        """What the engine of a run on another machine said of it last, such as why it waits; None where it said
+        nothing, or that cannot be read."""
+        if run.executor is None:
+            return None
+        with contextlib.suppress(StoreError):
+            seen = self.spool(run.entry, run.run).seen()
+            return seen.said if seen is not None else None
+        return None
+
     def is_marked(self, run: Run) -> bool:
         """Whether a run that has not ended is marked as it should be: by its spool where a worker makes it, else by a
         file."""

@@ -63,6 +63,37 @@ def test_whatever_a_machine_answers_is_an_answer_or_a_named_error(tmp_path: Path
         (spools[0].folder / "seen.json").unlink(missing_ok=True)
 
 
+@dataclass(slots=True)
+class Waiting:
+    """A login node whose job waits, for a reason that changes."""
+
+    reason: str = "Priority"
+    host: str | None = "login"
+
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
+        out = f"12|PENDING|{self.reason}|" if argv[0] == "squeue" else '{"stage": "sent"}'
+        return ShellAnswer(code=0, out=f"{out}\n".encode())
+
+
+def test_why_a_job_waits_is_kept_as_it_changes(tmp_path: Path) -> None:
+    environ = {"XDG_CONFIG_HOME": str(tmp_path)}
+    spool = Spool(folder=tmp_path / "open/A-000.01", within=tmp_path)
+    spool.make()
+    write_sent(spool, Sent(folder=_FOLDER), environ)
+    shell = Waiting()
+    secret = "hf_" + "Zk4" * 12
+    for reason in ("Priority", "Resources", f"x {secret}\t{'y' * 9000}"):
+        shell.reason = reason
+        Slurm(shell=shell, settings=SlurmSettings(), environ=environ).follow(spool)
+        seen = spool.seen()
+        assert seen is not None
+        assert seen.said is not None
+        assert seen.said.startswith(f"job 12 is PENDING ({reason[:1]}")
+        assert secret not in seen.said
+        assert len(seen.said) <= 500
+        assert "\t" not in seen.said
+
+
 @pytest.mark.parametrize("name", [name for name, part in FACTS.items() if part is not None])
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-1e300", "9" * 400, "1e400"])
 def test_a_number_that_no_job_has_is_unknown(name: str, value: str) -> None:

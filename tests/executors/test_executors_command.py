@@ -212,6 +212,20 @@ def test_what_becomes_of_a_job(
 
 
 @pytest.mark.slow
+def test_status_and_wait_say_in_which_state_a_job_waits(
+    iris: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_IRIS_FAULTS", "queued")
+    iris("run", "--detach", "--on", "cluster", "--", *sh("echo RESULT tflops=1"))
+    late = iris("wait", "--timeout", "10ms")
+    assert (late.code, late.out) == (124, "still running: MOE-000\nMOE-000 run 1: JOB_STATE_PENDING\n")
+    assert iris("status", "--json").data["running"][0]["said"] == "JOB_STATE_PENDING"
+    told = iris("wait", "--timeout", "10ms", "--json").data
+    assert (told["going"], told["said"]) == (["MOE-000"], ["MOE-000 run 1: JOB_STATE_PENDING"])
+    iris("cancel", "MOE-000")
+
+
+@pytest.mark.slow
 def test_cancel_stops_the_job(iris: Cli, folder: Path, tmp_path: Path) -> None:
     iris("run", "--detach", "--on", "cluster", "--", *sh("echo RESULT tflops=1; exec sleep 60"))
     wait_for(lambda: b"RESULT" in iris("tail", "MOE-000").out.encode())

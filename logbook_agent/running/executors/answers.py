@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 from logbook_agent.model.codec import CodecError, decode
@@ -20,10 +21,16 @@ def sound(told: object) -> dict[str, Any]:
     said, complaint, silent_s = (told.get(name) for name in ("said", "complaint", "silent_s"))
     return {
         **told,
-        "said": said[:_SAID_CHARS] if isinstance(said, str) else None,
+        "said": brief(said) if isinstance(said, str) else None,
         "complaint": complaint if isinstance(complaint, str) else None,
         "silent_s": silent_s if isinstance(silent_s, int | float) and abs(silent_s) < _SILENCE_S else None,
     }
+
+
+def brief(said: str) -> str:
+    """What an engine says, on one line and no longer than is kept. No word is cut: half a secret is not known as
+    one."""
+    return textwrap.shorten(said, _SAID_CHARS, placeholder=" …")
 
 
 def stage_named(text: object) -> Stage:

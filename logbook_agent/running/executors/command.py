@@ -24,6 +24,7 @@ from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.run import Code, Host
 from logbook_agent.model.work import Began
+from logbook_agent.running.executors.answers import brief
 from logbook_agent.running.executors.carried import code_here
 from logbook_agent.running.executors.contract import OVER, Followed, Stage
 from logbook_agent.running.executors.joblogs import end_of, keep_log
@@ -124,7 +125,9 @@ class Submitter:
             except ToolError as error:
                 trouble = error.message + (f" ({error.cause})" if error.cause else "")
         output = b"" if offset is None else log_from(spool, offset)
-        return Followed(stage=stage, output=output, heartbeat=spool.heartbeat(), trouble=trouble)
+        seen = spool.seen()
+        said = seen.said if seen is not None and stage == "sent" else None
+        return Followed(stage=stage, output=output, heartbeat=spool.heartbeat(), said=said, trouble=trouble)
 
     def look(self, spools: Sequence[Spool]) -> None:
         """Nothing to do: a launcher tells of one job at a time."""
@@ -271,8 +274,8 @@ class Submitter:
         if with_log and stage in ("running", "ended"):
             self._bring_log(spool, work, templates, sent)
         size = (spool.folder / LOG).stat().st_size if spool.has(LOG) else 0
-        spool.write_heartbeat(Heartbeat(at=_now(), last=found.said, bytes=size))
-        spool.write_seen(Seen(stage=stage))
+        spool.write_heartbeat(Heartbeat(at=_now(), bytes=size))
+        spool.write_seen(Seen(stage=stage, said=brief(found.said)))
         return stage
 
     def _missing(self, spool: Spool, templates: JobTemplates, sent: Sent) -> Stage:

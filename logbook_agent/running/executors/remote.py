@@ -23,7 +23,7 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.run import Code
 from logbook_agent.model.work import Began
-from logbook_agent.running.executors.answers import record_of, sound, stage_named
+from logbook_agent.running.executors.answers import brief, record_of, sound, stage_named
 from logbook_agent.running.executors.carried import Files, code_here, tree_of, worker_code
 from logbook_agent.running.executors.contract import OVER, Followed, Stage
 from logbook_agent.running.executors.local import log_from
@@ -121,6 +121,7 @@ class Remote:
             told, output = (looked, b"") if looked is not None else self.ask(words)
             head = sound(told)
             stage, said = self.judged(spool, sent, head)
+            said = None if said is None else brief(said)
         except ToolError as error:
             known: Stage = stage_named(before.stage) if before is not None else "sent"
             return Followed(stage=known, trouble=_told(error), heartbeat=spool.heartbeat())
@@ -272,7 +273,8 @@ class Remote:
         if heartbeat is not None:
             spool.write_heartbeat(heartbeat)
         before = spool.seen()
-        if before is None or before.stage != stage:
+        # Why it waits may change; since when it is in another stage stays as it was.
+        if before is None or before.stage != stage or (stage == "sent" and before.said != said):
             spool.write_seen(Seen(stage=stage, said=said))
 
 
