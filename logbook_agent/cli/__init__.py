@@ -58,7 +58,7 @@ SUBCOMMANDS = (
     Subcommand("tried", "tried", "List what was tried and did not work: verdicts, failures, negative results."),
     Subcommand("table", "table", "Show rows of entries as a table: Markdown or CSV, pivots, deltas, means."),
     Subcommand("export", "export", "Export all measured rows: CSV, Parquet, JSON, HTML, MLflow, W&B offline, Trackio."),
-    Subcommand("plot", "plot", "Draw what was measured: sweeps, pairs, controls, best so far, as SVG."),
+    Subcommand("plot", "plot", "Draw measured results as SVG: sweeps, pairs, controls, best so far."),
     Subcommand("noise", "noise", "Measure how much runs of a command vary, and how many pairs an A/B needs."),
     Subcommand("ab", "ab", "Run two values of an axis in pairs until the verdict is settled."),
     Subcommand("sweep", "sweep", "Run a recipe: cases, controls, confirmation; without one, list the recipes."),

@@ -27,21 +27,19 @@ _SHOWN = 12
 
 def plot_command(
     *,
-    wanted: Annotated[
-        Text, Argument(metavar="[ID|METRIC]", help="Plots of one entry, or of one metric. [all of the logbook]")
-    ] = None,
+    wanted: Annotated[Text, Argument(metavar="[ID|METRIC]", help="Plots of one entry, or of one metric. [all]")] = None,
     kind: Annotated[
         Texts,
-        Option("--kind", metavar="KIND", help=f"Only plots of this kind, of {', '.join(PLOT_KINDS)}; repeatable."),
+        Option("--kind", metavar="KIND", help=f"Only this kind of plot: {', '.join(PLOT_KINDS)}; repeatable."),
     ] = None,
-    metric: Annotated[Text, Option("--metric", metavar="NAME", help="Of an entry: only plots of this metric.")] = None,
+    metric: Annotated[Text, Option("--metric", metavar="NAME", help="With an ID: only plots of this metric.")] = None,
     out: Annotated[
         Path | None, Option("--out", metavar="F.svg", help="Write one plot to this file. [beside the view]")
     ] = None,
-    save: Annotated[bool, Option("--save", help="Show these plots in the view: name them in their entries.")] = False,
+    save: Annotated[bool, Option("--save", help="Add them to their entries, so that the view shows them.")] = False,
     common: Common,
 ) -> None:
-    """Draw what was measured as SVG, with intervals, and data in every mark.
+    """Draw measured results as SVG: sweeps, pairs, controls, best so far.
 
     Example: logbook plot MOE-I8-003 --kind ratios --save
     """
@@ -62,7 +60,7 @@ def plot_command(
         found = read(space, book)
     if out is not None:
         _check_one(chosen)
-        write_text(out.absolute(), svg(chosen[0]), within=out.absolute().parent)
+        _write(out.absolute(), chosen[0])
         files = {chosen[0].key: str(out)}
     elif wanted is None and metric is None and not kind:
         files = {plot.figure.key: space.shown(plot.path) for plot in keep_all(found)}
@@ -74,7 +72,7 @@ def plot_command(
 
 
 def _asked(space: Workspace, wanted: str | None, metric: str | None) -> tuple[str | None, str | None]:
-    """An entry and a metric, as far as they are named. What looks like an ID of a logbook is one."""
+    """The entry and the metric that the words name, each None if not named. A word in the form of an ID is an ID."""
     if wanted is None:
         return None, metric
     name = typed_id(wanted)
@@ -98,30 +96,41 @@ def _chosen(found: Findings, entry: str | None, metric: str | None, kinds: list[
     there = sorted({figure.kind.value for figure in every}) or None
     metrics = [m.name for m in found.book.header.metrics]
     if there is not None:
-        cause, hint = f"what can be drawn is: {', '.join(there)}", f"--kind {there[0]}"
+        cause, hint = f"the available kinds are {', '.join(there)}", f"--kind {there[0]}"
     elif metric is not None and metric not in metrics:
-        cause = f"no measured row has it; declared are {', '.join(metrics)}" if metrics else "no measured row has it"
+        cause = f"no measured row has the metric {metric}"
+        cause += f"; declared are {', '.join(metrics)}" if metrics else ""
         hint = f"logbook table {entry or ''}".rstrip()
     else:
-        cause = "a plot needs several measured cases, or several runs of one"
-        hint = "run more of them: logbook run --repeat 6 -- COMMAND"
+        cause = "a plot needs several measured cases, or several runs of one case"
+        hint = "logbook run --repeat 6 -- COMMAND"
     raise UsageError(f"nothing to plot: {what}", cause=cause, hint=hint)
 
 
 def _check_one(chosen: list[Figure]) -> None:
     if len(chosen) < 2:
         return
-    named = ", ".join(f"{figure.kind} of {figure.y.name}" for figure in chosen[:_SHOWN])
+    named = ", ".join(figure.key for figure in chosen[:_SHOWN])
     more = f" and {len(chosen) - _SHOWN} more" if len(chosen) > _SHOWN else ""
     raise UsageError(
         f"--out takes one plot, and there are {len(chosen)}",
         cause=f"they are {named}{more}",
-        hint="choose one: logbook plot ID --kind KIND --metric NAME --out F.svg",
+        hint="choose one: logbook plot [ID] --kind KIND --metric NAME --out F.svg",
     )
 
 
+def _write(path: Path, figure: Figure) -> None:
+    if not path.parent.is_dir():
+        raise UsageError(
+            f"cannot write {path}: there is no folder {path.parent}",
+            cause="logbook plot does not create the folder of --out",
+            hint=f"mkdir -p {path.parent}",
+        )
+    write_text(path, svg(figure), within=path.parent)
+
+
 def _names(chosen: list[Figure], metric: str | None) -> dict[str | None, list[str]]:
-    """By entry what it is to name; None: the header. Of a metric that was asked for its name is part of it."""
+    """For each entry (None: the header) the plots to add, with the metric if one was asked for."""
     found: dict[str | None, list[str]] = {}
     for figure in chosen:
         found.setdefault(figure.entry, []).append(" ".join(filter(None, [figure.kind.value, metric])))
@@ -160,5 +169,5 @@ def draw_due(space: Workspace) -> None:
         try:
             keep_due(read(space, space.choose(topic)), sorted(entry_ids))
         except LogbookError as error:
-            say(f"warning: plots of {topic} were not drawn: {error.message}; correct that, then: logbook plot")
+            say(f"warning: plots of {topic} were not drawn: {error.message}; fix that, then type: logbook plot")
             say(f"next: {error.hint}")

@@ -102,7 +102,7 @@ def _finite(*values: float | None) -> bool:
 
 
 def _unsettled(one: Answered) -> str:
-    return f" Settles nothing: it rests on {' and '.join(one.uncounted)}." if one.uncounted else ""
+    return f" This settles nothing, because it rests on {' and '.join(one.uncounted)}." if one.uncounted else ""
 
 
 # -- in order of time --------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def _pairs(entry_id: str, one: Answered, judged: Sequence[_JudgedCase], declared
                     x=order[run],
                     y=value,
                     said=cut_line(
-                        f"{run[1]}/{run[2]} {name}, run {order[run]} in order of time ({run[0]}): "
+                        f"{run[1]}/{run[2]} {name}, run {order[run]} in time order ({run[0]}): "
                         f"{shown(value, first.metric, y.unit)}",
                         _SAID_CHARS,
                     ),
@@ -143,11 +143,11 @@ def _pairs(entry_id: str, one: Answered, judged: Sequence[_JudgedCase], declared
         key=key(entry_id, "pairs", first.metric),
         kind=FigureKind.PAIRS,
         title=_title(entry_id, judged, "run by run"),
-        x=PlotAxis(name="run, in order of time"),
+        x=PlotAxis(name="run, in time order"),
         y=y,
         series=tuple(series),
-        note=f"{counted(len(order), 'run')}, one mark each{_lasting(list(order))}; a mark is the median of the samples "
-        f"of its run{changed}.{_unsettled(one)}",
+        note=f"{counted(len(order), 'run')}{_lasting(list(order))}; each mark is the median of the samples of one run"
+        f"{changed}.{_unsettled(one)}",
         entries=one.asked.entries,
         entry=entry_id,
     )
@@ -201,7 +201,7 @@ def _ratios(entry_id: str, one: Answered, judged: Sequence[_JudgedCase], declare
         rule = (PlotPoint(x=ends[0], y=middle, n=count, said=said, entry=entry_id),)
         extra.append(PlotSeries(name=f"change {middle:+.2f}%", shape="rule", points=rule))
     if reach:
-        said = f"a change within {reach:g}% does not matter, by the question"
+        said = f"changes within the minimum effect of {reach:g}% do not matter"
         band = tuple(PlotPoint(x=x, y=0.0, low=-reach, high=reach, said=said, entry=entry_id) for x in ends)
         name = f"minimum effect {reach:g}%"
         extra.insert(0, PlotSeries(name=name, shape="band", points=band, beside=True))
@@ -212,7 +212,7 @@ def _ratios(entry_id: str, one: Answered, judged: Sequence[_JudgedCase], declare
         key=key(entry_id, "ratios", metric),
         kind=FigureKind.RATIOS,
         title=_title(entry_id, judged, "pair by pair"),
-        x=PlotAxis(name="pair, in order of time"),
+        x=PlotAxis(name="pair, in time order"),
         y=PlotAxis(name=f"change of {metric}", unit="%"),
         series=(*extra, *series),
         note=f"{counted(count, 'pair')}, one mark each; {_band(judged)}.{verdicts}{_unsettled(one)}",
@@ -223,7 +223,7 @@ def _ratios(entry_id: str, one: Answered, judged: Sequence[_JudgedCase], declare
 
 def _band(judged: Sequence[_JudgedCase]) -> str:
     if len(judged) > 1:
-        return "the interval of each case stands in the figure of the effect"
+        return "the crossover plot shows the interval of each case"
     effect = judged[0].m.judgement.effect if judged[0].m.judgement is not None else None
     if effect is None or effect.interval is None:
         return "too few for an interval"
@@ -272,7 +272,7 @@ def _controls(entry_id: str, one: Answered, judged: Sequence[_JudgedCase], decla
     return Figure(
         key=key(entry_id, "controls", metric),
         kind=FigureKind.CONTROLS,
-        title=_title(entry_id, judged, "beside its controls"),
+        title=_title(entry_id, judged, "against its controls"),
         x=axis.axis,
         y=y,
         series=tuple(
@@ -284,7 +284,7 @@ def _controls(entry_id: str, one: Answered, judged: Sequence[_JudgedCase], decla
             )
             for (beside, name), points in found.items()
         ),
-        note=f"Medians of {span_of((s.runs for j in judged for s in (j.m.base, j.m.other)), 'run')} on each side"
+        note=f"Medians over {span_of((s.runs for j in judged for s in (j.m.base, j.m.other)), 'run')} on each side"
         f"; {SPREAD}. {_verdicts(judged)}.{_unsettled(one)}",
         entries=one.asked.entries,
         entry=entry_id,
@@ -315,7 +315,7 @@ def _crossover(
     extra = [PlotSeries(name="no change", shape="rule", points=zero, beside=True)]
     reach = 100 * one.asked.minimum_effect
     if reach:
-        said = f"a change within {reach:g}% does not matter, by the question"
+        said = f"changes within the minimum effect of {reach:g}% do not matter"
         band = tuple(PlotPoint(x=x, y=0.0, low=-reach, high=reach, said=said, entry=entry_id) for x in ends)
         extra.append(PlotSeries(name=f"minimum effect {reach:g}%", shape="band", points=band, beside=True))
     numeric = not axis.axis.names
@@ -356,7 +356,7 @@ def _intervals(judged: Sequence[_JudgedCase]) -> str:
     effects = [j.m.judgement.effect for j in judged if j.m.judgement is not None and j.m.judgement.effect is not None]
     levels = {percent(e.interval.level) for e in effects if e.interval is not None}
     bars = f"bars: {' or '.join(sorted(levels))} interval of the change" if levels else "too few for an interval"
-    return f"{basis} of each case; {bars}"
+    return f"{basis} per case; {bars}"
 
 
 def _effect(entry_id: str, x: float | str, j: _JudgedCase) -> PlotPoint:

@@ -36,23 +36,23 @@ def predicted(entry_id: str, checks: Sequence[Check]) -> Figure | None:
     left, unfit = len(checks) - len(estimates), sum(not c.fact["fits"] for c in checks)
     notes = [
         f"{counted(len(estimates), 'predicted case')}; bars: range of the prediction",
-        f"{counted(len(measured), 'case')} measured since, the median over runs"
+        f"{counted(len(measured), 'case')} measured since, as medians over runs"
         if measured
-        else "nothing here was measured",
+        else "nothing measured yet",
         f"{counted(left, 'case')} without an estimate left out" if left else "",
-        f"{counted(unfit, 'case')} said not to fit" if unfit else "",
+        f"{counted(unfit, 'case')} predicted not to fit" if unfit else "",
     ]
     values = [p.y for p in (*bounds, *estimates, *measured)]
     return Figure(
         key=key(entry_id, "predicted", TIME),
         kind=FigureKind.PREDICTED,
-        title=f"{entry_id}: predicted {'and measured ' if measured else ''}time of a call",
+        title=f"{entry_id}: predicted {'and measured ' if measured else ''}time per call",
         x=PlotAxis(name="case", names=names),
         y=PlotAxis(name=TIME, unit="s", log=is_wide(values, _WIDE)),
         series=tuple(
             PlotSeries(name=name, shape="points", points=tuple(points), beside=beside)
             for name, points, beside in (
-                ("least possible (bound)", bounds, True),
+                ("lower bound", bounds, True),
                 ("predicted", estimates, False),
                 ("measured", measured, False),
             )

@@ -153,12 +153,13 @@ def _told(item: Item, names: Sequence[str]) -> str:
 
 def _note(rows: EntryRows, runs: Sequence[int]) -> str:
     said = (
-        f"Median of {span_of(runs, 'run')} of each case; {SPREAD}"
+        f"Median over {span_of(runs, 'run')} of each case; {SPREAD}"
         if max(runs) > 1
-        else "1 run of each case: no interval"
+        else "1 run of each case, so no interval"
     )
-    left = f"; {counted(rows.left_out, 'row')} of runs that failed or did not finish left out" if rows.left_out else ""
-    return f"{said}{left}."
+    left = rows.left_out
+    lost = f"; {counted(left, 'row')} from runs that failed or did not finish left out" if left else ""
+    return f"{said}{lost}."
 
 
 def _series(name: str, points: list[PlotPoint], *, numeric: bool) -> PlotSeries:
@@ -210,7 +211,7 @@ def noise(rows: EntryRows, metric: str, unit: str | None, declared: Sequence[Met
         PlotPoint(
             x=number,
             y=value,
-            said=f"{entry}/{run}, run {number} in order of time: {shown(value, metric, y.unit)}",
+            said=f"{entry}/{run}, run {number} in time order: {shown(value, metric, y.unit)}",
             entry=entry,
         )
         for number, ((_, entry, run), value) in enumerate(found, start=1)
@@ -242,7 +243,7 @@ def noise(rows: EntryRows, metric: str, unit: str | None, declared: Sequence[Met
         key=key(rows.entry, "noise", metric),
         kind=FigureKind.NOISE,
         title=f"{rows.entry}: {metric} run by run",
-        x=PlotAxis(name="run, in order of time"),
+        x=PlotAxis(name="run, in time order"),
         y=y,
         series=tuple(series),
         note=f"{what}{around}{changed}.",

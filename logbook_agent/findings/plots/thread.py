@@ -41,18 +41,19 @@ def best(thread: Thread, metric: Metric) -> Figure | None:
         PlotPoint(x=p.x, y=p.y, n=p.n, said=f"best so far, {p.said}", entry=step.so_far["entry"])
         for p, step in zip(so_far, steps, strict=True)
     ]
+    spread = f"; {SPREAD}" if any(point.low is not None for point in own) else ""
     return Figure(
         key=key("thread", "best", metric.name),
         kind=FigureKind.BEST,
         title=f"Best {metric.name} so far",
-        x=PlotAxis(name="entry, in order", names=names),
+        x=PlotAxis(name="entry", names=names),
         y=y,
         series=(
             PlotSeries(name="best of the entry", shape="points", points=tuple(own)),
             PlotSeries(name="best so far", shape="steps", points=tuple(so_far)),
         ),
-        note=f"{len(names):,} entries that count today; the {_WORD[metric.direction]} median over runs; {SPREAD}. A "
-        "case that was measured again counts with all its runs, so the best may get worse.",
+        note=f"{len(names):,} entries that count; the {_WORD[metric.direction]} median over runs{spread}. A case "
+        "that was measured again counts with all its runs, so the best can get worse.",
         entries=names,
     )
 
