@@ -98,9 +98,13 @@ class Series:
             )
             for command, config, repeat, pin in wanted
         ]
-        name = next(filter(None, (command.executor for command, *_ in wanted)))
-        made = make_all(self.workspace, self.book, plans, name, at_most, self.display, self._stops, self._check_lease)
-        for place, run in made:
+        # Of an earlier process, all may be made but what follows them.
+        name = next(filter(None, (command.executor for command, *_ in wanted)), None)
+        for place, run in (
+            ()
+            if name is None
+            else make_all(self.workspace, self.book, plans, name, at_most, self.display, self._stops, self._check_lease)
+        ):
             self.runs.append(run)
             if time.monotonic() - self._refreshed > _REFRESH_S:
                 self.refresh()

@@ -112,5 +112,5 @@ def test_a_sweep_under_kills(ray: Ray, started: Cli, folder: Path) -> None:
     assert len(numbers) == len(set(numbers)), "no run was made twice"
     assert set(numbers) >= {run.run for run in counted}
     assert book.spools() == []
-    assert logbook(*WORDS, cwd=folder).returncode == 0
+    assert logbook("sweep", "--resume", "MOE-000", cwd=folder).returncode == 0
     assert runs_of(folder) == runs, "nothing is left to be made"

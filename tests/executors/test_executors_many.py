@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -32,6 +33,15 @@ class Pool(Threads):
     """As many machines as one asks for; runs of one pin one after another."""
 
     place = "pool"
+
+    def expect(self):  # type: ignore[no-untyped-def]
+        pass
+
+    def news(self, spools):  # type: ignore[no-untyped-def]
+        return spools
+
+    def collect_all(self, spools):  # type: ignore[no-untyped-def]
+        pass
 
     def start_all(self, submissions, at_most):  # type: ignore[no-untyped-def]
         free = threading.Semaphore(at_most)
@@ -96,6 +106,19 @@ def test_rounds_are_made_at_once_and_each_on_one_machine(pool: Cli, folder: Path
     runs = runs_of(folder)
     assert sorted((run.config["x"], run.repeat) for run in runs) == [(x, r) for x in (1, 2, 3, 4) for r in (1, 2)]
     assert at_once(folder) == 2
+
+
+@pytest.mark.slow
+def test_a_sweep_that_lacks_nothing_but_its_confirmation(pool: Cli, folder: Path) -> None:
+    """Its process was killed in between."""
+    text = RECIPE.replace("repeats: 2\norder: shuffled\n", "").replace("confirm: 0", "confirm: 1")
+    write_recipe(folder, text, bench=BENCH, name="spread")
+    assert pool("sweep", "spread", "--on", "pool", "--parallel", "4").code == 0
+    [last] = [run for run in runs_of(folder) if run.label == "confirmation"]
+    shutil.rmtree(folder / f"logbooks/moe/runs/MOE-000/{last.run:02d}")
+    answer = pool("sweep", "--resume", "MOE-000", "--on", "pool", "--parallel", "4")
+    assert answer.code == 0, answer.err
+    assert [run.label for run in runs_of(folder)].count("confirmation") == 1
 
 
 def test_what_cannot_be_made_at_once(started: Cli, folder: Path) -> None:
