@@ -10,6 +10,7 @@ from logbook_agent.model.errors import LogbookError, ToolError, UsageError
 from logbook_agent.model.lease import Lease
 from logbook_agent.running.allocators.allocator import Allocator, allocator
 from logbook_agent.running.executors.settings import declared, is_declared, named
+from logbook_agent.running.executors.table import executor_named
 from logbook_agent.store.book import Book
 from logbook_agent.store.leases import has_leases, leases, new_id, write_lease
 from logbook_agent.store.workspace import Workspace
@@ -147,8 +148,11 @@ def check_name(workspace: Workspace, book: Book, name: str) -> None:
 
 
 def check_executor(workspace: Workspace, book: Book, on: str) -> None:
-    """Raises UsageError where runs on this executor need a lease that is not active, or the budget is spent."""
+    """Raises UsageError where the settings of this executor cannot work, or runs there need a lease that is not active,
+    or the budget is spent."""
     found = declared(workspace).get(on) if is_declared(workspace, on) else None
+    if found is not None:
+        executor_named(workspace, on)
     if found is not None and found.lease is not None:
         check_lease(workspace, book, found.lease)
 

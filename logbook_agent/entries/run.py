@@ -229,4 +229,5 @@ def prepared(
         shell=request.shell if shell is None else shell,
         label=label,
         search_first=request.search_first,
+        timeout_s=request.timeout_s,
     )

@@ -20,7 +20,7 @@ from logbook_agent.text.words import assignments, command_line, planned_words
 
 if TYPE_CHECKING:
     from logbook_agent.findings.tables.spec import Table
-    from logbook_agent.model.run import Code, Device, Run, Scalar
+    from logbook_agent.model.run import Device, Run, Scalar
 
 # A table and further notes, which are Markdown already.
 RenderTable: TypeAlias = "Callable[[Table, Sequence[str]], str]"
@@ -196,14 +196,20 @@ def _code_lines(runs: Sequence[Run]) -> list[str]:
     paths = dict.fromkeys(path for found in files for path in found)
     changed = {path for path in paths if len({found[path] for found in files if path in found}) > 1}
     differs = len(set(names)) > 1 or bool(changed)
-    texts = [_code(r.code, identified=differs, changed=changed) for r in runs]
+    texts = [_code(r, identified=differs, changed=changed) for r in runs]
     return _per_run("code", texts, runs, differs=differs)
 
 
-def _code(code: Code | None, *, identified: bool, changed: Collection[str]) -> str:
+def no_code(run: Run) -> str:
+    """What is said of a run without code."""
+    return "unknown" if run.code is None and not run.was_code_looked_for else "not in a git repository"
+
+
+def _code(run: Run, *, identified: bool, changed: Collection[str]) -> str:
     """`identified`: with a digest of uncommitted changes, where the commit alone does not tell codes apart."""
+    code = run.code
     if code is None or (code.commit is None and code.branch is None):
-        text = "not in a git repository"
+        text = no_code(run)
     elif code.commit is None:
         text = "no commit yet"
     else:

@@ -281,6 +281,11 @@ class Run:
         """The devices that the command found there; unknown behind a launcher."""
         return self.devices if self.launcher is None else ()
 
+    @property
+    def was_code_looked_for(self) -> bool:
+        """Whether a worker looked which code ran: none before a run has started, and none can behind a launcher."""
+        return self.tool is not None and self.launcher is None
+
     def is_on(self, host: str) -> bool:
         """Whether the command uses this machine, as far as the record tells."""
         return self.launcher is None and self.host.name in (None, host)

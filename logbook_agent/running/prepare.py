@@ -96,9 +96,11 @@ def prepare(
     shell: bool = False,
     label: str | None = None,
     search_first: Path | None = None,
+    timeout_s: float | None = None,
 ) -> Command:
     """Check and resolve a command; from here on its secrets are hidden. Programs are looked for in the folder
-    `search_first`, then on PATH. Raises UsageError, CommandNotFound (127) or NotExecutable (126)."""
+    `search_first`, then on PATH. `timeout_s`: after which it is to be ended. Raises UsageError, CommandNotFound (127)
+    or NotExecutable (126)."""
     folder = _folder(workspace, cwd)
     leading, words = ({}, (" ".join(argv),)) if shell else split_env_words(argv)
     if not " ".join(words).strip():
@@ -109,6 +111,10 @@ def prepare(
         )
     local, far, launch = {**env, **leading}, {}, None
     executor, launched, lease = _carried(workspace, argv, words, local, on, shell=shell)
+    if launched is not None and launched.submits and timeout_s is not None:
+        from logbook_agent.running.executors.templates import no_timeout
+
+        raise no_timeout(UsageError, launched.launch.name, timeout_s)
     if launched is not None:
         words, far, launch = launched.argv, launched.remote_env, launched.launch
         local = {**launched.local_env, **(env if on is None else {})}

@@ -259,7 +259,16 @@ def prepared_run(
     """The command of a run of the plan; the benchmark is this Python's own."""
     shell = chosen.recipe.command.shell
     own = None if shell else own_benchmark(planned.argv, on)
-    return prepare(workspace, planned.argv, env=planned.env, on=on, shell=shell, label=label, search_first=own)
+    return prepare(
+        workspace,
+        planned.argv,
+        env=planned.env,
+        on=on,
+        shell=shell,
+        label=label,
+        search_first=own,
+        timeout_s=chosen.recipe.timeout_s,
+    )
 
 
 def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: Chosen) -> Entry:

@@ -209,7 +209,7 @@ def _only(ids: Sequence[str]) -> str:
 
 def _code(run: Run) -> str:
     if run.code is None or (run.code.commit is None and run.code.branch is None):
-        return "not in a git repository"
+        return facts.no_code(run)
     if run.code.commit is None:
         return "no commit yet"
     return run.code.commit + (" with uncommitted changes" if run.code.dirty else "")

@@ -87,6 +87,7 @@ def _submission(
 def _never_started(book: Book, spool: Spool, run: Run, error: ToolError) -> Run:
     """The record of a run that the executor refused."""
     said = f"never started: {error.message}" + (f" ({error.cause})" if error.cause else "")
+    said += f"; next: {error.hint}" if error.hint else ""
     run = dataclasses.replace(run, exit=Exit(never_started=True), problems=(*run.problems, said))
     run = book.write_run(run)
     drop(book, spool)

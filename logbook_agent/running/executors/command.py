@@ -33,7 +33,7 @@ from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.settings import Declared
 from logbook_agent.running.executors.shell import NoAnswer, ShellAnswer, run_program
 from logbook_agent.running.executors.submitted import sent_of, write_sent
-from logbook_agent.running.executors.templates import JobTemplates, completed, filled
+from logbook_agent.running.executors.templates import JobTemplates, completed, filled, no_timeout
 from logbook_agent.running.prepare import resolve
 from logbook_agent.running.worker.sealing import unsealed
 from logbook_agent.running.worker.work import Work
@@ -85,11 +85,7 @@ class Submitter:
                 f"{self.place} cannot run a command in the background", cause="its launcher waits for the command"
             )
         if work.timeout_s is not None:
-            raise ToolError(
-                f"{self.place} cannot end a job after {work.timeout_s:g} s",
-                cause="--timeout works only where a worker of logbook watches the command",
-                hint="leave it out, or set a limit of the launcher's own in its options",
-            )
+            raise no_timeout(ToolError, self.place, work.timeout_s)
         templates = self._templates(work)
         plain = json.dumps(encode(work), ensure_ascii=False).encode("utf-8", "replace")
         write_atomic(spool.folder / WORK, plain, within=spool.within)
@@ -216,8 +212,8 @@ class Submitter:
             answer = None
         if answer is not None and answer.code == 0:
             found = re.search(templates.id, f"{answer.out.decode('utf-8', 'replace').strip()}\n{answer.err}")
-            if found is not None:
-                return found[1]
+            if (job := _job_of(found)) is not None:
+                return job
         if not templates.find:
             if answer is not None and answer.code != 0:
                 raise ToolError(f"{self.place} did not accept the job", cause=answer.said)
@@ -236,8 +232,7 @@ class Submitter:
             return None
         answer = self._checked(self._run(work, filled(templates.find, name=sent.name), most_s=_LOOK_S))
         pattern = templates.found.replace("{name}", re.escape(sent.name))
-        found = re.search(pattern, answer.out.decode("utf-8", "replace"))
-        return None if found is None else found[1]
+        return _job_of(re.search(pattern, answer.out.decode("utf-8", "replace")))
 
     def _began(self, spool: Spool, work: Work, templates: JobTemplates) -> Began:
         """What is known before the job starts: the code, where it is sent along, and nothing of the machine."""
@@ -318,6 +313,12 @@ class Submitter:
         if answer.code != 0:
             raise ToolError(f"{self.place} does not answer", cause=answer.said)
         return answer
+
+
+def _job_of(found: re.Match[str] | None) -> str | None:
+    """The ID of a job; None for a word that a launcher would take for an option."""
+    job = None if found is None else found[1]
+    return None if not job or job.startswith("-") else job
 
 
 def submitter(workspace: Workspace, declared: Declared) -> Submitter:

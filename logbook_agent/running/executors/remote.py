@@ -27,6 +27,7 @@ from logbook_agent.running.executors.answers import brief, record_of, sound, sta
 from logbook_agent.running.executors.carried import Files, code_here, tree_of, worker_code
 from logbook_agent.running.executors.contract import OVER, Followed, Stage
 from logbook_agent.running.executors.local import log_from
+from logbook_agent.running.executors.settings import Declared, check_folder
 from logbook_agent.running.executors.shell import NoAnswer, Shell, ShellAnswer
 from logbook_agent.running.executors.submitted import sent_of, write_sent
 from logbook_agent.running.worker.sealing import OWN
@@ -56,6 +57,13 @@ class Places:
     python: str = "python3"
     sync: bool = True
     tree: str | None = None
+
+
+def check_places(declared: Declared, places: Places) -> None:
+    """Raises UsageError for a relative folder."""
+    check_folder(declared, "folder", places.folder)
+    if places.tree is not None:
+        check_folder(declared, "tree", places.tree)
 
 
 class Remote:

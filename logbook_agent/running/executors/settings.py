@@ -58,6 +58,16 @@ class Declared:
             ) from None
 
 
+def check_folder(declared: Declared, key: str, folder: str) -> None:
+    """Raises UsageError for a folder on another machine that depends on where a program is started there."""
+    if not folder.startswith(("/", "~/")):
+        raise UsageError(
+            f"{declared.what}: {key} {folder!r} is relative",
+            cause="programs on that machine start in different folders",
+            hint=f"write an absolute path, or one that begins with ~/, in {declared.file}",
+        )
+
+
 def is_declared(workspace: Workspace, name: str) -> bool:
     """Whether `--on` of this name means an executor."""
     return name in workspace.config.executors or name in load_user_config(workspace.environ).executors

@@ -19,7 +19,7 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.running.executors.answers import stage_named
 from logbook_agent.running.executors.contract import Stage
-from logbook_agent.running.executors.remote import Places, Remote
+from logbook_agent.running.executors.remote import Places, Remote, check_places
 from logbook_agent.running.executors.settings import Declared
 from logbook_agent.running.executors.shell import Here, Shell
 from logbook_agent.running.executors.ssh import Ssh
@@ -211,7 +211,8 @@ def jobs_of(text: str) -> list[SlurmJob]:
     found = []
     for line in text.splitlines():
         number, *rest = line.strip().split("|")
-        if len(rest) == 3 and rest[0]:
+        # A number that is none would be a word of its own for scancel.
+        if len(rest) == 3 and rest[0] and number.isdecimal():
             # sacct: `CANCELLED by 1000`.
             found.append(SlurmJob(number=number, state=rest[0].split()[0], reason=rest[1], nodes=rest[2]))
     return found
@@ -226,6 +227,7 @@ def _was_taken(head: Mapping[str, Any]) -> bool:
 def slurm(workspace: Workspace, declared: Declared) -> Slurm:
     """The executor of such settings. Raises UsageError."""
     settings = declared.read(SlurmSettings)
+    check_places(declared, settings)
     if set("%\\") & set(settings.folder):
         raise UsageError(
             f"executor {declared.name!r}: folder {settings.folder!r} contains % or \\",

@@ -9,7 +9,7 @@ from importlib import metadata
 from typing import Any
 
 from logbook_agent.model.errors import ToolError
-from logbook_agent.running.executors.remote import Places, Remote
+from logbook_agent.running.executors.remote import Places, Remote, check_places
 from logbook_agent.running.executors.settings import Declared
 from logbook_agent.running.executors.shell import NoAnswer, ShellAnswer, as_text, private_folder, run_program
 from logbook_agent.running.programs import find_program
@@ -100,6 +100,7 @@ class Detached(Remote):
 def ssh(workspace: Workspace, declared: Declared) -> Detached:
     """The executor of such settings."""
     settings = declared.read(SshSettings)
+    check_places(declared, settings)
     shell = Ssh(host=settings.host, options=settings.options, environ=workspace.environ)
     values = {name: workspace.environ[name] for name in settings.secrets if name in workspace.environ}
     return Detached(shell=shell, places=settings, environ=workspace.environ, secrets=values)

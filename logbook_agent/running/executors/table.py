@@ -100,7 +100,7 @@ def made(workspace: Workspace, declared: Declared) -> Executor:
     make = KINDS.get(declared.kind)
     if make is None:
         raise UsageError(
-            f"executor {declared.name!r} : unknown kind {declared.kind!r}",
+            f"executor {declared.name!r}: unknown kind {declared.kind!r}",
             cause=f"this version knows {', '.join(KINDS)}",
             hint=f"correct it in {declared.file}",
         )

@@ -11,9 +11,9 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.running.executors.jobstate import FACTS, FATES
 from logbook_agent.running.executors.settings import Declared
 from logbook_agent.text.commands.known import joins_words
@@ -21,6 +21,7 @@ from logbook_agent.text.commands.launchers import Launched, Launcher, wrap
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.words import split_env_words
 
+E = TypeVar("E", ToolError, UsageError)
 Words = tuple[str, ...]
 PRESETS = ("iris", "dev-tpu")
 _DEV_TPU = "dev-tpu"
@@ -206,6 +207,15 @@ def submission(found: Declared, argv: Sequence[str], env: Mapping[str, str], red
         launch = dataclasses.replace(done.launch, command=tuple(argv))
         done = dataclasses.replace(done, launch=launch)
     return dataclasses.replace(done, submits=not templates.is_synchronous, syncs=templates.syncs)
+
+
+def no_timeout(error: type[E], place: str, timeout_s: float) -> E:
+    """That a launcher which submits cannot end a job; to be raised."""
+    return error(
+        f"{place} cannot end a job after {timeout_s:g} s",
+        cause="--timeout works only where a worker of logbook watches the command",
+        hint="leave it out, or set a limit of the launcher's own in its options",
+    )
 
 
 def _check_secrets(
