@@ -88,6 +88,7 @@ def _check(form: str, out: str | None, *, as_json: bool) -> None:
 
 def _report(space: Workspace, book: Book, chosen: object, out: str | None, *, as_json: bool) -> None:
     """The page of the logbook, as `logbook report` makes it."""
+    from logbook_agent.report.page import page_file
     from logbook_agent.report.write import write_report
 
     if chosen:
@@ -100,7 +101,7 @@ def _report(space: Workspace, book: Book, chosen: object, out: str | None, *, as
     check_replaceable(place)
     with building(place) as folder:
         write_report(space, folder, [book])
-    page = str(place.path / f"{book.topic}.html")
+    page = str(place.path / page_file(book.topic))
     data = {"as": "html", "path": str(place.path), "open_with": page}
     emit("export", data, f"report: {page}", as_json=as_json, warnings=space.warnings)
 

@@ -13,6 +13,7 @@ from logbook_agent.gate.outcome import GateFinding, GateOutcome
 from logbook_agent.model.stats.sequential import ALPHA
 from logbook_agent.text import markdown as md
 from logbook_agent.text import neutral
+from logbook_agent.text.as_html import visible
 from logbook_agent.text.fit import cut
 
 # GitHub's limit is 65,536; the marker takes some.
@@ -62,7 +63,8 @@ def comment_of(finding: GateFinding, actions: Actions | None) -> str:
     parts.append(_details(finding, actions))
     page = actions.page if actions is not None else None
     # The address of the job stays live, and nothing else.
-    text = neutral.document("\n\n".join(part for part in parts if part), [page] if page is not None else [])
+    whole = visible("\n\n".join(part for part in parts if part))
+    text = neutral.document(whole, [page] if page is not None else [])
     return cut(text, LIMIT_BYTES)
 
 

@@ -91,7 +91,8 @@ class LiveSite:
         return index_document(space, found, damaged)
 
     async def _page(self, request: Request) -> Response:
-        topic = request.path_params["topic"]
+        # The page of a logbook `index` has another name, as a file.
+        topic = request.path_params["topic"].removesuffix(".logbook")
         feed = self._feed(topic)
         if feed is None:
             return _nothing()

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from logbook_agent.findings.read import Findings
 from logbook_agent.pages.templating.html import render_html
 from logbook_agent.report.document import around
-from logbook_agent.report.page import ASSETS
+from logbook_agent.report.page import ASSETS, page_file
 from logbook_agent.report.thread import claim_values, counts, foot
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import as_html, visible
@@ -34,7 +34,7 @@ def _card(findings: Findings) -> dict[str, Any]:
     header = findings.header
     return {
         "topic": header.topic,
-        "address": f"{header.topic}.html",
+        "address": page_file(header.topic),
         "title": one_line(header.title),
         "goal": Markup(as_html(header.goal)) if header.goal else None,  # noqa: S704 - escaped there
         "claims": [claim_values(claim) for claim in findings.settled[:_SHOWN_CLAIMS]],

@@ -53,6 +53,15 @@ class Page:
     foot: str
 
 
+# The index over all logbooks; and the page of a logbook whose topic is `index` (a topic has no dot).
+INDEX, INDEX_TOPIC_PAGE = "index.html", "index.logbook.html"
+
+
+def page_file(topic: str) -> str:
+    """The name of a logbook's page, which is never that of the index."""
+    return INDEX_TOPIC_PAGE if f"{topic}.html" == INDEX else f"{topic}.html"
+
+
 def page(
     workspace: Workspace,
     findings: Findings,

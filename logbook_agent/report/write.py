@@ -10,13 +10,12 @@ from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.errors import NotFound, StoreError, UsageError
 from logbook_agent.report.document import document
 from logbook_agent.report.index import index_document
-from logbook_agent.report.page import page
+from logbook_agent.report.page import INDEX, page, page_file
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, pieces_of, write_pieces, write_text
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
 
-INDEX = "index.html"
 # Below the root, where git ignores it and nothing of it changes the code that an experiment runs.
 OWN = ".report"
 _LOGS = "logs"
@@ -67,7 +66,7 @@ def write_report(
 
 def _write_page(workspace: Workspace, findings: Findings, target: Path, *, logs: bool) -> Path:
     book = findings.book
-    path = target / f"{book.topic}.html"
+    path = target / page_file(book.topic)
     made = page(workspace, findings, log_href=_copies(book, target) if logs else _none)
     text = document(made, above=INDEX)
     write_text(path, text, within=target, derived=True)

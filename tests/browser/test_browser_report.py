@@ -135,6 +135,13 @@ def test_diff_of_two_entries(demo: Site) -> None:
     assert page.evaluate("location.hash") == "#diff=DEMO-000..DEMO-001"
 
 
+@pytest.mark.parametrize("address", ["%", "%E0%A4%A", "diff=DEMO-000..DEMO-999", "diff=constructor..DEMO-001"])
+def test_an_address_that_names_nothing_here(demo: Site, address: str) -> None:
+    page = demo.open(f"demo.html#{address}")
+    expect(page.locator("#summary-title")).to_be_visible()
+    expect(page.get_by_role("dialog")).not_to_be_visible()
+
+
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_both_themes_at_every_width(demo: Site, width: int, dark: bool) -> None:

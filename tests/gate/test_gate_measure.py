@@ -149,13 +149,15 @@ def test_a_new_benchmark_has_no_base(cli: Cli, git: Git, folder: Path, record: P
 
 def test_a_head_that_fails(cli: Cli, git: Git, folder: Path, record: Path) -> None:
     git("checkout", "-q", "-b", "pr")
-    commit(git, folder, "bench.py", "raise ValueError('<!-- logbook --> @ada **bold** ```')")
+    commit(git, folder, "bench.py", "raise ValueError('<!-- logbook --> @ada **bold** \\u202e ```')")
     answer = ci(cli, record, "--json", "--", "python3", "bench.py")
     assert (answer.code, answer.data["outcome"]) == (5, "head-failed")
     text = answer.data["comment"]["text"]
     assert "- the head fails, and base does not: failed: exit code 1: ValueError" in text
     assert "<!--" not in text.split("````")[0]
     assert "@ada" not in text.split("````")[0]
+    assert "\\u202e" in text
+    assert "\u202e" not in text
     assert git("worktree", "list").count("\n") == 0
 
 

@@ -111,8 +111,9 @@
   }
 
   function fromAddress() {
-    const asked = decodeURIComponent(location.hash).match(/^#diff=(.+?)\.\.(.+)$/);
-    if (asked) open(asked[1], asked[2]);
+    const [, a, b] = location.hash.match(/^#diff=([\w-]+)\.\.([\w-]+)$/) ?? [];
+    // Of entries that are not here there is no other diff.
+    if (a && [a, b].every((id) => Object.hasOwn(read().entries, id))) open(a, b);
   }
 
   document.addEventListener("report:changed", (event) => {

@@ -52,8 +52,11 @@
   }
 
   // -- permalinks ---------------------------------------------------------------------------------
+  // An address that somebody cut or typed may be none.
+  function decoded(text) { try { return decodeURIComponent(text); } catch { return text; } }
+
   function toTarget() {
-    const id = decodeURIComponent(location.hash.slice(1));
+    const id = decoded(location.hash.slice(1));
     const target = id && document.getElementById(id);
     if (!target) return;
     if (target.hidden || target.closest("[hidden]")) clearSearch();

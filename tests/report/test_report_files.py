@@ -1,0 +1,19 @@
+"""`logbook report` as files: each logbook has a page of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.conftest import Cli
+
+
+def test_a_logbook_by_the_name_of_the_index(cli: Cli, folder: Path) -> None:
+    for topic in ("index", "other"):
+        assert cli("start", topic, "--prefix", topic.upper(), "--title", f"The {topic}").code == 0
+    answer = cli("report", "--out", "site")
+    assert answer.out.split() == [f"site/{name}" for name in ("index.html", "index.logbook.html", "other.html")]
+    index = (folder / "site/index.html").read_text()
+    assert 'href="index.logbook.html">The index</a>' in index
+    assert "The index" in (folder / "site/index.logbook.html").read_text()
+    export = cli("export", "--as", "html", "--out", "export", "-L", "index")
+    assert export.out == f"report: {folder}/export/index.logbook.html\n"
