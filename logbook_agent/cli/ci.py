@@ -22,14 +22,13 @@ from logbook_agent.sweeps.ab_prepare import MINIMUM_EFFECT, MOST_PAIRS
 def ci_command(
     *,
     context: Context,
-    words: Annotated[
-        Texts, Argument(metavar="RECIPE | -- CMD...", help="A recipe by its name, or a command after --.")
-    ] = None,
+    words: Annotated[Texts, Argument(metavar="RECIPE | -- CMD...", help="A recipe, or a command after --.")] = None,
     base: Annotated[
-        Text, Option("--base", metavar="REF", help="The commit to compare with. [where the head left its target]")
+        Text,
+        Option("--base", metavar="REF", help="The commit to compare with. [where the head left its target branch]"),
     ] = None,
     head: Annotated[Text, Option("--head", metavar="REF", help="The commit to measure. [HEAD]")] = None,
-    fetch: Annotated[bool, Option("--fetch", help="Have git fetch the base where the clone lacks it.")] = False,
+    fetch: Annotated[bool, Option("--fetch", help="Fetch the base from origin if the clone lacks it.")] = False,
     setup: Annotated[
         Texts, Option("--setup", metavar="CMD", help="Shell command to run on each side first; repeatable.")
     ] = None,
@@ -39,7 +38,9 @@ def ci_command(
     scale: Annotated[Text, Option("--scale", metavar="NAME", help="Scale of the recipe, as in `sweep`.")] = None,
     metric: Annotated[
         Texts,
-        Option("--metric", metavar="NAME[:max|min][:UNIT]", help="What is judged; repeatable. [the recipe's]"),
+        Option(
+            "--metric", metavar="NAME[:max|min][:UNIT]", help="A metric to judge; repeatable. [those of the recipe]"
+        ),
     ] = None,
     env: EnvOption = None,
     timeout: TimeoutOption = None,
@@ -47,35 +48,36 @@ def ci_command(
         Text, Option("--min-effect", metavar="PART", help=f"The smallest effect that matters. [{MINIMUM_EFFECT:.0%}]")
     ] = None,
     max_pairs: Annotated[
-        int, Option("--max-pairs", metavar="N", help=f"At most N pairs of each case. [{MOST_PAIRS}]")
+        int,
+        Option("--max-pairs", metavar="N", help=f"At most N pairs of each case. [{MOST_PAIRS}]", show_default=False),
     ] = MOST_PAIRS,
     max_time: Annotated[
-        Text, Option("--max-time", metavar="TIME", help="Start no pair that would end later than 30m, 2h.")
+        Text, Option("--max-time", metavar="TIME", help="Start no pair that would end after this time: 30m, 2h.")
     ] = None,
-    no_confirm: Annotated[
-        bool, Option("--no-confirm", help="Do not measure regressions a second time before they count.")
-    ] = False,
+    no_confirm: Annotated[bool, Option("--no-confirm", help="Count a regression after one measurement.")] = False,
     name: Annotated[
-        Text, Option("--name", metavar="NAME", help="Tells comments of several jobs apart. [the recipe's name]")
+        Text,
+        Option("--name", metavar="NAME", help="Name of the comment, if a pull request has several. [the recipe's]"),
     ] = None,
     pull_request: Annotated[
-        int | None, Option("--pull-request", metavar="N", help="Where to comment. [that of the event]")
+        int | None, Option("--pull-request", metavar="N", help="The pull request to comment on. [that of the event]")
     ] = None,
     comment_author: Annotated[
-        Text, Option("--comment-author", metavar="LOGIN", help="The account of the token, if the host does not say.")
+        Text,
+        Option("--comment-author", metavar="LOGIN", help="The account of the token, if the host does not report it."),
     ] = None,
     artifact: Annotated[
-        Text, Option("--artifact", metavar="NAME", help="Artifact that will hold the record; told in the comment.")
+        Text, Option("--artifact", metavar="NAME", help="The artifact that will hold the record; the comment names it.")
     ] = None,
-    dry_run: Annotated[bool, Option("--dry-run", help="Measure, print the comment, and post nothing.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Measure and print the comment, but do not post it.")] = False,
     max_wait: MaxWaitOption = "15m",
     root: RootOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Measure base and head of a pull request in turns, and comment on it.
+    """Measure base and head of a pull request in pairs, and comment on it.
 
-    Exit code: 1 for a regression that is settled; 5 when the head fails where base does not; 6 when nothing could be
-    measured; else 0. Example: logbook ci --base origin/main -- python bench.py
+    Exit codes: 1 for a settled regression; 5 if the head fails where the base does not; 6 if nothing could be measured;
+    otherwise 0. Example: logbook ci --base origin/main -- python bench.py
     """
     space = workspace(None, root)
     check_count("--max-pairs", max_pairs)

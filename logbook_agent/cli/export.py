@@ -32,9 +32,9 @@ def export_command(
     where: Annotated[Texts, Option("--where", metavar="K=V", help="Only rows with this value; repeatable.")] = None,
     common: Common,
 ) -> None:
-    """All measured rows, with samples, config and provenance.
+    """Export all measured rows: CSV, Parquet, JSON, HTML, MLflow, W&B offline, Trackio.
 
-    What does not count is exported, too, and says why. Example: logbook export --as parquet --out rows.parquet
+    Rows that do not count are exported, too, with the reason. Example: logbook export --as parquet --out rows.parquet
     """
     _check(form, out, as_json=common.as_json)
     space = common.space()
@@ -76,12 +76,12 @@ def export_command(
 def _check(form: str, out: str | None, *, as_json: bool) -> None:
     if form not in FORMS:
         raise UsageError(
-            f"unknown form {form!r}", cause=f"forms are {', '.join(FORMS)}", hint=choice("--as", form, FORMS)
+            f"unknown form {form!r}", cause=f"the forms are {', '.join(FORMS)}", hint=choice("--as", form, FORMS)
         )
     if out == "-" and (form not in TEXTS or as_json):
         raise UsageError(
             f"--out - cannot take {'--json' if as_json else form}",
-            cause="stdout is for one answer" if as_json else f"only {' and '.join(TEXTS)} can be printed",
+            cause="stdout takes a single document" if as_json else f"only {' and '.join(TEXTS)} can be printed",
             hint=f"name a file: --out rows{'' if form not in TEXTS else f'.{form}'}",
         )
 
@@ -94,7 +94,7 @@ def _report(space: Workspace, book: Book, chosen: object, out: str | None, *, as
     if chosen:
         raise UsageError(
             "--as html takes no ID and no --where",
-            cause="a report is made of the whole logbook",
+            cause="the page shows the whole logbook",
             hint="logbook export --as html",
         )
     place = place_of(space, book, "html", out)

@@ -16,10 +16,10 @@ def report_command(
     out: Annotated[
         Text, Option("--out", metavar="DIR", help="The folder to write to. [.report in the folder of logbooks]")
     ] = None,
-    no_logs: Annotated[bool, Option("--no-logs", help="Do not copy the logs of runs beside the pages.")] = False,
+    no_logs: Annotated[bool, Option("--no-logs", help="Do not copy the logs of the runs next to the pages.")] = False,
     common: Common,
 ) -> None:
-    """Write a page of HTML for each logbook, and an index.
+    """Write an HTML page for each logbook, and an index.
 
     With -L, write only the page of that logbook; the index lists all. The pages need no server and no network.
     Example: logbook report --out public

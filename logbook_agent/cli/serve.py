@@ -17,13 +17,15 @@ from logbook_agent.model.errors import NotFound, UsageError
 
 def serve_command(
     *,
-    port: Annotated[int, Option("--port", metavar="N", help="The port on 127.0.0.1; 0: any that is free.")] = 0,
+    port: Annotated[
+        int, Option("--port", metavar="N", help="The port on 127.0.0.1. [any free port]", show_default=False)
+    ] = 0,
     common: Common,
 ) -> None:
-    """Show the pages of `logbook report` in a browser, updated as runs go.
+    """Show the pages of `logbook report` in a browser, updated during runs.
 
-    Prints an address with a token, which opens them on this machine alone, and serves until Ctrl-C. It only looks: what
-    has ended is not collected. Example: logbook serve
+    Prints an address with a token, which works on this machine only, and serves until Ctrl-C. It is read-only: it does
+    not collect runs that have ended. Example: logbook serve
     """
     try:
         from logbook_agent.live.guard import Access
@@ -40,15 +42,15 @@ def serve_command(
         if not books:
             raise NotFound(
                 f"no logbook in {space.root}",
-                cause="a server shows logbooks, and none was started here",
-                hint="start one with: logbook start TOPIC --prefix PREFIX",
+                cause="there is nothing to serve: no logbook was started here",
+                hint="logbook start TOPIC --prefix PREFIX",
             )
         path = f"/{space.book().topic}.html" if common.logbook or len(books) == 1 else "/"
         with bound(port) as listening:
             access = Access(port=listening.getsockname()[1])
             address = access.address(path)
             data = {"schema": "logbook/serve/1", "data": {"url": address, "port": access.port}, "warnings": []}
-            # Not by `emit`, which would take the token out: this is the one place that gives it.
+            # `emit` would redact the token, and this is the only place that shows it.
             print(json.dumps(data) if common.as_json else address, flush=True)
-            say("serving on this machine alone; Ctrl-C ends it")
+            say("serving to this machine only; press Ctrl-C to stop")
             serve(lambda: looking(common, Path(folder), space.root), Path(folder), listening, access)

@@ -32,10 +32,10 @@ _TERMINATED = 128 + signal.SIGTERM
 
 
 def watch_command(*, common: Common) -> None:
-    """What runs where and how far it is, the newest results, the best so far, the criteria.
+    """Show what is running, the newest results and the best so far, live.
 
-    On a terminal it stays until Ctrl-C and exits with 130, as `tail -f` does. Elsewhere it prints this once; with
-    --json one line of JSON now and at every change. It only looks: what has ended is not collected.
+    On a terminal it keeps updating until Ctrl-C and then exits with 130, like `tail -f`. Otherwise it prints this once;
+    with --json, one line of JSON at the start and one per change. It is read-only: it does not collect ended runs.
     Example: logbook watch
     """
     with tempfile.TemporaryDirectory(prefix="logbook-watch-") as folder, _ends_well():

@@ -28,7 +28,7 @@ def lines_of(data: dict[str, Any], now: datetime, *, width: int | None, height: 
     lines = [*_lines(data, now)]
     if height is not None and len(lines) > height - 1:
         more = len(lines) - (height - 2)
-        lines = [*lines[: height - 2], [(f"and {more} more lines: make the window higher", "dim")]]
+        lines = [*lines[: height - 2], [(f"and {more} more lines: make the window taller", "dim")]]
     return [_cut(line, width) for line in lines]
 
 
@@ -62,7 +62,8 @@ def _lines(data: dict[str, Any], now: datetime) -> Iterator[Line]:
     met = sum(1 for c in criteria if c["met"])
     yield from _part(f"criteria ({met} of {len(criteria)} met)", [*map(_criterion, criteria)])
     yield from _part(
-        "next", [[(n["id"], "cyan"), (f"  {one_line(n['next'] or '')}", "")] for n in data.get("next_actions", ())]
+        "next actions",
+        [[(n["id"], "cyan"), (f"  {one_line(n['next'] or '')}", "")] for n in data.get("next_actions", ())],
     )
 
 
@@ -78,7 +79,7 @@ def _running(data: dict[str, Any], now: datetime) -> Iterator[Line]:
     yield []
     if not runs:
         series = ", ".join(data["series"])
-        yield [("nothing runs", "dim") if not series else (f"between two runs: {series}", "bold")]
+        yield [("nothing is running", "dim") if not series else (f"between two runs of {series}", "bold")]
         return
     yield [(f"running ({len(runs)})", "bold")]
     for one in runs:
@@ -123,7 +124,7 @@ def _alive(one: dict[str, Any], now: datetime) -> str:
     if beat_s is not None:
         return f"heartbeat {_length(beat_s)} ago" + (" (late)" if beat_s > _LATE_S else "")
     printed_s = _age_s(one["printed"], now)
-    return f"printed {_length(printed_s)} ago" if printed_s is not None else "nothing printed yet"
+    return f"last output {_length(printed_s)} ago" if printed_s is not None else "no output yet"
 
 
 def _age_s(moment: str | None, now: datetime) -> float | None:
@@ -146,6 +147,7 @@ def _length(seconds: float) -> str:
 def _newest(entries: Sequence[dict[str, Any]]) -> list[Line]:
     """The newest first, in columns."""
     titles = [one_line(entry["title"])[:_TITLE] for entry in entries]
+    results = [entry["result"] if entry["result"] != entry["state"] else None for entry in entries]
     widths = [
         max(map(len, texts), default=0) for texts in ([e["id"] for e in entries], [e["state"] for e in entries], titles)
     ]
@@ -153,10 +155,10 @@ def _newest(entries: Sequence[dict[str, Any]]) -> list[Line]:
         [
             (entry["id"].ljust(widths[0]), "cyan"),
             (f"  {entry['state'].ljust(widths[1])}", _STATES.get(entry["state"], "")),
-            (f"  {title.ljust(widths[2]) if entry['result'] else title}", ""),
-            (f"  {one_line(entry['result'])}" if entry["result"] else "", "bold"),
+            (f"  {title.ljust(widths[2]) if result else title}", ""),
+            (f"  {one_line(result)}" if result else "", "bold"),
         ]
-        for entry, title in reversed(list(zip(entries, titles, strict=True)))
+        for entry, title, result in reversed(list(zip(entries, titles, results, strict=True)))
     ]
 
 
@@ -177,5 +179,5 @@ def _criterion(criterion: dict[str, Any]) -> Line:
     return [
         (f"{mark} ", "green" if criterion["met"] else ""),
         (one_line(criterion["text"]), ""),
-        (f"  {one_line(why)}", "dim"),
+        (f"  {one_line(why)}" if why else "", "dim"),
     ]

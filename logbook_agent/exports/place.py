@@ -67,7 +67,7 @@ def place_of(workspace: Workspace, book: Book, form: str, out: str | None) -> Ex
     if not path.parent.is_dir():
         raise UsageError(
             f"cannot write {out}: there is no folder {path.parent}",
-            cause="an export creates no folder above the one it is named",
+            cause="logbook export does not create parent folders",
             hint=f"mkdir -p {path.parent}",
         )
     return ExportPlace(form=form, path=path, within=path.parent)
@@ -81,8 +81,8 @@ def check_replaceable(place: ExportPlace) -> None:
     if not ours:
         raise Taken(
             f"{place.path} exists and is not an unchanged {place.form} export",
-            cause="only an earlier export of the same form is replaced, and nothing that somebody changed or added",
-            hint="choose another --out, or move it away",
+            cause="an export replaces only an unchanged earlier export of the same form",
+            hint="choose another --out, or move that one away",
         )
 
 

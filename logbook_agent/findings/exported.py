@@ -71,7 +71,7 @@ class Exported:
         """What is left out and what does not count, a line each."""
         idle = sum(not row.counts for row in self.rows)
         said = [
-            (idle, "row", "not counting (column why_not)"),
+            (idle, "row", f"do{'es' * (idle == 1)} not count (see column why_not)"),
             (self.not_asked_for, "row", "left out by --where"),
             (self.runs_without_rows, "run", "without a measured row, not exported"),
             (self.predicted_rows, "predicted row", "not exported: nothing was measured"),

@@ -106,7 +106,7 @@ def ci(space: Workspace, request: CiRequest, display: Display, wire: SendOptions
     job = job_of(space, request.job)
     commits = commits_of(checkout, _pull(actions), base=request.base, head=request.head, fetch=request.fetch)
     if request.head is None and checkout.has_changes():
-        space.warnings.append("changes that are not committed are not measured: the head is the commit")
+        space.warnings.append("uncommitted changes are not measured: the head is the last commit")
     root = _root(space)
     inner = dataclasses.replace(
         space, environ=without_keys(space.environ), root_option=str(root), logbook_option=TOPIC, warnings=space.warnings
@@ -201,8 +201,8 @@ def _told(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
     except (RemoteError, UsageError) as error:
         why = f"{error.message} ({error.cause})" if error.cause else error.message
         if gate.pull is not None and gate.pull.is_fork:
-            why += "; the token of a pull request from a fork may not write"
-        gate.space.warnings.append(f"no comment was written: {why}")
+            why += "; the token of a pull request from a fork cannot write comments"
+        gate.space.warnings.append(f"the comment was not written: {why}")
         return dataclasses.replace(result, why=why)
     return placed
 
@@ -212,7 +212,7 @@ def _place(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
     with_token = dataclasses.replace(space, environ=with_host(space.environ, actions), warnings=space.warnings)
     repository = actions.repository if actions is not None else default_repository(with_token)
     if repository is None or result.number is None:
-        raise UsageError("no repository to comment in", cause="no git remote points to one")
+        raise UsageError("no repository to comment in", cause="no git remote points to a repository on GitHub")
     who = "GITHUB_REPOSITORY" if actions is not None else named_by(with_token, repository)
     calls = connect(with_token, repository, dataclasses.replace(wire, again="logbook ci"), named_by=who)
     placing = Placing(

@@ -32,10 +32,10 @@ _ORDER = (*_SIGNS,)
 # Half of the claims that chance makes are regressions, and a second measurement knows nothing of the first.
 _ONCE = ALPHA / 2
 _CHANCE = (
-    f"where nothing changed, noise makes a regression of at most {percent(_ONCE)} of such measurements, over all cases"
+    f"if nothing changed, noise shows a regression in at most {percent(_ONCE)} of such measurements, over all cases"
 )
 _CHANCE_TWICE = (
-    "a regression counts when a second measurement shows it, too: where nothing changed, noise makes one of at most"
+    "a regression counts only if a second measurement shows it, too: if nothing changed, noise does so in at most"
     f" {percent(_ONCE**2)} of such measurements, over all cases"
 )
 _TITLES = {
@@ -48,7 +48,7 @@ _TITLES = {
     GateOutcome.NO_BASE: "no base to compare with",
     GateOutcome.SAME_CODE: "base and head are the same code",
 }
-_SIDES = {BASE: "base cannot run it", HEAD: "the head fails, and base does not", "both": "fails on both sides"}
+_SIDES = {BASE: "the base fails", HEAD: "the head fails and the base does not", "both": "both sides fail"}
 
 
 def comment_of(finding: GateFinding, actions: Actions | None) -> str:
@@ -72,7 +72,7 @@ def _summary(finding: GateFinding) -> str:
     counts = finding.counts
     told = [f"**{counts[change]} {change.value}**" for change in _ORDER if counts[change]]
     told += [f"**{len(finding.unmeasured)} not measured**"] if finding.unmeasured else []
-    told += [f"**{len(finding.one_sided)} on one side only**"] if finding.one_sided else []
+    told += [f"**{len(finding.one_sided)} measured on one side only**"] if finding.one_sided else []
     sides = f"base {_commit(finding.commits.base)} → head {_commit(finding.commits.shown)}"
     return f"{', '.join(told)}; {sides}" if told else sides
 
@@ -93,7 +93,7 @@ def _table(rows: Sequence[JudgedRow]) -> str:
         *(_row(row, has_cases=has_cases) for row in ordered[:_SHOWN_ROWS]),
     ]
     more = len(rows) - _SHOWN_ROWS
-    return "\n".join(lines) + (f"\n\nand {more} more rows, which the record has" if more > 0 else "")
+    return "\n".join(lines) + (f"\n\nand {more} more rows in the record" if more > 0 else "")
 
 
 def _row(row: JudgedRow, *, has_cases: bool) -> str:
@@ -152,9 +152,7 @@ def _details(finding: GateFinding, actions: Actions | None) -> str:
     if made is not None and made.rows:
         ended = f"; stopped: {md.escape(made.why)}" if made.why else ""
         least = percent(finding.minimum_effect)
-        lines.append(
-            f"- {made.pairs} pairs of runs, the order drawn by chance{ended}; effects below {least} do not matter"
-        )
+        lines.append(f"- {made.pairs} pairs of runs in random order{ended}; effects below {least} do not matter")
         lines.append(f"- {_CHANCE_TWICE if finding.confirms else _CHANCE}")
     if made is not None:
         lines.append(
@@ -171,4 +169,4 @@ def _head(finding: GateFinding) -> str:
     commits = finding.commits
     if commits.tip is None:
         return md.inline_code(commits.head)
-    return f"{md.inline_code(commits.tip)}, measured as merged into the target branch: {md.inline_code(commits.head)}"
+    return f"{md.inline_code(commits.tip)}, merged into the target branch as {md.inline_code(commits.head)}"

@@ -8,7 +8,7 @@ from logbook_agent.gate.actions import PullRequest
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.provenance.worktrees import ORIGIN, Checkout
 
-_DEPTH = "in the workflow: actions/checkout with fetch-depth: 0; or let logbook fetch it: --fetch"
+_DEPTH = "set fetch-depth: 0 for actions/checkout in the workflow, or let logbook fetch the base: --fetch"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,18 +35,18 @@ def commits_of(
     merged = _merged(checkout, pull, top) if head is None else None
     tip = pull.head if merged is not None and pull is not None else None
     if base is not None:
-        return Commits(base=_named(checkout, base, "--base"), head=top, how="as given", tip=tip)
+        return Commits(base=_named(checkout, base, "--base"), head=top, how="from --base", tip=tip)
     if merged is not None:
         if checkout.commit_of(merged) is None:
             _bring(checkout, merged, fetch=fetch, history=False)
-        return Commits(base=merged, head=top, how="the target branch that it is merged into", tip=tip)
+        return Commits(base=merged, head=top, how="the target branch, into which the head is merged", tip=tip)
     target = pull.base if pull is not None else None
     target = target or checkout.commit_of(f"refs/remotes/{ORIGIN}/HEAD")
     if target is None:
         raise UsageError(
             "no base to compare with",
-            cause="this is no job of a pull request, and the clone does not know the default branch of origin",
-            hint="name it: --base origin/main, or any commit",
+            cause="this is not a pull request job, and the clone does not know the default branch of origin",
+            hint="name a commit: --base origin/main",
         )
     found = _merge_base(checkout, target, top)
     if found is None:
@@ -55,10 +55,10 @@ def commits_of(
     if found is None:
         raise UsageError(
             f"{top[:12]} and {target[:12]} have no common history",
-            cause="the head does not come from the target branch",
+            cause="the head does not descend from the target branch",
             hint="name a commit to compare with: --base COMMIT",
         )
-    return Commits(base=found, head=top, how="where the head has left the target branch")
+    return Commits(base=found, head=top, how="where the head left the target branch")
 
 
 def _merged(checkout: Checkout, pull: PullRequest | None, top: str) -> str | None:
@@ -94,5 +94,5 @@ def _bring(checkout: Checkout, commit: str, *, fetch: bool, history: bool) -> No
         cause="the clone is shallow: actions/checkout fetches one commit unless told otherwise"
         if is_shallow
         else "the target branch has moved since this clone was made",
-        hint=_DEPTH if is_shallow else f"git fetch {ORIGIN}; or let logbook fetch it: --fetch",
+        hint=_DEPTH if is_shallow else f"git fetch {ORIGIN}, or let logbook fetch the base: --fetch",
     )

@@ -70,8 +70,8 @@ def job_of(workspace: Workspace, request: JobRequest) -> GateJob:
     if not request.words:
         raise UsageError(
             "nothing to measure",
-            cause="neither a recipe nor a command is named",
-            hint="logbook ci RECIPE, or: logbook ci -- python bench.py; the recipes: logbook sweep",
+            cause="the command line names neither a recipe nor a command",
+            hint="logbook ci RECIPE, or logbook ci -- python bench.py; logbook sweep lists the recipes",
         )
     job = _of_command(request) if request.is_command else _of_recipe(_recipe(workspace, request), request)
     for case in job.cases:
@@ -79,7 +79,7 @@ def job_of(workspace: Workspace, request: JobRequest) -> GateJob:
             raise UsageError(
                 f"the config key {SIDE!r} is taken",
                 cause=f"logbook ci tells its two sides apart by {SIDE}={BASE} and {SIDE}={HEAD}",
-                hint="give the key of the recipe another name",
+                hint="rename the key in the recipe",
             )
     return job
 
@@ -90,7 +90,7 @@ def _recipe(workspace: Workspace, request: JobRequest) -> Chosen:
     if not isinstance(found, Chosen):
         raise UsageError(
             f"the recipe {name} has stages",
-            cause="base and head are compared in the cases of one plan",
+            cause="logbook ci compares base and head over the cases of a single plan",
             hint=f"run one of its stages: {', '.join(stage.recipe for stage in found.recipe.stages)}",
         )
     return found
@@ -99,8 +99,8 @@ def _recipe(workspace: Workspace, request: JobRequest) -> Chosen:
 def _of_command(request: JobRequest) -> GateJob:
     if request.scale or request.sets:
         raise UsageError(
-            "--set and --scale change a recipe, and a command was given",
-            cause=f"the command is {request.words[0]} ...",
+            "--set and --scale need a recipe",
+            cause=f"the command line names a command: {request.words[0]} ...",
             hint="leave them out, or name a recipe: logbook ci RECIPE",
         )
     case = JobCase(name="", argv=request.words, env=request.env, timeout_s=request.timeout_s)

@@ -79,11 +79,11 @@ class JudgedRow:
         if self.change is not CaseChange.REGRESSED:
             return self
         if other is None:
-            return self.unconfirmed(f"a second measurement gave nothing to compare: {stopped}")
+            return self.unconfirmed(f"the second measurement gave nothing to compare: {stopped}")
         second = f"{other.delta} ({other.evidence})"
         if other.change is CaseChange.REGRESSED:
             return replace(self, second=second)
-        return replace(self.unconfirmed("a second measurement did not show it"), second=second)
+        return replace(self.unconfirmed("the second measurement did not show it"), second=second)
 
     def among(self, rows: Sequence[JudgedRow]) -> JudgedRow | None:
         """The row of the same case and metric in another measurement; None where there is not just one. Fewer names

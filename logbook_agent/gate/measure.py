@@ -110,7 +110,9 @@ class Measuring:
         rows = rows_of(first.answers)
         again = regressed_runs(first.answers)
         if first.stop is Stop.FAILED:
-            return self._told(first, tuple(row.unconfirmed("a run failed before it was confirmed") for row in rows))
+            return self._told(
+                first, tuple(row.unconfirmed("a run failed before the second measurement") for row in rows)
+            )
         if not again or not self._terms.confirms:
             return self._told(first, rows)
         ids = {case.name for run in made.runs if run.run in again and (case := self._job.case_of(run)) is not None}
@@ -135,7 +137,7 @@ class Measuring:
             for command in commands:
                 if label == SETUP and made.is_stopped():
                     return failed
-                self._display.progress(f"{label} of {tree.name}")
+                self._display.progress(f"{label} on {tree.name}")
                 ready = prepare(
                     self._space,
                     command.argv,
@@ -171,7 +173,7 @@ class Measuring:
         return [] if any(u.side == HEAD for u in self._unmeasured) else able
 
     def _try(self, made: Series, case: JobCase, tree: Tree) -> Unmeasured | None:
-        self._display.progress(f"{tree.name}: {case.name or self._job.name}")
+        self._display.progress(f"warm-up on {tree.name}: {case.name or self._job.name}")
         try:
             command = self._command(case, tree)
         except ToolError as error:
@@ -180,7 +182,7 @@ class Measuring:
         if run is None:
             return Unmeasured(case=case.name, side=tree.name, why="could not be started")
         if ended_badly(run):
-            return _unmeasured(case.name, tree.name, "failed", run)
+            return _unmeasured(case.name, tree.name, "", run)
         failure = next((row.failed for row in run.rows if row.failed is not None), None)
         if failure is not None:
             return _unmeasured(case.name, tree.name, f"reported a failure ({failure.reason})", run)
@@ -229,8 +231,10 @@ class Measuring:
         """Cases that came out regressive once more, in an entry of their own: what noise made will not come back."""
         request = self._request()
         if request.max_time_s is not None and request.max_time_s <= 0:
-            return self._told(first, tuple(row.unconfirmed("no time was left to confirm it") for row in rows))
-        self._display.progress("regressions are measured a second time")
+            return self._told(
+                first, tuple(row.unconfirmed("no time was left for a second measurement") for row in rows)
+            )
+        self._display.progress("measuring the regressions a second time")
         with self._series(f"{self._job.name}: regressions measured a second time", before.id) as made:
             self._entries.append(made.entry.id)
             second = self._pairs(made, cases)
@@ -243,7 +247,7 @@ class Measuring:
             run = first.series.runs[-1]
             case = self._job.case_of(run)
             side = str(run.config.get(SIDE, BASE))
-            self._unmeasured.append(_unmeasured(case.name if case is not None else "", side, "failed", run))
+            self._unmeasured.append(_unmeasured(case.name if case is not None else "", side, "", run))
         return GateMeasured(
             book=self._book,
             entries=tuple(self._entries),
@@ -298,4 +302,4 @@ class Measuring:
 def _unmeasured(case: str, side: str, what: str, run: Run) -> Unmeasured:
     how = how_it_failed(run) if ended_badly(run) else ""
     said = (run.output.error_tail or run.output.tail)[-_TAIL_LINES:] if run.output is not None else ()
-    return Unmeasured(case=case, side=side, why=f"{what}: {how}" if how else what, said=said)
+    return Unmeasured(case=case, side=side, why=": ".join(filter(None, (what, how))) or "failed", said=said)

@@ -103,7 +103,7 @@ class Placing:
         self._posted = True
         if comment.author.casefold() != login.casefold():
             self.warnings.append(
-                f"the comment was posted by {comment.author}, not by {login}: the next push would post another one;"
+                f"the comment was posted by {comment.author}, not by {login}, so the next push would post a second one;"
                 f" add: --comment-author '{comment.author}'"
             )
 

@@ -57,9 +57,9 @@ def bound(port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         listening.close()
         raise UsageError(
-            f"port {port} cannot be served",
-            cause=f"{getattr(error, 'strerror', None) or error}: another server may have it",
-            hint="logbook serve --port 0",
+            f"cannot listen on port {port}",
+            cause=str(getattr(error, "strerror", None) or error),
+            hint="let the system choose a port: logbook serve",
         ) from error
     return listening
 

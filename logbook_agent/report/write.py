@@ -38,12 +38,14 @@ def write_report(
     if not all_books:
         raise NotFound(
             f"no logbook in {workspace.root}",
-            cause="a report is made of logbooks, and none was started here",
-            hint="start one with: logbook start TOPIC --prefix PREFIX, or name the folder that holds some: --root DIR",
+            cause="a report needs at least one logbook, and none was started here",
+            hint="logbook start TOPIC --prefix PREFIX, or name another folder of logbooks: --root DIR",
         )
     if os.path.lexists(target) and not target.is_dir():
         raise UsageError(
-            f"{target} is not a folder", cause="a report is a folder of files", hint="logbook report --out DIR"
+            f"{target} is not a folder",
+            cause="logbook report writes several files into a folder",
+            hint="logbook report --out DIR",
         )
     make_folder(target, within=target)
     if folder is None:

@@ -41,8 +41,8 @@ def test_an_export_replaces_an_earlier_one_and_nothing_else(filled: Cli, folder:
         assert answer.code == 2
         assert answer.err.splitlines() == [
             f"error: {folder}/theirs exists and is not an unchanged {form} export",
-            "  cause: only an earlier export of the same form is replaced, and nothing that somebody changed or added",
-            "  next:  choose another --out, or move it away",
+            "  cause: an export replaces only an unchanged earlier export of the same form",
+            "  next:  choose another --out, or move that one away",
         ]
         assert (folder / "theirs").read_bytes() == theirs
     (folder / "link").symlink_to(f"rows.{form}")
@@ -82,7 +82,7 @@ def test_stdout(filled: Cli) -> None:
     answer = filled("export", "--as", "csv", "--out", "-", "MOE-003")
     assert answer.out.startswith("entry,run,row,counts,why_not,")
     assert answer.out.count("\r\n") == 2
-    assert answer.err == "1 row not counting (column why_not)\n"
+    assert answer.err == "1 row does not count (see column why_not)\n"
     document = json.loads(filled("export", "--as", "json", "--out", "-").out)
     assert (document["schema"], len(document["rows"])) == ("logbook-rows/1", 7)
     for words, message in (

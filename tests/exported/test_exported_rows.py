@@ -47,7 +47,7 @@ def test_nothing_is_left_out_and_each_row_says_why_it_does_not_count(tmp_path: P
         ("MOE-005/1", "failed: oom"),
     ]
     assert found.notes() == [
-        "4 rows not counting (column why_not)",
+        "4 rows do not count (see column why_not)",
         "1 run without a measured row, not exported",
     ]
     findings = Findings(book, utc_now)

@@ -47,7 +47,7 @@ def test_the_target_branch_has_moved(job: Job) -> None:
     job.git("checkout", "-q", "pr")
     answer = job.run("--json", "--", "python3", "bench.py")
     assert (answer.data["base"], answer.data["comment"]["written"]) == (left, "updated")
-    assert answer.data["base_is"] == "where the head has left the target branch"
+    assert answer.data["base_is"] == "where the head left the target branch"
     job.git("merge", "-q", "main")
     assert job.run("--json", "--", "python3", "bench.py").data["base"] == moved
     assert moved in body(job)
@@ -57,8 +57,8 @@ def test_a_fork_has_a_token_that_may_not_write(job: Job) -> None:
     job.github.rules.add("POST", "/comments$", faults.forbidden("Resource not accessible by integration"))
     answer = job.run(fork=True)
     assert answer.code == 0, answer.err
-    assert "warning: no comment was written: " in answer.err
-    assert "the token of a pull request from a fork may not write" in answer.err
+    assert "warning: the comment was not written: " in answer.err
+    assert "the token of a pull request from a fork cannot write comments" in answer.err
     assert job.comments == []
     assert job.summary.startswith(TITLE)
     assert answer.out.startswith(TITLE), "without a comment it is printed"
@@ -69,7 +69,7 @@ def test_a_fork_has_a_token_that_may_not_write(job: Job) -> None:
 def test_a_job_without_a_token(job: Job) -> None:
     answer = job.run(fork=True, token=None)
     assert answer.code == 0, answer.err
-    assert "no comment was written: no token for 127.0.0.1:" in answer.err
+    assert "the comment was not written: no token for 127.0.0.1:" in answer.err
     assert job.summary.startswith(TITLE)
     assert not any(r.is_write for r in job.github.requests)
 
@@ -178,7 +178,7 @@ def test_a_host_that_does_not_answer_changes_no_verdict(job: Job) -> None:
     job.github.rules.add("GET", "/comments$", faults.server_error())
     answer = job.run()
     assert answer.code == 0
-    assert "no comment was written: " in answer.err
+    assert "the comment was not written: " in answer.err
     assert job.summary.startswith(TITLE)
 
 

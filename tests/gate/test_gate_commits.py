@@ -45,7 +45,10 @@ def test_a_merge_commit_is_compared_with_what_it_is_merged_into(
         commits_of(here(clone), pull, base=None, head=None, fetch=False)
     assert caught.value.message == f"the base {target[:12]} is not in this clone"
     assert caught.value.cause == "the clone is shallow: actions/checkout fetches one commit unless told otherwise"
-    assert "actions/checkout with fetch-depth: 0; or let logbook fetch it: --fetch" in caught.value.hint
+    assert (
+        "set fetch-depth: 0 for actions/checkout in the workflow, or let logbook fetch the base: --fetch"
+        in caught.value.hint
+    )
     found = commits_of(here(clone), pull, base=None, head=None, fetch=True)
     assert (found.base, found.shown, found.head) == (target, pull.head, git("rev-parse", "merged"))
     # Alone, without its history.
@@ -79,8 +82,8 @@ def test_a_base_that_is_named_is_taken_as_it_is(cli: Cli, git: Git, folder: Path
         assert cli("ci", f"--base={name}", "--", "true").code == 2
     assert cli("ci", "--", "true").err == (
         "error: no base to compare with\n"
-        "  cause: this is no job of a pull request, and the clone does not know the default branch of origin\n"
-        "  next:  name it: --base origin/main, or any commit\n"
+        "  cause: this is not a pull request job, and the clone does not know the default branch of origin\n"
+        "  next:  name a commit: --base origin/main\n"
     )
 
 
@@ -94,7 +97,7 @@ def test_changes_that_are_not_committed_are_told(cli: Cli, git: Git, folder: Pat
     (folder / "bench.py").write_text("raise SystemExit(1)")
     answer = cli("ci", "--base", "HEAD", "--root", str(tmp_path / "record"), "--", "true")
     assert answer.code == 0
-    assert "warning: changes that are not committed are not measured: the head is the commit" in answer.err
+    assert "warning: uncommitted changes are not measured: the head is the last commit" in answer.err
 
 
 def test_a_worktree_is_removed_whatever_a_build_leaves_there(git: Git, folder: Path, tmp_path: Path) -> None:

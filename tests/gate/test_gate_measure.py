@@ -144,7 +144,7 @@ def test_a_new_benchmark_has_no_base(cli: Cli, git: Git, folder: Path, record: P
     assert (answer.code, answer.data["outcome"]) == (0, "no-base")
     text = answer.data["comment"]["text"]
     assert text.startswith("### Benchmark of command: no base to compare with\n")
-    assert "- base cannot run it: failed: exit code 2: " in text
+    assert "- the base fails: exit code 2: " in text
 
 
 def test_a_head_that_fails(cli: Cli, git: Git, folder: Path, record: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_head_that_fails(cli: Cli, git: Git, folder: Path, record: Path) -> No
     answer = ci(cli, record, "--json", "--", "python3", "bench.py")
     assert (answer.code, answer.data["outcome"]) == (5, "head-failed")
     text = answer.data["comment"]["text"]
-    assert "- the head fails, and base does not: failed: exit code 1: ValueError" in text
+    assert "- the head fails and the base does not: exit code 1: ValueError" in text
     assert "<!--" not in text.split("````")[0]
     assert "@ada" not in text.split("````")[0]
     assert "\\u202e" in text
@@ -166,7 +166,7 @@ def test_both_fail(cli: Cli, git: Git, folder: Path, record: Path) -> None:
     commit(git, folder, "other.py", "")
     answer = ci(cli, record, "--json", "--", "sh", "-c", "exit 3")
     assert (answer.code, answer.data["outcome"]) == (6, "not-measured")
-    assert "fails on both sides: failed: exit code 3" in answer.data["comment"]["text"]
+    assert "both sides fail: exit code 3" in answer.data["comment"]["text"]
 
 
 def test_a_command_without_a_result(cli: Cli, git: Git, folder: Path, record: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_command_without_a_result(cli: Cli, git: Git, folder: Path, record: Pa
     commit(git, folder, "other.py", "")
     answer = ci(cli, record, "--json", "--", "true")
     assert answer.code == 6
-    assert "fails on both sides: printed no RESULT or METRIC line" in answer.data["comment"]["text"]
+    assert "both sides fail: printed no RESULT or METRIC line" in answer.data["comment"]["text"]
 
 
 def test_setup_is_run_on_each_side_and_its_environment_comes_first(
@@ -185,8 +185,8 @@ def test_setup_is_run_on_each_side_and_its_environment_comes_first(
     setup = "mkdir -p .venv/bin; printf '#!/bin/sh\\necho METRIC speed=1' > .venv/bin/bench; chmod +x .venv/bin/bench"
     answer = ci(cli, record, "--json", "--max-pairs", "1", "--setup", setup, "--", "bench")
     assert answer.code == 0, answer.err
-    assert "setup of base" in answer.err
-    assert "setup of head" in answer.err
+    assert "setup on base" in answer.err
+    assert "setup on head" in answer.err
     assert row(answer)["pairs"] == 1
     assert "differs in" not in answer.data["comment"]["text"]
 
@@ -196,7 +196,7 @@ def test_setup_that_fails_on_the_head(cli: Cli, git: Git, folder: Path, record: 
     commit(git, folder, "new.txt", "1")
     answer = ci(cli, record, "--json", "--setup", "test ! -e new.txt", "--", "python3", "bench.py")
     assert answer.code == 5
-    assert "the head fails, and base does not: setup failed: exit code 1" in answer.data["comment"]["text"]
+    assert "the head fails and the base does not: setup failed: exit code 1" in answer.data["comment"]["text"]
 
 
 def test_time_is_up_before_anything_is_settled(cli: Cli, git: Git, folder: Path, record: Path) -> None:
@@ -234,7 +234,7 @@ def test_words_that_name_no_recipe(cli: Cli, git: Git, record: Path) -> None:
     assert ci(cli, record, "--set", "a=1", "--", "true").code == 2
     assert ci(cli, record).err == (
         "error: nothing to measure\n"
-        "  cause: neither a recipe nor a command is named\n"
-        "  next:  logbook ci RECIPE, or: logbook ci -- python bench.py; the recipes: logbook sweep\n"
+        "  cause: the command line names neither a recipe nor a command\n"
+        "  next:  logbook ci RECIPE, or logbook ci -- python bench.py; logbook sweep lists the recipes\n"
     )
     assert not record.exists()

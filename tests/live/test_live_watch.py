@@ -55,7 +55,7 @@ def test_a_snapshot_where_there_is_no_terminal(started: Cli, folder: Path) -> No
     assert "not in the logbook yet: logbook collect" in shown.out
     assert whole(folder) == before, "nothing is collected"
     assert started("collect").out == "MOE-001 run 1: finished, 1 row\n"
-    assert "nothing runs" in started("watch").out
+    assert "nothing is running" in started("watch").out
 
 
 @pytest.mark.slow
@@ -134,11 +134,11 @@ def test_what_is_said_of_a_run() -> None:
         "    │ RESULT tflops=3",
     ]
     assert [len(line) for line in text_of(data, now, width=20)] == [0, 11, 20, 20, 13, 20]
-    assert text_of(data, now, width=40, height=5)[-1] == "and 3 more lines: make the window higher"
+    assert text_of(data, now, width=40, height=5)[-1] == "and 3 more lines: make the window taller"
     alone = RunProgress(made=0, total=None, is_at_most=False, usual_s=100.0, parallel=2)
     one |= {"progress": alone.data(), "trouble": None, "heartbeat": None, "lines": ["a", "b", "c", "d"]}
     assert text_of(data, now)[2:] == [
-        "  MOE-003/04  Int8  running  vm, nothing printed yet",
+        "  MOE-003/04  Int8  running  vm, no output yet",
         "    for 2 min 10 s, 30 s longer than usual",
         "    │ b",
         "    │ c",

@@ -112,14 +112,14 @@ def checkout_of(place: Path, environ: Mapping[str, str]) -> Checkout:
     if found is None:
         raise UsageError(
             f"{place} is not in a git repository",
-            cause="base and head are two commits of one",
-            hint="cd into the checkout of the pull request; in GitHub Actions: actions/checkout comes before this step",
+            cause="logbook ci compares two commits of a repository",
+            hint="cd into the checkout of the pull request; in GitHub Actions, run actions/checkout before this step",
         )
     checkout = Checkout(top=found.top, inside=found.place_of(place), environ=environ)
     if checkout.commit_of("HEAD") is None:
         raise UsageError(
-            f"git knows no commit in {found.top}",
-            cause="nothing was committed yet, or git refuses a folder of another user (safe.directory)",
+            f"{found.top} has no commit",
+            cause="nothing is committed yet, or git refuses a folder of another user (safe.directory)",
             hint=f"git -C {found.top} log -1",
         )
     return checkout
