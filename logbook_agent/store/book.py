@@ -226,7 +226,12 @@ class Book:
 
     def _unknown(self, entry_id: str) -> NotFound:
         ids = self.entry_ids()
-        if not ids:
+        if id_number(entry_id, self.header.prefix) is not None and self.run_numbers(entry_id):
+            cause, hint = (
+                "its file was removed, but its runs are there",
+                "logbook doctor --fix writes an entry for them",
+            )
+        elif not ids:
             cause, hint = f"{self.topic} has no entries yet", "record one with: logbook run -- COMMAND"
         elif parse_id(entry_id) is None:
             cause, hint = f"an ID looks like {ids[-1]}", f"try: logbook show {ids[-1]}"

@@ -229,6 +229,12 @@ def _told(path: Path) -> Iterator[None]:
     """Errors of the file system as a StoreError about the file that is written."""
     try:
         yield
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise StoreError(
+            f"cannot write {path}: {error.strerror or error}",
+            cause="its folder was moved or removed",
+            hint="where it is now, type: logbook doctor",
+        ) from error
     except OSError as error:
         raise StoreError(
             f"cannot write {path}: {error.strerror or error}",

@@ -16,6 +16,7 @@ A lock ends with its holder, whatever ended that: so nobody is taken for alive w
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import fcntl
 import json
 import os
@@ -202,6 +203,19 @@ class Spool:
     def _write(self, name: str, value: object, *, durable: bool) -> None:
         data = json.dumps(encode(value), ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
         write_atomic(self.folder / name, data, within=self.within, durable=durable)
+
+    def found_by(self, lock: int) -> Spool:
+        """This spool where it lies now, by the descriptor of its lock: its repository may have been moved while a
+        worker was at work. Where that cannot be told, and after it was removed, the same."""
+        try:
+            path = Path(os.readlink(f"/proc/self/fd/{lock}"))  # noqa: PTH115 - Linux alone has it
+        except OSError:
+            return self
+        if path.name != LOCK or path.parent.name != self.folder.name or not path.is_file():
+            return self
+        place = path.parent
+        within = place.parents[len(self.folder.relative_to(self.within).parts) - 1]
+        return dataclasses.replace(self, folder=place, within=within)
 
     # -- who is responsible --------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from logbook_agent.running.worker.process import write_end
 from logbook_agent.running.worker.sealing import sealed, unsealed
 from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
+from tests.conftest import Cli
 from tests.executors.conftest import Place, is_gone, sh, wait_for
 from tests.executors.test_executors_contract import SECRET
 
@@ -286,6 +287,34 @@ def test_an_end_is_written_when_the_disk_has_room_again(tmp_path: Path, monkeypa
     write_end(spool, end, sleep=slept.append)
     assert spool.end() == end
     assert len(slept) == 3
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="nobody tells where an open file lies now")
+@pytest.mark.slow
+def test_a_repository_that_is_moved_during_a_run_loses_nothing(local: Place) -> None:
+    go = local.folder.parent / "go"
+    run = local.send(*sh(f"cd /; echo begins; until [ -e {go} ]; do sleep 0.02; done; echo RESULT tflops=3"))
+    worker_of(local, run)
+    local.folder = local.folder.rename(local.folder.with_name("moved"))
+    os.chdir(local.folder)
+    go.touch()
+    done = local.ended(run)
+    assert done.problems == ()
+    assert done.exit == Exit(code=0)
+    assert [row.metrics["tflops"].samples for row in done.rows] == [(3.0,)]
+
+
+@pytest.mark.slow
+def test_an_entry_whose_file_is_removed_during_its_run(started: Cli, local: Place) -> None:
+    assert started("run", "--detach", "--", *sh(WAITS)).code == 0
+    (local.folder / "logbooks/moe/entries/MOE-000.yaml").unlink()
+    for words in (("wait", "MOE-000"), ("cancel", "MOE-000"), ("tail", "MOE-000")):
+        said = started(*words).err
+        assert "cause: its file was removed, but its runs are there" in said
+        assert "next:  logbook doctor --fix writes an entry for them" in said
+    assert "entry MOE-000 written" in started("doctor", "--fix").out
+    (local.folder / "go").touch()
+    assert started("wait", "MOE-000").out == "MOE-000: finished, 1 row\n"
 
 
 def test_an_end_that_never_fits_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,14 +101,21 @@ def _work(spool: Spool, lock: int | None) -> int:
     except CodecError as error:
         raise StoreError(f"{where}: {error}", cause="another version of logbook-agent wrote it") from error
     with StopRequests() as stops:
-        make(unsealed(work, os.environ), spool, environ_of(os.environ), stops)
+        make(unsealed(work, os.environ), spool, environ_of(os.environ), stops, lock=held)
     return 0
 
 
 def make(
-    work: Work, spool: Spool, environ: Mapping[str, str], stops: StopRequests, *, patience_s: float = _PATIENCE_S
+    work: Work,
+    spool: Spool,
+    environ: Mapping[str, str],
+    stops: StopRequests,
+    *,
+    lock: int | None = None,
+    patience_s: float = _PATIENCE_S,
 ) -> None:
-    """Make the run and leave its end in the spool. Raises StoreError when that cannot be written."""
+    """Make the run and leave its end in the spool, which is looked for by its `lock` where it was moved meanwhile.
+    Raises StoreError when that cannot be written."""
     redactor = redactor_of(work, environ)
     spool = replace(spool, redactor=lambda: redactor)
     place = Workplace(
@@ -120,13 +127,13 @@ def make(
         within=spool.within,
     )
     try:
-        end = perform(work, place, SpoolWatch(spool, place.now), stops)
+        end = perform(work, place, SpoolWatch(spool, place.now, lock=lock), stops)
     except (LogbookError, OSError) as error:
-        if spool.has(BEGAN):
+        if (spool if lock is None else spool.found_by(lock)).has(BEGAN):
             raise  # the command may have been started, and nobody saw its end
         said = f"never started: {error.message if isinstance(error, LogbookError) else error}"
         end = End(ended=stamp(place.now()), duration_s=0.0, exit=Exit(never_started=True), problems=(said,))
-    write_end(spool, end, patience_s=patience_s)
+    write_end(spool if lock is None else spool.found_by(lock), end, patience_s=patience_s)
 
 
 def write_end(
@@ -154,9 +161,14 @@ class SpoolWatch:
     """Writes what becomes known to the spool. The command goes on when a heartbeat cannot be written."""
 
     def __init__(
-        self, spool: Spool, now: Callable[[], datetime], *, clock: Callable[[], float] = time.monotonic
+        self,
+        spool: Spool,
+        now: Callable[[], datetime],
+        *,
+        lock: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._spool, self._now, self._clock = spool, now, clock
+        self._spool, self._now, self._clock, self._lock = spool, now, clock, lock
         self._began: Began | None = None
         self._unsaved = False
         self._last: str | None = None
@@ -187,6 +199,8 @@ class SpoolWatch:
         if now - self._beaten < HEARTBEAT_S:
             return
         self._beaten = now
+        if self._lock is not None:
+            self._spool = self._spool.found_by(self._lock)
         try:
             if self._unsaved and self._began is not None:
                 self._spool.write_began(self._began)
