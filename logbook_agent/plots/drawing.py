@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Matplotlib's settings are of the whole process.
 _LOCK = threading.Lock()
+# Dashes of what stands beside what is asked.
+_BESIDE = (4.0, 2.0)
 # Beyond these, limits of an axis are no numbers any more.
 _LARGEST, _SMALLEST = 1e200, 1e-200
 _OURS = {
@@ -102,16 +104,16 @@ class Stroke:
 
 def strokes(series: tuple[PlotSeries, ...]) -> list[Stroke]:
     """Curves and points have a colour each; bands and levels share one that follows, or are grey where they stand
-    beside what is asked."""
+    beside what is asked. A curve that is there to be held against is dashed, and the first of the others is solid."""
     numbers, lines, found = count(), count(), []
     curves = sum(s.shape not in ("band", "rule") for s in series)
     for one in series:
         if one.shape in ("band", "rule"):
             tint = LIGHT["muted"] if one.beside else colour(curves)
-            found.append(Stroke(tint, "", (4, 2) if one.shape == "rule" and one.beside else (), one.beside))
+            found.append(Stroke(tint, "", _BESIDE if one.shape == "rule" and one.beside else (), one.beside))
         else:
             at = next(numbers)
-            pattern = dashes(next(lines)) if one.shape != "points" else ()
+            pattern = () if one.shape == "points" else _BESIDE if one.beside else dashes(next(lines))
             found.append(Stroke(colour(at), marker(at), pattern, one.beside))
     return found
 
@@ -128,8 +130,8 @@ class _Drawing:
         self.log_y = figure.y.log and bool(points) and min(p.y for p in points) > 0
 
     def _numbers(self, *, marks: bool = False) -> list[float]:
-        """The numbers that the points lie at; of `marks` without the ends of bands and levels."""
-        series = [s for s in self.figure.series if not marks or s.shape not in ("band", "rule")]
+        """The numbers that the points lie at; of `marks` those of curves and points alone."""
+        series = [s for s in self.figure.series if not marks or s.shape in ("line", "points")]
         return [self.at(p) for s in series for p in s.points if is_drawable(p)]
 
     def at(self, point: PlotPoint) -> float:
@@ -143,13 +145,18 @@ class _Drawing:
             points = [(n, p) for n, p in enumerate(series.points) if is_drawable(p)]
             if not points:
                 continue
-            place = curves.index(at) - (len(curves) - 1) / 2 if at in curves else 0.0
+            place = curves.index(at) - (len(curves) - 1) / 2 if at in curves and self._meet(curves) else 0.0
             if series.shape == "band":
                 self._band(at, points, look)
             elif series.shape == "rule":
                 self._rule(at, points, look)
             else:
                 self._curve(at, series, points, look, place * min(5.0, 22.0 / max(1, len(curves))))
+
+    def _meet(self, curves: list[int]) -> bool:
+        """Whether marks of two curves are at one place of the axis. In an order of runs none are."""
+        places = [self.at(p) for at in curves for p in self.figure.series[at].points]
+        return len({*places}) < len(places)
 
     def _axes(self) -> None:
         axes, figure = self.axes, self.figure
@@ -168,7 +175,7 @@ class _Drawing:
         if figure.x.names:
             self._name_ticks()
         else:
-            self._ticks(axes.xaxis, self._numbers(marks=True) or self._numbers(), log=self.log_x)
+            self._ticks(axes.xaxis, log=self.log_x)
         value_axis = axes.xaxis if self.turned else axes.yaxis
         value_axis.set_major_formatter(_formatter())
         if self.log_y:
@@ -205,30 +212,30 @@ class _Drawing:
         else:
             self.axes.set_xticks(at, names)
 
-    def _ticks(self, axis: Any, values: list[float], *, log: bool) -> None:
-        """At the values themselves where there are few, so that a reader finds them."""
-        from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
+    def _ticks(self, axis: Any, *, log: bool) -> None:
+        """At the values of the marks where these are few and lie over the whole axis, so that a reader finds them."""
+        from matplotlib.ticker import FixedLocator, NullLocator
 
-        distinct = sorted({*values})
-        low, high = (math.log(distinct[0]), math.log(distinct[-1])) if log and distinct else (0.0, 0.0)
-        if distinct and not log:
-            low, high = distinct[0], distinct[-1]
-        steps = [math.log(v) if log else v for v in distinct]
-        wide = all(b - a >= 0.05 * (high - low) for a, b in pairwise(steps))
+        every = self._numbers()
+        distinct = sorted({*(self._numbers(marks=True) or every)})
+        steps, ends = ([math.log(v) if log else v for v in sorted(values)] for values in (distinct, every))
+        span = ends[-1] - ends[0] if ends else 0.0
+        apart = all(b - a >= 0.05 * span for a, b in pairwise(steps))
         axis.set_major_formatter(_formatter())
-        if 1 <= len(distinct) <= 12 and wide:
+        if 1 <= len(distinct) <= 12 and apart and steps[-1] - steps[0] >= 0.5 * span:
             axis.set_major_locator(FixedLocator(distinct))
             axis.set_minor_locator(NullLocator())
         elif log:
-            self._log_ticks(axis, distinct)
-        elif all(float(v).is_integer() for v in distinct):
-            axis.set_major_locator(MaxNLocator(integer=True, nbins=12))
+            self._log_ticks(axis, every)
+        elif distinct and all(float(v).is_integer() for v in distinct):
+            axis.set_major_locator(FixedLocator(_whole(distinct[0], distinct[-1])))
 
     def _log_ticks(self, axis: Any, values: list[float]) -> None:
         from matplotlib.ticker import LogLocator, NullLocator
 
         decades = math.log10(max(values) / min(values)) if values else 1.0
-        axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0) if decades < 3 else (1.0,), numticks=12))
+        subs = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if decades < 1 else (1.0, 2.0, 5.0) if decades < 3 else (1.0,)
+        axis.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(_formatter())
 
@@ -246,8 +253,8 @@ class _Drawing:
         if series.shape in ("line", "steps"):
             how: dict[str, Any] = {"drawstyle": "steps-post"} if series.shape == "steps" else {}
             (line,) = self.axes.plot(*self._xy(xs, ys), linewidth=1.6, zorder=2.5, **how, **style)
-            if look.dashes or look.beside:
-                line.set_dashes(look.dashes or (4, 2))
+            if look.dashes:
+                line.set_dashes(look.dashes)
         size = 3.5 if series.shape == "steps" else 6.0 if len(points) <= 40 else 4.0 if len(points) <= 200 else 2.5
         inside = LIGHT["paper"] if look.beside else look.colour
         for number, point in points:
@@ -314,6 +321,14 @@ def _around(values: list[float], *, log: bool, share: float) -> tuple[float, flo
     return low - room, high + room
 
 
+def _whole(low: float, high: float) -> list[float]:
+    """Some 10 round whole numbers from the lowest to the highest value, and none outside: there is no run 0."""
+    least = (high - low) / 11
+    power = 10 ** math.floor(math.log10(max(least, 1.0)))
+    step = next(power * share for share in (1, 2, 5, 10) if power * share >= least)
+    return [step * number for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
 def _formatter() -> Any:
     from matplotlib.ticker import FuncFormatter
 
@@ -348,8 +363,8 @@ def _legend(canvas: Canvas, axes: Axes, figure: Figure, layout: Placement) -> No
             markerfacecolor=LIGHT["paper"] if look.beside else look.colour, linewidth=1.5,
             linestyle="none" if series.shape == "points" else "-",
         )  # fmt: skip
-        if series.shape != "points" and (look.dashes or look.beside):
-            line.set_dashes(look.dashes or (4, 2))
+        if look.dashes:
+            line.set_dashes(look.dashes)
         handles.append(line)
     if layout.more:
         handles.append(Line2D([], [], linestyle="none", label=f"and {layout.more:,} more"))

@@ -178,7 +178,11 @@ def _ratios(entry_id: str, one: Answered, judged: Sequence[_JudgedCase], declare
             PlotPoint(
                 x=order[at],
                 y=change,
-                said=cut_line(f"{at[1]}/{at[2]} pair {order[at]} {j.name}: {change:+.2f}% ({said})", _SAID_CHARS),
+                said=cut_line(
+                    " ".join(filter(None, [f"{at[1]}/{at[2]} pair {order[at]}", j.name]))
+                    + f": {change:+.2f}% ({said})",
+                    _SAID_CHARS,
+                ),
                 entry=at[1],
             )
             for at, change, said in _changes(j)

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.findings.plots.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries
-from logbook_agent.findings.plots.words import NAME_CHARS, counted, is_wide, key, name_of, shortest, shown
+from logbook_agent.findings.plots.sweep import SPREAD
+from logbook_agent.findings.plots.words import NAME_CHARS, counted, is_wide, key, name_of, shortest, shown, span_of
 from logbook_agent.findings.predictions.checked import Check
 from logbook_agent.findings.predictions.rows import TIME, timed_rows
 from logbook_agent.model.record import Record
@@ -130,7 +131,9 @@ def roofline(record: Record, predictions: Sequence[Check]) -> Figure | None:
     points = [p for one in timed for p in _foretold(one, predictions)]
     if points:
         series.append(PlotSeries(name="predicted", shape="points", points=tuple(points)))
-    runs = sorted({len(one.seconds) for one in timed})
+    runs = [len(one.seconds) for one in timed]
+    bars = f"Medians of {span_of(runs, 'run')}; {SPREAD}" if max(runs) > 1 else "1 run of each case: no interval"
+    range_ = "; bars of a prediction: its range" if points else ""
     return Figure(
         key=key(record.id, "roofline", "tflops"),
         kind=FigureKind.ROOFLINE,
@@ -138,8 +141,7 @@ def roofline(record: Record, predictions: Sequence[Check]) -> Figure | None:
         x=PlotAxis(name="model FLOPs per byte of memory traffic", unit="FLOP/byte", log=True),
         y=PlotAxis(name="model FLOPs per second of one device", unit="TF/s", log=True),
         series=tuple(series),
-        note=f"Medians of {runs[0]} to {counted(runs[-1], 'run')}; bars: lowest to highest run, of a prediction its "
-        "range. Peaks as the rows report them; links between devices are not drawn.",
+        note=f"{bars}{range_}. Peaks as the rows report them; links between devices are not drawn.",
         entries=tuple(dict.fromkeys((record.id, *(p.entry for p in points)))),
         entry=record.id,
     )

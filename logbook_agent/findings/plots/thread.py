@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from logbook_agent.findings.best import CaseBest, course
 from logbook_agent.findings.plots.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries
 from logbook_agent.findings.plots.sweep import SPREAD
-from logbook_agent.findings.plots.words import counted, is_wide, key, metric_axis, name_of, shown
+from logbook_agent.findings.plots.words import counted, is_wide, key, metric_axis, name_of, shown, span_of
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.stats.noise import noise_floor, pooled_floor
 from logbook_agent.text.markdown import cut_line
 
 _WIDE = 30.0
+_NUMBERS = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)")
 _WORD = {"max": "highest", "min": "lowest"}
 
 
@@ -73,12 +75,14 @@ def noise_floors(thread: Thread, metric: Metric) -> Figure | None:
     for summary in thread.counted:
         trials = [t for t in summary["measured"].get(metric.name, {}).get("trials", ()) if len(t["values"]) > 1]
         varied = _varied([t["config"] for t in trials])
+        own: list[tuple[str, str, float, int]] = []
         for number, trial in enumerate(trials, start=1):
             floor = noise_floor([[value] for value in trial["values"]])
             if floor is not None and math.isfinite(floor):
                 told = {name: trial["config"][name] for name in varied if name in trial["config"]} | trial["apart"]
                 case = name_of(told) or (f"case {number}" if len(trials) > 1 else "")
-                found.append((summary["id"], case, 100 * floor, len(trial["values"])))
+                own.append((summary["id"], case, 100 * floor, len(trial["values"])))
+        found += sorted(own, key=lambda one: _in_order(one[1]))
     pooled = pooled_floor([(floor / 100, runs) for _, _, floor, runs in found])
     if pooled is None or len(found) < 2:
         return None
@@ -87,6 +91,7 @@ def noise_floors(thread: Thread, metric: Metric) -> Figure | None:
                   f"n={runs}", entry=entry)
         for entry, case, floor, runs in found
     ]  # fmt: skip
+    spread = span_of((n for *_, n in found), "run")
     level, entries = 100 * pooled.part, tuple(dict.fromkeys(entry for entry, *_ in found))
     said = f"pooled over {len(found)} cases: {level:.2f}%, {counted(pooled.freedom, 'degree')} of freedom"
     rule = (PlotPoint(x=points[0].x, y=level, n=len(found), said=said, entry=entries[0]),)
@@ -101,14 +106,20 @@ def noise_floors(thread: Thread, metric: Metric) -> Figure | None:
             PlotSeries(name=f"pooled {level:.2f}%", shape="rule", points=rule, beside=True),
             PlotSeries(name="one configuration", shape="points", points=tuple(points)),
         ),
-        note=f"{counted(len(found), 'case')} with several runs each; the standard deviation of the logarithms of its "
-        "runs, which has no interval here: read it with its n. Where a machine drifted, the drift is in it.",
+        note=f"{counted(len(found), 'case')} with {spread} each; the standard deviation "
+        "of the logarithms of its runs, which has no interval here. Where a machine drifted, the drift is in it.",
         entries=entries,
     )
 
 
 def _name(entry: str, case: str) -> str:
     return f"{entry} {case}" if case else entry
+
+
+def _in_order(case: str) -> tuple[tuple[float, str], ...]:
+    """As people sort names: numbers in them by their size."""
+    parts = _NUMBERS.split(case)
+    return tuple((float(part), "") if at % 2 else (math.inf, part) for at, part in enumerate(parts))
 
 
 def _varied(configs: Sequence[Mapping[str, str]]) -> list[str]:
