@@ -27,7 +27,7 @@ def test_a_run_while_the_page_is_open(chromium: Browser, started: Cli, folder: P
         script = f"echo '<img src=x onerror=alert(1)>'; {GO}; echo RESULT tflops=7"
         assert started("run", "--title", "Second", "--detach", "--", "sh", "-c", script).code == 0
         expect(page.locator("#live-now pre")).to_contain_text("<img src=x")
-        assert [one for one in violations(page) if "live" in one] == []
+        assert violations(page) == []
         (folder / "go").touch()
         expect(page.locator("#live-now")).to_contain_text("not in the logbook yet")
         assert started("collect").code == 0
