@@ -197,8 +197,10 @@ class Findings:
 
     @cached_property
     def contents(self) -> Contents:
-        """All records."""
-        return self.book.contents()
+        """All records. Their entries are not read again."""
+        found = self.book.contents()
+        self._entries.update((record.id, record.entry) for record in found.records if record.id not in self._entries)
+        return found
 
     @cached_property
     def counting(self) -> list[Record]:

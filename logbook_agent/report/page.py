@@ -7,7 +7,7 @@ for each entry under its ID, then `facts`, which the page's script reads. They a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from logbook_agent.findings.side_by_side import Groups, groups_of
 from logbook_agent.findings.thread import Summary
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.record import digest
+from logbook_agent.model.record import Record, digest
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.html import render_html
 from logbook_agent.pages.templating.templates import templates_of
@@ -84,9 +84,11 @@ def page(
     damaged = list(findings.unreadable)
     made: list[PageSection] = []
     facts: dict[str, tuple[str, Groups]] = {}
+    # The table of all results needs every record, too: each is read once.
+    records = {record.id: record for record in findings.contents.records}
     for summary in findings.summaries:
         try:
-            html, groups = _entry(around, summary, kept)
+            html, groups = _entry(around, summary, records, kept)
         except StoreError as error:
             damaged.append(error.message)
             continue
@@ -108,7 +110,7 @@ def _section(name: str, values: dict[str, Any]) -> PageSection:
     return PageSection(id=name, html=visible(render_html(ASSETS, f"{name}.html.j2", values)))
 
 
-def _entry(around: Around, summary: Summary, kept: Kept) -> tuple[str, Groups]:
+def _entry(around: Around, summary: Summary, records: Mapping[str, Record], kept: Kept) -> tuple[str, Groups]:
     """The section of an entry and its facts: those that are kept, where all that they follow from is the same."""
     findings = around.findings
     entry = findings.entry(summary["id"])
@@ -120,7 +122,8 @@ def _entry(around: Around, summary: Summary, kept: Kept) -> tuple[str, Groups]:
     key = digest(summary["digest"], *told, encode(findings.book.header))
     if (before := kept.get(entry.id)) is not None and before[0] == key:
         return before[1], before[2]
-    record = findings.book.record(entry.id)
+    # One that could not be read with the others says why.
+    record = records.get(entry.id) or findings.book.record(entry.id)
     values = entry_values(around, record, summary, later=later, compared=compared, beside=beside)
     html = visible(render_html(ASSETS, "entry.html.j2", values))
     kept[entry.id] = key, html, groups_of(record)
