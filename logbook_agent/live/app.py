@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import functools
 import html
 import itertools
 import json
 import re
+import secrets
+import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from logbook_agent.findings.read import read
 from logbook_agent.live.banner import ASSETS
+from logbook_agent.live.book_feed import BookFeed
 from logbook_agent.live.feed import Change, Feed
+from logbook_agent.live.follower import Follower
 from logbook_agent.live.guard import POLICY, Access, Guard
+from logbook_agent.live.index_feed import IndexFeed
 from logbook_agent.model.entry import TOPIC, parse_id
 from logbook_agent.model.errors import LogbookError
-from logbook_agent.report.document import document
-from logbook_agent.report.index import index_document
-from logbook_agent.report.page import Page
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import pieces_of
 from logbook_agent.store.reading import read_text
@@ -32,36 +36,61 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
 
 _META = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
-_NUMBER = re.compile(r"[0-9]{1,15}", re.ASCII)
+# Which start of a server, and a version of a page that it counted.
+_SINCE = re.compile(r"([0-9a-f]{8})\.([0-9]{1,15})", re.ASCII)
+_RETRY_MS = 1000
 _MOST_VIEWERS = 50
+# What a store that changes just now may raise.
+_TROUBLE = (LogbookError, OSError)
 
 
 class LiveSite:
-    """The logbooks of a root, for viewers. `space` makes a workspace that only looks."""
+    """The logbooks of a root, for viewers. `space` makes a workspace that only looks, whose indexes lie in `folder`."""
 
     def __init__(self, space: Callable[[], Workspace], folder: Path, access: Access) -> None:
         self._space, self._folder = space, folder
+        self._followers: dict[str, Follower] = {}
         self._feeds: dict[str, Feed] = {}
+        self._making = threading.RLock()
+        # Versions count from this start of the server: those of another one mean nothing here.
+        self._started = secrets.token_hex(4)
         self.is_closing = asyncio.Event()
         routes = [
             Route("/", self._index),
+            Route("/events", self._events),
             Route("/{topic}.html", self._page),
             Route("/{topic}/events", self._events),
             Route("/{topic}/logs/{entry}-{run:int}.txt", self._log),
         ]
-        self.app = Guard(Starlette(routes=routes), access)
+        self.app = Guard(Starlette(routes=routes, exception_handlers=dict.fromkeys(_TROUBLE, _unreadable)), access)
 
     def close(self) -> None:
         self.is_closing.set()
         for feed in self._feeds.values():
             feed.close()
+        for follower in self._followers.values():
+            follower.close()
 
-    def _feed(self, topic: str) -> Feed | None:
-        if topic not in self._feeds:
-            if not TOPIC.fullmatch(topic) or all(book.topic != topic for book in self._space().books()):
-                return None
-            self._feeds[topic] = Feed(self._space, topic, self._folder, self._href(topic))
-        return self._feeds[topic]
+    async def _feed(self, topic: str | None) -> Feed | None:
+        """The feed of a logbook, or of the index; None where there is no such logbook."""
+        return self._feeds.get(topic or "") or await asyncio.to_thread(self._made, topic)
+
+    def _made(self, topic: str | None) -> Feed | None:
+        with self._making:
+            if topic is None:
+                return self._feeds.setdefault("", IndexFeed(self._space, self._follower))
+            if topic not in self._feeds:
+                if not TOPIC.fullmatch(topic) or all(book.topic != topic for book in self._space().books()):
+                    return None
+                self._feeds[topic] = BookFeed(self._follower(topic), self._href(topic))
+            return self._feeds[topic]
+
+    def _follower(self, topic: str) -> Follower:
+        """Who follows a logbook, for its page and the index."""
+        with self._making:
+            if topic not in self._followers:
+                self._followers[topic] = Follower(self._space, topic, self._folder)
+            return self._followers[topic]
 
     def _book(self, topic: str) -> Book:
         space = self._space()
@@ -76,55 +105,48 @@ class LiveSite:
         return href
 
     async def _index(self, request: Request) -> Response:
-        return _html(await asyncio.to_thread(self._index_text))
-
-    def _index_text(self) -> str:
-        space = self._space()
-        found, damaged = [], []
-        for book in space.books():
-            try:
-                findings = read(space, book)
-                _ = findings.summaries, findings.settled
-                found.append(findings)
-            except (LogbookError, OSError) as error:
-                damaged.append(f"{book.topic}: {error}")
-        return index_document(space, found, damaged)
+        return await self._opened(None)
 
     async def _page(self, request: Request) -> Response:
         # The page of a logbook `index` has another name, as a file.
-        topic = request.path_params["topic"].removesuffix(".logbook")
-        feed = self._feed(topic)
+        return await self._opened(request.path_params["topic"].removesuffix(".logbook"))
+
+    async def _opened(self, topic: str | None) -> Response:
+        feed = await self._feed(topic)
         if feed is None:
             return _nothing()
-
-        def made(found: Page, banner: str, version: int) -> str:
-            script = read_text(ASSETS / "live.js", within=ASSETS)
-            around = (
-                f'<div id="live" class="group" data-events="{html.escape(topic)}/events?since={version}">'
-                '<p><strong id="live-state" role="status">live</strong> <span id="live-heard" class="muted"></span></p>'
-            )
-            return document(found, above="/", scripts=[script], connect="'self'", banner=f"{around}{banner}</div>")
-
-        text = await feed.opened(made)
+        text = await feed.opened(functools.partial(self._live, "events" if topic is None else f"{topic}/events"))
         if text is None:
             return PlainTextResponse(f"{topic} cannot be read: logbook doctor\n", status_code=503)
         return _html(text)
 
+    def _live(self, events: str, banner: str, version: int) -> dict[str, Any]:
+        """What is live in a page."""
+        around = (
+            f'<div id="live" class="group" data-events="{events}" data-since="{self._started}.{version}">'
+            '<p><strong id="live-state" role="status">live</strong> <span id="live-heard" class="muted"></span></p>'
+        )
+        script = read_text(ASSETS / "live.js", within=ASSETS)
+        return {"scripts": [script], "connect": "'self'", "banner": f"{around}{banner}</div>"}
+
     async def _events(self, request: Request) -> Response:
-        feed = self._feed(request.path_params["topic"])
-        since = request.headers.get("last-event-id") or request.query_params.get("since", "0")
-        if feed is None or not _NUMBER.fullmatch(since):
+        feed = await self._feed(request.path_params.get("topic"))
+        since = _SINCE.fullmatch(request.headers.get("last-event-id") or request.query_params.get("since", ""))
+        if feed is None or since is None:
             return _nothing()
         if feed.viewers >= _MOST_VIEWERS:
             return PlainTextResponse("too many viewers\n", status_code=503)
-        return StreamingResponse(self._told(feed, int(since)), media_type="text/event-stream")
+        started, version = since.groups()
+        told = self._told(feed, int(version)) if started == self._started else _another_server()
+        return StreamingResponse(told, media_type="text/event-stream")
 
     async def _told(self, feed: Feed, since: int) -> AsyncIterator[str]:
-        """Server-sent events. Ends when the server does."""
+        """Server-sent events; a beat has the time by this clock (ms). Ends when the server does."""
         closing = asyncio.create_task(self.is_closing.wait())
         changes = feed.changes(since)
         coming: asyncio.Future[list[Change]] | None = None
         try:
+            yield f"retry: {_RETRY_MS}\n\n"
             while not closing.done():
                 coming = asyncio.ensure_future(anext(changes))
                 await asyncio.wait({coming, closing}, return_when=asyncio.FIRST_COMPLETED)
@@ -132,10 +154,10 @@ class LiveSite:
                     break
                 found = coming.result()
                 if not found:
-                    yield "event: beat\ndata:\n\n"
+                    yield f"event: beat\ndata: {time.time_ns() // 10**6}\n\n"
                 for change in found:
                     data = json.dumps({"id": change.id, "html": change.html})
-                    yield f"id: {change.version}\nevent: part\ndata: {data}\n\n"
+                    yield f"id: {self._started}.{change.version}\nevent: part\ndata: {data}\n\n"
         finally:
             closing.cancel()
             if coming is None or coming.done():
@@ -146,7 +168,7 @@ class LiveSite:
 
     async def _log(self, request: Request) -> Response:
         topic, entry, run = (request.path_params[name] for name in ("topic", "entry", "run"))
-        if self._feed(topic) is None or parse_id(entry) is None or not 0 < run < 10**9:
+        if await self._feed(topic) is None or parse_id(entry) is None or not 0 < run < 10**9:
             return _nothing()
         book = self._book(topic)
         path = book.log_path(entry, run)
@@ -157,6 +179,16 @@ class LiveSite:
         except (LogbookError, OSError):
             return _nothing()
         return StreamingResponse(itertools.chain([first], pieces), media_type="text/plain; charset=utf-8")
+
+
+async def _another_server() -> AsyncIterator[str]:
+    """For a page of a server before this one: it opens itself again."""
+    yield "event: reload\ndata:\n\n"
+
+
+async def _unreadable(request: Request, error: Exception) -> Response:
+    text = error.message if isinstance(error, LogbookError) else type(error).__name__
+    return PlainTextResponse(f"This cannot be read now: {visible(text)}\n", status_code=503)
 
 
 def _readable(path: Path, within: Path) -> Iterator[str]:

@@ -1,23 +1,21 @@
-"""The page of one logbook as it changes: what each viewer has not seen yet."""
+"""A page as it changes: what each viewer has not seen yet."""
 
 from __future__ import annotations
 
+import abc
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
-from logbook_agent.live.banner import banner_of
-from logbook_agent.live.follower import LOOK_S, Follower
-from logbook_agent.model.errors import LogbookError
-from logbook_agent.report.page import Kept, Page, page
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.live.follower import LOOK_S
+from logbook_agent.report.page import PageSection
 
 # A viewer hears from the server at least so often.
 BEAT_S = 5.0
-# The name under which a page is opened, and that of its banner among what has changed.
-_NOW = "now"
+# The name of the banner among what has changed.
+NOW = "now"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,22 +27,13 @@ class Change:
     html: str | None
 
 
-class Feed:
-    """One logbook for any number of viewers. While there is none, nothing is read.
+class Feed(abc.ABC):
+    """One page for any number of viewers. While there is none, nothing is read.
 
     `version` counts all changes; a part that changed twice is sent once, as it is now.
     """
 
-    def __init__(
-        self, space: Callable[[], Workspace], topic: str, folder: Path, log_href: Callable[[str, int], str | None]
-    ) -> None:
-        self.topic = topic
-        self._follower = Follower(space, topic, folder)
-        self._log_href = log_href
-        self._kept: Kept = {}
-        self._page: Page | None = None
-        self._read = 0
-        self._trouble: str | None = None
+    def __init__(self) -> None:
         self._parts: dict[str, Change] = {}
         self.version = 0
         self._lock = threading.Lock()
@@ -52,14 +41,24 @@ class Feed:
         self._looking: asyncio.Task[None] | None = None
         self.viewers = 0
 
-    async def opened(self, document_of: Callable[[Page, str, int], str]) -> str | None:
-        """The document as it is now, made of the page, the banner and the version; None where the logbook could never
-        be read."""
-        await asyncio.to_thread(self._look)
-        with self._lock:
-            found = self._page
-            banner, version = self._parts[_NOW].html or "", self.version
-        return None if found is None else await asyncio.to_thread(document_of, found, banner, version)
+    @abc.abstractmethod
+    def _look(self) -> None:
+        """Look for changes and `_put` them. What the store holds raises nothing."""
+
+    @abc.abstractmethod
+    def _document(self, live: dict[str, Any]) -> str | None:
+        """The whole document; None where there could never be one. `live`: what `document` takes of a live page."""
+
+    async def opened(self, live_of: Callable[[str, int], dict[str, Any]]) -> str | None:
+        """The document as it is now; None where it could never be read. `live_of` gives what is live in it, for the
+        banner and the version."""
+
+        def made() -> str | None:
+            with self._lock:
+                self._look()
+                return self._document(live_of(self._html(NOW), self.version))
+
+        return await asyncio.to_thread(made)
 
     async def changes(self, since: int) -> AsyncGenerator[list[Change], None]:
         """What has changed since a version, then what changes; an empty list is a beat. Ends when its reader does."""
@@ -85,36 +84,32 @@ class Feed:
     def close(self) -> None:
         if self._looking is not None:
             self._looking.cancel()
-        self._follower.close()
 
     async def _keep_looking(self) -> None:
         while self.viewers:
-            if await asyncio.to_thread(self._look):
+            if await asyncio.to_thread(self._look_again):
                 changed, self._changed = self._changed, asyncio.Event()
                 changed.set()
             await asyncio.sleep(LOOK_S)
 
-    def _look(self) -> bool:
+    def _look_again(self) -> bool:
         """Look for changes; whether there are some."""
         with self._lock:
             before = self.version
-            live = self._follower.look()
-            trouble = live.trouble
-            if live.found is not None and live.version != self._read:
-                try:
-                    self._take(page(self._follower.workspace, live.found, log_href=self._log_href, kept=self._kept))
-                    self._read, self._trouble = live.version, None
-                except (LogbookError, OSError) as error:
-                    # The store changes just now. The next look reads it again; a template that fails stays.
-                    self._trouble = str(error)
-            self._put(_NOW, banner_of(live.going, trouble or self._trouble))
+            self._look()
             return self.version != before
 
-    def _take(self, made: Page) -> None:
-        self._page = made
-        for section in made.sections:
+    def _html(self, id: str) -> str:
+        part = self._parts.get(id)
+        return (part.html if part is not None else None) or ""
+
+    def _put_all(self, sections: Iterable[PageSection]) -> None:
+        """All parts but the banner: others are gone."""
+        there = {NOW}
+        for section in sections:
+            there.add(section.id)
             self._put(section.id, section.html)
-        for gone in self._parts.keys() - {_NOW, *(section.id for section in made.sections)}:
+        for gone in self._parts.keys() - there:
             self._put(gone, None)
 
     def _put(self, id: str, html: str | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -51,9 +52,15 @@ class Follower:
         self._going = GoingNow(self.workspace, folder, self._redact)
         self._due, self._is_stale = 0.0, True
         self.last = LiveBook()
+        self._lock = threading.Lock()
 
     def look(self) -> LiveBook:
-        """What is known now. Quick where nothing has changed; never raises for what the store holds."""
+        """What is known now. Quick where nothing has changed; never raises for what the store holds. Several threads
+        may ask."""
+        with self._lock:
+            return self._look()
+
+    def _look(self) -> LiveBook:
         self._is_stale = self._marks.have_changed() or self._is_stale
         going, trouble = self._look_at_runs()
         if _states(going) != _states(self.last.going):
@@ -80,7 +87,7 @@ class Follower:
             _ = found.summaries, found.header
             self.last = LiveBook(version=self.last.version + 1, found=found, going=going)
         except Exception as error:  # noqa: BLE001 - whatever a store holds that changes meanwhile, the next look may read it
-            self.last = dataclasses.replace(self.last, going=going, trouble=self._told(error))
+            self.last = dataclasses.replace(self.last, going=going, trouble=self.told(error))
             self._is_stale, began = True, began - _AGAIN_S / _REST
         self._due = time.monotonic() + _REST * (time.monotonic() - began)
 
@@ -88,7 +95,7 @@ class Follower:
         try:
             return self._going.look(self.book, self.last.version), None
         except Exception as error:  # noqa: BLE001 - as above
-            return self.last.going, self._told(error)
+            return self.last.going, self.told(error)
 
     def _made(self) -> RememberedBook:
         """What is read by the settings of this workspace."""
@@ -98,7 +105,8 @@ class Follower:
     def _redact(self, text: str) -> str:
         return self.workspace.redactor.text(text)
 
-    def _told(self, error: Exception) -> str:
+    def told(self, error: Exception) -> str:
+        """What is said of an error, in a line without secrets."""
         text = error.message if isinstance(error, LogbookError) else f"{type(error).__name__}: {error}"
         return readable(text.replace("\n", " ").encode(errors="replace"), self._redact)
 

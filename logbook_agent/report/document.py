@@ -37,7 +37,7 @@ def document(
     `banner` is HTML that its caller has escaped; it stands above the sections.
     """
     there = {section.id: section.html for section in page.sections}
-    nav = [(id, label) for id, label in _NAV if id == "entries" or not _is_hidden(there.get(id, ""))]
+    nav = [(id, label, id != "entries" and _is_hidden(there.get(id, ""))) for id, label in _NAV]
     values = {"name": page.title, "nav": nav, "above": above, "foot": page.foot}
     title = f"{page.title} · logbook"
     return around(body(page), title=title, scripts=scripts, connect=connect, banner=banner, **values)

@@ -8,9 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.browser.site import Site
+
+# What is to be seen in the end is waited for, on a machine that has much to do.
+expect.set_options(timeout=20_000)
 
 _AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 

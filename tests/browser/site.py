@@ -36,7 +36,7 @@ class Watched:
         context = self.browser.new_context(
             viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", **options
         )
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(30_000)
         context.route("**/*", self._route)
         self.contexts.append(context)
         page = context.new_page()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,6 +50,12 @@ class Served:
 
     def status(self, path: str, method: str = "GET", cookie: str | None = None, **headers: str) -> int:
         return self.ask(path, method, cookie, **headers)[0].status
+
+    def events(self, path: str) -> str:
+        """The address of all that a page consists of, and of what changes in it."""
+        found = re.search(r'data-events="([^"]*)" data-since="([0-9a-f]+)', self.ask(path)[1])
+        assert found is not None
+        return f"/{found[1]}?since={found[2]}.0"
 
 
 @pytest.fixture
@@ -131,8 +138,7 @@ def test_a_connection_without_a_request_is_closed_and_one_with_an_answer_stays(m
 @pytest.mark.slow
 def test_changes_are_told(served: Served, started: Cli, folder: Path) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
-    assert served.status("/moe.html") == 200
-    connection.request("GET", "/moe/events?since=0", headers={"Cookie": served.cookie})
+    connection.request("GET", served.events("/moe.html"), headers={"Cookie": served.cookie})
     answer = connection.getresponse()
     assert answer.headers["content-type"].startswith("text/event-stream")
 

@@ -140,6 +140,8 @@
   document.addEventListener("report:changed", (event) => {
     const changed = document.getElementById(event.detail.id);
     if (changed) offerCopies(changed);
+    const link = document.querySelector(`.side a[href="#${CSS.escape(event.detail.id)}"]`);
+    if (link && changed) link.parentElement.hidden = changed.hidden;
     if (document.getElementById("search").value) search();
   });
 
