@@ -11,14 +11,17 @@ from typer import Option
 
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import say
-from logbook_agent.cli.watch import looking
+from logbook_agent.cli.watch import ends_well, looking
 from logbook_agent.model.errors import NotFound, UsageError
 
 
 def serve_command(
     *,
     port: Annotated[
-        int, Option("--port", metavar="N", help="The port on 127.0.0.1. [any free port]", show_default=False)
+        int,
+        Option(
+            "--port", metavar="N", min=0, max=65535, help="The port on 127.0.0.1. [any free port]", show_default=False
+        ),
     ] = 0,
     common: Common,
 ) -> None:
@@ -32,11 +35,11 @@ def serve_command(
         from logbook_agent.live.server import bound, serve
     except ModuleNotFoundError as error:
         raise UsageError(
-            f"{error.name} is not installed",
+            f"{(error.name or 'starlette').partition('.')[0]} is not installed",
             cause="the live view needs the extra `serve`",
             hint="pip install 'logbook-agent[serve]'",
         ) from error
-    with tempfile.TemporaryDirectory(prefix="logbook-serve-") as folder:
+    with tempfile.TemporaryDirectory(prefix="logbook-serve-") as folder, ends_well():
         space = looking(common, Path(folder))
         books = space.books()
         if not books:

@@ -38,7 +38,7 @@ def watch_command(*, common: Common) -> None:
     with --json, one line of JSON at the start and one per change. It is read-only: it does not collect ended runs.
     Example: logbook watch
     """
-    with tempfile.TemporaryDirectory(prefix="logbook-watch-") as folder, _ends_well():
+    with tempfile.TemporaryDirectory(prefix="logbook-watch-") as folder, ends_well():
         space = looking(common, Path(folder))
         book = space.book()
         follower = Follower(lambda: looking(common, Path(folder), space.root), book.topic, Path(folder))
@@ -59,7 +59,7 @@ def looking(common: Common, folder: Path, root: Path | None = None) -> Workspace
 
 
 @contextlib.contextmanager
-def _ends_well() -> Iterator[None]:
+def ends_well() -> Iterator[None]:
     """TERM ends it as Ctrl-C does: the terminal is put back, and its folder removed."""
 
     def ended(number: int, frame: FrameType | None) -> None:

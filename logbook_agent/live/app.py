@@ -134,6 +134,8 @@ class LiveSite:
         since = _SINCE.fullmatch(request.headers.get("last-event-id") or request.query_params.get("since", ""))
         if feed is None or since is None:
             return _nothing()
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream")
         if feed.viewers >= _MOST_VIEWERS:
             return PlainTextResponse("too many viewers\n", status_code=503)
         started, version = since.groups()
@@ -177,7 +179,7 @@ class LiveSite:
             # Whatever may not be read is met here, before the answer begins.
             first = await asyncio.to_thread(next, pieces, "")
         except (LogbookError, OSError):
-            return _nothing()
+            return PlainTextResponse("This log is not on this machine.\n", status_code=404)
         return StreamingResponse(itertools.chain([first], pieces), media_type="text/plain; charset=utf-8")
 
 

@@ -72,8 +72,9 @@ class Marks:
         found = []
         with contextlib.suppress(OSError), os.scandir(self._book.runs_folder) as entries:
             for entry in entries:
+                # A record that is written in place shows in its file alone, a log that was pruned in the folder.
                 with contextlib.suppress(OSError), os.scandir(entry.path) as runs:
-                    found += [(run.path, _mark(f"{run.path}/run.json")) for run in runs]
+                    found += [(run.path, _mark(run.path), _mark(f"{run.path}/run.json")) for run in runs]
         return hash(tuple(sorted(found)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -54,11 +55,12 @@ def bound(port: int) -> socket.socket:
     try:
         listening.bind(("127.0.0.1", port))
         listening.listen(128)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         listening.close()
+        is_taken = error.errno == errno.EADDRINUSE
         raise UsageError(
             f"cannot listen on port {port}",
-            cause=str(getattr(error, "strerror", None) or error),
+            cause="another server has it" if is_taken else str(error.strerror or error),
             hint="let the system choose a port: logbook serve",
         ) from error
     return listening

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import http.client
-import json
-import re
+import contextlib
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 import uvicorn
@@ -18,54 +15,15 @@ from uvicorn.server import ServerState
 
 from logbook_agent.live import server
 from tests.conftest import Cli
-from tests.live.live_support import GO, running, whole
-
-
-class Served:
-    def __init__(self, address: str) -> None:
-        found = urlsplit(address)
-        self.port, self.path, self.token = found.port or 0, found.path, found.query
-        answer, _ = self.ask(f"{self.path}?{self.token}", cookie="")
-        assert (answer.status, answer.headers["location"]) == (303, self.path)
-        given = answer.headers["set-cookie"]
-        assert "HttpOnly" in given
-        assert "SameSite=strict" in given
-        assert self.token.partition("=")[2] not in given
-        self.cookie = given.partition(";")[0]
-
-    def ask(
-        self, path: str, method: str = "GET", cookie: str | None = None, **headers: str
-    ) -> tuple[http.client.HTTPResponse, str]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-        cookie = self.cookie if cookie is None else cookie
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        connection.request(method, path, headers={**({"Cookie": cookie} if cookie else {}), **named})
-        answer = connection.getresponse()
-        text = answer.read().decode()
-        connection.close()
-        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
-        assert answer.headers["x-content-type-options"] == "nosniff"
-        assert answer.headers["cache-control"] == "no-store"
-        return answer, text
-
-    def status(self, path: str, method: str = "GET", cookie: str | None = None, **headers: str) -> int:
-        return self.ask(path, method, cookie, **headers)[0].status
-
-    def events(self, path: str) -> str:
-        """The address of all that a page consists of, and of what changes in it."""
-        found = re.search(r'data-events="([^"]*)" data-since="([0-9a-f]+)', self.ask(path)[1])
-        assert found is not None
-        return f"/{found[1]}?since={found[2]}.0"
+from tests.live.live_support import GO, Served, serving, whole
 
 
 @pytest.fixture
 def served(started: Cli, folder: Path) -> Iterator[Served]:
     hostile = "echo '<script>alert(1)</script>'; echo RESULT tflops=2"
     assert started("run", "--title", "<img src=x onerror=alert(2)>", "--", "sh", "-c", hostile).code == 0
-    with running("serve", "--json", cwd=folder, number=signal.SIGTERM) as process:
-        assert process.stdout is not None
-        yield Served(json.loads(process.stdout.readline())["data"]["url"])
-    assert process.returncode == 0
+    with serving(cwd=folder) as found:
+        yield found
 
 
 @pytest.mark.slow
@@ -137,49 +95,25 @@ def test_a_connection_without_a_request_is_closed_and_one_with_an_answer_stays(m
 
 @pytest.mark.slow
 def test_changes_are_told(served: Served, started: Cli, folder: Path) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
-    connection.request("GET", served.events("/moe.html"), headers={"Cookie": served.cookie})
-    answer = connection.getresponse()
-    assert answer.headers["content-type"].startswith("text/event-stream")
-
-    def until(id: str, text: str) -> str:
-        while True:
-            line = answer.readline().decode()
-            assert line
-            if line.startswith("data: "):
-                change = json.loads(line[6:])
-                if change["id"] == id and text in (change["html"] or ""):
-                    return str(change["html"])
-
-    until("MOE-000", "onerror")
-    script = f"echo '<b>bold</b>'; {GO}; echo RESULT tflops=7"
-    assert started("run", "--detach", "--", "sh", "-c", script).code == 0
-    now = until("now", "MOE-001/01")
-    assert "<b>bold" not in (now if "bold" in now else until("now", "bold"))
-    (folder / "go").touch()
-    until("now", "not in the logbook yet")
-    assert started("collect").code == 0
-    until("MOE-001", "tflops")
-    (folder / "logbooks").rename(folder / "away")
-    until("now", "cannot be read now")
-    (folder / "away").rename(folder / "logbooks")
-    until("now", "nothing runs")
-    connection.close()
+    with served.following("/moe.html") as page:
+        page.until("MOE-000", "onerror")
+        script = f"echo '<b>bold</b>'; {GO}; echo RESULT tflops=7"
+        assert started("run", "--detach", "--", "sh", "-c", script).code == 0
+        now = page.until("now", "MOE-001/01")
+        assert "<b>bold" not in (now if "bold" in now else page.until("now", "bold"))
+        (folder / "go").touch()
+        page.until("now", "not in the logbook yet")
+        assert started("collect").code == 0
+        page.until("MOE-001", "tflops")
+        (folder / "logbooks").rename(folder / "away")
+        page.until("now", "cannot be read now")
+        (folder / "away").rename(folder / "logbooks")
+        page.until("now", "nothing runs")
 
 
 @pytest.mark.slow
-def test_it_ends_quietly_while_a_page_is_open(started: Cli, folder: Path) -> None:
-    with running("serve", "--json", cwd=folder) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        served = Served(json.loads(process.stdout.readline())["data"]["url"])
-        assert served.status("/moe.html") == 200
-        connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
-        connection.request("GET", "/moe/events?since=0", headers={"Cookie": served.cookie})
-        answer = connection.getresponse()
-        assert answer.readline().startswith(b"id: ")
-        process.send_signal(signal.SIGINT)
-        said = process.stderr.read().decode()
-        answer.close()
-        connection.close()
-    assert (process.returncode, said.count("\n")) == (0, 1), said
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_quietly_while_a_page_is_open(started: Cli, folder: Path, number: int) -> None:
+    with contextlib.ExitStack() as stack, serving(cwd=folder, number=number) as served:
+        for path in ("/moe.html", "/"):
+            stack.enter_context(served.following(path)).until("now", "nothing runs")

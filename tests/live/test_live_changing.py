@@ -1,0 +1,136 @@
+"""`logbook serve` while the store changes under it, beside other servers, and where it cannot start."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+from tests.live.live_support import serving
+
+pytestmark = pytest.mark.slow
+
+
+def test_git_changes_the_store(started: Cli, folder: Path, git: Callable[..., str]) -> None:
+    git("checkout", "-q", "-b", "before")
+    git("checkout", "-q", "main")
+    assert started("run", "--title", "First", "--", "echo", "RESULT tflops=2").code == 0
+    git("add", "-A")
+    git("commit", "-q", "-m", "A logbook")
+    with serving(cwd=folder) as served:
+        with served.following("/") as index, served.following("/moe.html") as page:
+            index.until("book-moe", "1</b> entry")
+            page.until("MOE-000", "First")
+            git("checkout", "-q", "before")
+            index.until("book-moe", None)
+            assert "0</b> logbooks" in served.ask("/")[1]
+            page.until("now", "cannot be read now")
+            # What was known stays.
+            assert "First" in served.ask("/moe.html")[1]
+            git("checkout", "-q", "main")
+            index.until("book-moe", "1</b> entry")
+            page.until("now", "nothing runs")
+        assert served.status("/moe.html") == 200
+
+
+def test_entries_and_logs_go(started: Cli, folder: Path) -> None:
+    for title in ("First", "Second"):
+        assert started("run", "--title", title, "--", "echo", "RESULT tflops=2").code == 0
+    entries = folder / "logbooks/moe/entries"
+    with serving(cwd=folder) as served, served.following("/moe.html") as page:
+        assert "log of run 1" in page.until("MOE-001", "Second")
+        # As `doctor --fix` gives an entry another ID.
+        text = (entries / "MOE-001.yaml").read_text()
+        (entries / "MOE-002.yaml").write_text(text.replace("MOE-001", "MOE-002", 1) + "aliases: [MOE-001]\n")
+        (folder / "logbooks/moe/runs/MOE-001").rename(folder / "away")
+        (entries / "MOE-001.yaml").unlink()
+        assert 'id="MOE-001"' in page.until("MOE-002", "Second")
+        page.until("MOE-001", None)
+        assert served.status("/moe/logs/MOE-000-01.txt") == 200
+        assert started("prune", "--max-bytes", "0").code == 0
+        page.until("MOE-000", "1 lines")
+        answer, said = served.ask("/moe/logs/MOE-000-01.txt")
+        assert (answer.status, said) == (404, "This log is not on this machine.\n")
+
+
+def test_what_cannot_be_read(started: Cli, folder: Path) -> None:
+    assert started("start", "other", "--prefix", "OTHER").code == 0
+    header, settings = folder / "logbooks/moe/logbook.yaml", folder / "logbook.toml"
+    good = header.read_text()
+    header.write_text("topic: [")
+    with serving(cwd=folder) as served:
+        assert "moe/logbook.yaml" in served.ask("/")[1]
+        assert 'id="book-other"' in served.ask("/")[1]
+        answer, said = served.ask("/moe.html")
+        assert (answer.status, said) == (503, "moe cannot be read: logbook doctor\n")
+        header.write_text(good)
+        with served.following("/") as index:
+            index.until("book-moe", "0</b> entries")
+        settings.write_text("= broken")
+        # What was known before stays, and what is written now cannot be read.
+        header.write_text(good + "\n")
+        with served.following("/moe.html") as page:
+            page.until("now", "cannot be read now")
+        assert "logbook.toml" in served.ask("/")[1]
+        assert (served.status("/moe.html"), served.status("/other.html")) == (200, 200)
+        settings.unlink()
+        assert served.status("/other.html") == 200
+
+
+def test_several_servers(started: Cli, folder: Path) -> None:
+    with serving(cwd=folder, number=signal.SIGINT) as one, serving(cwd=folder) as other:
+        assert one.port != other.port
+        # A browser sends both cookies to both.
+        both = f"{one.cookie}; {other.cookie}"
+        assert (one.status("/moe.html", cookie=both), other.status("/moe.html", cookie=both)) == (200, 200)
+        assert one.status("/moe.html", cookie=other.cookie) == 401
+        assert one.status(f"/moe.html?{other.token}", cookie="") == 401
+        elsewhere = f"http://127.0.0.1:{one.port}/moe.html?{one.token}"
+        assert one.status("/moe.html", cookie="", Referer=elsewhere) == 401
+        assert one.status("/moe.html", cookie="", Authorization=f"Bearer {one.token.partition('=')[2]}") == 401
+        taken = started("serve", "--port", str(one.port))
+        assert (taken.code, taken.out) == (2, "")
+        assert taken.err == (
+            f"error: cannot listen on port {one.port}\n"
+            "  cause: another server has it\n"
+            "  next:  let the system choose a port: logbook serve\n"
+        )
+
+
+def test_events_of_a_server_before_this_one(started: Cli, folder: Path) -> None:
+    with serving(cwd=folder) as served:
+        assert served.ask("/moe/events?since=00000000.7")[1] == "event: reload\ndata:\n\n"
+        for since in ("", "7", "0000000.7", "00000000.x", "00000000.7000000000000000000"):
+            assert served.status(f"/moe/events?since={since}") == 404
+        assert served.status("/moe/events?since=00000000.7", "HEAD") == 200
+
+
+def test_ports_that_cannot_be(started: Cli) -> None:
+    for port in ("-1", "65536", "x"):
+        assert started("serve", "--port", port).code == 2
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        held.listen()
+        assert started("serve", "--json", "--port", str(held.getsockname()[1])).code == 2
+
+
+def test_without_the_extra(started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [
+        name for name in sys.modules if name.startswith(("logbook_agent.live.guard", "logbook_agent.live.server"))
+    ]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "starlette"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "starlette", None)
+    answer = started("serve")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err == (
+        "error: starlette is not installed\n"
+        "  cause: the live view needs the extra `serve`\n"
+        "  next:  pip install 'logbook-agent[serve]'\n"
+    )
