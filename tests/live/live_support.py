@@ -126,4 +126,4 @@ def serving(*words: str, cwd: Path, number: int = signal.SIGTERM) -> Iterator[Se
         yield Served(json.loads(process.stdout.readline())["data"]["url"])
         process.send_signal(number)
         assert process.wait(timeout=20) == 0
-        assert process.stderr.read() == b"serving on this machine alone; Ctrl-C ends it\n"
+        assert process.stderr.read().count(b"\n") == 1, "no traceback"
