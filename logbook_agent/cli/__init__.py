@@ -261,6 +261,12 @@ def _usage(error: typer.TyperException, first: str, wanted: str | None, args: Se
 
 def _no_option(message: str, wanted: str, args: Sequence[str]) -> UsageError:
     """An option that the command does not have: it is misspelt, or of a command that should stand behind --."""
+    if (wanted, message) == ("bench", f"{_NO_OPTION}--on"):
+        return UsageError(
+            message,
+            cause="logbook bench runs the benchmark that is installed on this machine",
+            hint="install it there, and type: logbook run --on NAME -- bench-core hillclimb ...",
+        )
     options = [o for p in _command(wanted).commands[wanted].params for o in p.opts if o.startswith("--")]
     near = nearest(message.removeprefix(_NO_OPTION), options)
     if near is not None:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
+import os
+import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from logbook_agent.model.errors import LogbookError
+from logbook_agent.model.errors import LogbookError, StoreError
+from logbook_agent.running.executors import remote, shell
+from logbook_agent.running.executors.joblogs import end_of
 from logbook_agent.running.executors.jobstate import FACTS, told
-from logbook_agent.running.executors.remote import Places, Remote
-from logbook_agent.running.executors.shell import ShellAnswer
+from logbook_agent.running.executors.remote import Places, Remote, bring
+from logbook_agent.running.executors.shell import NoAnswer, ShellAnswer, run_program
 from logbook_agent.running.executors.slurm import Slurm, SlurmSettings
 from logbook_agent.running.executors.submitted import write_sent
+from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import Sent, Spool
+from tests.executors.conftest import is_gone, wait_for
 
 _VALUES = (None, [], {}, "x", -1, 1e308, float("nan"), float("inf"), 2**70, True, "\ud800", {"format": 1}, ["ended"])
 _KEYS = ("stage", "began", "heartbeat", "said", "silent_s", "size", "is_closed", "complaint", "is_interrupted")
@@ -49,10 +56,10 @@ def test_whatever_a_machine_answers_is_an_answer_or_a_named_error(tmp_path: Path
         spool.make()
         write_sent(spool, Sent(folder=_FOLDER), environ)
     for head in _heads():
-        shell = Answering(out=head)
+        machine = Answering(out=head)
         for far in (
-            Remote(shell=shell, places=Places(), environ=environ, secrets={}),
-            Slurm(shell=shell, settings=SlurmSettings(), environ=environ),
+            Remote(shell=machine, places=Places(), environ=environ, secrets={}),
+            Slurm(shell=machine, settings=SlurmSettings(), environ=environ),
         ):
             for call in (far.follow, far.stop, far.collect):
                 with contextlib.suppress(LogbookError):
@@ -80,11 +87,11 @@ def test_why_a_job_waits_is_kept_as_it_changes(tmp_path: Path) -> None:
     spool = Spool(folder=tmp_path / "open/A-000.01", within=tmp_path)
     spool.make()
     write_sent(spool, Sent(folder=_FOLDER), environ)
-    shell = Waiting()
+    login = Waiting()
     secret = "hf_" + "Zk4" * 12
     for reason in ("Priority", "Resources", f"x {secret}\t{'y' * 9000}"):
-        shell.reason = reason
-        Slurm(shell=shell, settings=SlurmSettings(), environ=environ).follow(spool)
+        login.reason = reason
+        Slurm(shell=login, settings=SlurmSettings(), environ=environ).follow(spool)
         seen = spool.seen()
         assert seen is not None
         assert seen.said is not None
@@ -106,3 +113,43 @@ def test_an_answer_that_is_nested_without_end_tells_no_state() -> None:
     found = told("[" * 100_000, {}, {})
     assert found is not None
     assert found.fate == "running"
+
+
+@pytest.mark.parametrize(
+    ("value", "is_odd"), [("4e300", True), ("[]", True), ('"0"', True), ("0", False), ("null", False)]
+)
+def test_an_exit_code_that_no_job_has_is_said(value: str, is_odd: bool, tmp_path: Path) -> None:
+    job = told(f'{{"state": "DONE", "exit_code": {value}}}', {}, {"DONE": "succeeded"})
+    assert job is not None
+    assert job.odd_code == is_odd
+    spool = Spool(folder=tmp_path / "A-000.01", within=tmp_path)
+    work = Work(entry="A-000", run=1, argv=("x",), executable="/x", cwd="/", root="/", log_bytes=100)
+    said = ("the launcher reported an exit code that no job has; 0 stands for DONE",)
+    assert end_of(spool, work, job, ()).problems == (said if is_odd else ())
+
+
+def test_a_program_without_an_answer_is_ended_with_what_it_started(tmp_path: Path) -> None:
+    script = f"sleep 60 & echo $! > {tmp_path}/pid; wait"
+    with pytest.raises(NoAnswer, match="sh did not end within"):
+        run_program(("sh", "-c", script), os.environ, stdin=b"x" * 10**6, timeout_s=0.5)
+    wait_for(lambda: is_gone(int((tmp_path / "pid").read_text())))
+
+
+def test_an_answer_without_end_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shell, "MOST_BYTES", 2**20)
+    with pytest.raises(NoAnswer, match="yes printed more than 1 MiB"):
+        run_program(("yes",), os.environ, stdin=b"", timeout_s=30)
+
+
+def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "MOST_BYTES", 1000)
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        entry = tarfile.TarInfo("output.log")
+        entry.size = 1001
+        tar.addfile(entry, io.BytesIO(b"x" * 1001))
+    spool = Spool(folder=tmp_path / "A-000.01", within=tmp_path)
+    spool.make()
+    with pytest.raises(StoreError, match="cannot read the files fetched"):
+        bring(spool, buffer.getvalue())
+    assert not spool.has("output.log")

@@ -62,3 +62,11 @@ def test_a_run_that_never_started_says_what_to_type_and_nothing_of_its_code(
 def test_a_number_of_a_job_is_a_number() -> None:
     assert jobs_of("--me|PENDING|Resources|\n12|PENDING|Resources|\n")[-1].number == "12"
     assert jobs_of("--me|PENDING|Resources|\n") == []
+
+
+def test_the_benchmark_elsewhere_is_a_run(started: Cli) -> None:
+    refused = started("bench", "--on", "box", "--", "hillclimb")
+    assert (refused.code, refused.err.splitlines()[-1]) == (
+        2,
+        "  next:  install it there, and type: logbook run --on NAME -- bench-core hillclimb ...",
+    )

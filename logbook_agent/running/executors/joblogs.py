@@ -89,6 +89,8 @@ def end_of(spool: Spool, work: Work, job: JobState, problems: Sequence[str]) -> 
     if job.fate == "failed" and not code:
         code = 1
         said.append(f"the launcher reported no exit code; 1 stands for {job.said}")
+    elif job.odd_code:
+        said.append(f"the launcher reported an exit code that no job has; {code or 0} stands for {job.said}")
     return End(
         ended=stamp(datetime.now(UTC)),
         duration_s=job.duration_s,

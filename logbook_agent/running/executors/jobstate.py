@@ -26,11 +26,13 @@ _MOST_CODE, _MOST = 2**31, 2**53
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobState:
-    """What a launcher tells of a job: the state in its own word, and what that means. Unknown is None."""
+    """What a launcher tells of a job: the state in its own word, and what that means. Unknown is None. `odd_code`: it
+    told an exit code that no job has."""
 
     state: str
     fate: Fate
     exit_code: int | None = None
+    odd_code: bool = False
     duration_s: float | None = None
     peak_memory_bytes: int | None = None
     reason: str | None = None
@@ -62,6 +64,7 @@ def told(text: str, facts: Mapping[str, str], states: Mapping[str, str]) -> JobS
         state=state,
         fate=_fate(states, state),
         exit_code=None if code is None else int(code),
+        odd_code=len(_numbers(plain, "exit_code", paths["exit_code"])) < len(_at(plain, paths["exit_code"].split("."))),
         duration_s=duration_s,
         peak_memory_bytes=None if peak is None else int(peak),
         reason=reasons[0] if reasons else None,
@@ -77,11 +80,16 @@ def _fate(states: Mapping[str, str], state: str) -> Fate:
 def _number(plain: Any, name: str, path: str, divisor: float) -> float | None:
     """The largest of the numbers there: of several tasks, the one that failed, took longest or needed most. None where
     no job has such a number."""
+    return max((value / divisor for value in _numbers(plain, name, path)), default=None)
+
+
+def _numbers(plain: Any, name: str, path: str) -> list[float]:
+    """The numbers there that a job may have."""
     numbers = [v for v in _at(plain, path.split(".")) if isinstance(v, int | float) and not isinstance(v, bool)]
     least = -_MOST_CODE if name == "exit_code" else 0
     most = _MOST_CODE if name == "exit_code" else _MOST
     # Compared as they are: not every int is a float, and NaN is nowhere between.
-    return max((v / divisor for v in numbers if least <= v <= most), default=None)
+    return [v for v in numbers if least <= v <= most]
 
 
 def _at(plain: Any, path: Sequence[str]) -> list[Any]:

@@ -28,7 +28,7 @@ from logbook_agent.running.executors.carried import Files, code_here, tree_of, w
 from logbook_agent.running.executors.contract import OVER, Followed, Stage
 from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.settings import Declared, check_folder
-from logbook_agent.running.executors.shell import NoAnswer, Shell, ShellAnswer
+from logbook_agent.running.executors.shell import MOST_BYTES, NoAnswer, Shell, ShellAnswer
 from logbook_agent.running.executors.submitted import sent_of, write_sent
 from logbook_agent.running.worker.sealing import OWN
 from logbook_agent.running.worker.work import Work
@@ -304,9 +304,13 @@ def elsewhere(work: Work, repository: Repository | None, tree: str | None) -> Wo
 def bring(spool: Spool, archive: bytes) -> None:
     """Write the files of an archive into a spool; its end last. Raises StoreError for an archive that is none."""
     brought: dict[str, bytes] = {}
+    size = 0
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as tar:
             for entry in tar:
+                size += entry.size
+                if size > MOST_BYTES:
+                    raise tarfile.ReadError(f"it unpacks to more than {MOST_BYTES >> 20} MiB")
                 file = tar.extractfile(entry) if entry.isfile() else None
                 if file is not None:
                     brought[entry.name] = file.read()

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import subprocess
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from logbook_agent.model.errors import ToolError
-from logbook_agent.running.programs import find_program
+from logbook_agent.running.programs import TooMuchOutput, close_pipes, collect, find_program, signal_group
 
 # A word that begins so lies in the home of whoever runs the program there.
 HOME = "~/"
 _SAID_CHARS = 300
+# Of what a program prints, and of what is fetched from another machine, no more is taken.
+MOST_BYTES = 2**30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,33 +79,53 @@ def run_program(
     argv: Sequence[str], environ: Mapping[str, str], *, stdin: bytes, timeout_s: float, cwd: str | None = None
 ) -> ShellAnswer:
     """Run a program of this machine to its end; one without a folder is looked for in absolute folders of PATH alone.
-    Raises NoAnswer when it takes too long."""
+    Raises NoAnswer when it takes too long or prints too much; it is ended then, with what it started."""
     program = argv[0] if "/" in argv[0] else find_program(argv[0], environ)
     if program is None:
         return ShellAnswer(code=127, err=f"{argv[0]}: not found")
     # What it starts in the background may hold its stderr open for long: a file ends with nobody.
     with tempfile.TemporaryFile() as errors:
         try:
-            done = subprocess.run(
+            process = subprocess.Popen(
                 [program, *argv[1:]],
-                input=stdin,
                 env=environ,
                 cwd=cwd,
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                timeout=timeout_s,
-                check=False,
+                process_group=0,
             )
         except FileNotFoundError:
             return ShellAnswer(code=127, err=f"{argv[0]}: not found")
         except OSError as error:
             return ShellAnswer(code=126, err=f"{argv[0]}: {error.strerror or error}")
-        except subprocess.TimeoutExpired:
-            raise NoAnswer(
-                f"{Path(argv[0]).name} did not end within {timeout_s:g} s", cause="no answer from the other side"
-            ) from None
+        out = _answer_of(process, stdin, Path(argv[0]).name, timeout_s)
         errors.seek(0)
-        return ShellAnswer(code=done.returncode, out=done.stdout, err=errors.read(2**16).decode("utf-8", "replace"))
+        return ShellAnswer(code=process.returncode, out=out, err=errors.read(2**16).decode("utf-8", "replace"))
+
+
+def _answer_of(process: subprocess.Popen[bytes], stdin: bytes, name: str, timeout_s: float) -> bytes:
+    """What a process prints until it ends, given this input."""
+    feeder = threading.Thread(target=_feed, args=(process, stdin), daemon=True)
+    feeder.start()
+    try:
+        return collect(process, timeout_s=timeout_s, most_bytes=MOST_BYTES).out
+    except subprocess.TimeoutExpired:
+        raise NoAnswer(f"{name} did not end within {timeout_s:g} s", cause="no answer from the other side") from None
+    except TooMuchOutput:
+        raise NoAnswer(f"{name} printed more than {MOST_BYTES >> 20} MiB", cause="no answer is that long") from None
+    finally:
+        signal_group(process)
+        process.wait()
+        feeder.join()
+        close_pipes(process)
+
+
+def _feed(process: subprocess.Popen[bytes], data: bytes) -> None:
+    """Write the input of a process, which may end before it has read all of it."""
+    assert process.stdin is not None  # noqa: S101
+    with contextlib.suppress(OSError), process.stdin as pipe:
+        pipe.write(data)
 
 
 def as_text(argv: Sequence[str]) -> str:
