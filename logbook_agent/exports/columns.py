@@ -154,3 +154,9 @@ _NAMED: tuple[tuple[str, Type | None, Callable[[MeasuredRow], Mapping[str, Any]]
     ("package", "text", _software),
     ("env", "text", lambda r: r.run.env.variables),
 )
+
+
+def is_column(name: str) -> bool:
+    """Whether a table of ours may have a column by this name."""
+    prefix, dot, _ = name.partition(".")
+    return any(name == fixed for fixed, *_ in _FIXED) or (dot == "." and any(prefix == named for named, *_ in _NAMED))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import os
 from collections.abc import Iterator
@@ -11,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.exports import as_json, frames
-from logbook_agent.exports.columns import FIRST_COLUMNS
+from logbook_agent.exports.as_csv import header_line
+from logbook_agent.exports.columns import FIRST_COLUMNS, is_column
 from logbook_agent.model.errors import StoreError, Taken, UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import (
@@ -24,6 +27,7 @@ from logbook_agent.store.files import (
 )
 from logbook_agent.store.reading import SETTINGS_BYTES, open_file, read_text
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.cells import original_cell
 
 # In each folder that an export made: its form, and the digests of its files.
 MANIFEST = "logbook-export.json"
@@ -39,7 +43,7 @@ ENDINGS = {
     "wandb-offline": "",
     "trackio": "",
 }
-_HEAD_BYTES = 200
+_HEAD_BYTES = 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,14 +78,18 @@ def place_of(workspace: Workspace, book: Book, form: str, out: str | None) -> Ex
 
 
 def check_replaceable(place: ExportPlace) -> None:
-    """Raise Taken for anything at the place but an earlier export of this form, unchanged, or an empty folder."""
+    """Raise Taken for anything at the place but an earlier export of this form, or an empty folder.
+
+    A folder must be unchanged. A file holds no digest of itself: it must begin like an export, a table with no column
+    but ours."""
     if not os.path.lexists(place.path):
         return
     ours = _is_our_file(place) if ENDINGS[place.form] else _is_our_folder(place)
     if not ours:
+        an = "an" if ENDINGS[place.form] else "an unchanged"
         raise Taken(
-            f"{place.path} exists and is not an unchanged {place.form} export",
-            cause="an export replaces only an unchanged earlier export of the same form",
+            f"{place.path} exists and is not {an} earlier {place.form} export",
+            cause=f"an export replaces only {an} earlier export of the same form",
             hint="choose another --out, or move that one away",
         )
 
@@ -93,7 +101,14 @@ def _is_our_file(place: ExportPlace) -> bool:
         if place.form == "parquet":
             return frames.is_ours(file)
         head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
-    return head.startswith(f"{','.join(FIRST_COLUMNS)}," if place.form == "csv" else as_json.OPENING)
+    if place.form == "json":
+        return head.startswith(as_json.OPENING)
+    try:
+        names = [original_cell(name) for name in next(csv.reader(io.StringIO(head, newline="")), [])]
+    except csv.Error:  # a field of more than 128 KiB
+        return False
+    is_whole = head.encode().startswith(header_line(names)) and tuple(names[: len(FIRST_COLUMNS)]) == FIRST_COLUMNS
+    return is_whole and all(map(is_column, names))
 
 
 def _is_our_folder(place: ExportPlace) -> bool:

@@ -233,6 +233,7 @@ def _moment(around: Around, when: str, summary: Summary) -> dict[str, Any]:
         "time": when[11:],
         "title": one_line(summary["title"]),
         "state": summary["state"],
+        "later": around.findings.thread.superseded_by(summary["id"]),
         "result": one_line(summary["result"] or ""),
     }
 

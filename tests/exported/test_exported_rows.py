@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.exports.as_csv import csv_lines, neutral_cell, original_cell
+from logbook_agent.exports.as_csv import csv_lines
 from logbook_agent.exports.as_json import json_pieces
 from logbook_agent.exports.columns import DataColumn, columns_of
 from logbook_agent.exports.frames import parquet, to_pandas, to_polars
@@ -24,6 +24,7 @@ from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.model.run import Measurement, Row
 from logbook_agent.store.workspace import utc_now
+from logbook_agent.text.cells import neutral_cell, original_cell
 from tests.breadth import examples
 from tests.exported.exported_support import NASTY, add, all_rows, full, new_book, table
 

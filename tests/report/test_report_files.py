@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tests.conftest import Cli
@@ -17,3 +18,14 @@ def test_a_logbook_by_the_name_of_the_index(cli: Cli, folder: Path) -> None:
     assert "The index" in (folder / "site/index.logbook.html").read_text()
     export = cli("export", "--as", "html", "--out", "export", "-L", "index")
     assert export.out == f"report: {folder}/export/index.logbook.html\n"
+
+
+def test_the_timeline_says_what_was_superseded(cli: Cli, folder: Path) -> None:
+    assert cli("start", "moe", "--prefix", "MOE").code == 0
+    assert cli("note", "--title", "Was wrong").code == 0
+    assert cli("note", "--title", "Is right", "--supersedes", "MOE-000").code == 0
+    assert cli("report", "--out", "site").code == 0
+    timeline = (folder / "site/moe.html").read_text().partition('<section id="timeline"')[2].partition("</section>")[0]
+    shown = re.sub(r"<[^>]*>", "", timeline)
+    assert "MOE-000 Was wrong superseded by MOE-001" in shown
+    assert shown.count("superseded") == 1

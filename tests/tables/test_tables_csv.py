@@ -12,6 +12,7 @@ from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.findings.tables.spec import Case, TableSpec
 from logbook_agent.model.run import Device, Failure, Measurement, Row
+from logbook_agent.text.cells import original_cell
 
 GPU = (Device(platform="gpu", kind="H200", count=1, used=1),)
 CASES = (
@@ -67,7 +68,13 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 def test_any_text_survives(texts: list[str]) -> None:
     cases = [Case(entry="X-001", run=n, row=Row(config={"text": text, "k": n})) for n, text in enumerate(texts)]
     read = list(csv.DictReader(io.StringIO(to_csv(cases), newline=""), strict=True))
-    assert [row["text"] for row in read] == texts
+    assert [original_cell(row["text"]) for row in read] == texts
+
+
+def test_no_text_is_a_formula_and_no_other_separator_cuts_one() -> None:
+    row = Row(config={"=1+1": "=cmd|'/c calc'!A1", "flag": "-O3", "n": -5}, labels={"l": "a;=1"})
+    text = to_csv([Case(entry="X-001", run=1, row=row)])
+    assert text == "entry,run,label,'=1+1,flag,n,l,devices,failed\r\nX-001,1,,'=cmd|'/c calc'!A1,'-O3,-5,\"a;=1\",,\r\n"
 
 
 def test_half_a_surrogate_pair_can_be_written() -> None:

@@ -1,4 +1,4 @@
-"""Tables and cases as CSV (RFC 4180): raw values in full precision, no thousands separators."""
+"""Tables and cases as CSV (RFC 4180): raw values in full precision, no thousands separators, no formulas."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from logbook_agent.findings.tables.spec import Case, Table
 from logbook_agent.model.run import Scalar
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import spelt
+from logbook_agent.text.cells import neutral_cell
 
 
 def to_csv(source: Table | Sequence[Case]) -> str:
@@ -67,8 +68,9 @@ def _lines(rows: Iterable[Sequence[Scalar]]) -> str:
 def _field(value: Scalar) -> str:
     if value is None:
         return ""
-    # Half a surrogate pair is no text in any encoding; nothing else is changed.
+    # Half a surrogate pair is no text in any encoding.
     text = spelt(value).encode("utf-8", "replace").decode("utf-8")
-    if any(character in text for character in ',"\r\n') or text != text.strip():
+    text = neutral_cell(text) if isinstance(value, str) else text
+    if any(character in text for character in ',"\r\n;\t') or text != text.strip():
         return '"' + text.replace('"', '""') + '"'
     return text
