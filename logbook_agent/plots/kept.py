@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.findings.plots.choose import figures, named, named_of_thread, of_thread
 from logbook_agent.findings.plots.figure import Figure
 from logbook_agent.findings.read import Findings
+from logbook_agent.model.errors import StoreError
 from logbook_agent.plots.draw import svg
+from logbook_agent.plots.markup import is_ours
 from logbook_agent.store.files import make_folder, remove, write_text
 from logbook_agent.store.reading import read_text
 
@@ -76,6 +79,8 @@ def _is_of(name: str, owner: str) -> bool:
 
 
 def _remove(findings: Findings, keys: Iterable[str]) -> None:
-    book = findings.book
+    """Remove plots that were drawn here; what else people keep in that folder stays."""
     for key in sorted(keys):
-        remove(book.plot_path(key), within=book.root)
+        with suppress(StoreError):  # neither is what cannot be read
+            if is_ours(_content(findings, key) or ""):
+                remove(findings.book.plot_path(key), within=findings.book.root)

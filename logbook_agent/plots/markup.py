@@ -16,6 +16,7 @@ _ROLE = {value: role for role, value in LIGHT.items()}
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 _MARK = re.compile(r"([mi])(\d+)\.(\d+)")
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
+_OURS = re.compile(rf'<svg xmlns="{re.escape(_SVG)}" data-digest="[0-9a-f]+" class="plot" ')
 _NOTHING = re.compile(r"rotate\(-?0(?:\.0*)?\b[^)]*\)")
 _GEOMETRY = ("d", "x", "y", "width", "height", "transform", "points", "stroke-width", "stroke-dasharray")
 # A CSS pixel is 1/96 inch, a unit of the picture 1/72.
@@ -41,6 +42,11 @@ def marked(svg: str, figure: Figure, *, inline: bool) -> str:
         _dress(element, inline=inline)
     _without_empty(root)
     return _head(root, figure, inline=inline)
+
+
+def is_ours(svg: str) -> bool:
+    """Whether a picture is one that was drawn here."""
+    return _OURS.match(svg) is not None
 
 
 def _head(root: ET.Element, figure: Figure, *, inline: bool) -> str:

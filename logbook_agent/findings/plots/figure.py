@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from logbook_agent.model.codec import encode
 from logbook_agent.model.record import digest
 
 # How a series is drawn. `line`: points joined in their order; `points`: not joined; `steps`: a value holds until the
@@ -89,5 +88,7 @@ class Figure:
 
     @property
     def digest(self) -> str:
-        """Equal for equal figures. It stands in the picture, so that one of earlier data is known."""
-        return digest(encode(self))
+        """Equal for equal data, however they are worded. The picture contains it, which tells a picture of earlier
+        data."""
+        points = [[p.x, p.y, p.low, p.high, p.n, p.entry] for series in self.series for p in series.points]
+        return digest(self.key, self.kind, self.x.unit, self.y.unit, points)

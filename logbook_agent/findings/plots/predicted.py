@@ -132,7 +132,7 @@ def roofline(record: Record, predictions: Sequence[Check]) -> Figure | None:
     if points:
         series.append(PlotSeries(name="predicted", shape="points", points=tuple(points)))
     runs = [len(one.seconds) for one in timed]
-    bars = f"Medians of {span_of(runs, 'run')}; {SPREAD}" if max(runs) > 1 else "1 run of each case: no interval"
+    bars = f"Medians over {span_of(runs, 'run')}; {SPREAD}" if max(runs) > 1 else "1 run of each case: no interval"
     range_ = "; bars of a prediction: its range" if points else ""
     return Figure(
         key=key(record.id, "roofline", "tflops"),

@@ -1,0 +1,32 @@
+"""A logbook to plot, made once for a process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli, FixedClock
+from tests.plots.plots_support import Seeded, copied
+from tests.predictions.conftest import double
+
+__all__ = ["double"]
+
+
+@pytest.fixture(scope="session")
+def seeded_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("plots") / "logbooks"
+
+
+@pytest.fixture
+def seeded(
+    cli: Cli,
+    folder: Path,
+    double: Path,
+    clock: FixedClock,
+    seeded_cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Seeded:
+    """A logbook with something to plot of every kind."""
+    monkeypatch.setenv("DOUBLE_WORK", "1")
+    return copied(cli, folder, seeded_cache)

@@ -1,0 +1,135 @@
+"""A logbook with something to plot of every kind, made by the command line; and what can be read off a picture."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from logbook_agent.findings.plots.choose import figures
+from logbook_agent.findings.plots.figure import Figure
+from logbook_agent.findings.read import read
+from logbook_agent.store.workspace import Workspace
+from tests.conftest import Answer, Cli
+
+SVG = "{http://www.w3.org/2000/svg}"
+PROGRAM = Path(__file__).with_name("measured.py")
+PSUM = ("--devices", "4", "--topk", "2", "--ep-impl", "psum")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seeded:
+    """`logbook ARGS` in a folder with the logbook `ep` (EP)."""
+
+    cli: Cli
+    folder: Path
+
+    def ok(self, *args: str) -> Answer:
+        answer = self.cli(*args)
+        assert answer.code == 0, (args, answer)
+        return answer
+
+    def figures(self, entry: str | None = None, metric: str | None = None) -> dict[str, Figure]:
+        """By key, as they follow from the records."""
+        space = Workspace(cwd=self.folder, environ=os.environ)
+        found = figures(read(space, space.book(None)), entry=entry, metric=metric)
+        assert len({f.key for f in found}) == len(found)
+        return {f.key: f for f in found}
+
+    @property
+    def kept(self) -> list[str]:
+        """The files of plots, without their ending."""
+        return sorted(path.stem for path in (self.folder / "logbooks/ep/plots").glob("*.svg"))
+
+    def picture(self, key: str) -> str:
+        return (self.folder / f"logbooks/ep/plots/{key}.svg").read_text()
+
+    def run(self, *args: str, code: int = 0) -> Answer:
+        """A run of the stand-in: `OPTIONS -- WORDS`."""
+        at = args.index("--")
+        words = (sys.executable, "-S", str(PROGRAM), *args[at + 1 :])
+        answer = self.cli("run", *args[:at], "--", *words)
+        assert answer.code == code, answer
+        return answer
+
+
+def fill(seeded: Seeded) -> None:
+    """What there is to plot: EP-000 a comparison over an axis, EP-001 pairs, EP-002 runs of one case whose level
+    changes, EP-003 one that failed, EP-004 a sweep without a comparison, EP-005 predictions, EP-006 a measurement
+    of one of these."""
+    python = (sys.executable, "-S", str(PROGRAM))
+    start = ("start", "ep", "--prefix", "EP", "--metric", "tflops:max:TF/s", "--metric", "time_s:min:s")
+    seeded.ok(*start)
+    ab = ("ab", "--seed", "1")
+    seeded.ok(
+        *ab,
+        "--axis",
+        "parallel_mode=none,ep",
+        "--repeat",
+        "6",
+        "--",
+        *python,
+        "modes",
+        "--topk",
+        "all",
+        "--parallel-mode",
+        "{axis}",
+    )
+    seeded.ok(*ab, "--axis", "quant_mode=none,int8", "--repeat", "6", "--", *python, "int8", "--quant-mode", "{axis}")
+    seeded.run("--title", "One case", "--repeat", "10", "--", "one")
+    seeded.run("--title", "It fails", "--", "one", "--fail", code=3)
+    seeded.run("--title", "Sweep", "--repeat", "3", "--", "modes", "none")
+    seeded.ok("predict", "--", "--aot", "v5p-8", *PSUM, "--", "--ep-impl", "all_to_all")
+    seeded.ok("bench", "--", "hillclimb", *PSUM, "--iters", "3", "--warmup", "1")
+
+
+def copied(cli: Cli, folder: Path, cache: Path) -> Seeded:
+    """The same logbook for every test of a process: made once, then copied."""
+    seeded, mine = Seeded(cli=cli, folder=folder), folder / "logbooks"
+    if cache.exists():
+        shutil.copytree(cache, mine)
+    else:
+        fill(seeded)
+        shutil.copytree(mine, cache)
+    return seeded
+
+
+def parsed(text: str) -> ET.Element:
+    return ET.fromstring(text)  # noqa: S314  made by us, from hostile data: that it can be read is what is tested
+
+
+def marks(text: str) -> list[dict[str, str]]:
+    """The data of every mark, and what its title says."""
+    found = [g for g in parsed(text).iter(f"{SVG}g") if g.get("class") == "mark"]
+    return [
+        {
+            **{name.removeprefix("data-"): v for name, v in g.attrib.items() if name.startswith("data-")},
+            "said": g.findtext(f"{SVG}title") or "",
+        }
+        for g in found
+    ]
+
+
+def texts(text: str) -> list[str]:
+    return [e.text or "" for e in parsed(text).iter(f"{SVG}text")]
+
+
+def drawn_data(figure: Figure) -> list[dict[str, Any]]:
+    """What the marks of a picture have to say, from the figure: curves in their order, of a band or rule one mark."""
+    return [
+        {
+            "entry": p.entry,
+            "series": s.name,
+            "x": p.x if isinstance(p.x, str) else repr(float(p.x)),
+            "y": repr(float(p.y)),
+            **({} if p.low is None or p.high is None else {"low": repr(float(p.low)), "high": repr(float(p.high))}),
+            "n": str(p.n),
+            "said": p.said,
+        }
+        for s in figure.series
+        for p in (s.points[:1] if s.shape in ("band", "rule") else s.points)
+    ]

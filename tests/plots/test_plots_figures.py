@@ -1,0 +1,244 @@
+"""The figures that follow from records: which there are, and of each mark its value, interval, n and words. What is
+expected is computed here from what the runs printed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from logbook_agent.findings.plots.figure import Figure, PlotPoint, PlotSeries
+from logbook_agent.model.errors import NotFound
+from logbook_agent.plots.draw import svg
+from tests.plots import measured
+from tests.plots.plots_support import Seeded, drawn_data, marks, parsed
+
+pytestmark = pytest.mark.slow
+
+KEYS = [
+    "ep-000-controls-tflops",
+    "ep-000-crossover-tflops",
+    "ep-000-pairs-tflops",
+    "ep-000-ratios-tflops",
+    "ep-001-pairs-tflops",
+    "ep-001-ratios-tflops",
+    "ep-002-noise-tflops",
+    "ep-004-sweep-tflops",
+    "ep-005-predicted-time-s",
+    "ep-006-roofline-tflops",
+    "thread-best-tflops",
+    "thread-noise-tflops",
+]
+
+
+def series(figure: Figure, name: str) -> PlotSeries:
+    [found] = [s for s in figure.series if s.name == name]
+    return found
+
+
+def told(points: Sequence[PlotPoint]) -> list[tuple[object, ...]]:
+    return [(p.x, p.y, p.low, p.high, p.n) for p in points]
+
+
+def of_runs(x: float | str, values: Sequence[float]) -> tuple[object, ...]:
+    """What a mark says of several runs: their median, the lowest and the highest, and how many there are."""
+    return (x, pytest.approx(median(values)), min(values), max(values), len(values))
+
+
+def by_topk(mode: str, run: int) -> dict[object, float]:
+    return {config["topk"]: tflops for config, tflops in measured.modes(mode, run)}
+
+
+def order(seeded: Seeded, entry: str) -> dict[str, list[int]]:
+    """By the side of an A/B the numbers of its runs, as their rows have it."""
+    found: dict[str, list[int]] = {}
+    for path in sorted((seeded.folder / f"logbooks/ep/runs/{entry}").glob("*/run.json")):
+        text = path.read_text()
+        side = next(s for s in ("int8", "ep", "none") if f'mode": "{s}"' in text)
+        found.setdefault(side, []).append(int(path.parent.name))
+    return found
+
+
+def test_there_is_a_figure_of_each_kind_and_none_of_what_failed(seeded: Seeded) -> None:
+    assert sorted(seeded.figures()) == KEYS
+    assert sorted(seeded.figures("EP-000")) == KEYS[:4]
+    assert seeded.figures("EP-003") == {}, "its run failed"
+    assert sorted(seeded.figures(metric="time_s")) == ["ep-005-predicted-time-s"]
+    assert seeded.figures("EP-001", "time_s") == {}
+    with pytest.raises(NotFound, match="no entry EP-077"):
+        seeded.figures("EP-077")
+
+
+def test_a_sweep(seeded: Seeded) -> None:
+    figure = seeded.figures()["ep-004-sweep-tflops"]
+    [curve] = figure.series
+    runs = [by_topk("none", run) for run in (1, 2, 3)]
+    assert told(curve.points) == [of_runs(float(k), [run[k] for run in runs]) for k in (1, 2, 4, 8)]
+    assert (figure.x.label, figure.y.label) == ("topk", "tflops (TF/s)")
+    assert figure.note == "Median over 3 runs of each case; bars: lowest to highest run."
+    assert curve.points[0].said == "EP-004 topk=1: 219.4 TF/s [218.7, 219.9], n=3"
+
+
+def test_rows_of_runs_that_failed_are_left_out_and_counted(seeded: Seeded) -> None:
+    before = seeded.figures()["ep-004-sweep-tflops"]
+    seeded.run("--id", "EP-004", "--", "modes", "--fail", "none", code=3)
+    after = seeded.figures()["ep-004-sweep-tflops"]
+    assert after.series == before.series
+    assert after.note == before.note[:-1] + "; 4 rows from runs that failed or did not finish left out."
+
+
+def test_controls_and_the_crossover(seeded: Seeded) -> None:
+    found, sides = seeded.figures(), order(seeded, "EP-000")
+    values = {(side, k): [by_topk(side, run)[k] for run in runs] for side, runs in sides.items() for k in (1, 2, 4, 8)}
+    figure = found["ep-000-controls-tflops"]
+    for name, side in (("none (control)", "none"), ("ep", "ep")):
+        assert told(series(figure, name).points) == [of_runs(float(k), values[side, k]) for k in (1, 2, 4, 8)]
+    assert [s.beside for s in figure.series] == [True, False]
+    assert figure.note.startswith("Medians over 6 runs on each side; bars: lowest to highest run. topk=1: -62.")
+
+    figure = found["ep-000-crossover-tflops"]
+    effect = series(figure, "ep")
+    for point, k in zip(effect.points, (1, 2, 4, 8), strict=True):
+        ratio = median(values["ep", k]) / median(values["none", k])
+        assert (point.x, point.n) == (k, 6)
+        assert point.y == pytest.approx(100 * (ratio - 1), abs=0.7), "by pairs, near that of the medians"
+        assert point.low is not None
+        assert point.high is not None
+        assert point.low < point.y < point.high
+    assert "ep turns from a loss to a gain between topk=2 and 4" in figure.note
+    assert "6 pairs per case; bars: 95% interval of the change." in figure.note
+    assert figure.y.label == "change of tflops (%)"
+
+
+def test_pairs_and_ratios_in_order_of_time(seeded: Seeded) -> None:
+    found, sides = seeded.figures(), order(seeded, "EP-001")
+    figure = found["ep-001-pairs-tflops"]
+    for side, runs in sides.items():
+        assert told(series(figure, side).points) == [
+            (run, measured.int8(side, run)[0][1], None, None, 1) for run in runs
+        ]
+    assert series(figure, "none").beside
+    assert not series(figure, "int8").beside
+    assert figure.note.startswith("12 runs; each mark is the median")
+
+    figure = found["ep-001-ratios-tflops"]
+    values = {side: [measured.int8(side, run)[0][1] for run in runs] for side, runs in sides.items()}
+    changes = [100 * (b / a - 1) for a, b in zip(values["none"], values["int8"], strict=True)]
+    assert [p.y for p in series(figure, "pairs").points] == [pytest.approx(c) for c in changes]
+    assert [p.x for p in series(figure, "pairs").points] == [1, 2, 3, 4, 5, 6]
+    [answer] = seeded.ok("compare", "EP-001", "--axis", "quant_mode", "--json").data["comparisons"]
+    text = str(answer)
+    band = series(figure, "95% interval of the change").points[0]
+    assert band.n == 6
+    assert band.low is not None
+    assert band.high is not None
+    assert f"95% interval {band.low:+.2f}% to {band.high:+.2f}%" in text, "that of the verdict"
+    assert figure.title == "EP-001: tflops pair by pair, none → int8: +5.90%, beneficial"
+
+
+def test_noise_of_an_entry_and_of_the_thread(seeded: Seeded) -> None:
+    found = seeded.figures()
+    figure = found["ep-002-noise-tflops"]
+    values = [measured.one("", run)[0][1] for run in range(1, 11)]
+    assert told(series(figure, "runs").points) == [(run, v, None, None, 1) for run, v in enumerate(values, 1)]
+    level = series(figure, "level before and after")
+    assert [(p.x, p.y) for p in level.points] == [
+        (1.0, median(values[:5])),
+        (5.5, median(values[5:])),
+        (10.0, median(values[5:])),
+    ]
+    assert "the level changed after run 5 (192 → 173)" in figure.note
+    floors = found["thread-noise-tflops"]
+    points = series(floors, "one configuration").points
+    assert [str(p.x) for p in points][:4] == [f"EP-000 parallel_mode=ep topk={k}" for k in (1, 2, 4, 8)]
+    assert {p.entry: p.n for p in points} == {"EP-000": 6, "EP-001": 6, "EP-002": 10, "EP-004": 3}
+    assert floors.note.startswith("15 cases with 3 to 10 runs each")
+
+
+def test_the_best_so_far_without_what_was_taken_back(seeded: Seeded) -> None:
+    figure = seeded.figures()["thread-best-tflops"]
+    assert figure.x.names == ("EP-000", "EP-001", "EP-002", "EP-004", "EP-006")
+    top = median(by_topk("ep", run)[8] for run in order(seeded, "EP-000")["ep"])
+    assert [p.y for p in series(figure, "best so far").points] == [pytest.approx(top)] * 5
+    seeded.ok("edit", "EP-000", "--state", "void")
+    after = seeded.figures()["thread-best-tflops"]
+    assert after.x.names == ("EP-001", "EP-002", "EP-004", "EP-006")
+    assert max(p.y for p in series(after, "best so far").points) < top
+    assert all("EP-000" not in key for key in (f.key.upper() for f in seeded.figures().values()))
+    assert "EP-000" not in str([f.entries for f in seeded.figures().values()])
+    assert sorted(seeded.figures("EP-000")) == KEYS[:4], "asked for by its ID it has its own"
+
+
+def test_predictions_and_the_roofline(seeded: Seeded) -> None:
+    found = seeded.figures()
+    figure = found["ep-005-predicted-time-s"]
+    assert [(p.x, p.y) for p in series(figure, "lower bound").points] == [
+        ("A", pytest.approx(3.2e-3)),
+        ("B", pytest.approx(4.8e-3)),
+    ]
+    assert told(series(figure, "predicted").points)[0] == ("A", 8e-3, pytest.approx(6.4e-3), pytest.approx(10.4e-3), 1)
+    [point] = series(figure, "measured").points
+    assert (point.x, point.y, point.n, point.entry) == ("A", pytest.approx(8e-3 * 1.05 * 1.001), 1, "EP-006")
+    assert figure.note == (
+        "2 predicted cases; bars: range of the prediction; 1 case measured since, as medians over runs."
+    )
+
+    figure = found["ep-006-roofline-tflops"]
+    roof = series(figure, "roofline 459 TF/s, 2,765 GB/s")
+    assert (roof.points[1].x, roof.points[1].y) == (pytest.approx(459e12 / 2765e9, rel=1e-5), pytest.approx(459.0))
+    [point] = series(figure, "measured").points
+    assert point.x == pytest.approx(1.2e12 / 5.2e9)
+    assert point.y == pytest.approx(1.2e12 / (8e-3 * 1.05 * 1.001) / 1e12)
+    assert point.y < 459
+    [foretold] = series(figure, "predicted").points
+    assert (foretold.y, foretold.entry) == (pytest.approx(150.0), "EP-005")
+    assert figure.note.startswith("1 run of each case: no interval; bars of a prediction: its range.")
+
+
+def test_too_little_has_no_figure(seeded: Seeded) -> None:
+    seeded.run("--title", "A single run", "--", "one")
+    seeded.run("--title", "Two of one case", "--repeat", "2", "--", "one")
+    seeded.ok("note", "--title", "Words")
+    for entry in ("EP-007", "EP-008", "EP-009"):
+        assert seeded.figures(entry) == {}
+
+
+def test_each_picture_has_the_data_of_its_figure(seeded: Seeded) -> None:
+    for figure in seeded.figures().values():
+        found = marks(svg(figure))
+        assert sorted(map(repr, found)) == sorted(map(repr, drawn_data(figure))), figure.key
+        assert parsed(svg(figure)).get("data-kind") == figure.kind
+
+
+def test_records_give_the_same_bytes_in_another_process(seeded: Seeded) -> None:
+    seeded.ok("plot")
+    before = {key: seeded.picture(key) for key in seeded.kept}
+    assert sorted(before) == KEYS
+    for key in before:
+        (seeded.folder / f"logbooks/ep/plots/{key}.svg").unlink()
+    here = str(Path(__file__).resolve().parents[2])
+    program = "from logbook_agent.cli import main; raise SystemExit(main(['plot']))"
+    env = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": here, "LC_ALL": "C"}
+    subprocess.run([sys.executable, "-c", program], cwd=seeded.folder, env=env, check=True, capture_output=True)
+    assert {key: seeded.picture(key) for key in seeded.kept} == before
+
+
+def test_no_secret_and_nothing_live_gets_into_a_picture(seeded: Seeded) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    label = f"<script>alert(1)</script> \u202e@bob {secret}"
+    for value in (1, 2):
+        words = ("bash", "-c", f"echo RESULT kind={value} tflops=10{value}")
+        seeded.ok("run", *(("--id", "EP-007") if value == 2 else ()), "--label", f"{label}{value}", "--", *words)
+    seeded.ok("plot", "EP-007")
+    assert "ep-007-sweep-tflops" in seeded.kept
+    text = seeded.picture("ep-007-sweep-tflops")
+    assert secret not in text
+    assert "\u202e" not in text
+    assert {e.tag.rpartition("}")[2] for e in parsed(text).iter()} <= {
+        *("svg", "g", "path", "use", "defs", "clipPath", "rect", "text", "title", "desc", "style")
+    }
