@@ -4,14 +4,16 @@
 
 Design: the two nodes of the tests, both on this machine, four processors of Ray in all. In turn a Job that makes the
 bare tasks, as many at a time as fit, and a batch of the logbook, four at a time: recorded, submitted, made, followed
-and taken in by this process. A bare Job tells the time of its tasks, without the start of Job and worker processes;
-what is left of its duration is that start, which a batch has, too. All samples are kept.
-Target: a batch takes at most 1.5 times the bare tasks, plus that start.
+and taken in by this process, as in a sweep. A bare Job tells the time of its tasks, without the start of Job and worker
+processes; what is left of its duration is that start, which a batch has, too. All samples are kept, each with the
+processor time that it took, here and on the nodes.
+Target: a batch takes at most 1.5 times the bare tasks and that start together, in the same round.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shlex
@@ -23,22 +25,25 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
+import psutil
+
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
 from logbook_agent.cli import main as logbook  # noqa: E402
+from logbook_agent.cli.output import LineDisplay  # noqa: E402
 from logbook_agent.running.execution import RunPlan  # noqa: E402
-from logbook_agent.running.executors.client import send_all  # noqa: E402
-from logbook_agent.running.executors.contract import OVER  # noqa: E402
-from logbook_agent.running.executors.intake import collect  # noqa: E402
+from logbook_agent.running.executors.many import Pinned, make_all  # noqa: E402
 from logbook_agent.running.executors.ray_jobs import Jobs  # noqa: E402
-from logbook_agent.running.executors.table import executor_named  # noqa: E402
+from logbook_agent.running.launch.signals import StopRequests  # noqa: E402
 from logbook_agent.running.prepare import prepare  # noqa: E402
 from logbook_agent.store.workspace import Workspace  # noqa: E402
 from tests.cluster import ray_engine  # noqa: E402
 from tests.cluster.ray_place import declare  # noqa: E402
 
 RUNS, AT_ONCE = 200, 4
+# What others do on the machine changes these little.
+USED = ("processor of the nodes, bare", "processor of the client", "processor of the nodes, batch")
 PAUSE_S = 0.2
 BARE = f"""
 import subprocess, time, ray
@@ -65,28 +70,34 @@ def bare(jobs: Jobs) -> tuple[float, float]:
     return tasks, whole - 2 * tasks
 
 
-def batch() -> tuple[float, float, float]:
-    """Seconds until the runs are recorded and submitted, until the last is over, and until all are taken in."""
+def batch() -> float:
+    """Seconds until all runs are recorded, made and taken in, as a sweep makes them."""
     workspace = Workspace(cwd=Path.cwd(), environ=dict(os.environ))
-    book = workspace.book()
     began = time.perf_counter()
-    plans = [RunPlan(command=prepare(workspace, ("true",)), entry_id="RAY-000", config={}) for _ in range(RUNS)]
-    left = send_all(workspace, book, [(plan, None) for plan in plans], "ray", AT_ONCE)
-    sent = time.perf_counter() - began
-    executor = executor_named(workspace, "ray")
-    while left := [run for run in left if executor.follow(book.spool(run.entry, run.run)).stage not in OVER]:
-        time.sleep(PAUSE_S)
-    over = time.perf_counter() - began
-    ended = collect(workspace, book)
-    assert len(ended) == RUNS
-    assert all(run.exit is not None and run.exit.code == 0 for run in ended), ended[0]
-    return sent, over, time.perf_counter() - began
+    plan = RunPlan(command=prepare(workspace, ("true",)), entry_id="RAY-000", config={})
+    wanted = [Pinned(plan=plan)] * RUNS
+    with StopRequests() as stops:
+        made = [run for _, run in make_all(workspace, workspace.book(), wanted, "ray", AT_ONCE, LineDisplay(), stops)]
+    took = time.perf_counter() - began
+    assert len(made) == RUNS
+    assert all(run.exit is not None and run.exit.code == 0 for run in made), made[0]
+    return took
+
+
+def used_s() -> tuple[float, float]:
+    """Seconds of processor time: of this process, and of all on the nodes, with those that have ended."""
+    own = time.process_time()
+    theirs = 0.0
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            theirs += sum(process.cpu_times()[:4])
+    return own, theirs
 
 
 def measure(rounds: int) -> Samples:
     if why := ray_engine.why_not():
         sys.exit(f"no Ray here: {why}")
-    names = ("bare tasks", "start of a job", "batch submitted", "batch over", "batch taken in")
+    names = ("bare tasks", "start of a job", "batch", *USED)
     samples: Samples = {name: [] for name in names}
     with tempfile.TemporaryDirectory() as folder, ray_engine.started(os.environ) as engine:
         os.chdir(folder)
@@ -95,8 +106,15 @@ def measure(rounds: int) -> Samples:
         declare(engine)
         jobs = Jobs(engine.address)
         for _ in range(rounds):
-            for name, value in zip(names, (*bare(jobs), *batch()), strict=True):
+            at_first = used_s()
+            tasks, start = bare(jobs)
+            before = used_s()
+            took = batch()
+            after = used_s()
+            used = (before[1] - at_first[1], after[0] - before[0], after[1] - before[1])
+            for name, value in zip(names, (tasks, start, took, *used), strict=True):
                 samples[name].append(value)
+            print({name: round(values[-1], 2) for name, values in samples.items()}, flush=True)
     return samples
 
 
@@ -109,10 +127,15 @@ def main(args: Sequence[str] | None = None) -> None:
     samples = measure(options.rounds)
     for name, values in samples.items():
         print(f"| {name}, s | {statistics.median(values):.2f} | {min(values):.2f} | {max(values):.2f} |")
-    middle = {name: statistics.median(values) for name, values in samples.items()}
-    for name in ("batch over", "batch taken in"):
-        ratio = (middle[name] - middle["start of a job"]) / middle["bare tasks"]
-        print(f"| {name}, without a start, to bare tasks | {ratio:.1f} |")
+    ratios = [
+        batch / (tasks + start)
+        for tasks, start, batch in zip(
+            *(samples[name] for name in ("bare tasks", "start of a job", "batch")), strict=True
+        )
+    ]
+    print(
+        f"| batch to bare tasks and a start | {statistics.median(ratios):.2f} | {min(ratios):.2f} | {max(ratios):.2f} |"
+    )
     if options.save:
         options.save.write_text(json.dumps(samples, indent=1) + "\n")
 

@@ -284,8 +284,24 @@ class Book:
     def write_run(self, run: Run) -> Run:
         """Write a run without its secrets, and the marker of one that goes on; returns what was written."""
         run = clean_run(run, self.redactor)
-        folder = self.run_folder(run.entry, run.run)
-        records.write_run(folder / "run.json", run, durable=self.durable)
+        records.write_run(self._run_path(run), run, durable=self.durable)
+        self._wrote(run)
+        return run
+
+    def write_runs(self, runs: Sequence[Run]) -> list[Run]:
+        """`write_run` for many, together."""
+        if not self.durable:
+            return [self.write_run(run) for run in runs]
+        runs = [clean_run(run, self.redactor) for run in runs]
+        records.write_runs([(self._run_path(run), run) for run in runs])
+        for run in runs:
+            self._wrote(run)
+        return runs
+
+    def _run_path(self, run: Run) -> Path:
+        return self.run_folder(run.entry, run.run) / "run.json"
+
+    def _wrote(self, run: Run) -> None:
         self.changed.add(run.entry)
         self.wrote_predictions = self.wrote_predictions or bool(run.predictions)
         # Where a worker makes the run, its spool marks it, until it is taken in.
@@ -296,7 +312,6 @@ class Book:
                 write_text(marker, "", within=self.root, durable=False)
             else:
                 remove(marker, within=self.root)
-        return run
 
     def spool(self, entry_id: str, run: int) -> Spool:
         """Where the worker of a run leaves what it finds."""

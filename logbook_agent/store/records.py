@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,7 +18,7 @@ from logbook_agent.model.entry import PREFIX, RELATIONS, TOPIC, Entry, parse_id
 from logbook_agent.model.entry import entry_of as entry_named
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
-from logbook_agent.store.files import write_atomic
+from logbook_agent.store.files import write_atomic, write_together
 from logbook_agent.store.parse import line_of, parse_json, parse_yaml, place_of
 from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, read_text, text_of
 from logbook_agent.text.redaction.plain import clean_run
@@ -114,11 +114,28 @@ def write_entry(path: Path, entry: Entry, *, durable: bool = True) -> None:
 
 
 def write_run(path: Path, run: Run, *, durable: bool = True) -> None:
-    text = json.dumps(encode(run), ensure_ascii=False, indent=1, allow_nan=False)
-    _write(path, text.encode() + b"\n", path.parents[4], RUN_BYTES, durable=durable)
+    _write(path, _run_bytes(run), path.parents[4], RUN_BYTES, durable=durable)
+
+
+def write_runs(runs: Sequence[tuple[Path, Run]]) -> None:
+    """`write_run` for many of one logbook, together."""
+    files = [(path, _run_bytes(run)) for path, run in runs]
+    for path, data in files:
+        _check_size(path, data, RUN_BYTES)
+    if files:
+        write_together(files, within=files[0][0].parents[4])
+
+
+def _run_bytes(run: Run) -> bytes:
+    return json.dumps(encode(run), ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
 
 
 def _write(path: Path, data: bytes, within: Path, limit: int, *, durable: bool) -> None:
+    _check_size(path, data, limit)
+    write_atomic(path, data, within=within, durable=durable)
+
+
+def _check_size(path: Path, data: bytes, limit: int) -> None:
     """Nothing is written that could not be read again."""
     if len(data) > limit:
         raise StoreError(
@@ -126,7 +143,6 @@ def _write(path: Path, data: bytes, within: Path, limit: int, *, durable: bool) 
             cause=f"a file of this kind holds at most {limit // 2**20} MiB",
             hint="keep large texts in separate files, and name those",
         )
-    write_atomic(path, data, within=within, durable=durable)
 
 
 def dump_yaml(data: Any) -> str:

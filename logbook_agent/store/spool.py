@@ -21,7 +21,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +31,7 @@ from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import run_number
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.record import Life
-from logbook_agent.store.files import make_folder, open_lock, write_atomic
+from logbook_agent.store.files import make_folder, open_lock, write_atomic, write_together
 from logbook_agent.store.parse import parse_json, place_of
 from logbook_agent.store.processes import alive, create_time, this_host
 from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, open_file, read_text
@@ -192,7 +192,7 @@ class Spool:
         self._write(FINAL, end, durable=True)
 
     def write_sent(self, sent: Sent) -> None:
-        self._write(SENT, sent, durable=True)
+        write_sent_together([(self, sent)])
 
     def write_seen(self, seen: Seen) -> None:
         self._write(SEEN, clean_record(seen, self.redactor()), durable=False)
@@ -201,8 +201,7 @@ class Spool:
         self._write(HEARTBEAT, clean_record(beat, self.redactor()), durable=False)
 
     def _write(self, name: str, value: object, *, durable: bool) -> None:
-        data = json.dumps(encode(value), ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
-        write_atomic(self.folder / name, data, within=self.within, durable=durable)
+        write_atomic(self.folder / name, _json(value), within=self.within, durable=durable)
 
     def found_by(self, lock: int) -> Spool:
         """This spool where it lies now, by the descriptor of its lock: its repository may have been moved while a
@@ -310,6 +309,17 @@ class Spool:
         with contextlib.suppress(StoreError):
             return self.end() is not None
         return False
+
+
+def write_sent_together(items: Sequence[tuple[Spool, Sent]]) -> None:
+    """`write_sent` for many spools of one logbook."""
+    if items:
+        files = [(spool.folder / SENT, _json(sent)) for spool, sent in items]
+        write_together(files, within=items[0][0].within)
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(encode(value), ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
 
 
 def name_holder(descriptor: int, pid: int) -> None:

@@ -41,6 +41,7 @@ def send(workspace: Workspace, book: Book, plan: RunPlan, name: str, executor: E
     executor = executor or executor_named(workspace, name)
     with contextlib.ExitStack() as stack:
         item, run = _submission(workspace, book, plan, name, executor, stack)
+        run = book.write_run(run)
         try:
             executor.start(item.spool, item.claim, item.work, item.secrets)
         except ToolError as error:
@@ -55,10 +56,11 @@ def send_all(
     executor = executor_named(workspace, name)
     if not isinstance(executor, Batch):
         raise AssertionError(f"{name} takes no batches")
+    executor.expect()
     with contextlib.ExitStack() as stack:
         found = [(_submission(workspace, book, plan, name, executor, stack), pin) for plan, pin in plans]
         items = [dataclasses.replace(item, pin=pin) for (item, _), pin in found]
-        runs = [run for (_, run), _ in found]
+        runs = book.write_runs([run for (_, run), _ in found])
         try:
             executor.start_all(items, at_most)
         except ToolError as error:
@@ -69,7 +71,7 @@ def send_all(
 def _submission(
     workspace: Workspace, book: Book, plan: RunPlan, name: str, executor: Executor, stack: contextlib.ExitStack
 ) -> tuple[Submission, Run]:
-    """A run with its spool, which is held until `stack` is left, and with its record."""
+    """A run with its spool, which is held until `stack` is left, and its record, which is still to be written."""
     work, secrets = sealed(work_of(workspace, book, plan, book.new_run(plan.entry_id)), workspace.redactor)
     spool = book.spool(work.entry, work.run)
     spool.make()
@@ -81,7 +83,7 @@ def _submission(
         run = beside_others(workspace, book, dataclasses.replace(run, host=Host(name=this_host())))
     else:
         run = dataclasses.replace(run, host=Host(name=executor.place))
-    return Submission(spool=spool, claim=claim, work=work, secrets=secrets), book.write_run(run)
+    return Submission(spool=spool, claim=claim, work=work, secrets=secrets), run
 
 
 def _never_started(book: Book, spool: Spool, run: Run, error: ToolError) -> Run:
@@ -141,8 +143,13 @@ def taken_in(workspace: Workspace, book: Book, spool: Spool) -> str | None:
     try:
         take_in(workspace, book, spool)
     except ToolError as error:
-        return error.message + (f" ({error.cause})" if error.cause else "")
+        return told_of(error)
     return None
+
+
+def told_of(error: ToolError) -> str:
+    """An error in one line."""
+    return error.message + (f" ({error.cause})" if error.cause else "")
 
 
 def log_piece(workspace: Workspace, book: Book, entry_id: str, number: int, offset: int) -> bytes:

@@ -86,12 +86,23 @@ class Submission:
 
 @runtime_checkable
 class Batch(Protocol):
-    """What an executor may do beside: start many runs at once. Each is then followed, stopped and collected by
+    """What an executor may do beside: start many runs at once. Each can then be followed, stopped and collected by
     itself."""
+
+    def expect(self) -> None:
+        """Many runs are about to be recorded and given to `start_all`: begin what takes long and does not depend on
+        them. It ends by itself when nothing comes. Trouble is left for `start_all` to tell."""
 
     def start_all(self, items: Sequence[Submission], at_most: int) -> None:
         """Start a worker for each, at most so many at a time. As `Executor.start`: at most one for a spool, ever, and a
         ToolError when certainly none was started."""
+
+    def news(self, spools: Sequence[Spool]) -> Sequence[Spool]:
+        """Those of these runs of which `follow` may tell something that it has not told this process yet. Trouble is
+        left for `follow` to tell."""
+
+    def collect_all(self, spools: Sequence[Spool]) -> None:
+        """`Executor.collect` for those of these runs that are cheaper to bring together; the others are left to it."""
 
 
 @runtime_checkable

@@ -11,14 +11,15 @@ import dataclasses
 import hashlib
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Exit, Run
 from logbook_agent.model.work import Began, End
 from logbook_agent.running.execution import with_end, with_facts
-from logbook_agent.running.executors.contract import OVER, Stage
+from logbook_agent.running.executors.contract import OVER, Batch, Executor, Stage
 from logbook_agent.running.executors.table import executor_named, executor_of
 from logbook_agent.running.recover import from_log
 from logbook_agent.store import records
@@ -32,22 +33,19 @@ _KEPT = (LOG, "changes.diff", "files")
 _ERROR_CHARS = 500
 # A spool without a record: its client writes that within an instant.
 _ABANDONED_S = 60.0
+# The lock of the logbook is held for so many at a time.
+_TOGETHER = 20
 
 
 def collect(workspace: Workspace, book: Book) -> list[Run]:
     """Take in whatever there is; the runs that have ended by it. What cannot be taken in is warned about, and stays."""
-    found, spools = [], book.spools()
+    spools = book.spools()
     _look(workspace, book, spools)
-    for spool in spools:
-        try:
-            run = take_in(workspace, book, spool)
-        except LogbookError as error:
-            cause = f" ({error.cause})" if error.cause else ""
-            workspace.warnings.append(f"not collected: {spool.folder.name}: {error.message}{cause}")
-            continue
-        if run is not None:
-            found.append(run)
-    return found
+    taken = take_in_all(workspace, book, spools)
+    for folder, error in taken.errors.items():
+        cause = f" ({error.cause})" if error.cause else ""
+        workspace.warnings.append(f"not collected: {folder.name}: {error.message}{cause}")
+    return list(taken.ended.values())
 
 
 def _look(workspace: Workspace, book: Book, spools: Sequence[Spool]) -> None:
@@ -65,8 +63,95 @@ def _look(workspace: Workspace, book: Book, spools: Sequence[Spool]) -> None:
             executor_named(workspace, executor).look(its)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenIn:
+    """What became of spools, by their folders: the runs that have ended by it, and what is wrong with others."""
+
+    ended: dict[Path, Run] = field(default_factory=dict)
+    errors: dict[Path, LogbookError] = field(default_factory=dict)
+
+    @contextlib.contextmanager
+    def noting(self, *spools: Spool) -> Iterator[None]:
+        """Keep an error for these spools, of which the others know nothing."""
+        try:
+            yield
+        except LogbookError as error:
+            self.errors.update((spool.folder, error) for spool in spools)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Arrived:
+    """A spool with the place of its record, how far its run is, and the digest of its log, when it has ended."""
+
+    spool: Spool
+    path: Path
+    executor: Executor
+    stage: Stage
+    digest: str | None = None
+
+
 def take_in(workspace: Workspace, book: Book, spool: Spool) -> Run | None:
-    """Bring the record of a run up to date with its spool; the run where it has ended by it. Raises StoreError."""
+    """Bring the record of a run up to date with its spool; the run where it has ended by it. Raises LogbookError."""
+    taken = take_in_all(workspace, book, [spool])
+    for error in taken.errors.values():
+        raise error
+    return taken.ended.get(spool.folder)
+
+
+def take_in_all(
+    workspace: Workspace, book: Book, spools: Sequence[Spool], stages: Mapping[Path, Stage] | None = None
+) -> TakenIn:
+    """`take_in` for many, a few at a time. `stages`: how far those runs are, by the folders of their spools, that were
+    followed just now."""
+    taken = TakenIn()
+    for start in range(0, len(spools), _TOGETHER):
+        _take_some(workspace, book, spools[start : start + _TOGETHER], stages or {}, taken)
+    return taken
+
+
+def _take_some(
+    workspace: Workspace, book: Book, spools: Sequence[Spool], stages: Mapping[Path, Stage], taken: TakenIn
+) -> None:
+    followed: list[_Arrived] = []
+    for spool in spools:
+        with taken.noting(spool):
+            followed += _followed(workspace, book, spool, stages.get(spool.folder))
+    brought: list[_Arrived] = []
+    _bring_together(followed)
+    for one in followed:
+        with taken.noting(one.spool):
+            _bring(book, one)
+            brought.append(one)
+    if not brought:
+        return
+    with taken.noting(*(one.spool for one in brought)), book.lock():
+        ended: list[tuple[Spool, Run]] = []
+        for one in brought:
+            # Else another command was quicker.
+            if one.spool.folder.is_dir():
+                with taken.noting(one.spool):
+                    ended += [(one.spool, run) for run in _settled(workspace, book, one)]
+        for spool, run in _written(book, ended, taken):
+            drop(book, spool)
+            taken.ended[spool.folder] = run
+
+
+def _written(book: Book, ended: Sequence[tuple[Spool, Run]], taken: TakenIn) -> list[tuple[Spool, Run]]:
+    """The records that are on disk, of these with their spools."""
+    try:
+        runs = book.write_runs([run for _, run in ended])
+    except LogbookError:
+        found = []
+        # One that cannot be written is not to keep the others.
+        for spool, run in ended:
+            with taken.noting(spool):
+                found.append((spool, book.write_run(run)))
+        return found
+    return [(spool, run) for (spool, _), run in zip(ended, runs, strict=True)]
+
+
+def _followed(workspace: Workspace, book: Book, spool: Spool, stage: Stage | None) -> list[_Arrived]:
+    """How far a run is, if there is anything to be taken in. Raises LogbookError."""
     name = spool.name
     if name is None:
         raise StoreError(f"{spool.folder} is not the spool of a run")
@@ -75,29 +160,42 @@ def take_in(workspace: Workspace, book: Book, spool: Spool) -> Run | None:
         # A client that is about to write it, or was cut off before it could: nothing was started.
         if time.time() - spool.folder.stat().st_mtime > _ABANDONED_S and not spool.is_held():
             drop(book, spool)
-        return None
+        return []
     run = records.read_run(path)
     executor = executor_of(workspace, run)
-    stage = executor.follow(spool).stage
+    stage = stage or executor.follow(spool).stage
     if stage not in OVER and run.child is not None:
-        return None  # all that is known of it stands in the record
-    if stage in OVER:
-        executor.collect(spool)
-    if stage == "lost" and spool.has(FINAL):
+        return []  # all that is known of it stands in the record
+    return [_Arrived(spool=spool, path=path, executor=executor, stage=stage)]
+
+
+def _bring_together(followed: Sequence[_Arrived]) -> None:
+    """Have executors bring at once what they can; what is wrong is told where it is brought by itself."""
+    over = [one for one in followed if one.stage in OVER]
+    for executor in {id(one.executor): one.executor for one in over}.values():
+        if isinstance(executor, Batch):
+            with contextlib.suppress(LogbookError):
+                executor.collect_all([one.spool for one in over if one.executor is executor])
+
+
+def _bring(book: Book, one: _Arrived) -> None:
+    """Have all files of a run that is over in its spool."""
+    spool = one.spool
+    if one.stage in OVER:
+        one.executor.collect(spool)
+    if one.stage == "lost" and spool.has(FINAL):
         spool.end()  # it cannot be read: not lost until somebody says so
-    digest = _digest(spool, book, run) if stage == "ended" else None
-    with book.lock():
-        if not spool.folder.is_dir():
-            return None  # another command was quicker
-        return _taken(workspace, book, spool, records.read_run(path), stage, digest)
+    if one.stage == "ended" and spool.name is not None:
+        one.digest = _digest(spool, book, *spool.name)
 
 
-def _taken(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: Stage, digest: str | None) -> Run | None:
-    """The same while nobody else writes."""
+def _settled(workspace: Workspace, book: Book, one: _Arrived) -> list[Run]:
+    """The record with its end, where that is to be written, while nobody else writes; what else is known is written."""
+    spool, stage, run = one.spool, one.stage, records.read_run(one.path)
     if run.exit is not None:
         if stage in OVER:
             _keep_late(workspace, book, spool, run, stage)
-        return None
+        return []
     began = _began(spool)
     known = with_facts(run, began) if began is not None else run
     sent = _sent(spool)
@@ -105,12 +203,9 @@ def _taken(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: Stag
     if stage not in OVER:
         if known != run:
             book.write_run(known)
-        return None
+        return []
     _keep_files(book, spool, run)
-    ended = _ended(workspace, book, spool, known, stage, digest, began)
-    ended = book.write_run(ended)
-    drop(book, spool)
-    return ended
+    return [_ended(workspace, book, spool, known, stage, one.digest, began)]
 
 
 def _ended(
@@ -166,9 +261,9 @@ def _errors(spool: Spool, workspace: Workspace) -> str:
 # -- files -----------------------------------------------------------------------------------------
 
 
-def _digest(spool: Spool, book: Book, run: Run) -> str | None:
+def _digest(spool: Spool, book: Book, entry_id: str, number: int) -> str | None:
     """Of the log, in the spool or where it was moved to already; None when there is none."""
-    for path in (spool.folder / LOG, book.log_path(run.entry, run.run)):
+    for path in (spool.folder / LOG, book.log_path(entry_id, number)):
         if os.path.lexists(path):
             digest = hashlib.sha256()
             for piece in pieces_of(path, within=book.root):

@@ -9,12 +9,14 @@ from __future__ import annotations
 import select
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.running.execution import Display, RunPlan
-from logbook_agent.running.executors.client import send, send_all, taken_in
-from logbook_agent.running.executors.contract import OVER, Batch, Executor, Pins
+from logbook_agent.running.executors.client import send, send_all, told_of
+from logbook_agent.running.executors.contract import OVER, Batch, Executor, Pins, Stage
+from logbook_agent.running.executors.intake import take_in_all
 from logbook_agent.running.executors.making import LOST_AGAIN
 from logbook_agent.running.executors.table import executor_named, executor_of, pool_of
 from logbook_agent.running.launch.signals import StopRequests
@@ -88,11 +90,13 @@ def make_all(
             is_ending = batch.is_stopped = True
             for run in batch.going.values():
                 executor_of(workspace, run).stop(book.spool(run.entry, run.run))
-        for place, run in list(batch.going.items()):
-            ended, trouble = _ended(workspace, book, run, executor, batch.keep_node)
+        news = batch.news()
+        found = batch.ended([run for _, run in news])
+        for (place, run), (ended, trouble) in zip(news, found, strict=True):
             if trouble not in told:
                 told.add(trouble)
                 display.progress(f"{run.entry} run {run.run}: {trouble}")
+            batch.in_trouble[place] = ended is None and trouble is not None
             if ended is None:
                 continue
             again = batch.over(place, ended, is_ending=is_ending)
@@ -102,25 +106,6 @@ def make_all(
                 display.progress(f"{ended.entry} run {ended.run} was lost; retrying")
         if batch.going and select.select([stops.wakeup], [], [], _PAUSE_S)[0]:
             stops.clear_wakeup()
-
-
-def _ended(
-    workspace: Workspace, book: Book, run: Run, executor: Executor, keep_node: Callable[[Run, Spool], None]
-) -> tuple[Run | None, str | None]:
-    """The run with its end, and what there is to be said of it. Its spool is shown before it is removed."""
-    spool = book.spool(run.entry, run.run)
-    said = None
-    if run.exit is None and spool.folder.is_dir():
-        followed = executor.follow(spool)
-        said = followed.trouble
-        if followed.stage not in OVER:
-            return None, said
-        if followed.stage == "ended":
-            keep_node(run, spool)
-        said = taken_in(workspace, book, spool)
-        if said is not None:
-            return None, said
-    return records.read_run(book.run_folder(run.entry, run.run) / "run.json", book.redactor), said
 
 
 class _Batches:
@@ -145,6 +130,7 @@ class _Batches:
         self._lost = [0] * len(wanted)
         self.todo = list(range(len(wanted)))
         self.going: dict[int, Run] = {}
+        self.in_trouble: dict[int, bool] = {}
         self.is_stopped = False
 
     def submit(self) -> None:
@@ -171,7 +157,50 @@ class _Batches:
         taken = {pin for pin in map(self._pin, self.going) if pin is not None}
         return next((place for place in self.todo if self._pin(place) not in taken), None)
 
-    def keep_node(self, run: Run, spool: Spool) -> None:
+    def news(self) -> list[tuple[int, Run]]:
+        """The runs being made of which something new may be known, with their places."""
+        if not isinstance(self._executor, Batch):
+            return list(self.going.items())
+        spools = {place: self._book.spool(run.entry, run.run) for place, run in self.going.items() if run.exit is None}
+        left = {place: spool for place, spool in spools.items() if spool.folder.is_dir()}
+        told = {spool.folder for spool in self._executor.news(list(left.values()))}
+        return [
+            (place, run)
+            for place, run in self.going.items()
+            if place not in left or left[place].folder in told or self.in_trouble.get(place)
+        ]
+
+    def ended(self, runs: Sequence[Run]) -> list[tuple[Run | None, str | None]]:
+        """Each with its end, where it has one, and what there is to be said of it. Its spool is shown before it is
+        removed."""
+        spools = [self._book.spool(run.entry, run.run) for run in runs]
+        over: dict[Path, Stage] = {}
+        going: dict[Path, str | None] = {}
+        for run, spool in zip(runs, spools, strict=True):
+            if run.exit is None and spool.folder.is_dir():
+                followed = self._executor.follow(spool)
+                if followed.stage not in OVER:
+                    going[spool.folder] = followed.trouble
+                    continue
+                over[spool.folder] = followed.stage
+                if followed.stage == "ended":
+                    self._keep_node(run, spool)
+        taken = take_in_all(self._workspace, self._book, [one for one in spools if one.folder in over], over)
+        found: list[tuple[Run | None, str | None]] = []
+        for run, spool in zip(runs, spools, strict=True):
+            error = taken.errors.get(spool.folder)
+            if isinstance(error, ToolError):
+                found.append((None, told_of(error)))
+            elif error is not None:
+                raise error
+            elif spool.folder in going:
+                found.append((None, going[spool.folder]))
+            else:
+                record = self._book.run_folder(run.entry, run.run) / "run.json"
+                found.append((records.read_run(record, self._book.redactor), None))
+        return found
+
+    def _keep_node(self, run: Run, spool: Spool) -> None:
         """The runs with the pin of one that has ended are made where it was."""
         pin = next((self._pin(place) for place, going in self.going.items() if going == run), None)
         if pin is None or pin in self._nodes or not isinstance(self._executor, Pins):

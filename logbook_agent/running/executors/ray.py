@@ -14,52 +14,31 @@ import io
 import json
 import tarfile
 import time
-import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from logbook_agent import __version__
-from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError
 from logbook_agent.running.executors.carried import Files, worker_code
 from logbook_agent.running.executors.contract import PIECE_BYTES, Stage, Submission
-from logbook_agent.running.executors.ray_files import beats_of, inline_files, piece, place_of
+from logbook_agent.running.executors.ray_files import BEAT_S, beats_of, inline_files, piece, place_of
 from logbook_agent.running.executors.ray_jobs import jobs_at
-from logbook_agent.running.executors.ray_journal import Journal, journal_of
-from logbook_agent.running.executors.ray_plan import PREFIX, STOP, coordinator, entrypoint, package
-from logbook_agent.running.executors.remote import Places, Remote
+from logbook_agent.running.executors.ray_journal import Heard, Journal, journal_of
+from logbook_agent.running.executors.ray_plan import STOP
+from logbook_agent.running.executors.ray_submit import RaySettings, RaySubmitter
+from logbook_agent.running.executors.remote import Places, Remote, bring, unpacked
 from logbook_agent.running.executors.settings import Declared
-from logbook_agent.running.executors.shell import Here, NoAnswer, ShellAnswer
-from logbook_agent.running.executors.submitted import sent_of, write_sent
+from logbook_agent.running.executors.shell import Here, ShellAnswer
+from logbook_agent.running.executors.submitted import sent_of
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.reading import LOG
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SEEN, SENT, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 
+# Of what Ray says of a Job that did not begin.
+_MESSAGE_CHARS = 300
 _BROUGHT = (BEGAN, LOG, "changes.diff", ERRORS, FINAL)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RaySettings:
-    """`address` of the dashboard. What a run takes of a node: `cpus`, `gpus` and `resources`, such as `{TPU = 4}`.
-    `folder` and `tree` lie on the nodes, as in `Places`; `python`: instead of Ray's own. `lease_s`: so long after its
-    coordinator or the head is gone, a run without an end counts as lost."""
-
-    address: str
-    cpus: float = 1
-    gpus: float = 0
-    resources: dict[str, float] = field(default_factory=dict)
-    folder: str = "~/.cache/logbook-agent"
-    python: str = ""
-    sync: bool = True
-    tree: str | None = None
-    lease_s: float = 60.0
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The same for a task of Ray."""
-        return {"num_cpus": self.cpus, "num_gpus": self.gpus, "resources": self.resources}
 
 
 class Ray(Remote):
@@ -73,8 +52,10 @@ class Ray(Remote):
         super().__init__(shell=Here(environ=environ), places=places, environ=environ, secrets={})
         self.settings = settings
         self.jobs = jobs_at(settings.address)
-        # By the folder that they are to lie in on the nodes.
-        self._packages: dict[str, str] = {}
+        self.submitter = RaySubmitter(settings, environ)
+        self._heard = Heard(settings.address)
+        # The far spool of each here.
+        self._folders: dict[Path, str] = {}
 
     @property
     def place(self) -> str | None:
@@ -105,6 +86,10 @@ class Ray(Remote):
     def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
         self.start_all([Submission(spool=spool, claim=claim, work=work, secrets=secrets)], at_most=1)
 
+    def expect(self) -> None:
+        """As `Batch.expect`: a Job takes some seconds to begin."""
+        self.submitter.expect()
+
     def start_all(self, items: Sequence[Submission], at_most: int) -> None:
         """As `Batch.start_all`."""
         new = [item for item in items if not item.spool.has(FINAL) and not item.spool.has(SENT)]
@@ -113,51 +98,11 @@ class Ray(Remote):
         for item in new:
             self.check_secrets(item.work)
         self.provide(self.code_folder, worker_code())
-        carried = [(item, self.carry(item.spool, item.work)) for item in new]
-        job = f"logbook-{uuid.uuid4().hex}"
-        cases = []
-        for item, work in carried:
-            key = f"{work.entry}.{work.run:02d}-{uuid.uuid4().hex[:12]}"
-            write_sent(item.spool, Sent(folder=f"{self.places.folder}/spools/{job}/{key}"), self.environ)
-            cases.append({"key": key, "work": encode(work), "pin": item.pin})
-        try:
-            self._submit(job, cases, at_most)
-        except NoAnswer as error:
-            if error.is_certain:
-                raise
-        else:
-            for item, _ in carried:
-                if (sent := sent_of(item.spool, self.environ)) is not None:
-                    write_sent(item.spool, dataclasses.replace(sent, job=job), self.environ)
-
-    def _submit(self, job: str, cases: list[dict[str, Any]], at_most: int) -> None:
-        top = f"{self.places.folder}/"
-        plan = {
-            "job": job,
-            "prefix": PREFIX,
-            "stop": STOP,
-            "folder": self.places.folder,
-            "code": self.code_folder.removeprefix(top),
-            "python": self.settings.python,
-            "options": self.settings.options,
-            "at_most": at_most,
-            "packages": {folder.removeprefix(top): name for folder, name in self._packages.items()},
-            "cases": cases,
-        }
-        packages = {package(data): data for data in (coordinator(), json.dumps(plan).encode())}
-        try:
-            for name, data in packages.items():
-                self.jobs.provide(name, data)
-        except NoAnswer as error:
-            # Nothing starts by a package alone.
-            error.is_certain = True
-            raise
-        self.jobs.submit(job, entrypoint(*packages))
+        carried = [dataclasses.replace(item, work=self.carry(item.spool, item.work)) for item in new]
+        self.submitter.submit(carried, at_most, self.code_folder)
 
     def provide(self, folder: str, files: Files) -> None:
-        data = files.archive()
-        self._packages[folder] = package(data)
-        self.jobs.provide(self._packages[folder], data)
+        self.submitter.provide(folder, files.archive())
 
     # -- following -----------------------------------------------------------------------------------
 
@@ -179,6 +124,32 @@ class Ray(Remote):
     def look(self, spools: Sequence[Spool]) -> None:
         """Nothing to do: what is read of a Job tells of all its runs."""
 
+    def news(self, spools: Sequence[Spool]) -> Sequence[Spool]:
+        """As `Batch.news`."""
+        return [spool for spool in spools if self._has_news(spool)]
+
+    def _has_news(self, spool: Spool) -> bool:
+        if spool.folder not in self._folders:
+            sent = sent_of(spool, self.environ)
+            if sent is None:
+                return True
+            self._folders[spool.folder] = sent.folder
+        job, key = self._folders[spool.folder].split("/")[-2:]
+        return self._heard.has_news(job, key)
+
+    def collect_all(self, spools: Sequence[Spool]) -> None:
+        """As `Batch.collect_all`: what came with the word that they are over."""
+        found = []
+        for spool in spools:
+            sent = sent_of(spool, self.environ)
+            if sent is None or spool.has(FINAL):
+                continue
+            job, key = sent.folder.split("/")[-2:]
+            told = journal_of(self.settings.address, job).told.get(key, {})
+            if "files" in told:
+                found.append((spool, unpacked(spool, base64.b64decode(told["files"]))))
+        bring(found)
+
     def far(self, words: list[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
         """Answer as `far.py` does on a machine of its own."""
         verb, folder, *options = words
@@ -193,7 +164,7 @@ class Ray(Remote):
         if verb == "fetch":
             return ShellAnswer(code=0, out=self._fetched(journal, key))
         if verb == "stop":
-            self.jobs.put(f"{STOP}{key}.zip")
+            self.jobs.write(f"{STOP}{key}.zip")
         return ShellAnswer(code=0, out=b"{}\n")
 
     def _followed(self, journal: Journal, key: str, offset: int | None, *, close: bool) -> tuple[dict[str, Any], bytes]:
@@ -208,7 +179,9 @@ class Ray(Remote):
         if told.get("event") != "placed":
             return {"stage": "sent", "said": told.get("said")}, b""
         found = beats_of(self.settings.address, told["node"], key)
-        found.refresh()
+        # Most runs of a batch are over before their first heartbeat.
+        if time.monotonic() - told["seen_at"] >= BEAT_S / 4:
+            found.refresh()
         output = b"" if offset is None else self._output(told["node"], key, offset)
         return {"stage": "running", "began": found.began, "heartbeat": found.heartbeat}, output
 
@@ -226,7 +199,7 @@ class Ray(Remote):
         """A run whose coordinator is gone: it may have ended all the same."""
         said = _ended_as(journal)
         if not journal.has_begun:
-            return {"stage": "never-started", "said": f"{said}: {journal.message.strip()[-300:]}"}
+            return {"stage": "never-started", "said": said}
         node = told.get("node") or self._node_of(key, FINAL)
         end = None if node is None else self.jobs.log_bytes(node, place_of(key, FINAL))
         if not end:
@@ -297,7 +270,10 @@ def _is_interrupted(end: bytes) -> bool:
 def _ended_as(journal: Journal) -> str:
     if journal.status is None:
         return "Ray no longer knows its Job: the head was restarted"
-    return f"its coordinator ended as {journal.status}"
+    if journal.status == "SUCCEEDED" and not journal.has_begun:
+        return "the submission never arrived"  # the empty Job that keeps it from coming later
+    why = "" if journal.has_begun else " ".join(journal.message.split())[-_MESSAGE_CHARS:]
+    return f"its coordinator ended as {journal.status}{why and f': {why}'}"
 
 
 def ray(workspace: Workspace, declared: Declared) -> Ray:

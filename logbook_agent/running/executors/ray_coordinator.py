@@ -33,6 +33,8 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 _INLINE_BYTES = 48 * 1024
 _FETCHED = ("began.json", "output.log", "changes.diff", "worker.err", "final.json")
 _POLL_S = 0.5
+# So often a plan is looked for, and for so long.
+_PLAN_S, _PATIENCE_S = 0.1, 60.0
 # A task that has no node by then is told to wait.
 _WAITS_S = 5.0
 # What nobody has collected by then is removed from a node.
@@ -295,8 +297,20 @@ def needed(name: str) -> bytes:
     return found
 
 
+def plan_named(name: str) -> dict[str, Any]:
+    """What a client wants done, which it may write only after this Job was started. Exits when none comes."""
+    key, deadline = f"gcs://{name}".encode(), time.monotonic() + _PATIENCE_S
+    while (found := internal_kv._internal_kv_get(key)) is None:
+        if time.monotonic() > deadline:
+            sys.exit("its client gave no plan")
+        time.sleep(_PLAN_S)
+    internal_kv._internal_kv_del(key)
+    plan: dict[str, Any] = json.loads(found)
+    return plan
+
+
 def main() -> None:
-    Coordinator(json.loads(needed(sys.argv[-1]))).run()
+    Coordinator(plan_named(sys.argv[-1])).run()
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from logbook_agent.running.executors.ray_jobs import Jobs, jobs_at
 from logbook_agent.store.spool import BEGAN, HEARTBEAT
 
 # A worker writes its heartbeat no more often.
-_BEAT_S = 4.0
+BEAT_S = 4.0
 
 
 def place_of(key: str, name: str) -> str:
@@ -49,7 +49,7 @@ class Beats:
     def refresh(self) -> None:
         """Read it again, when there may be something new. Raises ToolError."""
         is_whole = isinstance(self.began, dict) and self.began.get("child")
-        if is_whole and time.monotonic() - self._read_at < _BEAT_S:
+        if is_whole and time.monotonic() - self._read_at < BEAT_S:
             return
         if not is_whole:
             self.began = self._read(BEGAN) or self.began

@@ -51,9 +51,9 @@ class Jobs:
             )
         self._call("PUT", place, data=data)
 
-    def put(self, name: str) -> None:
+    def write(self, name: str, data: bytes = b"-") -> None:
         """Leave word on the cluster, which stands until somebody there removes it."""
-        self._call("PUT", f"/api/packages/gcs/{name}", data=b"-")
+        self._call("PUT", f"/api/packages/gcs/{name}", data=data)
 
     # -- jobs ----------------------------------------------------------------------------------------
 

@@ -9,6 +9,8 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from logbook_agent.model.errors import ToolError
+from logbook_agent.running.executors.ray_files import BEAT_S
 from logbook_agent.running.executors.ray_jobs import Jobs, jobs_at
 from logbook_agent.running.executors.ray_plan import PREFIX
 
@@ -21,7 +23,8 @@ _GOING = ("PENDING", "RUNNING")
 
 @dataclass(slots=True)
 class Journal:
-    """A Job by its id: how it is (`status` None: Ray does not know it), and what was told of each work by its key.
+    """A Job by its id: how it is (`status` None: Ray does not know it), and what was told of each work by its key, with
+    the time `seen_at` which this process read it (by the monotonic clock; -inf for what its first reading found).
 
     `has_begun`: before that nothing was started.
     """
@@ -60,12 +63,13 @@ class Journal:
             events = [] if text is None else _events(text)
             if lines == -1 or (events and events[0]["n"] <= self._last + 1):
                 break
+        now = time.monotonic() if self.has_begun else float("-inf")
         for event in events:
             if event["n"] > self._last:
                 self._last = event["n"]
                 self.has_begun = True
                 if event.get("key"):
-                    self.told.setdefault(event["key"], {}).update(event)
+                    self.told.setdefault(event["key"], {}).update(event, seen_at=now)
 
 
 def _events(text: bytes) -> list[dict[str, Any]]:
@@ -82,3 +86,28 @@ def _events(text: bytes) -> list[dict[str, Any]]:
 def journal_of(address: str, job: str) -> Journal:
     """The same for all who ask in this process."""
     return Journal(jobs_at(address), job)
+
+
+@dataclass(slots=True)
+class Heard:
+    """What this process knows of runs already: of each, the number of what was told last when somebody asked, and when
+    that was, by the monotonic clock."""
+
+    address: str
+    _known: dict[str, tuple[int, float]] = field(default_factory=dict)
+
+    def has_news(self, job: str, key: str) -> bool:
+        """Whether following this run may tell something new. One that says no is asked again; after a yes, the caller
+        follows it."""
+        journal = journal_of(self.address, job)
+        try:
+            journal.refresh()
+        except ToolError:
+            return True
+        told, now = journal.told.get(key, {}), time.monotonic()
+        number, asked_at = self._known.get(key, (None, now))
+        is_due = told.get("event") == "placed" and now - asked_at >= BEAT_S
+        if journal.is_going and number == told.get("n", 0) and not is_due:
+            return False
+        self._known[key] = told.get("n", 0), now
+        return True

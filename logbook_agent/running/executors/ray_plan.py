@@ -1,4 +1,5 @@
-"""What is sent to a Ray cluster: bytes under names that stand for their content, and the line that starts with them."""
+"""What is sent to a Ray cluster: bytes under names that stand for their content, plans, and the line that starts with
+them."""
 
 from __future__ import annotations
 
@@ -22,11 +23,16 @@ def package(data: bytes) -> str:
     return f"_ray_pkg_logbook_{hashlib.sha256(data).hexdigest()[:32]}.zip"
 
 
+def plan_of(job: str) -> str:
+    """The name on a cluster of the plan of a Job."""
+    return f"_ray_pkg_logbook_plan_{job}.zip"
+
+
 def coordinator() -> bytes:
     """The program that is sent."""
     return Path(__file__).with_name("ray_coordinator.py").read_bytes()
 
 
 def entrypoint(program: str, plan: str) -> str:
-    """The command of the Job, with the names of both packages."""
+    """The command of the Job, with the names of its program and of its plan."""
     return shlex.join(["python", "-P", "-c", _BOOT, program, plan])

@@ -32,7 +32,7 @@ from logbook_agent.running.executors.shell import MOST_BYTES, NoAnswer, Shell, S
 from logbook_agent.running.executors.submitted import sent_of, write_sent
 from logbook_agent.running.worker.sealing import OWN
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.files import make_folder, write_atomic
+from logbook_agent.store.files import make_folder, write_together
 from logbook_agent.store.reading import LOG, is_inside
 from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SENT, Heartbeat, Seen, Sent, Spool
@@ -165,7 +165,7 @@ class Remote:
         answer = self.far(["fetch", sent.folder], timeout_s=_FETCH_S)
         if answer.code != 0:
             raise ToolError(f"cannot fetch the files in {sent.folder}", cause=answer.said)
-        bring(spool, answer.out)
+        bring([(spool, unpacked(spool, answer.out))])
         self.ask(["drop", sent.folder])
 
     # -- what engines do in their own way --------------------------------------------------------------
@@ -301,8 +301,26 @@ def elsewhere(work: Work, repository: Repository | None, tree: str | None) -> Wo
     return dataclasses.replace(work, executable=executable, cwd=cwd, root=root)
 
 
-def bring(spool: Spool, archive: bytes) -> None:
-    """Write the files of an archive into a spool; its end last. Raises StoreError for an archive that is none."""
+def bring(items: Sequence[tuple[Spool, Mapping[str, bytes]]]) -> None:
+    """Write files into spools of one logbook, together; the ends last."""
+    files, ends = [], []
+    for spool, brought in items:
+        for name, content in brought.items():
+            place = Path(name)
+            if name in _BROUGHT or (
+                len(place.parts) == 2 and place.parts[0] == "files" and place.name not in ("", "..")
+            ):
+                make_folder((spool.folder / place).parent, within=spool.within)
+                files.append((spool.folder / place, content))
+        if FINAL in brought:
+            ends.append((spool.folder / FINAL, brought[FINAL]))
+    if items:
+        write_together(files, within=items[0][0].within)
+        write_together(ends, within=items[0][0].within)
+
+
+def unpacked(spool: Spool, archive: bytes) -> dict[str, bytes]:
+    """The files of an archive that was brought for a spool. Raises StoreError for one that is none."""
     brought: dict[str, bytes] = {}
     size = 0
     try:
@@ -316,13 +334,7 @@ def bring(spool: Spool, archive: bytes) -> None:
                     brought[entry.name] = file.read()
     except (tarfile.TarError, OSError, EOFError) as error:
         raise StoreError(f"cannot read the files fetched for {spool.folder.name}", cause=str(error)) from error
-    for name, content in brought.items():
-        place = Path(name)
-        if name in _BROUGHT or (len(place.parts) == 2 and place.parts[0] == "files" and place.name not in ("", "..")):
-            make_folder((spool.folder / place).parent, within=spool.within)
-            write_atomic(spool.folder / place, content, within=spool.within)
-    if FINAL in brought:
-        write_atomic(spool.folder / FINAL, brought[FINAL], within=spool.within)
+    return brought
 
 
 def _told(error: ToolError) -> str:

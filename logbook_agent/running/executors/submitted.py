@@ -9,17 +9,26 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.signing import is_signed, signature
-from logbook_agent.store.spool import WORK, Sent, Spool
+from logbook_agent.store.spool import WORK, Sent, Spool, write_sent_together
 
 
 def write_sent(spool: Spool, sent: Sent, environ: Mapping[str, str]) -> None:
     """Write into a spool where its run is submitted to. Raises UsageError where there is no place for a key."""
-    spool.write_sent(dataclasses.replace(sent, signed=signature(environ, _text(spool, sent))))
+    write_sent_together([(spool, _signed(spool, sent, environ))])
+
+
+def write_sent_all(items: Sequence[tuple[Spool, Sent]], environ: Mapping[str, str]) -> None:
+    """`write_sent` for many spools of one logbook, together."""
+    write_sent_together([(spool, _signed(spool, sent, environ)) for spool, sent in items])
+
+
+def _signed(spool: Spool, sent: Sent, environ: Mapping[str, str]) -> Sent:
+    return dataclasses.replace(sent, signed=signature(environ, _text(spool, sent)))
 
 
 def sent_of(spool: Spool, environ: Mapping[str, str]) -> Sent | None:

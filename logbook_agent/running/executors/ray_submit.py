@@ -1,0 +1,148 @@
+"""Batches of works on their way to a Ray cluster.
+
+The Job of a batch may be started before its works are recorded: it begins without a plan, and ends by itself when none
+comes. Whatever becomes of the client meanwhile, works start only by a plan, and that is written after all of them stand
+on disk here, with the id of the Job.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from logbook_agent.model.codec import encode
+from logbook_agent.model.errors import ToolError
+from logbook_agent.running.executors.contract import Submission
+from logbook_agent.running.executors.ray_jobs import jobs_at
+from logbook_agent.running.executors.ray_plan import PREFIX, STOP, coordinator, entrypoint, package, plan_of
+from logbook_agent.running.executors.shell import NoAnswer
+from logbook_agent.running.executors.submitted import write_sent_all
+from logbook_agent.store.spool import Sent
+
+# A Job that began to wait no longer ago is given a plan. It waits longer than that (`ray_coordinator.py`).
+_FRESH_S = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaySettings:
+    """`address` of the dashboard. What a run takes of a node: `cpus`, `gpus` and `resources`, such as `{TPU = 4}`.
+    `folder` and `tree` lie on the nodes, as in `Places`; `python`: instead of Ray's own. `lease_s`: so long after its
+    coordinator or the head is gone, a run without an end counts as lost."""
+
+    address: str
+    cpus: float = 1
+    gpus: float = 0
+    resources: dict[str, float] = field(default_factory=dict)
+    folder: str = "~/.cache/logbook-agent"
+    python: str = ""
+    sync: bool = True
+    tree: str | None = None
+    lease_s: float = 60.0
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The same for a task of Ray."""
+        return {"num_cpus": self.cpus, "num_gpus": self.gpus, "resources": self.resources}
+
+
+class RaySubmitter:
+    """Has Jobs started on the cluster of these settings."""
+
+    def __init__(self, settings: RaySettings, environ: Mapping[str, str]) -> None:
+        self._settings, self._environ = settings, environ
+        self._jobs = jobs_at(settings.address)
+        # A Job that waits for its plan, and since when, by the monotonic clock.
+        self._expected: tuple[str, float] | None = None
+        # By the folder that they are to lie in on the nodes.
+        self._packages: dict[str, str] = {}
+
+    def provide(self, folder: str, data: bytes) -> None:
+        """Have an archive on the cluster that is to be in this folder of each node. Raises ToolError."""
+        self._packages[folder] = package(data)
+        self._jobs.provide(self._packages[folder], data)
+
+    def expect(self) -> None:
+        """Start a Job that waits for its plan, if that is possible."""
+        job = _new_job()
+        with contextlib.suppress(ToolError):
+            self._start(job)
+            self._expected = job, time.monotonic()
+
+    def submit(self, items: Sequence[Submission], at_most: int, code: str) -> None:
+        """Submit works as they hold on the nodes; the worker lies in the folder `code` there. As `Batch.start_all`."""
+        expected, self._expected = self._expected, None
+        waits = expected is not None and time.monotonic() - expected[1] < _FRESH_S
+        job = expected[0] if expected is not None and waits else _new_job()
+        cases, sent = [], []
+        for item in items:
+            key = f"{item.work.entry}.{item.work.run:02d}-{uuid.uuid4().hex[:12]}"
+            where = Sent(folder=f"{self._settings.folder}/spools/{job}/{key}", job=job if waits else None)
+            sent.append((item.spool, where))
+            cases.append({"key": key, "work": encode(item.work), "pin": item.pin})
+        write_sent_all(sent, self._environ)
+        plan = self._plan(job, cases, at_most, code)
+        try:
+            if waits:
+                self._give(job, plan)
+                return
+            with _harmless():
+                self._jobs.write(plan_of(job), plan)
+            self._start(job)
+        except NoAnswer as error:
+            if error.is_certain:
+                raise
+        else:
+            write_sent_all([(spool, dataclasses.replace(one, job=job)) for spool, one in sent], self._environ)
+
+    def _start(self, job: str) -> None:
+        program = package(coordinator())
+        with _harmless():
+            self._jobs.provide(program, coordinator())
+        self._jobs.submit(job, entrypoint(program, plan_of(job)))
+
+    def _give(self, job: str, plan: bytes) -> None:
+        """Write the plan that a Job waits for. Raises NoAnswer."""
+        try:
+            self._jobs.write(plan_of(job), plan)
+        except NoAnswer:
+            raise
+        except ToolError as error:
+            # It may stand there all the same.
+            raise NoAnswer(error.message, cause=error.cause, hint=error.hint) from error
+
+    def _plan(self, job: str, cases: list[dict[str, Any]], at_most: int, code: str) -> bytes:
+        """What the coordinator is to do."""
+        top = f"{self._settings.folder}/"
+        plan = {
+            "job": job,
+            "prefix": PREFIX,
+            "stop": STOP,
+            "folder": self._settings.folder,
+            "code": code.removeprefix(top),
+            "python": self._settings.python,
+            "options": self._settings.options,
+            "at_most": at_most,
+            "packages": {folder.removeprefix(top): name for folder, name in self._packages.items()},
+            "cases": cases,
+        }
+        return json.dumps(plan).encode()
+
+
+def _new_job() -> str:
+    return f"logbook-{uuid.uuid4().hex}"
+
+
+@contextlib.contextmanager
+def _harmless() -> Iterator[None]:
+    """Around what is put on the cluster before a Job is there: nothing starts by that alone."""
+    try:
+        yield
+    except NoAnswer as error:
+        error.is_certain = True
+        raise
