@@ -29,7 +29,7 @@ HEAD, NODE, DASHBOARD = "127.0.0.1", "127.0.0.2", 8265
 _PORT = 6379
 # Both nodes are one machine to their agents, of which the first takes the usual port.
 _AGENT = 52366
-_START_S = 120.0
+_START_S = 300.0
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 # What each part offers beside its processors, so that a test can say where a run is to go.
 _PARTS = {"head": "left", "node": "right"}

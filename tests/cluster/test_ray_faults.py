@@ -1,16 +1,9 @@
-"""A node, a coordinator, the head or the client is killed while runs go on at the real Ray: every run has one end, what
+"""A node, a coordinator or the head is killed while runs go on at the real Ray: every run has one end, what
 was lost is named, and nothing runs on."""
 
 from __future__ import annotations
 
 import collections
-import contextlib
-import os
-import random
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -19,15 +12,14 @@ import pytest
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Exit, Run
 from logbook_agent.running.executors.client import send_all
-from tests.breadth import STRESS
-from tests.cluster.ray_engine import REPOSITORY, Ray
+from logbook_agent.running.executors.ray_submit import RaySubmitter
+from logbook_agent.running.executors.shell import NoAnswer
+from tests.cluster.ray_engine import Ray
 from tests.cluster.ray_place import LEASE_S, place_on
 from tests.conftest import Cli
 from tests.executors.conftest import Place, is_gone, sh, wait_for
 
 HOLDS = "sleep 600 & echo $! >> held; echo RESULT tflops=1; wait"
-KILLS = 50 if STRESS else 3
-CASES = 40 if STRESS else 12
 
 
 @pytest.fixture
@@ -132,61 +124,28 @@ def test_the_head_started_anew(place: Place, ray: Ray) -> None:
     assert wait_for(lambda: is_gone(grandchild))
 
 
-# -- the client is killed ---------------------------------------------------------------------------------
-
-# Makes what has not been made, and takes in what there is, as `sweep` would: until all cases have a row.
-CLIENT = """
-import sys, time
-from pathlib import Path
-from tests.cluster.test_ray_faults import missing
-from logbook_agent.running.executors.client import send_all
-from logbook_agent.running.executors.intake import collect
-from tests.executors.conftest import Place
-place = Place("ray", Path.cwd())
-while True:
-    workspace = place.workspace
-    book = workspace.book()
-    collect(workspace, book)
-    todo, is_done = missing(place, int(sys.argv[1]))
-    if is_done:
-        break
-    plans = [(place.plan(workspace, "sh", "case.sh", str(case)), None) for case in todo]
-    send_all(workspace, book, plans, "ray", 4) if plans else time.sleep(0.2)
-"""
-CASE = 'echo "$1 $LOGBOOK_RUN" >> came; sleep 0.1; echo RESULT case=$1 tflops=1\n'
+# -- what is written after the Job was started -------------------------------------------------------------
 
 
-def missing(place: Place, cases: int) -> tuple[list[int], bool]:
-    """The cases that no run makes or has made, and whether all have a row."""
-    runs = place.book.runs("MOE-000")
-    going = {int(run.argv[2]) for run in runs if run.exit is None}
-    done = {int(run.argv[2]) for run in runs if run.exit == Exit(code=0)}
-    return [case for case in range(cases) if case not in going | done], len(done) == cases
+@pytest.mark.parametrize("arrives", [True, False], ids=["arrived", "did not arrive"])
+def test_a_plan_without_an_answer(place: Place, monkeypatch: pytest.MonkeyPatch, arrives: bool) -> None:
+    """The Job waits for its plan, and the answer to that is lost."""
+    give = RaySubmitter._give
 
+    def unanswered(self: RaySubmitter, job: str, plan: bytes) -> None:
+        if arrives:
+            give(self, job, plan)
+        raise NoAnswer("Ray does not answer", is_certain=False)
 
-def test_a_client_under_kills(place: Place) -> None:
-    (place.folder / "case.sh").write_text(CASE)
-    chance, kills = random.Random(KILLS), 0
-    environ = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    while True:
-        client = subprocess.Popen([sys.executable, "-c", CLIENT, str(CASES)], cwd=place.folder, env=environ)
-        if kills == KILLS:
-            assert client.wait(240) == 0
-            break
-        kills += 1
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            client.wait(chance.uniform(0.3, 6.0))
-        client.send_signal(signal.SIGKILL)
-        client.wait()
-    runs = place.book.runs("MOE-000")
-    counted = [run for run in runs if run.exit == Exit(code=0)]
-    assert sorted(int(run.argv[2]) for run in counted) == list(range(CASES)), "one row for each case, and none twice"
-    assert all(len(run.rows) == 1 for run in counted)
-    others = [run for run in runs if run.exit != Exit(code=0)]
-    assert all(run.exit is not None and (run.exit.lost or run.exit.never_started) for run in others), "each is named"
-    came = [line.split() for line in (place.folder / "came").read_text().splitlines()]
-    assert len(came) == len({number for _, number in came}), "no run was made twice"
-    assert len(came) == CASES
-    time.sleep(1)
-    assert place.book.spools() == []
-    assert coordinators() == []
+    monkeypatch.setattr(RaySubmitter, "_give", unanswered)
+    runs = send(place, "echo $LOGBOOK_RUN >> came; echo RESULT tflops=2", "echo $LOGBOOK_RUN >> came")
+    assert all(place.follow(run).stage in ("sent", "running", "ended") for run in runs)
+    ends = [over(place, run) for run in runs]
+    if arrives:
+        assert [run.exit for run in ends] == [Exit(code=0)] * 2
+        assert sorted((place.folder / "came").read_text().split()) == ["1", "2"]
+    else:
+        assert [run.exit for run in ends] == [Exit(never_started=True)] * 2
+        assert all(run.problems[0].endswith("its client gave no plan") for run in ends), ends[0].problems
+        assert not (place.folder / "came").exists()
+    assert wait_for(lambda: not coordinators())

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,11 @@ from logbook_agent.model.run import Exit, Process, Run
 from logbook_agent.model.work import End
 from logbook_agent.running.execution import work_of
 from logbook_agent.running.executors import local as local_executor
+from logbook_agent.running.executors.intake import collect
 from logbook_agent.running.launch.stopping import end_group
 from logbook_agent.running.worker.process import write_end
 from logbook_agent.running.worker.sealing import sealed, unsealed
+from logbook_agent.store.book import Book
 from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
 from tests.conftest import Cli
@@ -341,3 +344,32 @@ def test_a_secret_in_a_word_goes_by_a_name_of_ours(local: Place) -> None:
     assert unsealed(shut, values) == whole
     with pytest.raises(ToolError):
         unsealed(shut, {})
+
+
+@pytest.mark.slow
+def test_runs_that_are_taken_in_together(local: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One cannot be read, and the record of another cannot be written: the third is there."""
+    runs = [local.send("echo", "RESULT tflops=1") for _ in range(3)]
+    for run in runs:
+        local.until(run, "ended")
+    (local.spool(runs[0]).folder / "final.json").write_text("{")
+    write_run = Book.write_run
+
+    def refused(book: Book, run: Run) -> Run:
+        if run.run == 2:
+            raise StoreError("cannot write run 2: No space left on device")
+        return write_run(book, run)
+
+    def full(book: Book, runs: Sequence[Run]) -> list[Run]:
+        raise StoreError("cannot write run 2: No space left on device")
+
+    workspace = local.workspace
+    with monkeypatch.context() as patch:
+        patch.setattr(Book, "write_run", refused)
+        patch.setattr(Book, "write_runs", full)
+        assert [run.run for run in collect(workspace, workspace.book())] == [3]
+    assert [warning.split(":")[1].strip() for warning in workspace.warnings] == ["MOE-000.01", "MOE-000.02"]
+    assert [local.read(run).exit for run in runs] == [None, None, Exit(code=0)]
+    workspace = local.workspace
+    assert [run.run for run in collect(workspace, workspace.book())] == [2]
+    assert len(local.read(runs[1]).rows) == 1

@@ -203,7 +203,8 @@ class SpoolWatch:
             self._spool = self._spool.found_by(self._lock)
         try:
             if self._unsaved and self._began is not None:
-                self._spool.write_began(self._began)
+                # That it began is on disk already; a process means nothing after a power cut.
+                self._spool.write_began(self._began, durable=False)
                 self._unsaved = False
             self._spool.write_heartbeat(Heartbeat(at=stamp(self._now()), last=self._last, bytes=self._bytes))
         except StoreError:

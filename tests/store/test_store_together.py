@@ -1,0 +1,65 @@
+"""Many files that are written together: on disk before their names are, all or an error."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.model.errors import StoreError
+from logbook_agent.store import files
+from logbook_agent.store.files import write_together
+
+
+def test_what_is_named_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file is synced before any gets its name, and every folder after that."""
+    (tmp_path / "b").mkdir()
+    wanted = [(tmp_path / "one", b"1"), (tmp_path / "b/two", b"2"), (tmp_path / "b/three", b"3")]
+    (tmp_path / "one").write_text("old")
+    seen: list[tuple[bool, int]] = []
+    fsync = os.fsync
+
+    def watched(descriptor: int) -> None:
+        is_folder = Path(f"/proc/self/fd/{descriptor}").is_dir()
+        seen.append((is_folder, sum(path.exists() and path.read_bytes() == data for path, data in wanted)))
+        fsync(descriptor)
+
+    monkeypatch.setattr(files.os, "fsync", watched)
+    write_together(wanted, within=tmp_path)
+    assert sorted(seen) == [(False, 0)] * 3 + [(True, 3)] * 2
+    assert [path.read_bytes() for path, _ in wanted] == [b"1", b"2", b"3"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["b", "one", "three", "two"]
+    assert {path.stat().st_mode & 0o777 for path, _ in wanted} == {0o666 & ~files._umask()}
+
+
+def test_a_disk_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = [(tmp_path / name, b"new") for name in ("one", "two", "three")]
+    for path, _ in wanted:
+        path.write_text("old")
+
+    def fails(descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(files.os, "fsync", fails)
+    with pytest.raises(StoreError, match=r"cannot write .*/one: Input/output error"):
+        write_together(wanted, within=tmp_path)
+    assert [path.read_text() for path, _ in wanted] == ["old"] * 3
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_more_than_may_be_open_at_once(tmp_path: Path) -> None:
+    wanted = [(tmp_path / str(number), str(number).encode()) for number in range(250)]
+    write_together(wanted, within=tmp_path)
+    assert all(path.read_bytes() == data for path, data in wanted)
+
+
+def test_none_is_written_outside(tmp_path: Path) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (tmp_path / "outside").mkdir()
+    (inside / "link").symlink_to(tmp_path / "outside")
+    with pytest.raises(StoreError):
+        write_together([(inside / "one", b"1"), (inside / "link/two", b"2")], within=inside)
+    assert list((tmp_path / "outside").iterdir()) == []
+    assert not (inside / "one").exists()
