@@ -132,3 +132,13 @@ def test_what_cannot_be_made_at_once(started: Cli, folder: Path) -> None:
     one = started("sweep", "spread", "--on", "box", "--parallel", "2")
     assert one.code == 2
     assert "equivalent = true in [executors.box]" in one.err
+
+
+@pytest.mark.parametrize("address", ["file:///etc/passwd", "127.0.0.1:8265", "http://", "http:///api"])
+def test_an_address_that_no_dashboard_can_have(started: Cli, address: str) -> None:
+    file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f'[executors.ray]\nkind = "ray"\naddress = "{address}"\n')
+    answer = started("run", "--on", "ray", "--", "true")
+    assert answer.code == 2
+    assert f"{address!r} is not the address of a dashboard" in answer.err

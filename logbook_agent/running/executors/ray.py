@@ -12,6 +12,7 @@ import base64
 import dataclasses
 import io
 import json
+import re
 import tarfile
 import time
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent import __version__
-from logbook_agent.model.errors import ToolError
+from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.running.executors.carried import Files, worker_code
 from logbook_agent.running.executors.contract import PIECE_BYTES, Stage, Submission
 from logbook_agent.running.executors.ray_files import BEAT_S, beats_of, inline_files, piece, place_of
@@ -36,6 +37,7 @@ from logbook_agent.store.reading import LOG
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SEEN, SENT, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 
+_ADDRESS = re.compile(r"https?://[^\s/]")
 # Of what Ray says of a Job that did not begin.
 _MESSAGE_CHARS = 300
 _BROUGHT = (BEGAN, LOG, "changes.diff", ERRORS, FINAL)
@@ -278,4 +280,11 @@ def _ended_as(journal: Journal) -> str:
 
 def ray(workspace: Workspace, declared: Declared) -> Ray:
     """The executor of such settings."""
-    return Ray(declared.read(RaySettings), workspace.environ)
+    settings = declared.read(RaySettings)
+    if not _ADDRESS.match(settings.address):
+        raise UsageError(
+            f"{declared.what}: {settings.address!r} is not the address of a dashboard",
+            cause="Ray's dashboard answers by HTTP",
+            hint='write: address = "http://HOST:8265"',
+        )
+    return Ray(settings, workspace.environ)
