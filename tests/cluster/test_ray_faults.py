@@ -135,7 +135,7 @@ def test_a_plan_without_an_answer(place: Place, monkeypatch: pytest.MonkeyPatch,
     def unanswered(self: RaySubmitter, job: str, plan: bytes) -> None:
         if arrives:
             give(self, job, plan)
-        raise NoAnswer("Ray does not answer", is_certain=False)
+        raise NoAnswer("Ray does not answer", cause="its answer was lost")
 
     monkeypatch.setattr(RaySubmitter, "_give", unanswered)
     runs = send(place, "echo $LOGBOOK_RUN >> came; echo RESULT tflops=2", "echo $LOGBOOK_RUN >> came")
