@@ -15,7 +15,7 @@ setup: $(READY)  ## the virtual environment with everything in it
 $(READY): pyproject.toml constraints/dev.txt scripts/setup
 	@scripts/setup $(VENV)
 
-quickstart: setup  ## start a logbook, log a real A/B of the MoE benchmark, preview its GitHub issue
+quickstart: setup  ## start a logbook, log a none / int8 pair of the MoE benchmark, preview its GitHub issue, write a report
 	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/quickstart
 
 tutorial: setup  ## docs/tutorial.md for real: one question from kickoff to verdict (three minutes)
