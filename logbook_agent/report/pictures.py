@@ -26,10 +26,10 @@ _NUMERIC = {"x", "y", "from", "to", "n"}
 def why_not(entries: int) -> str | None:
     """Why a page of so many entries has no plots; None: it has them."""
     if entries > _MOST_ENTRIES:
-        return f"A page of more than {_MOST_ENTRIES} entries has no plots. To draw them: logbook plot"
+        return f"Pages of more than {_MOST_ENTRIES} entries have no plots; logbook plot draws them as files."
     if importlib.util.find_spec("matplotlib") is not None:
         return None
-    return "Plots need matplotlib: pip install 'logbook-agent[plot]'"
+    return "No plots: matplotlib is not installed. pip install 'logbook-agent[plot]'"
 
 
 def drawn(order: Sequence[str]) -> Sequence[str]:

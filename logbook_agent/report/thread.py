@@ -52,7 +52,7 @@ def _plots(around: Around) -> dict[str, Any]:
     found = pictures(of_thread(around.findings), most=None)
     left = len(around.ids) - len(around.drawn)
     note = (
-        f"The newest {len(around.drawn)} entries show their own plots; logbook plot ID draws the others."
+        f"Only the newest {len(around.drawn)} entries show their plots; logbook plot ID draws those of the others."
         if left
         else None
     )
@@ -62,7 +62,7 @@ def _plots(around: Around) -> dict[str, Any]:
 def foot(header: Header, now: datetime) -> str:
     """The last line of a page."""
     made = f"{minute(stamp(now), header.zone)} ({header.zone})"
-    return f"Made {made} from the records of {header.topic} by logbook-agent {__version__}."
+    return f"Generated {made} from the records of {header.topic} by logbook-agent {__version__}."
 
 
 def _summary(around: Around, damaged: Sequence[str]) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def claim_values(claim: Claim) -> dict[str, Any]:
         "change": _percent(claim["ratio"]),
         "span": f"{_percent(low)} to {_percent(high)}" if low is not None else "",
         "case": assignments(claim["case"]),
-        "runs": f"{base} against {other} runs",
+        "runs": f"{base} and {other} runs",
     }
 
 
@@ -169,12 +169,14 @@ def _criterion(around: Around, criterion: Criterion) -> dict[str, Any]:
 
 
 def _best(around: Around) -> Iterator[dict[str, Any]]:
-    another = bool(baseline_cases(around.findings.header))
+    has_baseline = bool(baseline_cases(around.findings.header))
     for best in bests(around.findings.thread):
+        of_all = "the only case" if best.among == 1 else f"best of {best.among} cases"
+        is_best = best.other is None and len(best.of_baseline) == 1
         for case in best.of_baseline.values():
-            yield _case(best, case, [])
+            yield _case(best, case, ["the baseline's case", *([of_all] if is_best else [])])
         if best.other is not None:
-            yield _case(best, best.other, ["another case than the baseline's"] if another else [])
+            yield _case(best, best.other, [*(["not the baseline's case"] if has_baseline else []), of_all])
 
 
 def _case(best: MetricBest, case: CaseBest, notes: Sequence[str]) -> dict[str, Any]:
@@ -182,7 +184,6 @@ def _case(best: MetricBest, case: CaseBest, notes: Sequence[str]) -> dict[str, A
         return format_value(value, decimals=known(best.metric.name).decimals)
 
     config = {**case["config"], **case["apart"]}
-    said = [*(["the baseline"] if case["is_baseline"] else []), *notes, f"among {best.among} cases"]
     return {
         "metric": best.metric.name,
         "value": told(case["value"]),
@@ -190,7 +191,7 @@ def _case(best: MetricBest, case: CaseBest, notes: Sequence[str]) -> dict[str, A
         "range": f"{told(case['low'])} to {told(case['high'])}" if case["runs"] > 1 else "",
         "runs": case["runs"],
         "entries": case["entries"],
-        "notes": said,
+        "notes": [*(["the baseline"] if case["is_baseline"] else []), *notes],
         "case": " ".join(t for t in (case["label"], assignments(config)) if t),
     }
 
@@ -199,7 +200,7 @@ def _open(around: Around) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Lists of entries, those that are not empty."""
     findings = around.findings
     groups = (
-        ("Waiting", [_line(around, s, None, state=s["state"]) for s in findings.thread.open]),
+        ("Unfinished", [_line(around, s, None, state=s["state"]) for s in findings.thread.open]),
         ("Next actions", [_line(around, s, s["next"]) for s in findings.thread.next_actions]),
         ("Decisions", [_line(around, s, s["decision"]) for s in findings.thread.decisions]),
         ("Negative results", [_line(around, s, s["negative"]) for s in findings.told.negative]),

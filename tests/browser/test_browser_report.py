@@ -131,7 +131,7 @@ def test_diff_of_two_entries(demo: Site) -> None:
     assert violations(page) == []
     page.keyboard.press("Escape")
     expect(dialog).not_to_be_visible()
-    page.get_by_role("button", name="Diff of DEMO-001 with another entry").click()
+    page.get_by_role("button", name="Diff DEMO-001 with another entry").click()
     assert page.evaluate("location.hash") == "#diff=DEMO-000..DEMO-001"
 
 

@@ -44,7 +44,7 @@
   function table(a, b, { mine, theirs, differing }, label) {
     const around = make("div", undefined, { className: "scroll", tabIndex: 0 });
     around.setAttribute("role", "group");
-    around.setAttribute("aria-label", `${label} that differs`);
+    around.setAttribute("aria-label", `${label}: differences`);
     const whole = document.createElement("table");
     const head = whole.createTHead().insertRow();
     for (const name of ["", a, b]) {
@@ -86,13 +86,13 @@
       result.append(make("h3", label));
       if (found.differing.length) result.append(table(a, b, found, label));
       const known = found.differing.length + found.alike;
-      const alike = known ? `${found.alike} of ${known} are alike` : "neither says anything";
+      const alike = known ? `${found.alike} of ${known} are the same` : "nothing recorded for either";
       result.append(make("p", alike, { className: "notes" }));
     }
-    result.append(make("h3", "Side by side"));
+    result.append(make("h3", "Hypothesis and results"));
     const two = make("div", undefined, { className: "two" });
     two.append(parts(a), parts(b));
-    const hint = make("p", "A verdict, like for like and against noise: ", { className: "notes" });
+    const hint = make("p", "For a verdict that accounts for noise: ", { className: "notes" });
     hint.append(make("code", `logbook compare ${a} ${b}`));
     result.append(two, hint);
     document.dispatchEvent(new CustomEvent("report:changed", { detail: { id: "compare-result" } }));

@@ -61,7 +61,7 @@
       line.className = "filter";
       field.type = "search";
       field.placeholder = "Filter rows";
-      field.setAttribute("aria-label", "Filter the rows of this table: words that must all occur");
+      field.setAttribute("aria-label", "Filter this table: rows that contain all words");
       line.append(field, count);
       table.parentElement.before(line);
     }
