@@ -106,8 +106,8 @@ def noise_floors(thread: Thread, metric: Metric) -> Figure | None:
             PlotSeries(name=f"pooled {level:.2f}%", shape="rule", points=rule, beside=True),
             PlotSeries(name="one configuration", shape="points", points=tuple(points)),
         ),
-        note=f"{counted(len(found), 'case')} with {spread} each; the standard deviation "
-        "of the logarithms of its runs, which has no interval here. Where a machine drifted, the drift is in it.",
+        note=f"{counted(len(found), 'case')} with {spread} each. Scatter: the standard deviation "
+        "of the logarithms of a case's runs, without an interval; it includes any drift of the machine.",
         entries=entries,
     )
 
