@@ -209,4 +209,4 @@ def _html(text: str) -> Response:
 
 
 def _nothing() -> Response:
-    return PlainTextResponse("There is no such page.\n", status_code=404)
+    return PlainTextResponse("No such page.\n", status_code=404)

@@ -81,14 +81,14 @@ class Guard:
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
         """What is answered to a request that is not ours to answer, whoever sends it."""
         if [name.lower() for name in headers.getlist("host")] not in [[host] for host in self._access.hosts]:
-            return _said(403, "This server answers for 127.0.0.1 alone.")
+            return _said(403, "This server answers only requests for 127.0.0.1.")
         if any(origin not in self._access.origins for origin in headers.getlist("origin")):
-            return _said(403, "This server answers its own pages alone.")
+            return _said(403, "This server answers only its own pages.")
         is_opened = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not is_opened:
-            return _said(403, "This server answers its own pages alone.")
+            return _said(403, "This server answers only its own pages.")
         if scope["method"] not in ("GET", "HEAD"):
-            return _said(405, "This server only shows.", allow="GET, HEAD")
+            return _said(405, "This server is read-only.", allow="GET, HEAD")
         return None
 
     def _let_in(self, scope: Scope, headers: Headers) -> Response | None:
@@ -117,7 +117,7 @@ class Guard:
 
 
 _PATH = re.compile(r"/[A-Za-z0-9_.-]*", re.ASCII)
-_HOW = "Open the address that `logbook serve` printed: it has the token in it."
+_HOW = "Open the address that `logbook serve` printed: it contains the token."
 
 
 def _asked(query: bytes) -> dict[str, list[str]]:

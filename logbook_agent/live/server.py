@@ -60,7 +60,7 @@ def bound(port: int) -> socket.socket:
         is_taken = error.errno == errno.EADDRINUSE
         raise UsageError(
             f"cannot listen on port {port}",
-            cause="another server has it" if is_taken else str(error.strerror or error),
+            cause="another program uses it" if is_taken else str(error.strerror or error),
             hint="let the system choose a port: logbook serve",
         ) from error
     return listening

@@ -62,7 +62,7 @@ def test_a_run_while_the_page_is_open(chromium: Browser, started: Cli, folder: P
         expect(page.locator("#live-now")).to_contain_text("not in the logbook yet")
         assert started("collect").code == 0
         expect(page.locator("#MOE-000")).to_contain_text("7.000")
-        expect(page.locator("#live-now")).to_contain_text("nothing runs")
+        expect(page.locator("#live-now")).to_contain_text("nothing is running")
         # A section that begins to say something has its place in the list of them.
         expect(nav.get_by_role("link", name="Best so far")).to_be_visible()
 
@@ -102,7 +102,7 @@ def test_the_index_is_live(chromium: Browser, started: Cli, folder: Path) -> Non
         page = live.opened("/")
         card = page.locator("#book-moe")
         expect(card).to_contain_text("1 entry")
-        expect(page.locator("#live-now")).to_contain_text("nothing runs")
+        expect(page.locator("#live-now")).to_contain_text("nothing is running")
         script = f"echo half; {GO}; echo RESULT tflops=7"
         assert started("run", "--title", "Second", "--detach", "--", "sh", "-c", script).code == 0
         expect(card).to_contain_text("2 entries")
@@ -139,7 +139,7 @@ def test_a_server_that_is_started_again(chromium: Browser, started: Cli, folder:
         stays = first.contexts.pop()
         first.complaints = []
     gone = first.complaints
-    expect(page.locator("#live-state")).to_have_text(re.compile("no answer from the server|has ended"))
+    expect(page.locator("#live-state")).to_have_text(re.compile("no answer from the server|has stopped"))
     assert started("run", "--title", "Meanwhile", "--", "true").code == 0
     with serving(chromium, folder, "--port", port) as again:
         expect(page.locator("#live-state")).to_contain_text("open the address that it printed", timeout=20_000)

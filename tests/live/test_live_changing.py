@@ -34,7 +34,7 @@ def test_git_changes_the_store(started: Cli, folder: Path, git: Callable[..., st
             assert "First" in served.ask("/moe.html")[1]
             git("checkout", "-q", "main")
             index.until("book-moe", "1</b> entry")
-            page.until("now", "nothing runs")
+            page.until("now", "nothing is running")
         assert served.status("/moe.html") == 200
 
 
@@ -97,7 +97,7 @@ def test_several_servers(started: Cli, folder: Path) -> None:
         assert (taken.code, taken.out) == (2, "")
         assert taken.err == (
             f"error: cannot listen on port {one.port}\n"
-            "  cause: another server has it\n"
+            "  cause: another program uses it\n"
             "  next:  let the system choose a port: logbook serve\n"
         )
 

@@ -108,7 +108,7 @@ def test_changes_are_told(served: Served, started: Cli, folder: Path) -> None:
         (folder / "logbooks").rename(folder / "away")
         page.until("now", "cannot be read now")
         (folder / "away").rename(folder / "logbooks")
-        page.until("now", "nothing runs")
+        page.until("now", "nothing is running")
 
 
 @pytest.mark.slow
@@ -116,4 +116,4 @@ def test_changes_are_told(served: Served, started: Cli, folder: Path) -> None:
 def test_it_ends_quietly_while_a_page_is_open(started: Cli, folder: Path, number: int) -> None:
     with contextlib.ExitStack() as stack, serving(cwd=folder, number=number) as served:
         for path in ("/moe.html", "/"):
-            stack.enter_context(served.following(path)).until("now", "nothing runs")
+            stack.enter_context(served.following(path)).until("now", "nothing is running")

@@ -1,4 +1,4 @@
-// Puts changed sections in the place of those before, as the server tells of them.
+// Replaces the sections that changed, as the server sends them.
 "use strict";
 document.addEventListener("DOMContentLoaded", () => {
   const live = document.getElementById("live");
@@ -24,7 +24,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const left = Number(one.dataset.expected) - past(one.dataset.begun);
       one.textContent = left > 0 ? `, about ${length(left)} left` : `, ${length(-left)} longer than usual`;
     }
-    clock.textContent = `heard ${length((now - heard) / 1000)} ago`;
+    clock.textContent = `last heard from ${length((now - heard) / 1000)} ago`;
     if (now - heard > LATE_MS && source?.readyState !== EventSource.CLOSED) tell("no answer from the server");
   };
   const hear = (event) => {
@@ -104,7 +104,7 @@ document.addEventListener("DOMContentLoaded", () => {
     source.addEventListener("error", (event) => {
       if (event.target !== source) return;
       if (source.readyState !== EventSource.CLOSED) return tell("no answer from the server");
-      tell("the server has ended or was started again: open the address that it printed");
+      tell("the server has stopped or was restarted: open the address that it prints");
       setTimeout(() => { if (source?.readyState === EventSource.CLOSED) connect(); }, AGAIN_MS);
     });
   }
