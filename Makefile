@@ -1,4 +1,4 @@
-# Two commands do all: `make quickstart` and `make test`. Nothing but Python 3.11+, make and git is needed.
+# The two main targets are `make quickstart` and `make test`. They need only Python 3.11+, make and git.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 VENV := .venv
@@ -7,10 +7,10 @@ READY := $(VENV)/.ready
 
 .PHONY: help setup emulator quickstart tutorial test test-fast test-wide test-cluster test-browser test-exports picture check check-devices stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-planning bench-ray calibrate aot aot-forms predict-seeds wheel
 
-help:  ## these lines
+help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-setup: $(READY)  ## the virtual environment with everything in it
+setup: $(READY)  ## create .venv with all dependencies
 
 $(READY): pyproject.toml constraints/dev.txt scripts/setup
 	@scripts/setup $(VENV)
@@ -18,22 +18,22 @@ $(READY): pyproject.toml constraints/dev.txt scripts/setup
 quickstart: setup  ## start a logbook, log a none / int8 pair of the MoE benchmark, preview its GitHub issue, write a report
 	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/quickstart
 
-tutorial: setup  ## docs/tutorial.md for real: one question from kickoff to verdict (three minutes)
+tutorial: setup  ## run docs/tutorial.md: one question from kickoff to verdict (three minutes)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/tutorial
 
 emulator: setup
 	@scripts/emulator $(BIN)
 
-test: emulator  ## all tests
+test: emulator  ## run the tests
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
-test-fast: emulator  ## the tests that take no time
+test-fast: emulator  ## run the quick tests only
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
-test-wide: emulator  ## what `make test` leaves out of its wide sets, and what takes long (fifteen minutes)
+test-wide: emulator  ## run the tests that `make test` leaves out of its wide sets, and the long ones (fifteen minutes)
 	@LOGBOOK_WIDE=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
-test-cluster: setup  ## the tests against real engines, each in a network of its own (scripts/cluster_*)
+test-cluster: setup  ## test executors against real engines, each in its own network namespace (scripts/cluster_*)
 	@scripts/cluster_ray
 	@scripts/cluster_slurm install || true
 	@command -v sshd >/dev/null || [ -x /usr/sbin/sshd ] || apt-get install -y -qq openssh-server || true
@@ -41,101 +41,101 @@ test-cluster: setup  ## the tests against real engines, each in a network of its
 	  $(BIN)/python -m pytest tests/cluster/test_$${engine}_*.py || exit 1; \
 	  LOGBOOK_WIDE=1 $(BIN)/python -m pytest tests/cluster/test_$${engine}_contract.py || exit 1; done
 
-test-browser: setup  ## the pages in a real Chromium (as root it is installed: scripts/browser)
+test-browser: setup  ## test the pages in a real Chromium; installs it if run as root (scripts/browser)
 	@scripts/browser $(BIN) >/dev/null
 	@$(BIN)/python -m pytest tests/browser
 
-picture: setup  ## the picture of a report that the README begins with
+picture: setup  ## take the pictures of a report at the top of the README again
 	@$(BIN)/python scripts/picture "$$(scripts/browser $(BIN))"
 
-test-exports: setup  ## exports to MLflow, Weights & Biases and Trackio, read back by these (scripts/exports)
+test-exports: setup  ## test exports by reading them back with MLflow, W&B and Trackio (scripts/exports)
 	@scripts/exports
 	@$(BIN)/python -m pytest tests/exports
 
-check: setup  ## style, types, layers
+check: setup  ## check style, types and layers
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest -q tests/test_layers.py
 
-check-devices: setup  ## the MoE benchmark over 8 virtual devices, in every form, against its oracle (twenty minutes)
+check-devices: setup  ## check the MoE benchmark on 8 virtual devices, in every form, against its oracle (twenty minutes)
 	@JAX_PLATFORMS=cpu $(BIN)/bench-core check --devices 8 --backend tiled
 	@JAX_PLATFORMS=cpu $(BIN)/bench-core check --devices 8 --backend ragged_dot
 
-format: setup  ## put the code into shape
+format: setup  ## format the code
 	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format .
 
-stress: setup  ## the store under writers, kills and failing disks, and every property with many examples, for long
+stress: setup  ## stress the store with concurrent writers, kills and failing disks; test every property with many examples (long)
 	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/stress tests/executors/test_executors_kills.py
 	@LOGBOOK_STRESS=5 LOGBOOK_WIDE=1 $(BIN)/python -m pytest -q tests/executors/test_executors_command.py -k killed
 	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/cluster -k kills
 	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q -n auto --dist worksteal -m hypothesis
 
-secrets: emulator  ## every kind of secret at every place (seven minutes)
+secrets: emulator  ## test that every kind of secret is redacted in every place (seven minutes)
 	@LOGBOOK_SECRETS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal tests/e2e -k secret
 
-fuzz: setup  ## 100,000 damaged and hostile documents (half an hour); FUZZ="--seed 2 --first 0 --documents 1000" for others
+fuzz: setup  ## try 100,000 damaged and hostile documents (half an hour); FUZZ="--seed 2 --first 0 --documents 1000" tries others
 	@$(BIN)/python -m tests.fuzz $(FUZZ)
 
-bench: setup  ## the speed figures in benchmarks/README.md
+bench: setup  ## measure the speed figures in benchmarks/README.md
 	@$(BIN)/python benchmarks/cli_speed.py
 
-bench-store: setup  ## what ten thousand entries cost
+bench-store: setup  ## measure the cost of ten thousand entries
 	@$(BIN)/python benchmarks/store_scale.py
 
-bench-entry: setup  ## what an entry of twenty thousand runs costs
+bench-entry: setup  ## measure the cost of an entry with twenty thousand runs
 	@$(BIN)/python benchmarks/entry_scale.py
 
-bench-sync: setup  ## what a sync with a GitHub issue costs
+bench-sync: setup  ## measure the cost of a sync with a GitHub issue
 	@$(BIN)/python benchmarks/sync_speed.py
 
-bench-compare: setup  ## what it takes to compare ten thousand rows
+bench-compare: setup  ## measure the cost of comparing ten thousand rows
 	@$(BIN)/python benchmarks/compare_speed.py
 
-bench-recipes: setup  ## what it takes to expand a recipe of 100,000 cases
+bench-recipes: setup  ## measure the cost of expanding a recipe of 100,000 cases
 	@$(BIN)/python benchmarks/recipe_scale.py
 
-bench-cpu: setup  ## the MoE block on CPU against its peers and a limit (fifteen minutes); torch by scripts/bench_torch
+bench-cpu: setup  ## benchmark the MoE block on CPU against its peers and a limit (fifteen minutes); scripts/bench_torch adds torch
 	@JAX_PLATFORMS=cpu $$([ -e .venv-torch/.ready ] && echo .venv-torch/bin/python || echo $(BIN)/python) benchmarks/moe_cpu.py
 
-bench-cpu-matmul: setup  ## the grouped matmuls alone on CPU against their peers and limits (ten minutes or more)
+bench-cpu-matmul: setup  ## benchmark the grouped matmuls on CPU against their peers and limits (ten minutes or more)
 	@JAX_PLATFORMS=cpu $(BIN)/python benchmarks/moe_cpu_matmul.py
 
-bench-ep-cpu: setup  ## what a form of parallelism costs on CPU: two virtual devices against one (ten minutes)
+bench-ep-cpu: setup  ## measure the cost of each form of parallelism on CPU: two virtual devices against one (ten minutes)
 	@JAX_PLATFORMS=cpu $(BIN)/python benchmarks/moe_ep_cpu.py
 
 # An environment of scripts/bench_gpu, or a Python that has JAX for CUDA: make bench-gpu GPU_PYTHON=python3 GPU="--shapes S".
 GPU_PYTHON ?= $(wildcard .venv-gpu/bin/python)
-bench-gpu: $(if $(GPU_PYTHON),,setup)  ## the grouped matmul and the MoE block on a GPU against their peers (an hour); scripts/bench_gpu
+bench-gpu: $(if $(GPU_PYTHON),,setup)  ## benchmark the grouped matmul and the MoE block on a GPU against their peers (an hour); scripts/bench_gpu
 	@PYTHONPATH="$(CURDIR)" $(or $(GPU_PYTHON),$(BIN)/python) benchmarks/moe_gpu.py $(GPU)
 
-gpu-compile: $(if $(GPU_PYTHON),,setup)  ## the kernels for GPUs compiled for an H200 that is not there (five minutes); scripts/bench_gpu
+gpu-compile: $(if $(GPU_PYTHON),,setup)  ## compile the GPU kernels for an H200 without having one (five minutes); scripts/bench_gpu
 	@PYTHONPATH="$(CURDIR)" $(or $(GPU_PYTHON),$(BIN)/python) benchmarks/moe_gpu_compile.py $(GPU)
 
-bench-noise: setup  ## how far two runs of one case of the MoE benchmark lie apart (five minutes)
+bench-noise: setup  ## measure how much two runs of one case of the MoE benchmark differ (five minutes)
 	@JAX_PLATFORMS=cpu $(BIN)/python benchmarks/moe_noise.py
 
-bench-ray: setup  ## what a batch of 200 runs on Ray costs against bare tasks (three minutes)
+bench-ray: setup  ## measure the cost of 200 runs on Ray against bare tasks (three minutes)
 	@scripts/cluster_ray
 	@$(BIN)/python benchmarks/ray_batch.py
 
-bench-planning: setup  ## how well the first pairs of an A/B say how many it takes (ten minutes)
+bench-planning: setup  ## measure how well the first pairs of an A/B predict the number of pairs it needs (ten minutes)
 	@$(BIN)/python benchmarks/planning.py
 
-bench-aa: setup  ## 60 real A/A comparisons on a busy machine: how many claim an effect (ten minutes)
+bench-aa: setup  ## count the false claims of 60 real A/A comparisons on a busy machine (ten minutes)
 	@$(BIN)/python benchmarks/real_aa.py
 
-calibrate: setup  ## how often a verdict is wrong, by simulation; writes the table of docs/explanation/evidence.md (an hour)
+calibrate: setup  ## simulate how often a verdict is wrong, and write the table of docs/explanation/evidence.md (an hour)
 	@$(BIN)/python benchmarks/calibration.py --save benchmarks/calibration.json --document docs/explanation/evidence.md
 
-aot: setup  ## compile the MoE benchmark for TPUs that are not there: the check table, the published shapes, the default backends (an hour)
+aot: setup  ## compile the MoE benchmark for TPUs without having one: check table, published shapes, default backends (an hour)
 	@$(BIN)/bench-core check --aot v5e-4
 	@$(BIN)/python benchmarks/moe_aot.py --inflation-table bench_core/gmm/inflation_table.json
 
 aot-forms: setup  ## compile every form of expert and data parallelism for slices of 4, 8 and 64 TPUs (two hours)
 	@$(BIN)/python benchmarks/moe_aot.py --forms --resume --save benchmarks/moe_aot_forms.json
 
-predict-seeds: setup  ## the published rows against `bench-core predict`: compile their programs, fit, write the tables (ten minutes)
+predict-seeds: setup  ## compare `bench-core predict` with the published rows: compile, fit, write the tables (ten minutes)
 	@$(BIN)/python benchmarks/predict_seeds.py --compile --fit --document
 
 wheel: setup  ## build and check the wheel
@@ -144,7 +144,7 @@ wheel: setup  ## build and check the wheel
 rules:  ## write the table of the redaction rules from rules.toml
 	@python3 scripts/redaction_rules
 
-constraints:  ## pin all dependencies anew (needs uv)
+constraints:  ## pin all dependencies again (needs uv)
 	uv pip compile pyproject.toml --extra bench --extra plot --extra serve --extra pandas --extra polars --extra parquet --group dev --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/dev.txt
 	uv pip compile pyproject.toml --extra tpu --universal --python-version 3.11 \
