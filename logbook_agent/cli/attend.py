@@ -22,6 +22,8 @@ from logbook_agent.running.prepare import parse_duration
 from logbook_agent.store.book import Book
 
 _PAUSE_S = 0.2
+# Of a line without end, no more than this is shown first.
+_LINE_BYTES = 1 << 20
 
 
 def wait_command(
@@ -96,6 +98,7 @@ def tail_command(
     while piece := log_piece(space, book, entry_id, number, offset):
         offset += len(piece)
         *whole, rest = (rest + piece).split(b"\n")
+        rest = rest[-_LINE_BYTES:]
         kept.extend(line + b"\n" for line in whole)
     kept.extend([rest] if rest else [])
     if common.as_json:

@@ -104,6 +104,14 @@ def test_tail_refuses_a_number_of_lines_that_is_none(started: Cli) -> None:
 
 
 @pytest.mark.slow
+def test_the_end_of_a_line_without_end_is_shown(started: Cli) -> None:
+    assert started("run", "--", "sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' x; echo end").code == 0
+    shown = started("tail", "MOE-000").out
+    assert shown.endswith("xend\n")
+    assert 2**20 <= len(shown) < 3_000_000
+
+
+@pytest.mark.slow
 def test_every_command_collects_first(started: Cli, folder: Path) -> None:
     assert started("run", "--detach", "--", "echo", "RESULT tflops=7").code == 0
     book = Book(folder / "logbooks", "moe")

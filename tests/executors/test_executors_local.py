@@ -308,6 +308,21 @@ def test_a_repository_that_is_moved_during_a_run_loses_nothing(local: Place) -> 
 
 
 @pytest.mark.slow
+def test_an_end_that_somebody_else_wrote_does_not_count_while_the_worker_works(started: Cli, local: Place) -> None:
+    assert started("run", "--detach", "--", *sh(WAITS)).code == 0
+    run = local.read(local.book.runs("MOE-000")[0])
+    worker_of(local, run)
+    final = local.spool(run).folder / "final.json"
+    final.write_text('{"format": 1, "ended": "x", "duration_s": -5, "exit": {"code": 0}}')
+    assert started("list").out.split()[3] == "running"
+    final.write_text("{}")
+    late = started("wait", "--timeout", "1s")
+    assert (late.code, late.out, late.err) == (124, "still running: MOE-000\n", "")
+    (local.folder / "go").touch()
+    assert started("wait").out == "MOE-000: finished, 1 row\n"
+
+
+@pytest.mark.slow
 def test_an_entry_whose_file_is_removed_during_its_run(started: Cli, local: Place) -> None:
     assert started("run", "--detach", "--", *sh(WAITS)).code == 0
     (local.folder / "logbooks/moe/entries/MOE-000.yaml").unlink()

@@ -44,7 +44,9 @@ def collect(workspace: Workspace, book: Book) -> list[Run]:
     taken = take_in_all(workspace, book, spools)
     for folder, error in taken.errors.items():
         cause = f" ({error.cause})" if error.cause else ""
-        workspace.warnings.append(f"not collected: {folder.name}: {error.message}{cause}")
+        said = f"not collected: {folder.name}: {error.message}{cause}"
+        # Whoever waits asks again and again.
+        workspace.warnings.extend([said] if said not in workspace.warnings else [])
     return list(taken.ended.values())
 
 

@@ -134,10 +134,12 @@ def worker_words() -> list[str]:
 
 
 def stage_of(spool: Spool) -> Stage:
-    """How far a run on this machine is, by its spool."""
+    """How far a run on this machine is, by its spool. An end counts when nobody holds the spool any more: what is there
+    while its worker works was written by somebody else."""
     life = spool.life()
     if life == "tool":
-        return "ended" if spool.has(FINAL) else "running" if spool.has(BEGAN) else "sent"
+        has_ended = spool.has(FINAL) and not spool.is_held()
+        return "ended" if has_ended else "running" if spool.has(BEGAN) else "sent"
     stages: dict[str, Stage] = {"child": "orphaned", "lost": "lost", "unstarted": "never-started"}
     return stages.get(life, "elsewhere")
 
