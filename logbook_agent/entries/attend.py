@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from logbook_agent.findings.going import GOING, going, going_series, is_going
+from logbook_agent.findings.going import GOING, GoingRun, going, going_series, is_going
 from logbook_agent.findings.said import brief_run
 from logbook_agent.model.entry import State
 from logbook_agent.model.errors import StoreError, UsageError
@@ -108,12 +108,14 @@ def wait(
     pause_s = _FIRST_S
     told: set[str] = set()
     while True:
-        left = [entry_id for entry_id in wanted if is_going(book, entry_id)]
+        now = [one for one in going(book) if one.state in GOING]
+        left_now = {one.run.entry for one in now} | set(going_series(book))
+        left = [entry_id for entry_id in wanted if entry_id in left_now]
         is_late = deadline is not None and clock() >= deadline
         if not left or is_late or (is_any and len(left) < len(wanted)):
             break
         if tell is not None and clock() - began >= _TELL_S:
-            for line in [line for line in _said(book, left) if line not in told]:
+            for line in [line for line in _said(now, left) if line not in told]:
                 told.add(line)
                 tell(line)
         sleep(pause_s if deadline is None else min(pause_s, max(0.0, deadline - clock())))
@@ -121,13 +123,12 @@ def wait(
         collect_ended(workspace, book)
     ended = tuple(_ended(book, i, numbers.get(i, set())) for i in wanted if i not in left)
     is_timeout = bool(left) and not (is_any and ended)
-    return Waited(ended=ended, going=tuple(left), said=_said(book, left), is_timeout=is_timeout)
+    return Waited(ended=ended, going=tuple(left), said=_said(now, left), is_timeout=is_timeout)
 
 
-def _said(book: Book, ids: Sequence[str]) -> tuple[str, ...]:
-    """What engines say of the runs of these entries that go on: `MOE-000 run 1: job 12 is PENDING (Resources)`."""
-    found = [one for one in going(book) if one.run.entry in ids and one.state in GOING]
-    return tuple(f"{one.run.entry} run {one.run.run}: {one.said}" for one in found if one.said)
+def _said(runs: Sequence[GoingRun], ids: Sequence[str]) -> tuple[str, ...]:
+    """What engines say of the runs of these entries: `MOE-000 run 1: job 12 is PENDING (Resources)`."""
+    return tuple(f"{one.run.entry} run {one.run.run}: {one.said}" for one in runs if one.said and one.run.entry in ids)
 
 
 def _last_ended(book: Book) -> Run | None:
