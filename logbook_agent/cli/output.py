@@ -109,8 +109,12 @@ def _short(text: str) -> str:
     return text if len(text) <= _ERROR_CHARS else f"{text[: _ERROR_CHARS // 2]} … {text[-_ERROR_CHARS // 2 :]}"
 
 
-# A message may quote a file of somebody else's: what a terminal would obey is shown as text.
+# A message may quote a file of somebody else's: what a terminal would obey is shown as text, and so is what turns the
+# direction of what follows.
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code not in (9, 10)}
+_CONTROLS |= {
+    code: f"\\u{code:04x}" for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
 
 
 def _shown(text: str) -> str:

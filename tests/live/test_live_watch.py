@@ -58,6 +58,14 @@ def test_a_snapshot_where_there_is_no_terminal(started: Cli, folder: Path) -> No
     assert "nothing is running" in started("watch").out
 
 
+def test_no_text_turns_the_direction_of_what_follows(started: Cli) -> None:
+    assert started("note", "--title", "a \u202egnp.exe\u2069").code == 0
+    for words in (("watch",), ("list",), ("status",), ("show", "MOE-000")):
+        found = started(*words).out
+        assert "a \\u202egnp.exe\\u2069" in found, words
+        assert not {"\u202e", "\u2069"} & {*found}
+
+
 @pytest.mark.slow
 def test_a_line_of_json_per_change(started: Cli, folder: Path) -> None:
     with running("watch", "--json", cwd=folder) as process:
