@@ -141,22 +141,36 @@ class _Drawing:
         found = strokes(self.figure.series)
         curves = [at for at, s in enumerate(self.figure.series) if s.shape in ("line", "points") and s.points]
         self._axes()
+        step = self._step(curves) if self._meet(curves) else 0.0
         for at, (series, look) in enumerate(zip(self.figure.series, found, strict=True)):
             points = [(n, p) for n, p in enumerate(series.points) if is_drawable(p)]
             if not points:
                 continue
-            place = curves.index(at) - (len(curves) - 1) / 2 if at in curves and self._meet(curves) else 0.0
+            place = curves.index(at) - (len(curves) - 1) / 2 if at in curves else 0.0
             if series.shape == "band":
                 self._band(at, points, look)
             elif series.shape == "rule":
                 self._rule(at, points, look)
             else:
-                self._curve(at, series, points, look, place * min(5.0, 22.0 / max(1, len(curves))))
+                self._curve(at, series, points, look, place * step)
 
     def _meet(self, curves: list[int]) -> bool:
         """Whether marks of two curves are at one place of the axis. In an order of runs none are."""
         places = [self.at(p) for at in curves for p in self.figure.series[at].points]
         return len({*places}) < len(places)
+
+    def _step(self, curves: list[int]) -> float:
+        """By how much (pt) marks of different curves at one place are moved apart: all of them together by less than
+        half of the way to the next place, so that none is read as one of that."""
+        step = min(5.0, 22.0 / len(curves))
+        places = sorted({self.at(p) for at in curves for p in self.figure.series[at].points if is_drawable(p)})
+        if len(places) < 2 or len(curves) < 2:
+            return step
+        level = min(self.axes.get_xlim() if self.turned else self.axes.get_ylim())
+        drawn = self.axes.transData.transform([(level, v) if self.turned else (v, level) for v in places])
+        along = drawn[:, 1 if self.turned else 0] * 72 / self.axes.figure.dpi
+        room = min(abs(b - a) for a, b in pairwise(along))
+        return min(step, float(room) / 2 / (len(curves) - 1))
 
     def _axes(self) -> None:
         axes, figure = self.axes, self.figure

@@ -86,6 +86,21 @@ def test_every_mark_holds_its_data() -> None:
     ]
 
 
+def test_no_mark_is_moved_to_where_another_belongs() -> None:
+    near = tuple(PlotPoint(x=x, y=1.0, entry="X-001") for x in (0.0, 1.0, 1024.0))
+    a, b = (PlotSeries(name=name, shape="line", points=near) for name in ("a", "b"))
+    at = {
+        (g.get("data-series"), g.get("data-x")): float(g.find(f".//{SVG}use").get("x"))  # type: ignore[union-attr, arg-type]
+        for g in parsed(svg(figure(a, b))).iter(f"{SVG}g")
+        if g.get("class") == "mark"
+    }
+    assert at["a", "0.0"] <= at["b", "0.0"] < at["a", "1.0"]
+    # Where there is room, intervals stand beside each other.
+    wide = svg(figure(line(), line("int8", shift=0.3)))
+    found = [g.find(f".//{SVG}use") for g in parsed(wide).iter(f"{SVG}g") if g.get("data-x") == "1.0"]
+    assert len({use.get("x") for use in found if use is not None}) == 2
+
+
 def test_it_says_what_it_shows() -> None:
     root = parsed(svg(figure()))
     assert root.get("role") == "img"
