@@ -107,7 +107,7 @@ def claim_values(claim: Claim) -> dict[str, Any]:
         "change": _percent(claim["ratio"]),
         "span": f"{_percent(low)} to {_percent(high)}" if low is not None else "",
         "case": assignments(claim["case"]),
-        "runs": f"{base} and {other} runs",
+        "runs": f"{base} runs each" if base == other else f"{base} and {other} runs",
     }
 
 
