@@ -238,4 +238,5 @@ def _why(m: Compared) -> str:
         return f"differs in {differences_text(m.withheld_by)}"
     if m.direction is None and m.judgement is not None:
         return f"no direction is known: --metric {m.metric}:min or --metric {m.metric}:max"
-    return "; ".join(doubts(m))
+    # Here the other side has a name.
+    return "; ".join(doubts(m)).replace("other has no number", "head has no number")

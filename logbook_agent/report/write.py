@@ -7,18 +7,22 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.model.errors import NotFound, StoreError, UsageError
+from logbook_agent.model.errors import NotFound, StoreError, Taken, UsageError
 from logbook_agent.report.document import document
 from logbook_agent.report.index import index_document
 from logbook_agent.report.page import INDEX, page, page_file
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, pieces_of, write_pieces, write_text
+from logbook_agent.store.reading import open_file
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
 
 # Below the root, where git ignores it and nothing of it changes the code that an experiment runs.
 OWN = ".report"
 _LOGS = "logs"
+# What a page of ours says of itself, near its beginning.
+_GENERATOR = b'<meta name="generator" content="logbook-agent">'
+_HEAD_BYTES = 1000
 
 
 def write_report(
@@ -29,9 +33,9 @@ def write_report(
     `logbook export --as html`.
 
     A page is `TOPIC.html`; beside it, where `logs` says so, lie the logs that are on this machine, as
-    `TOPIC/logs/ID-RUN.txt`. Files of an earlier report are replaced, others are left alone. A logbook that cannot be
-    read is said in the index and warned about. Raises NotFound without a logbook, UsageError where `folder` is none,
-    and StoreError.
+    `TOPIC/logs/ID-RUN.txt`. Pages of an earlier report are replaced, other files are left alone. A logbook that cannot
+    be read is said in the index and warned about. Raises NotFound without a logbook, UsageError where `folder` is none,
+    Taken where a file of somebody else has the name of a page, and StoreError.
     """
     target = workspace.root / OWN if folder is None else folder
     all_books = workspace.books()
@@ -50,6 +54,9 @@ def write_report(
     make_folder(target, within=target)
     if folder is None:
         write_text(target / ".gitignore", "*\n", within=target, derived=True)
+    else:
+        for name in (INDEX, *(page_file(book.topic) for book in (all_books if books is None else books))):
+            _check_replaceable(target / name, target)
     wanted = {book.topic for book in (all_books if books is None else books)}
     found, damaged, paths = [], [], []
     for book in all_books:
@@ -64,6 +71,20 @@ def write_report(
     text = index_document(workspace, found, damaged)
     write_text(target / INDEX, text, within=target, derived=True)
     return [target / INDEX, *paths]
+
+
+def _check_replaceable(path: Path, within: Path) -> None:
+    """Raise Taken for a file that is no page of a report."""
+    if not path.is_file() or path.is_symlink():
+        return
+    with open_file(path, within=within) as file:
+        is_ours = _GENERATOR in file.read(_HEAD_BYTES)
+    if not is_ours:
+        raise Taken(
+            f"{path} exists and is not a page of a report",
+            cause="a report replaces only pages of an earlier report",
+            hint="choose another --out, or move that file away",
+        )
 
 
 def _write_page(workspace: Workspace, findings: Findings, target: Path, *, logs: bool) -> Path:

@@ -29,3 +29,22 @@ def test_the_timeline_says_what_was_superseded(cli: Cli, folder: Path) -> None:
     shown = re.sub(r"<[^>]*>", "", timeline)
     assert "MOE-000 Was wrong superseded by MOE-001" in shown
     assert shown.count("superseded") == 1
+
+
+def test_a_page_of_somebody_else_stays(cli: Cli, folder: Path) -> None:
+    assert cli("start", "moe", "--prefix", "MOE").code == 0
+    (folder / "docs").mkdir()
+    for name in ("index.html", "moe.html"):
+        theirs = folder / "docs" / name
+        theirs.write_text("<!doctype html><title>Ours</title>")
+        answer = cli("report", "--out", "docs")
+        assert answer.code == 2
+        assert answer.err.splitlines() == [
+            f"error: {theirs} exists and is not a page of a report",
+            "  cause: a report replaces only pages of an earlier report",
+            "  next:  choose another --out, or move that file away",
+        ]
+        assert [path.name for path in (folder / "docs").iterdir()] == [name], "nothing is half written"
+        theirs.unlink()
+    for _ in range(2):
+        assert cli("report", "--out", "docs").code == 0
