@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Context, Option
 
-from logbook_agent.cli.options import JsonOption, RootOption, Text, Texts, read_part, workspace
+from logbook_agent.cli.options import JsonOption, Text, Texts, read_part, workspace
 from logbook_agent.cli.output import LineDisplay, emit
 from logbook_agent.cli.run import EnvOption, TimeoutOption
 from logbook_agent.cli.sync import MaxWaitOption, wire
@@ -71,7 +71,9 @@ def ci_command(
     ] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Measure and print the comment, but do not post it.")] = False,
     max_wait: MaxWaitOption = "15m",
-    root: RootOption = None,
+    root: Annotated[
+        Text, Option("--root", metavar="DIR", help="The folder of the record. [a new temporary folder]")
+    ] = None,
     as_json: JsonOption = False,
 ) -> int:
     """Measure base and head of a pull request in pairs, and comment on it.

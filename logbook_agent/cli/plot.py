@@ -34,7 +34,7 @@ def plot_command(
     ] = None,
     metric: Annotated[Text, Option("--metric", metavar="NAME", help="With an ID: only plots of this metric.")] = None,
     out: Annotated[
-        Path | None, Option("--out", metavar="F.svg", help="Write one plot to this file. [beside the view]")
+        Path | None, Option("--out", metavar="F.svg", help="Write one plot to this file. [next to the view]")
     ] = None,
     save: Annotated[bool, Option("--save", help="Add them to their entries, so that the view shows them.")] = False,
     common: Common,
