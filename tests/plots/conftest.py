@@ -1,7 +1,8 @@
-"""A logbook to plot, made once for a process."""
+"""A logbook to plot, made once for all tests."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,9 @@ __all__ = ["double"]
 
 @pytest.fixture(scope="session")
 def seeded_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("plots") / "logbooks"
+    base = tmp_path_factory.getbasetemp()
+    # The folder that all processes of a session have in common.
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "logbook-to-plot"
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -88,13 +89,16 @@ def fill(seeded: Seeded) -> None:
 
 
 def copied(cli: Cli, folder: Path, cache: Path) -> Seeded:
-    """The same logbook for every test of a process: made once, then copied."""
+    """The same logbook for every test: made once, in whichever process is the first, then copied."""
     seeded, mine = Seeded(cli=cli, folder=folder), folder / "logbooks"
     if cache.exists():
         shutil.copytree(cache, mine)
     else:
         fill(seeded)
-        shutil.copytree(mine, cache)
+        whole = folder.parent / "whole"
+        shutil.copytree(mine, whole)
+        with contextlib.suppress(OSError):  # another process was faster
+            whole.rename(cache)
     return seeded
 
 

@@ -84,6 +84,7 @@ def test_a_sweep(seeded: Seeded) -> None:
     assert curve.points[0].said == "EP-004 topk=1: 219.4 TF/s [218.7, 219.9], n=3"
 
 
+@pytest.mark.wide
 def test_rows_of_runs_that_failed_are_left_out_and_counted(seeded: Seeded) -> None:
     before = seeded.figures()["ep-004-sweep-tflops"]
     seeded.run("--id", "EP-004", "--", "modes", "--fail", "none", code=3)
@@ -215,6 +216,7 @@ def test_each_picture_has_the_data_of_its_figure(seeded: Seeded) -> None:
         assert parsed(svg(figure)).get("data-kind") == figure.kind
 
 
+@pytest.mark.wide
 def test_records_give_the_same_bytes_in_another_process(seeded: Seeded) -> None:
     seeded.ok("plot")
     before = {key: seeded.picture(key) for key in seeded.kept}

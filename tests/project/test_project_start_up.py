@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-EXTRAS = ("pandas", "polars", "pyarrow", "mlflow", "wandb", "trackio", "sqlite3")
+EXTRAS = ("matplotlib", "pandas", "polars", "pyarrow", "mlflow", "wandb", "trackio", "sqlite3")
 HEAVY = (
     "jax",
     "jaxlib",
@@ -33,6 +33,7 @@ HEAVY = (
         "from logbook_agent.cli import main; main(['--help'])",
         "from logbook_agent.cli import main; main(['run', '--help'])",
         "from logbook_agent.cli import main; main(['export', '--help'])",
+        "from logbook_agent.cli import main; main(['plot', '--help'])",
     ],
 )
 @pytest.mark.slow
@@ -52,10 +53,11 @@ os.chdir(tempfile.mkdtemp())
 from logbook_agent.cli import main
 assert main(['start', 'moe', '--prefix', 'MOE']) == 0
 assert main(['run', '--', 'true']) == 0
+assert main(['status']) == 0
 print('LOADED', *sorted({m.split('.')[0] for m in sys.modules}))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     loaded = set(done.stdout.split("LOADED")[1].split())
     assert {"jinja2", "yaml"} <= loaded
     unwanted = {"jax", "github", "requests", "markdown_it", "scipy", "numpy", "rich", "pydantic", "asyncio"}
-    assert loaded.isdisjoint(unwanted)
+    assert loaded.isdisjoint(unwanted | {*EXTRAS, "starlette", "uvicorn"} - {"sqlite3"})
