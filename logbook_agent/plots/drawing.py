@@ -9,15 +9,16 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import count, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.plots.figure import Figure, PlotPoint, PlotSeries
 from logbook_agent.model.errors import UsageError
 from logbook_agent.plots.layout import SMALL_PT, TEXT_PT, TITLE_PT, WIDTH, Placement
-from logbook_agent.plots.texts import plain, tick
-from logbook_agent.plots.theme import LIGHT, colour, dashes, marker
+from logbook_agent.plots.scales import around, formatter, log_ticks, whole
+from logbook_agent.plots.strokes import Stroke, filled, strokes
+from logbook_agent.plots.texts import plain
+from logbook_agent.plots.theme import LIGHT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 # Matplotlib's settings are of the whole process.
 _LOCK = threading.Lock()
-# Dashes of what stands beside what is asked.
-_BESIDE = (4.0, 2.0)
 # Beyond these, limits of an axis are no numbers any more.
 _LARGEST, _SMALLEST = 1e200, 1e-200
 _OURS = {
@@ -90,32 +89,6 @@ def interval_of(point: PlotPoint) -> tuple[float, float] | None:
     if point.low is None or point.high is None or not (_is_plain(point.low) and _is_plain(point.high)):
         return None
     return point.low, point.high
-
-
-@dataclass(frozen=True, slots=True)
-class Stroke:
-    """How a series is drawn."""
-
-    colour: str
-    marker: str
-    dashes: tuple[float, ...]
-    beside: bool
-
-
-def strokes(series: tuple[PlotSeries, ...]) -> list[Stroke]:
-    """Curves and points have a colour each; bands and levels share one that follows, or are grey where they stand
-    beside what is asked. A curve that is there to be held against is dashed, and the first of the others is solid."""
-    numbers, lines, found = count(), count(), []
-    curves = sum(s.shape not in ("band", "rule") for s in series)
-    for one in series:
-        if one.shape in ("band", "rule"):
-            tint = LIGHT["muted"] if one.beside else colour(curves)
-            found.append(Stroke(tint, "", _BESIDE if one.shape == "rule" and one.beside else (), one.beside))
-        else:
-            at = next(numbers)
-            pattern = () if one.shape == "points" else _BESIDE if one.beside else dashes(next(lines))
-            found.append(Stroke(colour(at), marker(at), pattern, one.beside))
-    return found
 
 
 class _Drawing:
@@ -191,9 +164,9 @@ class _Drawing:
         else:
             self._ticks(axes.xaxis, log=self.log_x)
         value_axis = axes.xaxis if self.turned else axes.yaxis
-        value_axis.set_major_formatter(_formatter())
+        value_axis.set_major_formatter(formatter())
         if self.log_y:
-            self._log_ticks(value_axis, self._heights())
+            log_ticks(value_axis, self._heights())
 
     def _heights(self) -> list[float]:
         points = [p for s in self.figure.series for p in s.points if is_drawable(p)]
@@ -208,14 +181,14 @@ class _Drawing:
         )
         if self.log_y:
             (self.axes.set_xscale if self.turned else self.axes.set_yscale)("log")
-        set_y(*_around(heights, log=self.log_y, share=0.08))
+        set_y(*around(heights, log=self.log_y, share=0.08))
         if self.figure.x.names:
             last = len(self.figure.x.names) - 0.4
             set_x(*((last, -0.6) if self.turned else (-0.6, last)))
             return
         if self.log_x:
             self.axes.set_xscale("log")
-        set_x(*_around(places, log=self.log_x, share=0.05))
+        set_x(*around(places, log=self.log_x, share=0.05))
 
     def _name_ticks(self) -> None:
         at, names = [n for n, _ in self.layout.ticks], [name for _, name in self.layout.ticks]
@@ -235,23 +208,14 @@ class _Drawing:
         steps, ends = ([math.log(v) if log else v for v in sorted(values)] for values in (distinct, every))
         span = ends[-1] - ends[0] if ends else 0.0
         apart = all(b - a >= 0.05 * span for a, b in pairwise(steps))
-        axis.set_major_formatter(_formatter())
+        axis.set_major_formatter(formatter())
         if 1 <= len(distinct) <= 12 and apart and steps[-1] - steps[0] >= 0.5 * span:
             axis.set_major_locator(FixedLocator(distinct))
             axis.set_minor_locator(NullLocator())
         elif log:
-            self._log_ticks(axis, every)
+            log_ticks(axis, every)
         elif distinct and all(float(v).is_integer() for v in distinct):
-            axis.set_major_locator(FixedLocator(_whole(distinct[0], distinct[-1])))
-
-    def _log_ticks(self, axis: Any, values: list[float]) -> None:
-        from matplotlib.ticker import LogLocator, NullLocator
-
-        decades = math.log10(max(values) / min(values)) if values else 1.0
-        subs = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if decades < 1 else (1.0, 2.0, 5.0) if decades < 3 else (1.0,)
-        axis.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
-        axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(_formatter())
+            axis.set_major_locator(FixedLocator(whole(distinct[0], distinct[-1])))
 
     def _curve(
         self, at: int, series: PlotSeries, points: list[tuple[int, PlotPoint]], look: Stroke, shift: float
@@ -296,7 +260,7 @@ class _Drawing:
             ends = [(max(low, _SMALLEST), high) for low, high in ends]
         fill = self.axes.fill_betweenx if self.turned else self.axes.fill_between
         lows, highs = [low for low, _ in ends], [high for _, high in ends]
-        fill(xs, lows, highs, zorder=1.5, gid=f"m{at}.{points[0][0]}", **_filled(look))
+        fill(xs, lows, highs, zorder=1.5, gid=f"m{at}.{points[0][0]}", **filled(look))
 
     def _across(self, xs: list[float]) -> tuple[float, float]:
         low, high = sorted(self.axes.get_ylim() if self.turned else self.axes.get_xlim())
@@ -316,37 +280,6 @@ class _Drawing:
 
     def _xy(self, xs: list[float], ys: list[float]) -> tuple[list[float], list[float]]:
         return (ys, xs) if self.turned else (xs, ys)
-
-
-def _filled(look: Stroke) -> dict[str, Any]:
-    """A tint; of a band that stands beside what is asked its edges alone, so that both are seen where they overlap."""
-    if look.beside:
-        return {"facecolor": "none", "edgecolor": look.colour, "linewidth": 1.1, "linestyle": (0, (1, 2))}
-    return {"facecolor": look.colour, "alpha": 0.16, "linewidth": 0}
-
-
-def _around(values: list[float], *, log: bool, share: float) -> tuple[float, float]:
-    """Limits with some room on both sides."""
-    low, high = min(values), max(values)
-    if log:
-        room = max((high / low) ** share, 1.08)
-        return low / room, high * room
-    room = share * (high - low) or max(abs(high) * 0.1, 0.5 if high == int(high) else 1e-12)
-    return low - room, high + room
-
-
-def _whole(low: float, high: float) -> list[float]:
-    """Some 10 round whole numbers from the lowest to the highest value, and none outside: there is no run 0."""
-    least = (high - low) / 11
-    power = 10 ** math.floor(math.log10(max(least, 1.0)))
-    step = next(power * share for share in (1, 2, 5, 10) if power * share >= least)
-    return [step * number for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
-
-
-def _formatter() -> Any:
-    from matplotlib.ticker import FuncFormatter
-
-    return FuncFormatter(lambda value, _: tick(value))
 
 
 def _texts(canvas: Canvas, layout: Placement) -> None:
@@ -370,7 +303,7 @@ def _legend(canvas: Canvas, axes: Axes, figure: Figure, layout: Placement) -> No
     for at, name in layout.legend:
         series, look = figure.series[at], found[at]
         if series.shape == "band":
-            handles.append(Patch(label=name, **_filled(look)))
+            handles.append(Patch(label=name, **filled(look)))
             continue
         line = Line2D(
             [], [], color=look.colour, marker=look.marker or "none", markersize=5.5, markeredgewidth=1.3, label=name,
