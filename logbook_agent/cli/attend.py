@@ -65,7 +65,8 @@ def wait_command(
 
 def _ended_text(one: WaitedFor) -> str:
     rows = sum(len(run.rows) for run in one.runs if not run.discarded)
-    return f"{one.id}: {one.state}, {rows} row{'' if rows == 1 else 's'}"
+    cut = "; its series of runs was cut off, and `logbook doctor` says how to make the rest" if one.is_cut_off else ""
+    return f"{one.id}: {one.state}, {rows} row{'' if rows == 1 else 's'}{cut}"
 
 
 def tail_command(

@@ -9,6 +9,7 @@ killed loses nothing either.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import signal
 import sys
@@ -36,12 +37,14 @@ class DetachedDisplay(LineDisplay):
         self._space, self._tell = space, tell
         self.series: Spool | None = None
         self.first_run = 1
+        self._numbers: Callable[[], list[int]] = list
 
     def began(self, entry_id: str) -> None:
         if self.series is not None:
             return  # a further stage of the same sweep
         book = self._space.book(entry_id)
-        self.first_run = max(book.run_numbers(entry_id), default=0) + 1
+        self._numbers = functools.partial(book.run_numbers, entry_id)
+        self.first_run = self.last_run() + 1
         self.series = _taken(book, entry_id)
         log = create_log(self.series.folder / LOG, within=self.series.within)
         sys.stdout.flush()
@@ -53,6 +56,10 @@ class DetachedDisplay(LineDisplay):
         os.close(log)
         os.write(self._tell, entry_id.encode())
         os.close(self._tell)
+
+    def last_run(self) -> int:
+        """The number of the entry's last run; 0 where there is none."""
+        return max(self._numbers(), default=0)
 
 
 def _taken(book: Book, entry_id: str) -> Spool:
@@ -127,7 +134,8 @@ def _child(space: Workspace, body: Body, tell: int, *, as_json: bool) -> None:
         except Exception:  # noqa: BLE001 - told, without the secrets that it may quote
             say(clean(traceback.format_exc()))
         if display.series is not None:
-            end = SeriesEnd(ended=space.stamp(), exit_status=status, first_run=display.first_run)
+            first, last = display.first_run, display.last_run()
+            end = SeriesEnd(ended=space.stamp(), exit_status=status, first_run=first, last_run=last)
             display.series.write_series_end(end)
     finally:
         with contextlib.suppress(OSError, ValueError):

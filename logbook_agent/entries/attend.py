@@ -46,12 +46,13 @@ def collect_ended(workspace: Workspace, book: Book) -> list[Run]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitedFor:
     """An entry that has ended: its state, what `logbook run` would have exited with, and the runs that were waited for,
-    or else its last one."""
+    or else its last one. `is_cut_off`: the process that made a series of its runs was killed."""
 
     id: str
     state: State
     exit_status: int
     runs: tuple[Run, ...]
+    is_cut_off: bool = False
 
     def data(self, book: Book) -> dict[str, Any]:
         statuses = [RunStatus(run=run, state=run_state(run, book.life)) for run in self.runs]
@@ -59,6 +60,7 @@ class WaitedFor:
             "id": self.id,
             "state": self.state,
             "exit_status": self.exit_status,
+            "cut_off": self.is_cut_off,
             "runs": [brief_run(status, book) for status in statuses],
         }
 
@@ -154,13 +156,17 @@ def _ended(book: Book, entry_id: str, numbers: set[int]) -> WaitedFor:
             hint=f"logbook run --id {entry_id} --detach",
         )
     waited = [run for run in runs if run.run in numbers] or runs[-1:]
-    said = book.series(entry_id).series_end() if book.series(entry_id).folder.is_dir() else None
-    if said is not None and said.ended >= (runs[-1].ended or runs[-1].started):
+    has_series = book.series(entry_id).folder.is_dir()
+    said = book.series(entry_id).series_end() if has_series else None
+    # By the numbers of runs: the clocks of their machines may differ from this one's.
+    if said is not None and said.last_run == runs[-1].run:
         waited, status = [run for run in runs if run.run >= said.first_run] or waited, said.exit_status
     else:
         statuses = (FAILED_STATUS if run.exit is None else exit_status(run.exit) for run in waited)
         status = next(filter(None, statuses), 0)
-    return WaitedFor(id=entry_id, state=record.state, exit_status=status, runs=tuple(waited))
+    is_cut_off = has_series and said is None
+    status = status or (FAILED_STATUS if is_cut_off else 0)
+    return WaitedFor(id=entry_id, state=record.state, exit_status=status, runs=tuple(waited), is_cut_off=is_cut_off)
 
 
 # -- ending ----------------------------------------------------------------------------------------

@@ -66,12 +66,14 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesEnd:
-    """What a detached series of runs would have exited with, and the number of the first run that it could make."""
+    """What a detached series of runs would have exited with, the number of the first run that it could make, and that
+    of the last one there was when it ended; 0: unknown, or there was none."""
 
     format: int = 1
     ended: str
     exit_status: int
     first_run: int
+    last_run: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -197,9 +197,24 @@ def test_a_series(started: Cli, folder: Path) -> None:
         "the state is that of the last run of a command"
     )
     assert [(run.repeat, run.executor) for run in runs_of(folder)] == [(1, "local"), (2, "local"), (3, "local")]
+    record = folder / "logbooks/moe/runs/MOE-000/03/run.json"
+    plain = json.loads(record.read_text())
+    record.write_text(json.dumps(plain | {"ended": "2199-01-01T00:00:00+00:00"}))
+    assert started("wait", "MOE-000").code == 5, "whatever the clock of the worker says"
     log = (folder / "logbooks/moe/open/MOE-000.series/output.log").read_text()
     assert "MOE-000 run 2: failed" in log
     assert started("doctor").out == "moe: nothing is wrong\n"
+
+
+@pytest.mark.slow
+def test_wait_says_that_a_series_was_cut_off(started: Cli, folder: Path) -> None:
+    typed("run", "--detach", "--repeat", "2", "--", "sh", "-c", GO, cwd=folder)
+    wait_for(lambda: running(started))
+    os.kill(series_pid(folder), signal.SIGKILL)
+    (folder / "go").touch()
+    waited = started("wait", "MOE-000")
+    cut = "its series of runs was cut off, and `logbook doctor` says how to make the rest"
+    assert (waited.code, waited.out) == (125, f"MOE-000: finished, 0 rows; {cut}\n")
 
 
 @pytest.mark.slow
