@@ -57,4 +57,4 @@ def box(started: Cli, folder: Path, tmp_path: Path) -> Iterator[ssh_place.SshPla
         pytest.skip(f"no ssh here: {why}")
     place = ssh_place.ssh_place(folder, tmp_path / "ssh")
     yield place
-    place.cut()
+    place.end()

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +26,7 @@ LogLevel ERROR
 SetEnv HOME={folder}/home
 """
 _SSH = """Host {name}
-  ProxyCommand {sshd} -i -f {folder}/sshd_config
+  ProxyCommand sh -c 'echo $$ >> {folder}/sessions; exec {sshd} -i -f {folder}/sshd_config'
   IdentityFile {folder}/user
   IdentitiesOnly yes
   StrictHostKeyChecking no
@@ -51,12 +52,16 @@ class SshPlace(Place):
     far: Path = Path()
 
     def sessions(self) -> list[psutil.Process]:
-        """The daemons that serve clients of this place."""
-        return [p for p in psutil.process_iter(["cmdline"]) if f"{self.far.parent}/sshd_config" in _words(p)]
+        """The daemons that serve clients of this place. They give themselves names; each has written its pid first."""
+        file = self.far.parent / "sessions"
+        pids = map(int, file.read_text().split() if file.exists() else ())
+        return [found for pid in pids for found in _daemons(pid)]
 
     def clients(self) -> list[psutil.Process]:
-        """The ssh processes that hold connections to it."""
-        return [p for p in psutil.process_iter(["cmdline"]) if f"{self.far.parent}/ssh_config" in _words(p)]
+        """The ssh processes of this place: those that wait for an answer, and the one that holds their connection."""
+        marks = (f"{self.far.parent}/ssh_config", f"{control(self.far.parent)}/")
+        found = [(process, _words(process)) for process in psutil.process_iter()]
+        return [process for process, words in found if any(mark in words for mark in marks)]
 
     def cut(self) -> None:
         """Kill the daemons and the connections, both, in the middle of whatever they do."""
@@ -67,12 +72,31 @@ class SshPlace(Place):
             except psutil.Error:
                 continue
 
+    def end(self) -> None:
+        """The same for good."""
+        self.cut()
+        shutil.rmtree(control(self.far.parent), ignore_errors=True)
+
+
+def _daemons(pid: int) -> list[psutil.Process]:
+    """The daemon of this number with those that it has started; none where it has ended."""
+    try:
+        process = psutil.Process(pid)
+        return [one for one in (process, *process.children()) if one.name().startswith("sshd")]
+    except psutil.Error:
+        return []
+
 
 def _words(process: psutil.Process) -> str:
     try:
         return " ".join(process.cmdline())
     except psutil.Error:
         return ""
+
+
+def control(engine: Path) -> Path:
+    """The folder for the sockets of shared connections, whose paths must be short."""
+    return (engine / "control").readlink()
 
 
 def program(name: str) -> str:
@@ -85,6 +109,7 @@ def program(name: str) -> str:
 def daemon(engine: Path) -> Path:
     """A folder with what a daemon and its clients need."""
     (engine / "home").mkdir(parents=True)
+    (engine / "control").symlink_to(tempfile.mkdtemp(prefix="logbook-ssh-"))
     if os.getuid() == 0:
         Path("/run/sshd").mkdir(exist_ok=True)
     for name in ("host", "user"):
@@ -102,7 +127,7 @@ def ssh_place(folder: Path, engine: Path, *more: str) -> SshPlace:
         f"[executors.{NAME}]",
         'kind = "ssh"',
         f'host = "{NAME}"',
-        f'options = ["-F", "{engine}/ssh_config"]',
+        f'options = ["-F", "{engine}/ssh_config", "-o", "ControlPath={control(engine)}/%C"]',
         f'python = "{sys.executable}"',
         f'folder = "{far}"',
         'secrets = ["HF_TOKEN"]',

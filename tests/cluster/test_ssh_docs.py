@@ -19,8 +19,8 @@ def test_the_page_about_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     engine = ssh_place.daemon(tmp_path / "ssh")
     own = tmp_path / "bin"
     own.mkdir()
-    real = ssh_place.program("ssh")
-    (own / "ssh").write_text(f'#!/bin/sh\nexec {real} -F {engine}/ssh_config "$@"\n')
+    real, control = ssh_place.program("ssh"), ssh_place.control(engine)
+    (own / "ssh").write_text(f'#!/bin/sh\nexec {real} -F {engine}/ssh_config -o ControlPath={control}/%C "$@"\n')
     (own / "ssh").chmod(0o755)
     monkeypatch.setenv("PATH", f"{own}:{os.environ['PATH']}")
     monkeypatch.syspath_prepend(REPOSITORY / "tests/docs")
@@ -29,5 +29,5 @@ def test_the_page_about_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     try:
         wrong = importlib.import_module("docs_runner").disagreements(page, tmp_path / "page")
     finally:
-        ssh_place.SshPlace("box", tmp_path, far=engine / "far").cut()
+        ssh_place.SshPlace("box", tmp_path, far=engine / "far").end()
     assert not wrong, "\n\n".join(wrong)

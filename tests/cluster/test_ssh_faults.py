@@ -1,13 +1,11 @@
-"""Runs behind a real ssh when connections, sessions, clients, disks and hosts fail; 50 instants with LOGBOOK_STRESS."""
+"""Runs behind a real ssh when connections, sessions, clients, disks and hosts fail."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import random
 import resource
-import signal
 import subprocess
 import sys
 import time
@@ -17,17 +15,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from logbook_agent.model.record import plan_runs, run_state
-from tests.breadth import STRESS
+from logbook_agent.model.record import run_state
 from tests.cluster.ssh_place import SshPlace, ssh_place
 from tests.conftest import Cli
 from tests.e2e.e2e_support import LOGBOOK, logbook
 from tests.executors.conftest import is_gone, sh, wait_for
-from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
-
-INSTANTS = 50 if STRESS else 4
-CASES = 40 if STRESS else 8
-TEXT = RECIPE.replace("size: [1, 2, 3, 4]", f"size: [{', '.join(map(str, range(1, CASES // 2 + 1)))}]")
+from tests.recipes.sweep_support import runs_of
 
 
 def test_connection_and_session_killed(box: SshPlace) -> None:
@@ -40,30 +33,6 @@ def test_connection_and_session_killed(box: SshPlace) -> None:
     assert done.exit.code == 4
     assert box.log(run) == b"1\n2\n3\n4\n5\n6\nRESULT tflops=1.5\n"
     assert len(done.rows) == 1
-
-
-def test_a_sweep_whose_client_and_connection_are_killed(box: SshPlace, started: Cli, folder: Path) -> None:
-    write_recipe(folder, TEXT, bench='sleep 0.2; echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"\n')
-    chance = random.Random(INSTANTS)
-    words = ["sweep", "demo", "--on", "box"]
-    for _ in range(INSTANTS):
-        client = subprocess.Popen([*LOGBOOK, *words], cwd=folder, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        time.sleep(chance.uniform(0.3, 3.0))
-        if chance.random() < 0.5:
-            box.cut()
-        client.send_signal(signal.SIGKILL)
-        client.wait()
-    done = logbook(*words, cwd=folder)
-    assert done.returncode == 0, done.stderr.decode()
-    runs = runs_of(folder)
-    counted = [run for run in plan_runs(runs) if run.label != "confirmation"]
-    cases = [(run.config["size"], run.config["mode"]) for run in counted]
-    assert len(cases) == len(set(cases)) == CASES
-    assert all(len(run.rows) == 1 and run.exit is not None and run.exit.code == 0 for run in counted)
-    cut_off = [run for run in runs if run.exit is None or run.exit.is_cut_off]
-    assert all(run.exit is not None and (run.exit.lost or run.exit.never_started) for run in cut_off), "each is named"
-    assert box.book.spools() == []
-    assert workers(box) == []
 
 
 def workers(box: SshPlace) -> list[psutil.Process]:
@@ -120,7 +89,7 @@ def synced(started: Cli, git: Callable[..., str], folder: Path, tmp_path: Path) 
     """One that brings the working tree along, which is a git repository."""
     place = ssh_place(folder, tmp_path / "ssh", "sync = true")
     yield place
-    place.cut()
+    place.end()
 
 
 def test_the_code_that_was_synced_is_named(synced: SshPlace, started: Cli, folder: Path) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import sys
 import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,16 +15,16 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.errors import LogbookError, StoreError
-from logbook_agent.running.executors import remote, shell
+from logbook_agent.running.executors import client, remote, shell
 from logbook_agent.running.executors.joblogs import end_of
 from logbook_agent.running.executors.jobstate import FACTS, told
 from logbook_agent.running.executors.remote import Places, Remote, bring
-from logbook_agent.running.executors.shell import NoAnswer, ShellAnswer, run_program
+from logbook_agent.running.executors.shell import Here, NoAnswer, ShellAnswer, run_program
 from logbook_agent.running.executors.slurm import Slurm, SlurmSettings
 from logbook_agent.running.executors.submitted import write_sent
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import Sent, Spool
-from tests.executors.conftest import is_gone, wait_for
+from tests.executors.conftest import Place, is_gone, wait_for
 
 _VALUES = (None, [], {}, "x", -1, 1e308, float("nan"), float("inf"), 2**70, True, "\ud800", {"format": 1}, ["ended"])
 _KEYS = ("stage", "began", "heartbeat", "said", "silent_s", "size", "is_closed", "complaint", "is_interrupted")
@@ -99,6 +100,31 @@ def test_why_a_job_waits_is_kept_as_it_changes(tmp_path: Path) -> None:
         assert secret not in seen.said
         assert len(seen.said) <= 500
         assert "\t" not in seen.said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutOff:
+    """This machine, whose answer to `start` is lost with the program that brought it."""
+
+    here: Here
+    code: int
+    host: str | None = "somewhere"
+
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
+        answer = self.here.run(argv, stdin=stdin, timeout_s=timeout_s)
+        return ShellAnswer(code=self.code) if "start" in argv and answer.out else answer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", [-9, 137], ids=["the program here", "the one there"])
+def test_a_program_that_was_killed_may_have_started_a_worker(local: Place, tmp_path: Path, code: int) -> None:
+    environ = dict(os.environ)
+    places = Places(folder=str(tmp_path / "far"), python=sys.executable, sync=False)
+    far = Remote(shell=CutOff(here=Here(environ=environ), code=code), places=places, environ=environ, secrets={})
+    workspace = local.workspace
+    run = client.send(workspace, workspace.book(), local.plan(workspace, "true"), local.name, far)
+    assert run.exit is None, "nobody knows yet"
+    wait_for(lambda: far.follow(local.spool(run)).stage == "ended")
 
 
 @pytest.mark.parametrize("name", [name for name, part in FACTS.items() if part is not None])

@@ -41,6 +41,8 @@ from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SENT, Heartbeat, See
 _UNPACK = 'mkdir -p "$0.$$" && tar -xzf - -C "$0.$$" && mv -T "$0.$$" "$0" || { rm -rf "$0.$$"; test -d "$0"; }'
 # What Python says when it cannot find what it is to run, and a shell when it finds no Python.
 _NO_FILE, _NO_PROGRAM = 2, 127
+# From here on a shell counts the signals that ended a program.
+_SIGNAL = 128
 _FETCH_S = 600.0
 _SILENCE_S = 5.0
 # What is brought into the client's spool; the end comes last.
@@ -160,7 +162,12 @@ class Remote:
     def collect(self, spool: Spool) -> None:
         """As `Executor.collect`. What was brought is removed there. Raises ToolError."""
         sent = sent_of(spool, self.environ)
-        if sent is None or spool.has(FINAL):
+        if sent is None:
+            return
+        if spool.has(FINAL):
+            # A client that was cut off brought it. It counts all the same where its machine is gone.
+            with contextlib.suppress(ToolError):
+                self.ask(["drop", sent.folder])
             return
         answer = self.far(["fetch", sent.folder], timeout_s=_FETCH_S)
         if answer.code != 0:
@@ -259,8 +266,12 @@ class Remote:
         return answer
 
     def ask(self, words: list[str], *, stdin: bytes = b"") -> tuple[dict[str, Any], bytes]:
-        """What `far.py` answers: its line of JSON, and the bytes behind it. Raises ToolError."""
+        """What `far.py` answers: its line of JSON, and the bytes behind it. Raises ToolError; NoAnswer where it was cut
+        off."""
         answer = self.far(words, stdin=stdin)
+        if not 0 <= answer.code < _SIGNAL:
+            # It may have done what was asked.
+            raise NoAnswer(f"logbook was cut off on {self.place or 'this host'}", cause=answer.said)
         line, _, rest = answer.out.partition(b"\n")
         try:
             head = json.loads(line) if answer.code == 0 else None

@@ -64,6 +64,12 @@ class Ssh:
         settings = [word for name, value in _OPTIONS.items() for word in ("-o", f"{name}={value}")]
         words = [program, *self.options, *settings, "-o", control, "--", self.host, as_text(argv)]
         answer = run_program(words, self.environ, stdin=stdin, timeout_s=timeout_s)
+        if answer.code < 0:
+            raise NoAnswer(
+                f"{self.host} did not answer",
+                cause=f"ssh was ended by signal {-answer.code}",
+                hint=f"ssh {self.host} true",
+            )
         if answer.code != _NO_CONNECTION:
             return answer
         raise NoAnswer(
