@@ -10,7 +10,8 @@ from logbook_agent.model.run import Code, Contention, Device, Exit, Host, Output
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Began:
     """What the worker, the process `tool`, finds just before the command starts, at the time `started`: `env` are the
-    variables around the command that matter. `child` is the command's process, None until it has started."""
+    variables around the command that matter. `child` is the command's process, None until it has started. `apart` are
+    runs (`MOE-I8-003 run 1`) that need the same devices, so that none of them was made beside this one."""
 
     format: int = 1
     started: str
@@ -22,6 +23,7 @@ class Began:
     env: dict[str, str] = field(default_factory=dict)
     contention: Contention | None = None
     code: Code | None = None
+    apart: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -19,6 +19,8 @@ from logbook_agent.running.worker.work import Stream, Work, Workplace
 from logbook_agent.store.book import Book
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
+
+_CONTENDED = "contended: {} was {} when this one started"
 
 
 class Display(Protocol):
@@ -168,7 +170,8 @@ def with_facts(run: Run, facts: Began) -> Run:
         host=facts.host,
         devices=facts.devices,
         software=facts.software,
-        contention=_with_runs_of(run, facts.contention),
+        contention=_with_runs_of(run, facts.contention, facts.apart),
+        problems=tuple(problem for problem in run.problems if problem not in _beside(facts.apart)),
     )
 
 
@@ -195,14 +198,21 @@ def beside_others(workspace: Workspace, book: Book, run: Run) -> Run:
     return dataclasses.replace(
         run,
         contention=with_runs(Contention(), beside) if beside else None,
-        problems=tuple(f"contended: {one.name} was {one.state} when this one started" for one in own),
+        problems=tuple(_CONTENDED.format(one.name, one.state) for one in own),
     )
 
 
-def _with_runs_of(run: Run, found: Contention | None) -> Contention | None:
-    """What the worker found, with the runs beside it, of which it knows nothing."""
+def _beside(runs: Iterable[str]) -> set[str]:
+    """What is said of these runs when they go on beside another."""
+    return {_CONTENDED.format(name, state) for name in runs for state in ("running", "orphaned")}
+
+
+def _with_runs_of(run: Run, found: Contention | None, apart: Sequence[str] = ()) -> Contention | None:
+    """What the worker found, with the runs beside it, of which it knows nothing but which are `apart` from it."""
     runs = run.contention.runs if run.contention is not None else ()
-    return dataclasses.replace(found, runs=runs) if found is not None else None
+    return (
+        dataclasses.replace(found, runs=tuple(one for one in runs if one not in apart)) if found is not None else None
+    )
 
 
 def _relative(cwd: Path, workspace: Workspace) -> str:

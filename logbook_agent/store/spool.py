@@ -8,6 +8,7 @@ heartbeat.json   written again every few seconds
 final.json       how the command ended; the last file that is written
 worker.err       what went wrong with the worker itself
 sent.json        in the client's spool of a run on another machine: where its worker's is, and seen.json how far it was
+seen.json        in a worker's spool: what the run waits for before it begins
 closed           in a worker's spool: nothing more comes
 
 A lock ends with its holder, whatever ended that: so nobody is taken for alive who is not.
@@ -295,7 +296,7 @@ class Spool:
             return "tool" if self._has_end() else "elsewhere"
         # Asked before the end is looked for: it may come between the two.
         if self.is_held() or self._has_end():
-            return "tool"
+            return "sent" if self.waits() else "tool"
         if not self.has(BEGAN):
             return "unstarted"
         with contextlib.suppress(StoreError):
@@ -305,6 +306,10 @@ class Spool:
             if child is not None and child.started is not None and alive(child.pid, child.started):
                 return "child"
         return "lost"
+
+    def waits(self) -> bool:
+        """Whether the worker has told that it waits, and has not begun."""
+        return self.has(SEEN) and not self.has(BEGAN) and not self.has(FINAL)
 
     def _has_end(self) -> bool:
         """Whether there is an end that can be read."""

@@ -195,3 +195,26 @@ def test_a_spool_that_somebody_else_wrote_removes_nothing(
     assert "was not submitted by you" in started("list").err
     assert "was not submitted by you" in started("cancel", "MOE-000").err
     assert sorted(file.name for file in precious.iterdir()) == ["output.log"]
+
+
+def test_runs_take_turns_at_the_devices_there(box: SshPlace, started: Cli, folder: Path) -> None:
+    """Whatever becomes of the connection and of the client that sent the run that waits."""
+    file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
+    file.write_text(f'{file.read_text()}devices = ["tpu0"]\n')
+    first = box.send(*sh("echo RESULT tflops=1; until [ -e go ]; do sleep 0.02; done; date +%s.%N"))
+    wait_for(lambda: b"RESULT" in box.follow(first, 0).output)
+    words = [*LOGBOOK, "run", "--on", "box", "--", *sh("date +%s.%N; echo RESULT tflops=2")]
+    client = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert client.stderr is not None
+    said = next(line for line in client.stderr if b"queued" in line)
+    assert said.endswith(b"queued for tpu0 behind MOE-000 run 1\n")
+    client.kill()
+    client.communicate()
+    box.cut()
+    waits = started("status", "--json").data["running"][-1]
+    assert (waits["state"], waits["said"]) == ("submitted", "queued for tpu0 behind MOE-000 run 1")
+    (folder / "go").touch()
+    runs = [box.ended(run) for run in (first, box.book.runs(waits["id"])[-1])]
+    assert [run.exit is not None and run.exit.code for run in runs] == [0, 0]
+    end, begin = (float(box.log(run).split()[at]) for run, at in zip(runs, (-1, 0), strict=True))
+    assert end <= begin

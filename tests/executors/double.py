@@ -25,6 +25,7 @@ class Threads:
     running: dict[Path, StopRequests] = {}
     pace_s = 0.5
     place = None
+    devices = None
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ

@@ -73,6 +73,7 @@ def _submission(
 ) -> tuple[Submission, Run]:
     """A run with its spool, which is held until `stack` is left, and its record, which is still to be written."""
     work, secrets = sealed(work_of(workspace, book, plan, book.new_run(plan.entry_id)), workspace.redactor)
+    work = dataclasses.replace(work, takes_turns=executor.devices is not None, devices=executor.devices or ())
     spool = book.spool(work.entry, work.run)
     spool.make()
     claim = stack.enter_context(spool.claimed())

@@ -73,6 +73,7 @@ class Submitter:
     def __init__(self, templates: JobTemplates, *, place: str, environ: Mapping[str, str]) -> None:
         self._given, self.place, self._environ = templates, place, environ
         self.pace_s = templates.poll_s
+        self.devices: tuple[str, ...] | None = None
 
     # -- the contract --------------------------------------------------------------------------------
 

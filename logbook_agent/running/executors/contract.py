@@ -35,7 +35,8 @@ class Executor(Protocol):
     """One way to start workers. A run is named by its spool, a folder on the client's machine.
 
     `pace_s`: whoever waits for a run looks no more often. `place`: where workers run, as far as that is known before
-    they say; None: on this machine.
+    they say; None: on this machine. `devices`: those of its
+    machine that runs wait for, empty: those that it shows; None: they wait for none, as an engine gives them out.
     """
 
     @property
@@ -43,6 +44,9 @@ class Executor(Protocol):
 
     @property
     def place(self) -> str | None: ...
+
+    @property
+    def devices(self) -> tuple[str, ...] | None: ...
 
     def hello(self) -> dict[str, Any]:
         """What its machine is: `host`, `python`, `version` of this package there, `devices`. Whatever a worker needs

@@ -24,7 +24,7 @@ from typing import Any
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.running.executors.contract import OVER
-from logbook_agent.running.executors.local import Local, hello, log_from, stage_of, worker_words
+from logbook_agent.running.executors.local import Local, hello, log_from, stage_of, waits_for, worker_words
 from logbook_agent.running.worker import nursery, process
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.reading import LOG
@@ -158,7 +158,14 @@ def _state(folder: Path, *, close: bool, offset: int | None = None, wait_s: floa
     found = {name: _plain(spool, file) for name, file in (("began", BEGAN), ("heartbeat", HEARTBEAT))}
     size = (folder / LOG).stat().st_size if spool.has(LOG) else 0
     end = _end(spool) if stage == "ended" else {}
-    return {"stage": stage, "size": size, "silent_s": _silent_s(folder), **end, **found}
+    return {
+        "stage": stage,
+        "said": waits_for(spool),
+        "size": size,
+        "silent_s": _silent_s(folder),
+        **end,
+        **found,
+    }
 
 
 def _silent_s(folder: Path) -> float | None:

@@ -41,6 +41,7 @@ class Local:
 
     pace_s = 0.5
     place = None
+    devices = ()
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
@@ -85,6 +86,7 @@ class Local:
             stage=stage,
             output=b"" if offset is None else log_from(spool, offset),
             heartbeat=_heartbeat(spool),
+            said=waits_for(spool),
         )
 
     def look(self, spools: Sequence[Spool]) -> None:
@@ -137,11 +139,21 @@ def stage_of(spool: Spool) -> Stage:
     """How far a run on this machine is, by its spool. An end counts when nobody holds the spool any more: what is there
     while its worker works was written by somebody else."""
     life = spool.life()
+    if life == "sent":
+        return "sent"
     if life == "tool":
         has_ended = spool.has(FINAL) and not spool.is_held()
         return "ended" if has_ended else "running" if spool.has(BEGAN) else "sent"
     stages: dict[str, Stage] = {"child": "orphaned", "lost": "lost", "unstarted": "never-started"}
     return stages.get(life, "elsewhere")
+
+
+def waits_for(spool: Spool) -> str | None:
+    """What a run on this machine waits for before it begins."""
+    with contextlib.suppress(StoreError):
+        seen = spool.seen() if spool.waits() else None
+        return seen.said if seen is not None else None
+    return None
 
 
 def log_from(spool: Spool, offset: int) -> bytes:

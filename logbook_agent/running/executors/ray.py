@@ -48,6 +48,7 @@ class Ray(Remote):
 
     pace_s = 1.0
     hands_over = False
+    devices = None
 
     def __init__(self, settings: RaySettings, environ: Mapping[str, str]) -> None:
         places = Places(folder=settings.folder, python=settings.python, sync=settings.sync, tree=settings.tree)

@@ -76,6 +76,9 @@ class Remote:
     # Whether secrets of the command can be handed to the worker without lying on a disk there.
     hands_over: ClassVar[bool] = True
 
+    # As `Executor.devices`.
+    devices: tuple[str, ...] | None = None
+
     def __init__(self, *, shell: Shell, places: Places, environ: Mapping[str, str], secrets: Mapping[str, str]) -> None:
         self.shell, self.places, self.environ, self.secrets = shell, places, environ, secrets
         # What was told of runs, by their folders, and not yet asked for.

@@ -40,11 +40,13 @@ _OPTIONS = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SshSettings(Places):
     """`host` as ssh takes it, and further words for ssh. `secrets` are variables of this machine that the command is
-    given, too."""
+    given, too. `devices` names what the machine has, where it does not show it; empty: runs there do not wait for one
+    another."""
 
     host: str
     options: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
+    devices: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,4 +111,6 @@ def ssh(workspace: Workspace, declared: Declared) -> Detached:
     check_places(declared, settings)
     shell = Ssh(host=settings.host, options=settings.options, environ=workspace.environ)
     values = {name: workspace.environ[name] for name in settings.secrets if name in workspace.environ}
-    return Detached(shell=shell, places=settings, environ=workspace.environ, secrets=values)
+    found = Detached(shell=shell, places=settings, environ=workspace.environ, secrets=values)
+    found.devices = () if settings.devices is None else settings.devices or None
+    return found

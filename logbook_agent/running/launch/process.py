@@ -28,13 +28,15 @@ _MAXRSS_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One command with all of its environment. `argv[0]` is resolved; a shell job is one word, a script."""
+    """One command with all of its environment. `argv[0]` is resolved; a shell job is one word, a script. `keeps` are
+    descriptors that it inherits."""
 
     argv: tuple[str, ...]
     shell: bool = False
     cwd: Path
     env: Mapping[str, str]
     timeout_s: float | None = None
+    keeps: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +173,7 @@ def start(job: Job) -> Child:
             bufsize=0,
             # A terminal's Ctrl-C reaches the tool alone, and the whole group can be ended at once.
             start_new_session=True,
+            pass_fds=job.keeps,
         )
     except OSError as error:
         raise _spawn_error(error, job, argv[0]) from error

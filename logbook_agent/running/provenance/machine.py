@@ -147,6 +147,50 @@ def visible_devices(
     return tuple(found) or (Device(platform="cpu", kind=cpu or cpu_model(root), count=1),)
 
 
+# Variables that choose devices by their numbers, or by their names.
+_VISIBLE = {
+    "gpu": ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"),
+    "tpu": ("TPU_VISIBLE_DEVICES", "TPU_VISIBLE_CHIPS"),
+}
+
+
+def devices_of(environ: Mapping[str, str], root: Path = Path("/"), declared: Sequence[str] = ()) -> tuple[str, ...]:
+    """What the accelerators are called that a process with this environment may use: `gpu0`, `tpu3`; of those that are
+    `declared` the names, where there are any. None where it may use the processor alone."""
+    platforms = {word.strip().lower() for word in environ.get("JAX_PLATFORMS", "").split(",") if word.strip()}
+    if platforms == {"cpu"}:
+        return ()
+    if declared:
+        every = [name for names in _VISIBLE.values() for name in names]
+        return _chosen(declared, [""] * len(declared), [environ[name] for name in every if name in environ])
+    gpus = _gpus_of_driver(root)
+    gpus = _gpus_of_smi(environ) if gpus is None else gpus
+    found: tuple[str, ...] = ()
+    for kind, uuids in (("gpu", [gpu.uuid for gpu in gpus]), ("tpu", [""] * len(_tpu_chips(environ, root)))):
+        names = [f"{kind}{number}" for number in range(len(uuids))]
+        found += _chosen(names, uuids, [environ[name] for name in _VISIBLE[kind] if name in environ])
+    return found
+
+
+def _chosen(names: Sequence[str], uuids: Sequence[str], visible: Sequence[str]) -> tuple[str, ...]:
+    """The names that the first of these values chooses; all where there is none, or it chooses by what is unknown."""
+    if not visible:
+        return tuple(names)
+    words = [
+        word.strip() for word in visible[0].split(",") if word.strip() and word.strip() not in ("-1", "NoDevFiles")
+    ]
+    chosen: set[str] = set()
+    for word in words:
+        if word.isascii() and word.isdigit():
+            found = names[int(word) : int(word) + 1]
+        else:
+            found = [n for n, uuid in zip(names, uuids, strict=True) if word == n or (uuid and uuid.startswith(word))]
+        if not found:
+            return tuple(names)
+        chosen.update(found)
+    return tuple(name for name in names if name in chosen)
+
+
 def _nvidia(environ: Mapping[str, str], root: Path) -> list[Device]:
     gpus = _gpus_of_driver(root)
     if gpus is None:
@@ -205,12 +249,17 @@ def _selected(gpus: Sequence[_Gpu], visible: str | None) -> list[_Gpu]:
 
 
 def _tpu(environ: Mapping[str, str], root: Path) -> list[Device]:
+    chips = _tpu_chips(environ, root)
     kind = environ.get("TPU_ACCELERATOR_TYPE") or None
+    return [Device(platform="tpu", kind=kind, count=len(chips))] if chips else []
+
+
+def _tpu_chips(environ: Mapping[str, str], root: Path) -> list[str]:
     chips = _matching(root / "dev", r"accel\d+")
-    if not chips and (kind is not None or _has_google_chip(root)):
+    if not chips and (environ.get("TPU_ACCELERATOR_TYPE") or _has_google_chip(root)):
         # Newer hosts hand the chips out through vfio, which other devices use as well.
         chips = _matching(root / "dev/vfio", r"\d+")
-    return [Device(platform="tpu", kind=kind, count=len(chips))] if chips else []
+    return chips
 
 
 def _matching(folder: Path, pattern: str) -> list[str]:

@@ -149,7 +149,8 @@ def began_of(found: Provenance, place: Workplace) -> Began:
         env=found.relevant_env,
         contention=found.contention,
         code=found.code,
-        problems=found.problems,
+        apart=place.apart,
+        problems=(*place.problems, *found.problems),
     )
 
 
@@ -222,7 +223,7 @@ def _job(work: Work, place: Workplace, result_file: Path) -> Job:
     }
     executable = work.executable or resolve(work.argv, env, Path(work.cwd))
     argv = work.argv if work.shell else (executable, *work.argv[1:])
-    return Job(argv=argv, shell=work.shell, cwd=Path(work.cwd), env=env, timeout_s=work.timeout_s)
+    return Job(argv=argv, shell=work.shell, cwd=Path(work.cwd), env=env, timeout_s=work.timeout_s, keeps=place.keeps)
 
 
 def _reading(work: Work, reader: ResultReader, file_text: str | None) -> ResultReading:

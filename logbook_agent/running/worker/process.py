@@ -7,6 +7,7 @@ input; secrets are variables. Its exit code is 0 when an end stands in the spool
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
 import importlib.util
 import os
@@ -27,9 +28,10 @@ from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.provenance.load import host_root
 from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.sealing import environ_of, redactor_of, unsealed
+from logbook_agent.running.worker.turns import turn
 from logbook_agent.running.worker.work import Stream, Work, Workplace
 from logbook_agent.store.parse import parse_json
-from logbook_agent.store.spool import BEGAN, CLOSED, FINAL, WORK, Heartbeat, Spool, name_holder
+from logbook_agent.store.spool import BEGAN, CLOSED, FINAL, WORK, Heartbeat, Seen, Spool, name_holder
 from logbook_agent.text.times import stamp
 
 HEARTBEAT_S = 5.0
@@ -126,8 +128,11 @@ def make(
         folder=spool.folder,
         within=spool.within,
     )
+    watch = SpoolWatch(spool, place.now, lock=lock)
     try:
-        end = perform(work, place, SpoolWatch(spool, place.now, lock=lock), stops)
+        with turn(work, environ, stops, watch.waits) as found:
+            place = replace(place, keeps=found.keeps, apart=found.apart, problems=found.problems)
+            end = perform(work, place, watch, stops)
     except (LogbookError, OSError) as error:
         if (spool if lock is None else spool.found_by(lock)).has(BEGAN):
             raise  # the command may have been started, and nobody saw its end
@@ -172,12 +177,23 @@ class SpoolWatch:
         self._began: Began | None = None
         self._unsaved = False
         self._last: str | None = None
+        self._waits_for: str | None = None
         self._bytes = 0
         self._beaten = float("-inf")
+
+    def waits(self, text: str) -> None:
+        """The run has not begun, for this reason."""
+        if text != self._waits_for:
+            self._waits_for = text
+            with contextlib.suppress(StoreError):
+                self._spool.write_seen(Seen(stage="sent", said=text))
 
     def began(self, facts: Began) -> None:
         self._began = facts
         self._spool.write_began(facts)
+        if self._waits_for is not None:
+            with contextlib.suppress(StoreError):
+                self._spool.write_seen(Seen(stage="running"))
 
     def started(self, child: Process) -> None:
         if self._began is not None:

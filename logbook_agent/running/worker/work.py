@@ -30,6 +30,9 @@ class Work:
 
     `hidden` are the places whose values are left out because they hold secrets (`argv.3`, `env.HF_TOKEN`), each with
     the variable that holds the value where the worker runs: a work that is sealed can be written down anywhere.
+
+    `takes_turns`: the worker waits while another run uses a device that the command needs. `devices` are those of its
+    machine; none: those that it finds.
     """
 
     format: int = 1
@@ -54,12 +57,18 @@ class Work:
     secret_names: tuple[str, ...] = ()
     secret_rules: tuple[Rule, ...] = ()
     hidden: dict[str, str] = field(default_factory=dict)
+    takes_turns: bool = False
+    devices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workplace:
     """Where a worker works: the environment and the clock there, the root of the file system that tells of the machine,
-    what is hidden before it reaches a file, and the folder for its files, which stay `within` a folder above it."""
+    what is hidden before it reaches a file, and the folder for its files, which stay `within` a folder above it.
+
+    `keeps` are descriptors that the command inherits; `apart` are runs that cannot be made beside this one.
+    `problems` are known before it begins.
+    """
 
     environ: Mapping[str, str]
     redactor: Redactor
@@ -67,6 +76,9 @@ class Workplace:
     host_root: Path
     folder: Path
     within: Path
+    keeps: tuple[int, ...] = ()
+    apart: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
 
 class Watch(Protocol):

@@ -1,0 +1,147 @@
+"""The queue for the devices of a machine: runs that need the same device are made one after another.
+
+A run draws a ticket: a file with the next number, which names the devices that the run needs, and which is locked while
+a process holds it. Its turn has come when no ticket with a lower number that names one of these devices is held.
+Whoever gives a ticket back renames it; the kernel releases that of processes that died. Tickets lie in a folder of this
+user and this machine, so that other users, and containers with another home, have queues of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import pwd
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from logbook_agent.model.errors import StoreError
+from logbook_agent.store.files import locked, make_folder, move, open_lock, remove
+from logbook_agent.store.processes import this_host
+from logbook_agent.store.reading import names_in, open_file, read_text
+
+_TICKET_BYTES = 4000
+# What tickets are called that were given back, and how many of them are kept.
+_OVER, _KEPT = ".over", 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ticket:
+    """A place in the queue: the run that has it, of the logbooks below `root`, and the devices that this run needs."""
+
+    number: int
+    run: str
+    root: str
+    devices: tuple[str, ...]
+
+    def meets(self, other: Ticket) -> bool:
+        """Whether both need one device."""
+        return not {*self.devices}.isdisjoint(other.devices)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """A ticket of this process with the `descriptor` that holds it, and the tickets in front of it."""
+
+    ticket: Ticket
+    descriptor: int
+    ahead: tuple[Ticket, ...]
+
+
+def queue_folder(environ: Mapping[str, str]) -> Path:
+    """Where the tickets of this user lie on this machine."""
+    for name, below in (("XDG_STATE_HOME", ""), ("HOME", ".local/state")):
+        folder = Path(environ.get(name, ""))
+        if folder.is_absolute():
+            return folder / below / "logbook-agent" / "queue" / this_host()
+    return Path(pwd.getpwuid(os.getuid()).pw_dir) / ".local/state/logbook-agent/queue" / this_host()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """The tickets in a folder. All raises StoreError where that cannot be read or written."""
+
+    folder: Path
+
+    def tickets(self) -> list[Ticket]:
+        """Those that are held, by their numbers."""
+        found = [self._ticket(number) for number in self._numbers() if self.is_held(number)]
+        return [ticket for ticket in found if ticket is not None]
+
+    @contextlib.contextmanager
+    def drawn(self, run: str, root: str, devices: tuple[str, ...]) -> Iterator[Drawn]:
+        """A ticket until the block is left; the other words as in `Ticket`."""
+        make_folder(self.folder, within=self.folder, private=True)
+        with locked(self.folder / "lock", within=self.folder):
+            for number in self._numbers():
+                if not self.is_held(number):
+                    self._give_back(number)
+            ahead, over = self.tickets(), self._numbers(_OVER)
+            for number in over[:-_KEPT]:
+                remove(self._path(number, _OVER), within=self.folder)
+            highest = max((*over, *self._numbers()), default=0)
+            ticket = Ticket(number=highest + 1, run=run, root=root, devices=devices)
+            path = self._path(ticket.number)
+            descriptor = open_lock(path, within=self.folder)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.pwrite(descriptor, json.dumps({"run": run, "root": root, "devices": devices}).encode(), 0)
+            except OSError as error:
+                os.close(descriptor)
+                raise StoreError(f"cannot write {path}: {error.strerror or error}", cause="the disk is full") from error
+        try:
+            yield Drawn(ticket=ticket, descriptor=descriptor, ahead=tuple(t for t in ahead if t.meets(ticket)))
+        finally:
+            # First: a process that the command left behind may hold the lock for long.
+            with contextlib.suppress(StoreError):
+                self._give_back(ticket.number)
+            os.close(descriptor)
+
+    def apart(self, mine: Ticket) -> tuple[str, ...]:
+        """The runs of its logbooks that are at no time beside the one with this ticket, whose turn it is."""
+        over = [self._ticket(number, _OVER) for number in self._numbers(_OVER)]
+        found = [t.run for t in (*over, *self.tickets()) if t is not None and t.root == mine.root and t.meets(mine)]
+        return tuple(name for name in dict.fromkeys(found) if name != mine.run)
+
+    def is_held(self, number: int) -> bool:
+        """Whether the run with this ticket waits or goes on."""
+        path = self._path(number)
+        if not os.path.lexists(path):
+            return False
+        try:
+            file = open_file(path, within=self.folder)
+        except StoreError:
+            if os.path.lexists(path):
+                raise
+            return False
+        with file:
+            try:
+                # Shared: two who only look do not take one another for a holder.
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
+
+    def _give_back(self, number: int) -> None:
+        move(self._path(number), self._path(number, _OVER), within=self.folder)
+
+    def _numbers(self, ending: str = "") -> list[int]:
+        names = names_in(self.folder, within=self.folder)
+        digits = [name.removesuffix(ending) for name in names if name.endswith(ending)]
+        return sorted(int(name) for name in digits if name.isascii() and name.isdigit())
+
+    def _path(self, number: int, ending: str = "") -> Path:
+        return self.folder / f"{number:08d}{ending}"
+
+    def _ticket(self, number: int, ending: str = "") -> Ticket | None:
+        """None for one that was given back meanwhile, or cannot be read."""
+        path = self._path(number, ending)
+        try:
+            found: Any = json.loads(read_text(path, within=self.folder, limit=_TICKET_BYTES))
+            run, root, devices = found["run"], found["root"], found["devices"]
+            return Ticket(number=number, run=str(run), root=str(root), devices=tuple(map(str, devices)))
+        except (StoreError, ValueError, TypeError, KeyError, RecursionError):
+            return None
