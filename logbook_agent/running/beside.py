@@ -17,11 +17,13 @@ from logbook_agent.store.workspace import Workspace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRun:
-    """A run of the logbook `topic` that goes on: with its tool, or without it."""
+    """A run of the logbook `topic` that goes on: with its tool, or without it. `has_begun`: its command is known to
+    run."""
 
     topic: str
     run: Run
     state: Literal["running", "orphaned"]
+    has_begun: bool
 
     @property
     def name(self) -> str:
@@ -31,8 +33,12 @@ class OpenRun:
 def open_runs(workspace: Workspace, book: Book) -> list[OpenRun]:
     """The runs that go on now, of this logbook and of those beside it."""
     others = [other for other in workspace.books() if other.topic != book.topic]
-    found = [(one.topic, run, run_state(run, one.life)) for one in (book, *others) for run in one.open_runs()]
-    return [OpenRun(topic=t, run=r, state=s) for t, r, s in found if s == "running" or s == "orphaned"]
+    found = [(one, run, run_state(run, one.life)) for one in (book, *others) for run in one.open_runs()]
+    return [
+        OpenRun(topic=one.topic, run=run, state=state, has_begun=one.has_begun(run))
+        for one, run, state in found
+        if state == "running" or state == "orphaned"
+    ]
 
 
 def with_runs(found: Contention | None, runs: Sequence[OpenRun]) -> Contention | None:

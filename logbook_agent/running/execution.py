@@ -191,9 +191,10 @@ def with_end(run: Run, end: End) -> Run:
     )
 
 
-def beside_others(workspace: Workspace, book: Book, run: Run) -> Run:
-    """The planned run with the runs of logbooks that go on while it starts: they may share its machine."""
-    beside = open_runs(workspace, book)
+def beside_others(workspace: Workspace, book: Book, run: Run, *, takes_turns: bool = False) -> Run:
+    """The planned run with the runs of logbooks that go on while it starts: they may share its machine. `takes_turns`:
+    its worker finds out about those that have not begun."""
+    beside = [one for one in open_runs(workspace, book) if one.has_begun or not takes_turns]
     own = [one for one in beside if one.topic == book.topic]
     return dataclasses.replace(
         run,
@@ -208,11 +209,11 @@ def _beside(runs: Iterable[str]) -> set[str]:
 
 
 def _with_runs_of(run: Run, found: Contention | None, apart: Sequence[str] = ()) -> Contention | None:
-    """What the worker found, with the runs beside it, of which it knows nothing but which are `apart` from it."""
+    """What the worker found, with the runs that the client knows to be beside it and that are not `apart` from it."""
     runs = run.contention.runs if run.contention is not None else ()
-    return (
-        dataclasses.replace(found, runs=tuple(one for one in runs if one not in apart)) if found is not None else None
-    )
+    if found is None:
+        return None
+    return dataclasses.replace(found, runs=tuple(dict.fromkeys((*(r for r in runs if r not in apart), *found.runs))))
 
 
 def _relative(cwd: Path, workspace: Workspace) -> str:

@@ -350,6 +350,14 @@ class Book:
             return spool.life()
         return "lost" if run.host.name in (None, this_host()) else "elsewhere"
 
+    def has_begun(self, run: Run) -> bool:
+        """Whether it is known that the command of a run that goes on was started."""
+        if run.executor is None or run.child is not None:
+            return True
+        from logbook_agent.store.spool import BEGAN
+
+        return self.spool(run.entry, run.run).has(BEGAN)
+
     def heartbeat(self, run: Run) -> Heartbeat | None:
         """The last sign of life of a worker; None where there is none, or it cannot be read."""
         if run.executor is None:

@@ -106,6 +106,12 @@ class Queue:
         found = [t.run for t in (*over, *self.tickets()) if t is not None and t.root == mine.root and t.meets(mine)]
         return tuple(name for name in dict.fromkeys(found) if name != mine.run)
 
+    def beside(self, mine: Ticket) -> tuple[str, ...]:
+        """The runs of its logbooks that go on at other devices, now that it is the turn of the one with this ticket."""
+        held = self.tickets()
+        going = [t for t in held if not any(other.number < t.number and other.meets(t) for other in held)]
+        return tuple(t.run for t in going if t.root == mine.root and not t.meets(mine))
+
     def is_held(self, number: int) -> bool:
         """Whether the run with this ticket waits or goes on."""
         path = self._path(number)

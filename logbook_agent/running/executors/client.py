@@ -18,6 +18,7 @@ from logbook_agent.running.executors.intake import drop, take_in
 from logbook_agent.running.executors.table import executor_named, executor_of, pool_of
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.worker.sealing import sealed
+from logbook_agent.running.worker.turns import devices_needed
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import this_host
@@ -81,7 +82,9 @@ def _submission(
         raise StoreError(f"{spool.folder} is in use", cause="another process made it", hint="logbook doctor")
     run = dataclasses.replace(planned_run(workspace, plan, work.run), executor=name, pool=pool_of(workspace, name))
     if executor.place is None:
-        run = beside_others(workspace, book, dataclasses.replace(run, host=Host(name=this_host())))
+        waits = bool(devices_needed(work, workspace.environ))
+        run = dataclasses.replace(run, host=Host(name=this_host()))
+        run = beside_others(workspace, book, run, takes_turns=waits)
     else:
         run = dataclasses.replace(run, host=Host(name=executor.place))
     return Submission(spool=spool, claim=claim, work=work, secrets=secrets), run

@@ -147,7 +147,7 @@ def began_of(found: Provenance, place: Workplace) -> Began:
         devices=found.devices,
         software={**found.software, "logbook-agent": __version__},
         env=found.relevant_env,
-        contention=found.contention,
+        contention=dataclasses.replace(found.contention, runs=place.beside) if found.contention is not None else None,
         code=found.code,
         apart=place.apart,
         problems=(*place.problems, *found.problems),

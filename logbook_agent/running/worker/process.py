@@ -131,7 +131,7 @@ def make(
     watch = SpoolWatch(spool, place.now, lock=lock)
     try:
         with turn(work, environ, stops, watch.waits) as found:
-            place = replace(place, keeps=found.keeps, apart=found.apart, problems=found.problems)
+            place = replace(place, keeps=found.keeps, apart=found.apart, beside=found.beside, problems=found.problems)
             end = perform(work, place, watch, stops)
     except (LogbookError, OSError) as error:
         if (spool if lock is None else spool.found_by(lock)).has(BEGAN):

@@ -24,10 +24,12 @@ _PAUSE_S = 0.1
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """What a run that has its turn holds: descriptors that its command inherits, so that its devices are taken as long
-    as it runs; the runs that were at no time beside it, since they need the same devices; and what went wrong."""
+    as it runs; the runs that were at no time beside it, since they need the same devices, and those that go on at
+    others; and what went wrong."""
 
     keeps: tuple[int, ...] = ()
     apart: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -68,9 +70,9 @@ def turn(work: Work, environ: Mapping[str, str], stops: StopRequests, waits: Cal
                         raise ToolError(f"it was cancelled while it was {text}", cause="it was asked to stop")
                     if select.select([stops.wakeup], [], [], _PAUSE_S)[0]:
                         stops.clear_wakeup()
-            apart = queue.apart(mine.ticket)
+            apart, beside = queue.apart(mine.ticket), queue.beside(mine.ticket)
         except StoreError as error:
             found = Turn(problems=(f"it did not wait for {', '.join(devices)}: {error.message}",))
         else:
-            found = Turn(keeps=(mine.descriptor,), apart=apart)
+            found = Turn(keeps=(mine.descriptor,), apart=apart, beside=beside)
         yield found

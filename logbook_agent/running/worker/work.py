@@ -66,8 +66,8 @@ class Workplace:
     """Where a worker works: the environment and the clock there, the root of the file system that tells of the machine,
     what is hidden before it reaches a file, and the folder for its files, which stay `within` a folder above it.
 
-    `keeps` are descriptors that the command inherits; `apart` are runs that cannot be made beside this one.
-    `problems` are known before it begins.
+    `keeps` are descriptors that the command inherits; `apart` are runs that cannot be made beside this one,
+    `beside` those that go on. `problems` are known before it begins.
     """
 
     environ: Mapping[str, str]
@@ -78,6 +78,7 @@ class Workplace:
     within: Path
     keeps: tuple[int, ...] = ()
     apart: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
 
