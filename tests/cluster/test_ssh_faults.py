@@ -141,6 +141,7 @@ def test_a_full_disk_there(box: SshPlace) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "none", box.far], check=True)
     try:
         run = box.send(*sh("yes 0123456789 | head -c 20000000; echo; echo RESULT tflops=1"))
+        wait_for(lambda: os.statvfs(box.far).f_bavail == 0)
         time.sleep(1)
         # Room again, as somebody would make it: the worker waits for it to write how the command ended.
         subprocess.run(["mount", "-o", "remount,size=64m", box.far], check=True)
