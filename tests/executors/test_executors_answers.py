@@ -18,7 +18,7 @@ from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.running.executors import client, remote, shell
 from logbook_agent.running.executors.joblogs import end_of
 from logbook_agent.running.executors.jobstate import FACTS, told
-from logbook_agent.running.executors.remote import Places, Remote, bring
+from logbook_agent.running.executors.remote import Places, Remote, unpacked
 from logbook_agent.running.executors.shell import Here, NoAnswer, ShellAnswer, run_program
 from logbook_agent.running.executors.slurm import Slurm, SlurmSettings
 from logbook_agent.running.executors.submitted import write_sent
@@ -177,5 +177,5 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypa
     spool = Spool(folder=tmp_path / "A-000.01", within=tmp_path)
     spool.make()
     with pytest.raises(StoreError, match="cannot read the files fetched"):
-        bring(spool, buffer.getvalue())
+        unpacked(spool, buffer.getvalue())
     assert not spool.has("output.log")

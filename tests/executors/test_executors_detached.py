@@ -115,12 +115,12 @@ def test_the_end_of_a_line_without_end_is_shown(started: Cli) -> None:
 def test_every_command_collects_first(started: Cli, folder: Path) -> None:
     assert started("run", "--detach", "--", "echo", "RESULT tflops=7").code == 0
     book = Book(folder / "logbooks", "moe")
-    wait_for(lambda: book.spools()[0].has("final.json"))
+    wait_for(lambda: book.spools()[0].has("final.json") and not book.spools()[0].is_held())
     assert "finished" in started("list").out
     assert "tflops" in (folder / "logbooks/moe.md").read_text()
     assert started("collect").out == "nothing to collect\n"
     assert started("run", "--detach", "--", "echo", "RESULT tflops=8").code == 0
-    wait_for(lambda: book.spools()[0].has("final.json"))
+    wait_for(lambda: book.spools()[0].has("final.json") and not book.spools()[0].is_held())
     assert started("collect").out == "MOE-001 run 1: finished, 1 row\n"
 
 
