@@ -214,6 +214,9 @@ def test_print_shows_what_is_folded(demo: Site) -> None:
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert page.locator("#DEMO-000 .part", has_text="Runs").locator("table").is_visible()
     assert not page.locator(".bar").is_visible()
+    assert page.locator("#results thead").get_by_role("columnheader", name="tflops").get_by_text("tflops").is_visible()
+    assert page.locator(".picture svg").first.is_visible()
+    assert not page.locator(".picture details").first.is_visible()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.pdf().startswith(b"%PDF")
 
@@ -283,3 +286,18 @@ def test_a_plot_says_its_points(demo: Site) -> None:
     assert tip.text_content() != first
     page.keyboard.press("Escape")
     expect(tip).to_be_hidden()
+
+
+def test_a_plot_on_a_phone_scrolls_to_its_points(demo: Site) -> None:
+    page = demo.open("demo.html", width=380)
+    canvas = page.locator("#plots .canvas").first
+    assert canvas.evaluate("e => e.scrollWidth > e.clientWidth + 100")
+    canvas.focus()
+    page.keyboard.press("ArrowLeft")
+    last = canvas.locator(".mark.lit")
+    box, around = last.bounding_box(), canvas.bounding_box()
+    assert box is not None
+    assert around is not None
+    assert around["x"] <= box["x"] <= around["x"] + around["width"]
+    expect(page.locator("#tip")).to_be_visible()
+    no_wider_than(page, 380)

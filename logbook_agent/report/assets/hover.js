@@ -24,7 +24,10 @@
     const marks = [...plot.querySelectorAll(".mark")].filter(said);
     if (!marks.length) return;
     const at = marks.indexOf(lit);
-    show(marks[at < 0 ? (by > 0 ? 0 : marks.length - 1) : Math.min(Math.max(at + by, 0), marks.length - 1)]);
+    const next = marks[at < 0 ? (by > 0 ? 0 : marks.length - 1) : Math.min(Math.max(at + by, 0), marks.length - 1)];
+    const [its, seen] = [next.getBoundingClientRect(), plot.getBoundingClientRect()];
+    if (its.left < seen.left || its.right > seen.right) plot.scrollLeft += its.left - seen.left - seen.width / 2;
+    show(next);
   }
 
   // The browser would show the same words once more.

@@ -116,7 +116,8 @@
   // -- printing shows what is folded --------------------------------------------------------------
   let unfolded = [];
   addEventListener("beforeprint", () => {
-    unfolded = [...document.querySelectorAll("details:not([open])")];
+    // Not the data of plots: their points are there.
+    unfolded = [...document.querySelectorAll("details:not([open])")].filter((fold) => !fold.closest(".picture"));
     for (const fold of unfolded) fold.open = true;
   });
   addEventListener("afterprint", () => {
