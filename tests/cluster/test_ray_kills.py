@@ -7,6 +7,7 @@ coordinator: every case has one row, what was lost is named, and nothing runs on
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import random
 import signal
@@ -33,6 +34,8 @@ SEED = int(os.environ.get("LOGBOOK_SEED", "1"))
 TEXT = RECIPE.replace("size: [1, 2, 3, 4]", f"size: [{', '.join(map(str, range(1, CASES // 2 + 1)))}]")
 BENCH = 'echo "$$ $LOGBOOK_RUN $1 $2" >> came; sleep SECONDS; echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"\n'
 WORDS = ("sweep", "demo", "--on", "ray", "--parallel", "2")
+# So many of the clients are killed only when they are at work: a machine that is busy takes seconds to start them.
+AT_WORK = 0.8
 MOST_S = 1200.0 if STRESS else 300.0
 PATIENCE_S = 60.0 + LEASE_S
 
@@ -47,6 +50,12 @@ def came(folder: Path) -> list[tuple[int, int]]:
 def going(folder: Path) -> list[int]:
     """Of these, the processes that live."""
     return [pid for pid, _ in came(folder) if not is_gone(pid)]
+
+
+def is_at_work(folder: Path, client: subprocess.Popen[bytes]) -> bool:
+    """Whether this client carries out the sweep, and no longer loads its code; or it has ended."""
+    lock = folder / "logbooks/moe/open/.MOE-000.sweep.lock"
+    return client.poll() is not None or (lock.exists() and f"pid {client.pid} " in lock.read_text())
 
 
 def strike(what: str, ray: Ray, folder: Path, client: subprocess.Popen[bytes]) -> bool:
@@ -81,14 +90,16 @@ def test_a_sweep_under_kills(ray: Ray, started: Cli, folder: Path) -> None:
         kills.insert(chance.randrange(len(kills) // 4, len(kills)), other)
     print(f"seed {SEED}: {CASES} cases, {kills}", flush=True)
     began, left = time.monotonic(), list(kills)
-    said = (folder / "said").open("wb")
     code = None
     while code != 0:
         assert time.monotonic() - began < MOST_S, (folder / "said").read_text()[-2000:]
-        client = subprocess.Popen([*LOGBOOK, *WORDS], cwd=folder, stdout=subprocess.DEVNULL, stderr=said)
+        with (folder / "said").open("ab") as said:
+            client = subprocess.Popen([*LOGBOOK, *WORDS], cwd=folder, stdout=subprocess.DEVNULL, stderr=said)
         while left and client.poll() is None:
+            if chance.random() < AT_WORK:
+                wait_for(functools.partial(is_at_work, folder, client), within_s=MOST_S)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                client.wait(chance.uniform(0.2, 3.5))
+                client.wait(chance.uniform(0.0, 3.5))
             ran = len(going(folder))
             if client.poll() is None and strike(left[0], ray, folder, client):
                 print(f"{time.monotonic() - began:6.1f} s: {left.pop(0)} killed, {ran} cases ran", flush=True)

@@ -26,7 +26,7 @@ from logbook_agent.store.workspace import Workspace
 from tests.conftest import Cli
 from tests.executors.double import Threads
 
-LONG_S = 30.0
+LONG_S = 60.0
 FAKES = Path(__file__).parent / "fakes"
 
 
