@@ -26,7 +26,7 @@ from tests.cluster.ray_place import LEASE_S, place_on
 from tests.cluster.test_ray_faults import coordinators
 from tests.conftest import Cli
 from tests.e2e.e2e_support import LOGBOOK, logbook
-from tests.executors.conftest import is_gone, wait_for
+from tests.executors.conftest import wait_for
 from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
 
 CASES, CLIENTS = (40, 50) if STRESS else (8, 4)
@@ -54,8 +54,14 @@ def came(folder: Path) -> list[tuple[int, int]]:
 
 
 def going(folder: Path) -> list[int]:
-    """Of these, the processes that live."""
-    return [pid for pid, _ in came(folder) if not is_gone(pid)]
+    """Of these, the processes that live; a number may be that of another by now."""
+    found = []
+    for pid, _ in came(folder):
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(pid)
+            if process.status() != psutil.STATUS_ZOMBIE and process.cmdline()[1:2] == ["bench.sh"]:
+                found.append(pid)
+    return found
 
 
 def is_at_work(folder: Path, client: subprocess.Popen[bytes]) -> bool:
