@@ -142,7 +142,7 @@ def test_a_server_that_is_started_again(chromium: Browser, started: Cli, folder:
     expect(page.locator("#live-state")).to_have_text(re.compile("no answer from the server|has stopped"))
     assert started("run", "--title", "Meanwhile", "--", "true").code == 0
     with serving(chromium, folder, "--port", port) as again:
-        expect(page.locator("#live-state")).to_contain_text("open the address that it printed", timeout=20_000)
+        expect(page.locator("#live-state")).to_contain_text("open the address", timeout=20_000)
         # Whoever opens it lets in the pages that were open before.
         other = stays.new_page()
         other.goto(again.url)
