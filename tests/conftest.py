@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 from logbook_agent.cli import main
+from logbook_agent.running.allocators import allocator
+from logbook_agent.running.executors import local
 from logbook_agent.running.provenance.snapshot import relevant_env
 from tests.breadth import WIDE, beyond_samples
 
@@ -47,6 +49,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (kept if is_wide == WIDE else left).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = kept
+
+
+def pytest_sessionfinish() -> None:
+    """Workers and launchers that a test started in this process and left behind end with it."""
+    for process in (*local._started, *allocator._started):
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 class FixedClock:
